@@ -1,0 +1,271 @@
+/**
+ * Every setting of the server, in one table. A value comes from the flag, else the variable, else the configuration
+ * file, else the default. A wrong one stops the start with a line that names it and says what would be right.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+/** A setting that cannot be used; the message says which, where it came from, and what is accepted. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+interface Setting<T> {
+  readonly variable: string;
+  /** What a person would write; undefined where the default is worked out. */
+  readonly default: string | undefined;
+  readonly meaning: string;
+  /** Secrets have no flag, so that they never stand in a process list. */
+  readonly secret?: true;
+  /** @throws {SyntaxError} saying what is accepted. */
+  readonly parse: (text: string) => T;
+}
+
+const setting = <T>(
+  variable: string,
+  fallback: string | undefined,
+  meaning: string,
+  parse: (text: string) => T,
+): Setting<T> => ({ variable, default: fallback, meaning, parse });
+
+const secret = (variable: string, meaning: string): Setting<string> => ({
+  ...setting(variable, undefined, meaning, (text) => text),
+  secret: true,
+});
+
+/** The table. The flag of `maxBody` is `--max-body`, its name in the file `maxBody`. */
+export const SETTINGS = {
+  http: setting("PORTICO_HTTP", "127.0.0.1:8080", "where callers reach the gateway", address),
+  grpc: setting("PORTICO_GRPC", "127.0.0.1:8081", "where services, gateways and internal clients connect", address),
+  admin: setting("PORTICO_ADMIN", "127.0.0.1:8082", "metrics and health of this process", address),
+  data: setting("PORTICO_DATA", undefined, "folder of the store and the first password", (text) => resolve(text)),
+  store: setting("PORTICO_STORE", "sqlite:", "the store; sqlite: is portico.sqlite in the data folder", storeUrl),
+  config: setting("PORTICO_CONFIG", undefined, "configuration file; default portico.json in the data folder", (text) =>
+    resolve(text),
+  ),
+  adminPassword: secret("PORTICO_ADMIN_PASSWORD", "first password of the account admin, instead of a random one"),
+  authority: setting("PORTICO_AUTHORITY", "127.0.0.1:8081", "the authority, for a gateway or a service alone", address),
+  advertise: setting(
+    "PORTICO_ADVERTISE",
+    undefined,
+    "where others reach this service; default the gRPC address",
+    address,
+  ),
+  enrolment: secret("PORTICO_ENROLMENT", "enrolment token; default the one in the data folder"),
+  cors: setting("PORTICO_CORS", "*", "origins whose pages may call, separated by commas; none turns CORS off", origins),
+  logLevel: setting("PORTICO_LOG_LEVEL", "info", "trace, debug, info, warn, error, fatal or silent", logLevel),
+  maxBody: setting("PORTICO_MAX_BODY", "4MiB", "largest body of a request or message", bytes(1, 2 ** 30)),
+  maxHeaders: setting("PORTICO_MAX_HEADERS", "16KiB", "largest header section", bytes(1024, 2 ** 20)),
+  maxHeaderCount: setting("PORTICO_MAX_HEADER_COUNT", "100", "most headers of a request", integer(10, 2000)),
+  headerTime: setting("PORTICO_HEADER_TIME", "10s", "time to send the headers", duration(0.1, 300)),
+  bodyTime: setting("PORTICO_BODY_TIME", "30s", "time to send the body", duration(0.1, 3600)),
+  callTime: setting("PORTICO_CALL_TIME", "30s", "time a call may take when the caller names none", duration(0.01, 90)),
+  maxCallTime: setting("PORTICO_MAX_CALL_TIME", "90s", "most time that a caller may ask for", duration(0.01, 3600)),
+  keepAlive: setting("PORTICO_KEEP_ALIVE", "65s", "how long an idle connection is kept", duration(1, 3600)),
+  maxConnections: setting("PORTICO_MAX_CONNECTIONS", "10000", "most connections at once", integer(1, 1_000_000)),
+  maxRules: setting("PORTICO_MAX_RULES", "10000", "most rules a namespace", integer(1, 1_000_000)),
+  lease: setting(
+    "PORTICO_LEASE",
+    "5s",
+    "how long a guard may decide without news from the authority",
+    duration(0.5, 60),
+  ),
+  drain: setting("PORTICO_DRAIN", "10s", "how long calls in flight may take to finish at a stop", duration(0, 600)),
+} satisfies Record<string, Setting<unknown>>;
+
+type Value<S> = S extends Setting<infer T> ? T : never;
+type Optional = "config" | "adminPassword" | "advertise" | "enrolment";
+
+/** Settings ready to use: addresses as host and port, times in milliseconds, sizes in bytes. */
+export type Config = { readonly [K in Exclude<keyof typeof SETTINGS, Optional>]: Value<(typeof SETTINGS)[K]> } & {
+  readonly [K in Optional]: Value<(typeof SETTINGS)[K]> | undefined;
+} & { readonly services: readonly ForeignService[] };
+
+/** A service in any language that joins by configuration, without code of ours. */
+export interface ForeignService {
+  readonly name: string;
+  /** Where it is served. */
+  readonly targets: readonly Address[];
+  /** A file with a google.protobuf.FileDescriptorSet; undefined means gRPC server reflection. */
+  readonly descriptors: string | undefined;
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `127.0.0.1:8080` or `[::1]:8080`. */
+export function formatAddress({ host, port }: Address): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
+
+/**
+ * Works out every setting.
+ * @throws {ConfigError}
+ */
+export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.env): Config {
+  const folder = read("data", flags, env, {}) ?? resolve(dataHome(env), "portico");
+  const named = read("config", flags, env, {}) as string | undefined;
+  const file = readFile(named ?? join(folder as string, "portico.json"), named !== undefined);
+  const config: Record<string, unknown> = { services: foreignServices(file.services) };
+  for (const key of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) config[key] = read(key, flags, env, file);
+  config.data = folder;
+  if ((config.callTime as number) > (config.maxCallTime as number)) {
+    throw new ConfigError("PORTICO_CALL_TIME is more than PORTICO_MAX_CALL_TIME");
+  }
+  return config as unknown as Config;
+}
+
+function dataHome(env: NodeJS.ProcessEnv): string {
+  return env.XDG_DATA_HOME || join(env.HOME || homedir(), ".local", "share");
+}
+
+function read(
+  key: keyof typeof SETTINGS,
+  flags: Flags,
+  env: NodeJS.ProcessEnv,
+  file: Record<string, unknown>,
+): unknown {
+  const { variable, default: fallback, parse } = SETTINGS[key] as Setting<unknown>;
+  const given: [unknown, string][] = [
+    [flags[key], `--${flagName(key)}`],
+    [env[variable] || undefined, variable],
+    [file[key], `"${key}" in the configuration file`],
+    [fallback, `the default of ${variable}`],
+  ];
+  const [value, origin] = given.find(([candidate]) => candidate !== undefined) ?? [];
+  if (value === undefined) return undefined;
+  try {
+    return parse(String(value));
+  } catch (error) {
+    throw new ConfigError(`${origin} is ${JSON.stringify(value)}: ${(error as Error).message}`);
+  }
+}
+
+/** `max-body` for `maxBody`. */
+export function flagName(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function readFile(path: string, required: boolean): Record<string, unknown> {
+  if (!existsSync(path)) {
+    if (required) throw new ConfigError(`the configuration file ${path} does not exist`);
+    return {};
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new ConfigError(`the configuration file ${path} cannot be read: ${(error as Error).message}`);
+  }
+  if (!isObject(parsed)) throw new ConfigError(`the configuration file ${path} must hold one JSON object`);
+  const unknown = Object.keys(parsed).find((key) => key !== "services" && !(key in SETTINGS));
+  if (unknown) throw new ConfigError(`the configuration file ${path} has an unknown setting "${unknown}"`);
+  const leaked = Object.keys(parsed).find(
+    (key) => key !== "services" && (SETTINGS as Record<string, Setting<unknown>>)[key]?.secret,
+  );
+  if (leaked)
+    throw new ConfigError(`the configuration file ${path} must not hold the secret "${leaked}": use its variable`);
+  return parsed;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function foreignServices(value: unknown): ForeignService[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw new ConfigError('"services" in the configuration file must be a list');
+  return value.map((entry, index) => foreignService(entry, `services[${index}]`));
+}
+
+/** `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb"}`; target may be a list. */
+function foreignService(entry: unknown, path: string): ForeignService {
+  const wrong = (what: string) => new ConfigError(`${path} in the configuration file: ${what}`);
+  if (!isObject(entry)) throw wrong("must be an object with name and target");
+  const { name, target, descriptors, ...rest } = entry;
+  const extra = Object.keys(rest)[0];
+  if (extra !== undefined) throw wrong(`unknown member "${extra}"; known are name, target, descriptors`);
+  if (typeof name !== "string" || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(name)) {
+    throw wrong("name must be lower-case letters, digits and -");
+  }
+  if (descriptors !== undefined && typeof descriptors !== "string")
+    throw wrong("descriptors must be the path of a file");
+  const targets = Array.isArray(target) ? target : [target];
+  try {
+    return { name, targets: targets.map((one) => address(String(one))), descriptors };
+  } catch (error) {
+    throw wrong(`target: ${(error as Error).message}`);
+  }
+}
+
+function address(text: string): Address {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host === undefined || port > 65535)
+    throw new SyntaxError("must be host:port, such as 127.0.0.1:8080 (port 0: any free one)");
+  return { host, port };
+}
+
+function storeUrl(text: string): string {
+  if (!/^sqlite:/.test(text)) throw new SyntaxError("must be sqlite: or sqlite:/path/to/file");
+  return text;
+}
+
+function origins(text: string): readonly string[] | "*" {
+  if (text === "*") return "*";
+  if (text === "none") return [];
+  const list = text.split(",").map((origin) => origin.trim());
+  for (const origin of list) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new SyntaxError(`must be *, none, or origins such as https://example.com (not "${origin}")`);
+    }
+  }
+  return list;
+}
+
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
+function logLevel(text: string): (typeof LOG_LEVELS)[number] {
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (level === undefined) throw new SyntaxError(`must be one of ${LOG_LEVELS.join(", ")}`);
+  return level;
+}
+
+function integer(least: number, most: number) {
+  return (text: string): number => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= least && value <= most)) throw new SyntaxError(`must be a whole number from ${least} to ${most}`);
+    return value;
+  };
+}
+
+function bytes(least: number, most: number) {
+  const units: Record<string, number> = { "": 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+  return (text: string): number => {
+    const match = /^(\d+)(|B|KiB|MiB|GiB)$/.exec(text);
+    const value = match ? Number(match[1]) * (units[match[2] ?? ""] ?? Number.NaN) : Number.NaN;
+    if (!(value >= least && value <= most)) {
+      throw new SyntaxError(`must be a size from ${least} to ${most} bytes, such as 512KiB or 4MiB`);
+    }
+    return value;
+  };
+}
+
+/** Reads `250ms`, `10s`, `5m`; gives milliseconds. The bounds are seconds. */
+function duration(least: number, most: number) {
+  const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000 };
+  return (text: string): number => {
+    const match = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text);
+    const value = match ? Number(match[1]) * (units[match[2] ?? ""] ?? Number.NaN) : Number.NaN;
+    if (!(value >= least * 1000 && value <= most * 1000)) {
+      throw new SyntaxError(`must be a time from ${least}s to ${most}s, such as 250ms, 10s or 5m`);
+    }
+    return value;
+  };
+}

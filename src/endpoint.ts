@@ -1,0 +1,92 @@
+/**
+ * Endpoints: what a service's descriptors say can be called, under the one canonical name that rules, logs, metrics
+ * and errors use. The gateway routes by them, and servers guard by them.
+ */
+import {
+  createFileRegistry,
+  type DescMethod,
+  type DescService,
+  type FileRegistry,
+  fromBinary,
+  getOption,
+} from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { Callers } from "./gen/portico/options/v1/options.js";
+import type { Resource } from "./resource.js";
+
+export { Callers };
+
+export type Shape = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
+
+export interface Endpoint {
+  /** The service's name, `helloworld`. */
+  readonly service: string;
+  /** Canonical name, `helloworld:Helloworld.Call`: what errors and logs say. */
+  readonly name: string;
+  /** `service:` and the canonical name: what rules decide on. */
+  readonly resource: string;
+  /** The same, taken apart and in lower case. */
+  readonly segments: Resource;
+  /** gRPC path, `/helloworld.Helloworld/Call`. */
+  readonly path: string;
+  readonly shape: Shape;
+  /** Set for endpoints of the authority and the registry, which rules do not govern. */
+  readonly callers: Callers | undefined;
+  readonly method: DescMethod;
+}
+
+/** Services whose endpoints say themselves who may call them. No other service may take these names. */
+export const SELF_GOVERNED: ReadonlySet<string> = new Set(["auth", "registry"]);
+
+/**
+ * Reads a serialized google.protobuf.FileDescriptorSet with all its imports.
+ * @throws {Error} when the bytes are not one, or an import is missing.
+ */
+export function readDescriptors(bytes: Uint8Array): FileRegistry {
+  return createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
+}
+
+/**
+ * The endpoints of a service, given the full names of the gRPC services it serves. Two gRPC services whose short names
+ * agree but for case go by their full names, so that every canonical name stands for one endpoint.
+ * @throws {Error} when the descriptors lack one of the gRPC services.
+ */
+export function endpointsOf(service: string, registry: FileRegistry, grpcServices: readonly string[]): Endpoint[] {
+  const found = grpcServices.map((name) => {
+    const grpcService = registry.getService(name);
+    if (grpcService === undefined) throw new Error(`service ${service}: its descriptors lack the gRPC service ${name}`);
+    return grpcService;
+  });
+  const sharers = (short: string) => found.filter((other) => other.name.toLowerCase() === short.toLowerCase()).length;
+  return found.flatMap((grpcService) => {
+    const prefix = sharers(grpcService.name) > 1 ? grpcService.typeName : grpcService.name;
+    return grpcService.methods.map((method) => endpointOf(service, prefix, grpcService, method, registry));
+  });
+}
+
+function endpointOf(
+  service: string,
+  prefix: string,
+  grpcService: DescService,
+  method: DescMethod,
+  registry: FileRegistry,
+): Endpoint {
+  const endpoint = `${prefix}.${method.name}`;
+  return {
+    service,
+    name: `${service}:${endpoint}`,
+    resource: `service:${service}:${endpoint}`,
+    segments: { type: "service", name: service.toLowerCase(), endpoint: endpoint.toLowerCase() },
+    path: `/${grpcService.typeName}/${method.name}`,
+    shape: method.methodKind,
+    callers: SELF_GOVERNED.has(service) ? callersOf(method, registry) : undefined,
+    method,
+  };
+}
+
+/** The declared callers; an endpoint that declares none is for administrators, so that forgetting opens nothing. */
+function callersOf(method: DescMethod, registry: FileRegistry): Callers {
+  const option = registry.getExtension("portico.options.v1.callers");
+  const declared = option === undefined ? undefined : (getOption(method, option) as Callers);
+  return declared || Callers.ADMIN;
+}

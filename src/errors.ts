@@ -1,0 +1,51 @@
+/**
+ * One error class for everything that can go wrong with a call. Its codes are the closed set of `google.rpc.Code`
+ * (https://grpc.io/docs/guides/status-codes/); the same table gives the HTTP status.
+ */
+import type { Any } from "./gen/google/protobuf/any.js";
+import { Code } from "./gen/google/rpc/code.js";
+
+export { Code };
+
+/** The HTTP status of each code, from the comments of google/rpc/code.proto. Not listed: 500. */
+const HTTP_STATUS: ReadonlyMap<Code, number> = new Map([
+  [Code.OK, 200],
+  [Code.INVALID_ARGUMENT, 400],
+  [Code.FAILED_PRECONDITION, 400],
+  [Code.OUT_OF_RANGE, 400],
+  [Code.UNAUTHENTICATED, 401],
+  [Code.PERMISSION_DENIED, 403],
+  [Code.NOT_FOUND, 404],
+  [Code.ALREADY_EXISTS, 409],
+  [Code.ABORTED, 409],
+  [Code.RESOURCE_EXHAUSTED, 429],
+  [Code.CANCELLED, 499],
+  [Code.UNIMPLEMENTED, 501],
+  [Code.UNAVAILABLE, 503],
+  [Code.DEADLINE_EXCEEDED, 504],
+]);
+
+/** The HTTP status that stands for a gRPC code. */
+export function httpStatus(code: Code): number {
+  return HTTP_STATUS.get(code) ?? 500;
+}
+
+/** A call that failed. `message` is written for the caller: no stack, no file name, no internal address. */
+export class StatusError extends Error {
+  readonly code: Code;
+  /** The details of `google.rpc.Status`, packed as the service sent them. */
+  readonly details: readonly Any[];
+
+  constructor(code: Code, message: string, options: { details?: readonly Any[]; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "StatusError";
+    this.code = code;
+    this.details = options.details ?? [];
+  }
+
+  /** What was thrown, as a StatusError. Anything unforeseen becomes INTERNAL with a message that gives nothing away. */
+  static from(thrown: unknown): StatusError {
+    if (thrown instanceof StatusError) return thrown;
+    return new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });
+  }
+}

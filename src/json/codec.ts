@@ -1,0 +1,28 @@
+/**
+ * Canonical proto3 JSON (https://protobuf.dev/programming-guides/json/) to protobuf wire bytes and back, for one
+ * message type. Everything a type needs is worked out once, when its codec is made.
+ */
+export interface Codec {
+  /**
+   * JSON text, as UTF-8, to wire bytes.
+   * @throws {JsonError}
+   */
+  read(json: Uint8Array): Uint8Array;
+
+  /**
+   * Wire bytes to JSON text: lowerCamelCase names, fields without presence always there, 64-bit integers as strings.
+   * @throws {Error} when the bytes are not a message of the type.
+   */
+  write(wire: Uint8Array): string;
+
+  /**
+   * Query parameters to wire bytes: `a.b=1` nested, repeated names, `m[k]=v`; leaf values as in JSON.
+   * @throws {JsonError}
+   */
+  readQuery(parameters: Iterable<readonly [name: string, value: string]>): Uint8Array;
+}
+
+/** JSON that does not fit the message. The message starts with the path of the field, `record.items[3].price: …`. */
+export class JsonError extends Error {
+  override readonly name = "JsonError";
+}

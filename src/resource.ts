@@ -1,0 +1,50 @@
+/**
+ * Resources name what is called, `type:name:endpoint`; patterns name many of them. Each segment of a pattern is a
+ * literal, `*`, or a literal ending in `*`. Case does not matter anywhere.
+ */
+
+/** A resource or a pattern, in lower case. */
+export interface Resource {
+  readonly type: string;
+  readonly name: string;
+  readonly endpoint: string;
+}
+
+const MAX_LENGTH = 256;
+const SEGMENT = /^(?:\*|[a-z0-9._-]+\*?)$/;
+
+/**
+ * Reads a pattern.
+ * @throws {SyntaxError} with a message for the person who wrote it.
+ */
+export function parsePattern(text: string): Resource {
+  if (Buffer.byteLength(text) > MAX_LENGTH) throw new SyntaxError(`resource is longer than ${MAX_LENGTH} bytes`);
+  const segments = text.toLowerCase().split(":");
+  const [type, name, endpoint] = segments;
+  if (segments.length !== 3 || type === undefined || name === undefined || endpoint === undefined) {
+    throw new SyntaxError(`resource "${text}" must have three segments, type:name:endpoint, such as *:*:*`);
+  }
+  for (const segment of segments) {
+    if (!SEGMENT.test(segment)) {
+      throw new SyntaxError(
+        `resource "${text}": segment "${segment}" must be a literal, *, or a literal ending in * (letters, digits, . _ -)`,
+      );
+    }
+  }
+  return { type, name, endpoint };
+}
+
+/** Whether a pattern's segment covers a resource's segment; both in lower case. */
+export function segmentMatches(pattern: string, segment: string): boolean {
+  if (pattern === "*") return true;
+  return pattern.endsWith("*") ? segment.startsWith(pattern.slice(0, -1)) : pattern === segment;
+}
+
+/** Whether a pattern covers a resource. */
+export function matches(pattern: Resource, resource: Resource): boolean {
+  return (
+    segmentMatches(pattern.type, resource.type) &&
+    segmentMatches(pattern.name, resource.name) &&
+    segmentMatches(pattern.endpoint, resource.endpoint)
+  );
+}

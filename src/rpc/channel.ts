@@ -1,0 +1,63 @@
+/**
+ * How one call travels to a service. Three kinds of channel carry calls (in-process, grpc-js, and later our own
+ * HTTP/2), and a balancer over many is a channel too. All pass test/contract/channel.ts.
+ *
+ * Messages are bytes here: who calls knows their type. One interface serves all four shapes of a call; a unary call is
+ * one message each way. Nothing here throws or rejects: every call ends with exactly one `onEnd`.
+ */
+import type { Code } from "../errors.js";
+import type { Any } from "../gen/google/protobuf/any.js";
+import type { Admission } from "../guard.js";
+import type { Metadata } from "./metadata.js";
+
+export interface CallStart {
+  /** gRPC path, `/helloworld.Helloworld/Call`. */
+  readonly path: string;
+  readonly metadata: Metadata;
+  /** When the call must have ended, in milliseconds of `Date.now()`. Every call has one, except the mesh's own watches. */
+  readonly deadline?: number | undefined;
+  /** Proof that this process's guard has admitted the call. Given on by reference in process, never sent on a wire. */
+  readonly admission?: Admission | undefined;
+}
+
+/** The end of a call. */
+export interface Status {
+  readonly code: Code;
+  readonly message: string;
+  /** Details of `google.rpc.Status`. */
+  readonly details: readonly Any[];
+  readonly trailers: Metadata;
+  /** True where the service certainly never saw the call, so that another address may be tried. */
+  readonly neverSent?: boolean;
+}
+
+/** What the caller is told. Never called back from within `open`, `send` or `end` of the same call. */
+export interface CallListener {
+  onHeaders?(metadata: Metadata): void;
+  onMessage(message: Uint8Array): void;
+  /** More may be sent, after a `send` that returned false. */
+  onDrain?(): void;
+  /** The last event of a call; exactly once. */
+  onEnd(status: Status): void;
+}
+
+/** What the caller may do. All of it is harmless after the end. */
+export interface Call {
+  /** Sends a message. False means: wait for `onDrain` before the next one. */
+  send(message: Uint8Array): boolean;
+  /** No more messages will be sent. */
+  end(): void;
+  /** Ends the call at once with CANCELLED, on both sides. */
+  cancel(): void;
+  /** Stops and restarts `onMessage`, and so, through flow control, the service. */
+  pause(): void;
+  resume(): void;
+}
+
+export interface Channel {
+  open(start: CallStart, listener: CallListener): Call;
+  /** Whether calls have a fair chance now. `idle` has not been tried. */
+  readonly state: "idle" | "connecting" | "ready" | "broken" | "closed";
+  /** Ends every call with UNAVAILABLE and frees what the channel holds. */
+  close(): void;
+}

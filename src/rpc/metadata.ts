@@ -1,0 +1,14 @@
+/**
+ * Metadata of a call: pairs of lower-case name and value, in order, names repeatable. Values of names that end in
+ * `-bin` are bytes, all others printable ASCII.
+ * (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Custom-Metadata")
+ */
+export type Metadata = ReadonlyArray<readonly [name: string, value: string | Uint8Array]>;
+
+export const NO_METADATA: Metadata = [];
+
+/** The first text value of a name. */
+export function first(metadata: Metadata, name: string): string | undefined {
+  for (const [key, value] of metadata) if (key === name && typeof value === "string") return value;
+  return undefined;
+}

@@ -1,0 +1,46 @@
+/**
+ * Tokens: `<prefix>_<256 random bits in base62><CRC-32 in base62>`. They say nothing about their owner. The checksum
+ * lets anyone (a secret scanner, the gateway before it asks the authority) tell a mistyped token from a real one.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+/** What each prefix stands for. */
+export const PREFIXES = { access: "pta", refresh: "ptr", key: "ptk", enrolment: "pte" } as const;
+export type TokenKind = keyof typeof PREFIXES;
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_LENGTH = 43; // ceil(256 / log2(62))
+const CHECKSUM_LENGTH = 6; // ceil(32 / log2(62))
+const SHAPE = /^(pta|ptr|ptk|pte)_[0-9A-Za-z]{49}$/;
+
+function base62(value: bigint, length: number): string {
+  let digits = "";
+  for (let rest = value; digits.length < length; rest /= 62n) digits = DIGITS[Number(rest % 62n)] + digits;
+  return digits;
+}
+
+function checksum(text: string): string {
+  return base62(BigInt(crc32(text)), CHECKSUM_LENGTH);
+}
+
+/** A new token of 256 random bits. */
+export function createToken(kind: TokenKind): string {
+  const text = `${PREFIXES[kind]}_${base62(BigInt(`0x${randomBytes(32).toString("hex")}`), RANDOM_LENGTH)}`;
+  return text + checksum(text);
+}
+
+/** Whether the text has the shape and the checksum of a token. */
+export function isToken(text: string): boolean {
+  return SHAPE.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
+}
+
+/** The SHA-256 of a token: the only form in which one is stored. */
+export function hashToken(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/** The start of a token by which it is listed and named: the prefix and six characters, `ptk_4fGh81`. */
+export function tokenPrefix(token: string): string {
+  return token.slice(0, 10);
+}
