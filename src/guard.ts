@@ -32,6 +32,12 @@ export interface Admission {
   readonly namespace: string;
 }
 
+/**
+ * Stands for an admission where a process calls its own authority or registry in process: its guard's watch, its
+ * catalog's watch, its own registrations. Never sent on a wire.
+ */
+export const SYSTEM: unique symbol = Symbol("system");
+
 export interface Guard {
   /**
    * Lets a call in, at once where the token is known and the lease runs.

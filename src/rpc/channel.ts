@@ -7,7 +7,7 @@
  */
 import type { Code } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
-import type { Admission } from "../guard.js";
+import type { Admission, SYSTEM } from "../guard.js";
 import type { Metadata } from "./metadata.js";
 
 export interface CallStart {
@@ -17,7 +17,9 @@ export interface CallStart {
   /** When the call must have ended, in milliseconds of `Date.now()`. Every call has one, except the mesh's own watches. */
   readonly deadline?: number | undefined;
   /** Proof that this process's guard has admitted the call. Given on by reference in process, never sent on a wire. */
-  readonly admission?: Admission | undefined;
+  readonly admission?: Admission | typeof SYSTEM | undefined;
+  /** The address of the outermost client, for the authority; believed only in process or from an enrolled gateway. */
+  readonly clientAddress?: string | undefined;
 }
 
 /** The end of a call. */

@@ -15,6 +15,8 @@ export interface Context {
   /** Who calls; undefined for nobody. */
   readonly caller: Caller | undefined;
   readonly namespace: string;
+  /** Whether this process itself calls (SYSTEM), which may do what any enrolled caller may. */
+  readonly system: boolean;
   /** Canonical name of the endpoint, `helloworld:Helloworld.Call`. */
   readonly endpoint: string;
   readonly metadata: Metadata;

@@ -156,6 +156,8 @@ export interface Caller {
   resources: string[];
   /** Whether the use of the token is reported in pings. */
   reportUse: boolean;
+  /** For an enrolment token, the name it was given for: such a caller is no account. */
+  enrolment: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1692,6 +1694,7 @@ function createBaseCaller(): Caller {
     expires: undefined,
     resources: [],
     reportUse: false,
+    enrolment: "",
     _unknownFields: {},
   };
 }
@@ -1715,6 +1718,9 @@ export const Caller: MessageFns<Caller> = {
     }
     if (message.reportUse !== false) {
       writer.uint32(48).bool(message.reportUse);
+    }
+    if (message.enrolment !== "") {
+      writer.uint32(58).string(message.enrolment);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1788,6 +1794,14 @@ export const Caller: MessageFns<Caller> = {
             message.reportUse = reader.bool();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.enrolment = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1821,6 +1835,7 @@ export const Caller: MessageFns<Caller> = {
       : undefined;
     message.resources = object.resources?.map((e) => e) || [];
     message.reportUse = object.reportUse ?? false;
+    message.enrolment = object.enrolment ?? "";
     return message;
   },
 };
