@@ -47,6 +47,12 @@ export interface Guard {
   admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission>;
 
   /**
+   * What `admit` would say to a caller already known, as yes or no, from the rules at hand: for lists that show each
+   * caller its own part. Not a door: a listed endpoint is judged again when it is called.
+   */
+  allows(caller: Caller | undefined, namespace: string, endpoint: Endpoint): boolean;
+
+  /**
    * Judges an open stream again at every change. `onRefused` is called at most once; call the returned function when
    * the stream has ended.
    */
