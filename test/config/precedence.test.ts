@@ -1,0 +1,41 @@
+// A setting comes from the flag, else the variable, else the configuration file, else the default.
+import { join } from "node:path";
+import t from "tap";
+import { loadConfig } from "../../src/config.js";
+
+const data = t.testdir({ "portico.json": JSON.stringify({ callTime: "3s", http: "127.0.0.1:3" }) });
+const base = { PORTICO_DATA: data };
+
+t.test("the default where nothing is said", async (t) => {
+  const config = loadConfig({}, { PORTICO_DATA: t.testdir() });
+  t.same(config.http, { host: "127.0.0.1", port: 8080 });
+  t.same(config.grpc, { host: "127.0.0.1", port: 8081 });
+  t.same(config.admin, { host: "127.0.0.1", port: 8082 });
+  t.equal(config.maxBody, 4 * 1024 * 1024);
+  t.equal(config.callTime, 30_000);
+  t.equal(config.lease, 5_000);
+  t.equal(config.adminPassword, undefined);
+});
+
+t.test("the file before the default", async (t) => {
+  t.equal(loadConfig({}, base).callTime, 3_000);
+});
+
+t.test("the variable before the file", async (t) => {
+  t.equal(loadConfig({}, { ...base, PORTICO_CALL_TIME: "2s" }).callTime, 2_000);
+});
+
+t.test("the flag before the variable", async (t) => {
+  const config = loadConfig({ http: "127.0.0.1:1" }, { ...base, PORTICO_HTTP: "127.0.0.1:2" });
+  t.equal(config.http.port, 1);
+});
+
+t.test("an empty variable says nothing", async (t) => {
+  t.equal(loadConfig({}, { ...base, PORTICO_HTTP: "" }).http.port, 3);
+});
+
+t.test("the data folder is under the XDG data home", async (t) => {
+  const home = t.testdir();
+  t.equal(loadConfig({}, { XDG_DATA_HOME: home }).data, join(home, "portico"));
+  t.equal(loadConfig({}, { HOME: home }).data, join(home, ".local", "share", "portico"));
+});

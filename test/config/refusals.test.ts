@@ -1,0 +1,83 @@
+// A wrong setting stops the start with one line that names it and says what would be right.
+import { join } from "node:path";
+import t from "tap";
+import { ConfigError, loadConfig } from "../../src/config.js";
+
+const variables: [variable: string, value: string, message: RegExp][] = [
+  ["PORTICO_HTTP", "8080", /^PORTICO_HTTP is "8080": must be host:port/],
+  ["PORTICO_HTTP", "127.0.0.1:99999", /must be host:port/],
+  ["PORTICO_GRPC", "::1:8081", /must be host:port/], // an IPv6 address needs its brackets
+  ["PORTICO_STORE", "mysql://db", /^PORTICO_STORE is "mysql:\/\/db": must be sqlite:/],
+  ["PORTICO_CORS", "example.com", /origins such as https:\/\/example.com/],
+  ["PORTICO_CORS", "https://example.com/path", /origins such as/],
+  ["PORTICO_LOG_LEVEL", "loud", /must be one of trace, debug, info/],
+  ["PORTICO_MAX_BODY", "4MB", /must be a size .* such as 512KiB or 4MiB/],
+  ["PORTICO_MAX_BODY", "0", /must be a size from 1/],
+  ["PORTICO_CALL_TIME", "30", /must be a time .* such as 250ms, 10s or 5m/],
+  ["PORTICO_CALL_TIME", "91s", /must be a time/],
+  ["PORTICO_MAX_CALL_TIME", "29s", /PORTICO_CALL_TIME is more than PORTICO_MAX_CALL_TIME/],
+  ["PORTICO_MAX_RULES", "-1", /must be a whole number from 1/],
+  ["PORTICO_MAX_RULES", "1e3", /must be a whole number/],
+];
+
+for (const [variable, value, message] of variables) {
+  t.test(`${variable}=${value}`, async (t) => {
+    const load = () => loadConfig({}, { PORTICO_DATA: t.testdir(), [variable]: value });
+    t.throws(load, { name: "ConfigError", message });
+  });
+}
+
+const files: [why: string, text: string, message: RegExp][] = [
+  ["not JSON", "{", /portico\.json cannot be read/],
+  ["not an object", "[]", /must hold one JSON object/],
+  ["unknown setting", '{"htpp": "127.0.0.1:1"}', /unknown setting "htpp"/],
+  ["a secret", '{"enrolment": "pte_x"}', /must not hold the secret "enrolment"/],
+  ["wrong value", '{"maxBody": "lots"}', /"maxBody" in the configuration file is "lots"/],
+  ["services not a list", '{"services": {}}', /"services" .* must be a list/],
+  ["service without target", '{"services": [{"name": "a"}]}', /services\[0\] .*: target: must be host:port/],
+  [
+    "service with a bad name",
+    '{"services": [{"name": "A", "target": "h:1"}]}',
+    /services\[0\] .*: name must be lower-case/,
+  ],
+  ["service with an unknown member", '{"services": [{"name": "a", "target": "h:1", "x": 1}]}', /unknown member "x"/],
+  [
+    "descriptors not a path",
+    '{"services": [{"name": "a", "target": "h:1", "descriptors": 7}]}',
+    /descriptors must be the path of a file/,
+  ],
+];
+
+for (const [why, text, message] of files) {
+  t.test(`configuration file: ${why}`, async (t) => {
+    const data = t.testdir({ "portico.json": text });
+    t.throws(() => loadConfig({}, { PORTICO_DATA: data }), { name: "ConfigError", message });
+  });
+}
+
+t.test("a named configuration file that is missing", async (t) => {
+  const missing = join(t.testdir(), "none.json");
+  t.throws(
+    () => loadConfig({ config: missing }, {}),
+    new ConfigError(`the configuration file ${missing} does not exist`),
+  );
+});
+
+t.test("services join by configuration, with one target or several", async (t) => {
+  const services = [
+    { name: "a", target: "127.0.0.1:1", descriptors: "a.binpb" },
+    { name: "b", target: ["h:1", "[::1]:2"] },
+  ];
+  const data = t.testdir({ "portico.json": JSON.stringify({ services }) });
+  t.same(loadConfig({}, { PORTICO_DATA: data }).services, [
+    { name: "a", targets: [{ host: "127.0.0.1", port: 1 }], descriptors: "a.binpb" },
+    {
+      name: "b",
+      targets: [
+        { host: "h", port: 1 },
+        { host: "::1", port: 2 },
+      ],
+      descriptors: undefined,
+    },
+  ]);
+});
