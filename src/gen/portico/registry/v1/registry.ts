@@ -61,10 +61,18 @@ export interface WatchRequest {
 }
 
 export interface WatchResponse {
-  /** New or replaced instances. */
+  /**
+   * New or replaced instances, in the order they joined. Where instances of one service differ in their descriptors,
+   * those of the newest hold.
+   */
   joined: Instance[];
   /** Instances that left, by service and id only. */
   left: Instance[];
+  /**
+   * Whether everything there was when the watch began has been sent by now: an instance known from an earlier watch
+   * and not sent again has left. The first message has it where all fits, which is when it is below about 3 MiB.
+   */
+  complete: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -444,7 +452,7 @@ export const WatchRequest: MessageFns<WatchRequest> = {
 };
 
 function createBaseWatchResponse(): WatchResponse {
-  return { joined: [], left: [], _unknownFields: {} };
+  return { joined: [], left: [], complete: false, _unknownFields: {} };
 }
 
 export const WatchResponse: MessageFns<WatchResponse> = {
@@ -454,6 +462,9 @@ export const WatchResponse: MessageFns<WatchResponse> = {
     }
     for (const v of message.left) {
       Instance.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.complete !== false) {
+      writer.uint32(24).bool(message.complete);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -495,6 +506,14 @@ export const WatchResponse: MessageFns<WatchResponse> = {
             message.left.push(Instance.decode(reader, reader.uint32()));
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.complete = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -522,6 +541,7 @@ export const WatchResponse: MessageFns<WatchResponse> = {
     const message = createBaseWatchResponse();
     message.joined = object.joined?.map((e) => Instance.fromPartial(e)) || [];
     message.left = object.left?.map((e) => Instance.fromPartial(e)) || [];
+    message.complete = object.complete ?? false;
     return message;
   },
 };
@@ -1042,8 +1062,9 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
 export type RegistryService = typeof RegistryService;
 export const RegistryService = {
   /**
-   * Registers an instance of a service for as long as this stream is open. The enrolment token must be of the
-   * service's name. The registry answers once, when the registration holds.
+   * Registers an instance of a service for as long as this stream is open, in both directions. The first message is
+   * the instance, and the only one. The enrolment token must be of the service's name. The registry answers once, when
+   * the registration holds. Another registration with the same service and id takes its place and ends this one.
    */
   register: {
     path: "/portico.registry.v1.Registry/Register" as const,
@@ -1054,7 +1075,7 @@ export const RegistryService = {
     responseSerialize: (value: RegisterResponse): Buffer => Buffer.from(RegisterResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RegisterResponse => RegisterResponse.decode(value),
   },
-  /** Sends every service there is, then each change. */
+  /** Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent. */
   watch: {
     path: "/portico.registry.v1.Registry/Watch" as const,
     requestStream: false as const,
@@ -1088,11 +1109,12 @@ export const RegistryService = {
 
 export interface RegistryServer extends UntypedServiceImplementation {
   /**
-   * Registers an instance of a service for as long as this stream is open. The enrolment token must be of the
-   * service's name. The registry answers once, when the registration holds.
+   * Registers an instance of a service for as long as this stream is open, in both directions. The first message is
+   * the instance, and the only one. The enrolment token must be of the service's name. The registry answers once, when
+   * the registration holds. Another registration with the same service and id takes its place and ends this one.
    */
   register: handleBidiStreamingCall<RegisterRequest, RegisterResponse>;
-  /** Sends every service there is, then each change. */
+  /** Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent. */
   watch: handleServerStreamingCall<WatchRequest, WatchResponse>;
   /** Lists the services and endpoints that the caller may call; an administrator sees all. */
   list: handleUnaryCall<ListRequest, ListResponse>;
@@ -1102,13 +1124,14 @@ export interface RegistryServer extends UntypedServiceImplementation {
 
 export interface RegistryClient extends Client {
   /**
-   * Registers an instance of a service for as long as this stream is open. The enrolment token must be of the
-   * service's name. The registry answers once, when the registration holds.
+   * Registers an instance of a service for as long as this stream is open, in both directions. The first message is
+   * the instance, and the only one. The enrolment token must be of the service's name. The registry answers once, when
+   * the registration holds. Another registration with the same service and id takes its place and ends this one.
    */
   register(): ClientDuplexStream<RegisterRequest, RegisterResponse>;
   register(options: Partial<CallOptions>): ClientDuplexStream<RegisterRequest, RegisterResponse>;
   register(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<RegisterRequest, RegisterResponse>;
-  /** Sends every service there is, then each change. */
+  /** Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent. */
   watch(request: WatchRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchResponse>;
   watch(
     request: WatchRequest,
