@@ -1,0 +1,16 @@
+/** What a command reads and writes: passed in, so that a test can run a command as a function. */
+import type { Readable, Writable } from "node:stream";
+
+export type Input = Readable & { readonly isTTY?: boolean | undefined };
+export type Output = Writable & { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined };
+
+export interface Io {
+  readonly stdin: Input;
+  /** Data, for people and programs. */
+  readonly stdout: Output;
+  /** Talk: prompts, hints, errors. */
+  readonly stderr: Output;
+  readonly env: NodeJS.ProcessEnv;
+  /** Aborted by Ctrl-C and SIGTERM. */
+  readonly signal: AbortSignal;
+}
