@@ -1,0 +1,147 @@
+/**
+ * Calls with messages instead of bytes, over any channel. `method` is an entry of a ts-proto definition:
+ *
+ *     const { rules } = await unary(channel, RulesService.list, {});
+ */
+import { Code, StatusError } from "../errors.js";
+import type { Call, CallStart, Channel, Status } from "./channel.js";
+import { MessageQueue } from "./message-queue.js";
+import { type Metadata, NO_METADATA } from "./metadata.js";
+import type { MethodDefinition } from "./service.js";
+import { toError } from "./status.js";
+
+/** How long a unary call may take when the caller names no deadline, in milliseconds. */
+const DEFAULT_TIME = 30_000;
+
+export interface CallOptions {
+  readonly metadata?: Metadata | undefined;
+  /** When the call must have ended, in milliseconds of `Date.now()`. A unary call without one has 30 s, a stream no end. */
+  readonly deadline?: number | undefined;
+  readonly admission?: CallStart["admission"];
+  readonly clientAddress?: string | undefined;
+  /** Cancels the call when aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Calls a unary endpoint.
+ * @throws {StatusError}
+ */
+export function unary<Request, Response>(
+  channel: Channel,
+  method: MethodDefinition<Request, Response> & { readonly requestStream: false; readonly responseStream: false },
+  request: NoInfer<Request>,
+  options: CallOptions = {},
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    if (options.signal?.aborted) throw cancelled();
+    const message = method.requestSerialize(request);
+    const answers: Uint8Array[] = [];
+    const onEnd = (status: Status): void => {
+      options.signal?.removeEventListener("abort", cancel);
+      try {
+        if (status.code !== Code.OK) throw toError(status);
+        resolve(decodeResponse(method, onlyOne(method.path, answers)));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const onMessage = (answer: Uint8Array): void => {
+      if (answers.length < 2) answers.push(answer);
+    };
+    const call = channel.open(startOf(method.path, options, Date.now() + DEFAULT_TIME), { onMessage, onEnd });
+    const cancel = (): void => call.cancel();
+    options.signal?.addEventListener("abort", cancel);
+    call.send(message);
+    call.end();
+  });
+}
+
+/** An open call of any streaming shape. All of it is harmless after the end. */
+export interface Stream<Request, Response> {
+  /** Sends a message. False means: await `drained()` before the next one. */
+  send(request: Request): boolean;
+  /** Resolves when more may be sent, or the call has ended. */
+  drained(): Promise<void>;
+  /** No more messages will be sent. */
+  end(): void;
+  /** Ends the call at once, with CANCELLED. */
+  cancel(): void;
+  /** To be iterated once. A failed call makes it throw a StatusError; leaving it early cancels the call. */
+  readonly responses: AsyncIterable<Response>;
+}
+
+/** Opens a call of any streaming shape. */
+export function stream<Request, Response>(
+  channel: Channel,
+  method: MethodDefinition<Request, Response>,
+  options: CallOptions = {},
+): Stream<Request, Response> {
+  const responses = new MessageQueue((bytes) => decodeResponse(method, bytes), {
+    pause: () => call.pause(),
+    resume: () => call.resume(),
+    abandon: () => call.cancel(),
+  });
+  let full = false;
+  let waiting: (() => void)[] = [];
+  const drain = (): void => {
+    full = false;
+    const woken = waiting;
+    waiting = [];
+    for (const wake of woken) wake();
+  };
+  const call: Call = channel.open(startOf(method.path, options, undefined), {
+    onMessage: (message) => responses.push(message),
+    onDrain: drain,
+    onEnd(status) {
+      options.signal?.removeEventListener("abort", cancel);
+      if (status.code === Code.OK) responses.end();
+      else responses.fail(toError(status));
+      drain();
+    },
+  });
+  const cancel = (): void => call.cancel();
+  if (options.signal?.aborted) cancel();
+  else options.signal?.addEventListener("abort", cancel);
+  return {
+    send(request) {
+      if (!call.send(method.requestSerialize(request))) full = true;
+      return !full;
+    },
+    drained: () => (full ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()),
+    end: () => call.end(),
+    cancel,
+    responses,
+  };
+}
+
+function startOf(path: string, options: CallOptions, deadline: number | undefined): CallStart {
+  return {
+    path,
+    metadata: options.metadata ?? NO_METADATA,
+    deadline: options.deadline ?? deadline,
+    admission: options.admission,
+    clientAddress: options.clientAddress,
+  };
+}
+
+function onlyOne(path: string, answers: readonly Uint8Array[]): Uint8Array {
+  const [answer] = answers;
+  if (answer !== undefined && answers.length === 1) return answer;
+  throw new StatusError(Code.INTERNAL, `${path} must answer with one message, but did with ${answers.length}`);
+}
+
+function decodeResponse<Response>(
+  method: Pick<MethodDefinition<unknown, Response>, "path" | "responseDeserialize">,
+  bytes: Uint8Array,
+): Response {
+  try {
+    return method.responseDeserialize(bytes as Buffer);
+  } catch (cause) {
+    throw new StatusError(Code.INTERNAL, `${method.path} answered with bytes that are not its message`, { cause });
+  }
+}
+
+function cancelled(): StatusError {
+  return new StatusError(Code.CANCELLED, "Cancelled");
+}

@@ -1,0 +1,118 @@
+/**
+ * The messages of a stream on their way from a transport's callbacks to a reader's `for await`. The transport is paused
+ * once more waits than a reader is likely to take in one go, and restarted when the reader has caught up, so a slow
+ * reader slows the sender and nothing grows. Messages wait as bytes and are decoded when taken: what waits is counted
+ * in bytes, and what is never read costs no decoding.
+ */
+
+/** More than either of these waiting pauses the sender. */
+const MOST_MESSAGES = 16;
+const MOST_BYTES = 65_536;
+
+/** The sender, as far as a queue steers it. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+  /** The reader left before the end. */
+  abandon(): void;
+}
+
+interface Reader<T> {
+  resolve(result: IteratorResult<T, undefined>): void;
+  reject(error: Error): void;
+}
+
+export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
+  readonly #decode: (bytes: Uint8Array) => T;
+  readonly #flow: Flow;
+  readonly #waiting: Uint8Array[] = [];
+  readonly #readers: Reader<T>[] = [];
+  #bytes = 0;
+  #paused = false;
+  #ended = false;
+  #error: Error | undefined;
+
+  /** @param decode may throw: the reader then sees the error, and the sender is abandoned. */
+  constructor(decode: (bytes: Uint8Array) => T, flow: Flow) {
+    this.#decode = decode;
+    this.#flow = flow;
+  }
+
+  push(message: Uint8Array): void {
+    if (this.#ended) return;
+    this.#waiting.push(message);
+    this.#bytes += message.length;
+    const reader = this.#readers.shift();
+    if (reader !== undefined) this.#take(reader);
+    else if (!this.#paused && (this.#waiting.length >= MOST_MESSAGES || this.#bytes >= MOST_BYTES)) {
+      this.#paused = true;
+      this.#flow.pause();
+    }
+  }
+
+  /** No more messages come. */
+  end(): void {
+    this.#ended = true;
+    if (this.#waiting.length === 0) for (const reader of this.#readers.splice(0)) this.#finish(reader);
+  }
+
+  /** The stream broke: the reader sees the error now, whatever was still waiting. */
+  fail(error: Error): void {
+    if (this.#error !== undefined) return;
+    this.#clear();
+    this.#error = error;
+    this.end();
+  }
+
+  next(): Promise<IteratorResult<T, undefined>> {
+    return new Promise((resolve, reject) => {
+      const reader = { resolve, reject };
+      if (this.#waiting.length > 0) this.#take(reader);
+      else if (this.#ended) this.#finish(reader);
+      else this.#readers.push(reader);
+    });
+  }
+
+  return(): Promise<IteratorReturnResult<undefined>> {
+    if (!this.#ended || this.#waiting.length > 0) this.#abandon();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #take(reader: Reader<T>): void {
+    const message = this.#waiting.shift() as Uint8Array;
+    this.#bytes -= message.length;
+    try {
+      reader.resolve({ done: false, value: this.#decode(message) });
+    } catch (error) {
+      reader.reject(error as Error);
+      this.#abandon();
+    }
+    if (this.#paused && this.#waiting.length === 0) {
+      this.#paused = false;
+      this.#flow.resume();
+    }
+  }
+
+  /** An error is thrown once; after it, as after the end, there is nothing more. */
+  #finish(reader: Reader<T>): void {
+    const error = this.#error;
+    this.#error = undefined;
+    if (error === undefined) reader.resolve({ done: true, value: undefined });
+    else reader.reject(error);
+  }
+
+  #abandon(): void {
+    this.#clear();
+    this.end();
+    this.#flow.abandon();
+  }
+
+  #clear(): void {
+    this.#waiting.length = 0;
+    this.#bytes = 0;
+  }
+}
