@@ -1,0 +1,75 @@
+/** What every engine of the store must do. `open` gives an empty one. */
+import type { Test } from "tap";
+import type { Store } from "../../src/store.js";
+
+const BEHAVIOURS: Record<string, (t: Test, store: Store) => Promise<void>> = {
+  "gives back what was created": async (t, store) => {
+    const log = store.collection("log");
+    for (const value of ["", "text", ":colon", '{"value":"json"}', "grüße\u0000\n"]) {
+      t.equal(await log.create(`key ${value}`, value), true);
+      t.equal(await log.get(`key ${value}`), value);
+    }
+  },
+  "says that a key is absent": async (t, store) => {
+    t.equal(await store.collection("log").get("absent"), undefined);
+  },
+  "creates a key once, and keeps the first value": async (t, store) => {
+    const log = store.collection("log");
+    t.equal(await log.create("1", "first"), true);
+    t.equal(await log.create("1", "second"), false);
+    t.equal(await log.get("1"), "first");
+  },
+  "lets one of many win a key": async (t, store) => {
+    const log = store.collection("log");
+    const won = await Promise.all(Array.from({ length: 50 }, (_, writer) => log.create("1", `${writer}`)));
+    t.equal(won.filter(Boolean).length, 1);
+    t.equal(await log.get("1"), `${won.indexOf(true)}`);
+  },
+  "creates a key after another only while that one is there": async (t, store) => {
+    const log = store.collection("log");
+    t.equal(await log.create("2", "two", "1"), false);
+    t.equal(await log.get("2"), undefined);
+    await log.create("1", "one");
+    t.equal(await log.create("2", "two", "1"), true);
+    t.equal(await log.create("2", "again", "1"), false);
+    t.equal(await log.get("2"), "two");
+  },
+  "gives many values in the order asked for": async (t, store) => {
+    const log = store.collection("log");
+    await log.create("a", "1");
+    await log.create("b", "2");
+    t.same(await log.getMany(["b", "absent", "a"]), ["2", undefined, "1"]);
+    t.same(await log.getMany([]), []);
+  },
+  "deletes many, and none": async (t, store) => {
+    const log = store.collection("log");
+    for (const key of ["a", "b", "c"]) await log.create(key, key);
+    await log.delete(["a", "c", "absent"]);
+    await log.delete([]);
+    t.same(await log.keys(), ["b"]);
+    t.equal(await log.create("a", "anew"), true);
+  },
+  "lists keys in order, whatever characters they have": async (t, store) => {
+    const log = store.collection("log");
+    const keys = ["%", "0001", "0002", "0010", "_", "a:b", "log:a"];
+    for (const key of keys.toReversed()) await log.create(key, "");
+    t.same(await log.keys(), keys);
+    t.equal(await log.get("log:a"), "");
+  },
+  "keeps collections apart": async (t, store) => {
+    await store.collection("log").create("1", "entry");
+    t.equal(await store.collection("snapshots").get("1"), undefined);
+    t.same(await store.collection("snapshots").keys(), []);
+    t.equal(await store.collection("snapshots").create("1", "snapshot"), true);
+  },
+};
+
+export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void {
+  for (const [behaviour, check] of Object.entries(BEHAVIOURS)) {
+    t.test(behaviour, async (t) => {
+      const store = await open(t);
+      t.teardown(() => store.close());
+      await check(t, store);
+    });
+  }
+}
