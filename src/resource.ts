@@ -12,6 +12,7 @@ export interface Resource {
 
 const MAX_LENGTH = 256;
 const SEGMENT = /^(?:\*|[a-z0-9._-]+\*?)$/;
+const PATTERN = /^(\*|[a-z0-9._-]+\*?):(\*|[a-z0-9._-]+\*?):(\*|[a-z0-9._-]+\*?)$/;
 
 /**
  * Reads a pattern.
@@ -19,19 +20,22 @@ const SEGMENT = /^(?:\*|[a-z0-9._-]+\*?)$/;
  */
 export function parsePattern(text: string): Resource {
   if (Buffer.byteLength(text) > MAX_LENGTH) throw new SyntaxError(`resource is longer than ${MAX_LENGTH} bytes`);
-  const segments = text.toLowerCase().split(":");
-  const [type, name, endpoint] = segments;
-  if (segments.length !== 3 || type === undefined || name === undefined || endpoint === undefined) {
-    throw new SyntaxError(`resource "${text}" must have three segments, type:name:endpoint, such as *:*:*`);
-  }
-  for (const segment of segments) {
-    if (!SEGMENT.test(segment)) {
-      throw new SyntaxError(
-        `resource "${text}": segment "${segment}" must be a literal, *, or a literal ending in * (letters, digits, . _ -)`,
-      );
-    }
-  }
+  const [, type, name, endpoint] = PATTERN.exec(text.toLowerCase()) ?? [];
+  if (type === undefined || name === undefined || endpoint === undefined) throw new SyntaxError(whatIsWrong(text));
   return { type, name, endpoint };
+}
+
+function whatIsWrong(text: string): string {
+  const resource = `resource "${printable(text)}"`;
+  const segments = text.toLowerCase().split(":");
+  if (segments.length !== 3) return `${resource} must have three segments, type:name:endpoint, such as *:*:*`;
+  const wrong = segments.find((segment) => !SEGMENT.test(segment)) ?? "";
+  return `${resource}: segment "${printable(wrong)}" must be a literal, *, or a literal ending in * (letters, digits, . _ -)`;
+}
+
+/** What someone wrote, fit for a message on their terminal. */
+export function printable(text: string): string {
+  return text.slice(0, 64).replaceAll(/\p{C}/gu, "?");
 }
 
 /** Whether a pattern's segment covers a resource's segment; both in lower case. */

@@ -81,6 +81,8 @@ export interface WatchResponse_Pong {
   revision: bigint;
   /** How long the guard may decide, counted from the sending of the ping. */
   leaseMs: bigint;
+  /** The authority's clock when it answered: what tokens expire by, whatever the guard's own clock says. */
+  time: Timestamp | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -796,7 +798,7 @@ export const WatchResponse_Changes: MessageFns<WatchResponse_Changes> = {
 };
 
 function createBaseWatchResponse_Pong(): WatchResponse_Pong {
-  return { sequence: 0n, revision: 0n, leaseMs: 0n, _unknownFields: {} };
+  return { sequence: 0n, revision: 0n, leaseMs: 0n, time: undefined, _unknownFields: {} };
 }
 
 export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
@@ -818,6 +820,9 @@ export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
         throw new globalThis.Error("value provided for field message.leaseMs of type int64 too large");
       }
       writer.uint32(24).int64(message.leaseMs);
+    }
+    if (message.time !== undefined) {
+      Timestamp.encode(message.time, writer.uint32(34).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -867,6 +872,14 @@ export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
             message.leaseMs = reader.int64() as bigint;
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.time = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -895,6 +908,7 @@ export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
     message.sequence = (object.sequence !== undefined && object.sequence !== null) ? BigInt(object.sequence) : 0n;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     message.leaseMs = (object.leaseMs !== undefined && object.leaseMs !== null) ? BigInt(object.leaseMs) : 0n;
+    message.time = (object.time !== undefined && object.time !== null) ? Timestamp.fromPartial(object.time) : undefined;
     return message;
   },
 };
