@@ -1,0 +1,44 @@
+/** What an instance may be called, and where it may be. */
+import { SELF_GOVERNED } from "../../src/endpoint.js";
+import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
+
+/** First segments of paths that the gateway answers itself. */
+const RESERVED: ReadonlySet<string> = new Set(
+  ["v1", "livez", "readyz", "openapi", "explore", "console", "metrics", "gateway"], //
+);
+const SERVICE = /^[a-z0-9][a-z0-9-]{0,62}$/;
+const ID = /^[!-~]{1,128}$/;
+const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]{1,253}):(\d{1,5})$/;
+const MAX_ADDRESSES = 16;
+
+/**
+ * Checks a service's name. Only the process that serves them may take `auth` and `registry`.
+ * @throws {Error} with a message for the service's owner.
+ */
+export function checkServiceName(name: string, local: boolean): void {
+  if (!SERVICE.test(name)) {
+    const shown = JSON.stringify(name.slice(0, 80));
+    throw new Error(`service name ${shown} must be 1 to 63 lower-case letters, digits and -, not starting with -`);
+  }
+  if (RESERVED.has(name) || (SELF_GOVERNED.has(name) && !local)) {
+    throw new Error(`service name "${name}" is reserved; choose another`);
+  }
+}
+
+/**
+ * Checks an instance but for its descriptors. One of the same process (`local`) needs no address.
+ * @throws {Error} with a message for the service's owner.
+ */
+export function checkInstance({ service, id, addresses }: Instance, local: boolean): void {
+  checkServiceName(service, local);
+  if (!ID.test(id)) throw new Error("id must be 1 to 128 printable ASCII characters without spaces");
+  if ((addresses.length === 0 && !local) || addresses.length > MAX_ADDRESSES) {
+    throw new Error(`${addresses.length} addresses; 1 to ${MAX_ADDRESSES} are accepted`);
+  }
+  for (const address of addresses) {
+    const port = Number(ADDRESS.exec(address)?.[1]);
+    if (!(port >= 1 && port <= 65535)) {
+      throw new Error(`address ${JSON.stringify(address.slice(0, 80))} must be host:port, such as 127.0.0.1:8081`);
+    }
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * A service's contract: its descriptors, checked, and the endpoints that they describe. Descriptors come from strangers'
+ * tools and servers, so they are first put in order (imports before importers, JSON names filled in, well-known files
+ * added), and whatever is ambiguous or beyond the bounds is refused here, once, for everyone who reads them later.
+ */
+import { create, createFileRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { protoCamelCase } from "@bufbuild/protobuf/reflect";
+import * as wkt from "@bufbuild/protobuf/wkt";
+import {
+  type DescriptorProto,
+  type FileDescriptorProto,
+  type FileDescriptorSet,
+  FileDescriptorSetSchema,
+} from "@bufbuild/protobuf/wkt";
+import { type Endpoint, endpointsOf } from "../../src/endpoint.js";
+import { countElements } from "./count-elements.js";
+
+/** In bytes; leaves room for the rest of an instance in a message of 4 MiB. */
+export const MAX_DESCRIPTORS = 4 * 1024 ** 2 - 64 * 1024;
+export const MAX_FILES = 1_000;
+const MAX_ELEMENTS = 250_000;
+const MAX_GRPC_SERVICES = 100;
+const MAX_ENDPOINTS = 1_000;
+const MAX_NAME = 255;
+
+/** What every server has beside its own services (health, reflection); never anyone's endpoint. */
+const INFRASTRUCTURE = /^grpc\.(?:health|reflection|channelz)\./;
+const DOTTED_NAME = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/;
+
+export interface Contract {
+  /** The descriptors and gRPC services as they were given, to know them again. */
+  readonly given: { readonly descriptors: Buffer; readonly grpcServices: readonly string[] };
+  /** google.protobuf.FileDescriptorSet with all imports, in order. */
+  readonly descriptors: Buffer;
+  /** Full names of the gRPC services, without infrastructure. */
+  readonly grpcServices: readonly string[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+export function isInfrastructure(grpcService: string): boolean {
+  return INFRASTRUCTURE.test(grpcService);
+}
+
+/**
+ * Reads and checks what a service says of itself.
+ * @throws {Error} with a message for the service's owner.
+ */
+export function readContract(service: string, descriptors: Uint8Array, grpcServices: readonly string[]): Contract {
+  if (descriptors.length > MAX_DESCRIPTORS) {
+    throw new Error(`descriptors are ${descriptors.length} bytes; at most ${MAX_DESCRIPTORS} are accepted`);
+  }
+  const set = inOrder(parse(descriptors).file);
+  const own = grpcServices.filter((name) => !isInfrastructure(name));
+  checkServiceNames(own);
+  const endpoints = endpointsOf(service, createFileRegistry(set), own);
+  checkEndpoints(endpoints);
+  const given = {
+    descriptors: Buffer.from(descriptors.buffer, descriptors.byteOffset, descriptors.length),
+    grpcServices,
+  };
+  const serialized = serialize(set);
+  // Most are in order already: then one copy does.
+  const same = serialized.equals(given.descriptors);
+  return { given, descriptors: same ? given.descriptors : serialized, grpcServices: own, endpoints };
+}
+
+/** Whether the contract is what these would be read as. */
+export function isContractOf(contract: Contract, descriptors: Uint8Array, grpcServices: readonly string[]): boolean {
+  const { given } = contract;
+  return (
+    given.grpcServices.length === grpcServices.length &&
+    given.grpcServices.every((name, index) => name === grpcServices[index]) &&
+    given.descriptors.equals(descriptors)
+  );
+}
+
+function parse(bytes: Uint8Array): FileDescriptorSet {
+  try {
+    const elements = countElements(bytes);
+    if (elements > MAX_ELEMENTS) throw new Error(`${elements} elements; at most ${MAX_ELEMENTS} are accepted`);
+    return fromBinary(FileDescriptorSetSchema, bytes);
+  } catch (error) {
+    throw new Error(`descriptors are no usable google.protobuf.FileDescriptorSet: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * The files as readers expect them: imports first, a JSON name for every field (C++ servers leave them out in
+ * reflection), and the well-known files that are imported but not given. Fills in the files themselves.
+ * @throws {Error} when an import is missing, or files import each other in a circle.
+ */
+export function inOrder(files: readonly FileDescriptorProto[]): FileDescriptorSet {
+  if (files.length > MAX_FILES) throw new Error(`descriptors have ${files.length} files; at most ${MAX_FILES}`);
+  const byName = new Map(files.map((file) => [file.name, file]));
+  const ordered = new Set<FileDescriptorProto>();
+  const open = new Set<string>();
+  const visit = (name: string, importer: string) => {
+    const file = byName.get(name) ?? wellKnownFile(name);
+    if (file === undefined) throw new Error(`descriptors lack ${name}, which ${importer} imports`);
+    if (ordered.has(file)) return;
+    if (open.has(name)) throw new Error(`descriptors: ${name} and ${importer} import each other`);
+    open.add(name);
+    for (const dependency of file.dependency) visit(dependency, name);
+    open.delete(name);
+    ordered.add(file);
+  };
+  for (const file of files) visit(file.name, "");
+  for (const file of ordered) complete(file);
+  return create(FileDescriptorSetSchema, { file: [...ordered] });
+}
+
+export function serialize(set: FileDescriptorSet): Buffer {
+  const bytes = toBinary(FileDescriptorSetSchema, set);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** A file of google/protobuf/, which many servers do not send. */
+export function wellKnownFile(name: string): FileDescriptorProto | undefined {
+  return WELL_KNOWN.get(name);
+}
+
+const WELL_KNOWN: ReadonlyMap<string, FileDescriptorProto> = new Map(
+  Object.values(wkt).flatMap((exported) =>
+    typeof exported === "object" && "kind" in exported && exported.kind === "file"
+      ? [[exported.proto.name, exported.proto] as const]
+      : [],
+  ),
+);
+
+function complete(file: FileDescriptorProto): void {
+  if (file.package !== "" && !DOTTED_NAME.test(file.package)) {
+    throw new Error(`descriptors: ${JSON.stringify(file.package)} is no package name`);
+  }
+  fillJsonNames(file.messageType);
+}
+
+function fillJsonNames(messages: readonly DescriptorProto[]): void {
+  for (const message of messages) {
+    for (const field of message.field) if (field.jsonName === "") field.jsonName = protoCamelCase(field.name);
+    fillJsonNames(message.nestedType);
+  }
+}
+
+function checkServiceNames(names: readonly string[]): void {
+  if (names.length === 0) throw new Error("no gRPC service is named (health and reflection do not count)");
+  if (names.length > MAX_GRPC_SERVICES) throw new Error(`more than ${MAX_GRPC_SERVICES} gRPC services`);
+  for (const name of names) {
+    if (name.length > MAX_NAME || !DOTTED_NAME.test(name)) {
+      throw new Error(`${JSON.stringify(name.slice(0, 64))} is not the full name of a gRPC service`);
+    }
+  }
+  if (new Set(names).size < names.length) throw new Error("a gRPC service is named twice");
+}
+
+/** Names match without regard to case, so two that differ in nothing else would be one. */
+function checkEndpoints(endpoints: readonly Endpoint[]): void {
+  if (endpoints.length > MAX_ENDPOINTS) throw new Error(`${endpoints.length} endpoints; at most ${MAX_ENDPOINTS}`);
+  const seen = new Map<string, Endpoint>();
+  for (const endpoint of endpoints) {
+    const { name, segments } = endpoint;
+    if (segments.endpoint.length > 2 * MAX_NAME) throw new Error(`the name of ${name.slice(0, 64)}… is too long`);
+    const other = seen.get(segments.endpoint);
+    if (other !== undefined) throw new Error(`${other.name} and ${name} differ at most in case`);
+    seen.set(segments.endpoint, endpoint);
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * The directory: who serves what now, in memory. Instances join and leave; watches follow.
+ *
+ * A watch remembers which instances have changed since it was last sent something, not what happened to them: what it
+ * is sent is read when it is sent. So a slow watcher misses no outcome, and costs a name for each changed instance
+ * rather than every contract there ever was in between. One that falls too far behind is cut, and starts anew.
+ */
+import type { Logger } from "pino";
+import { Code, StatusError } from "../../src/errors.js";
+import { Instance, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+import { checkInstance } from "./check-instance.js";
+import { type Contract, isContractOf, readContract } from "./contract.js";
+
+const MAX_INSTANCES = 10_000;
+const MAX_INSTANCES_OF_SERVICE = 1_000;
+/** Of descriptors in all, in bytes. */
+const MAX_BYTES = 256 * 1024 ** 2;
+const MAX_WATCHES = 1_000;
+/** Changed instances that a watch has not been sent; more than there can be at its start. */
+const MAX_BEHIND = 2 * MAX_INSTANCES;
+/** Of a message to a watch, in bytes, unless one instance alone is larger. */
+const MESSAGE_SIZE = 3 * 1024 ** 2;
+
+export interface Entry {
+  readonly instance: Instance;
+  readonly contract: Contract;
+  /** Called when the instance has been put out: another took its place, or the directory closes. */
+  readonly onPutOut: (why: StatusError) => void;
+}
+
+interface Watch {
+  /** Keys of instances, in the order in which they changed last. */
+  readonly changed: Set<string>;
+  failure: StatusError | undefined;
+  wake: () => void;
+}
+
+const keyOf = ({ service, id }: Instance) => `${service}/${id}`;
+const nothing = () => {};
+
+export class Directory {
+  /** In the order in which they joined. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #services = new Map<string, readonly Entry[]>();
+  /** How many entries hold each contract. */
+  readonly #contracts = new Map<Contract, number>();
+  #bytes = 0;
+  readonly #watches = new Set<Watch>();
+  readonly #log: Logger;
+  #closed = false;
+
+  constructor({ log }: { readonly log: Logger }) {
+    this.#log = log;
+  }
+
+  /** Entries by service, oldest first: the last one's contract is the service's. */
+  get services(): ReadonlyMap<string, readonly Entry[]> {
+    return this.#services;
+  }
+
+  /**
+   * Adds an instance, in place of the one with its service and id. The returned function takes it out again.
+   * @throws {StatusError} INVALID_ARGUMENT, RESOURCE_EXHAUSTED or UNAVAILABLE; then nothing has changed.
+   */
+  join(given: Instance, options: { readonly local: boolean; readonly onPutOut?: Entry["onPutOut"] }): () => void {
+    if (this.#closed) throw closing();
+    const contract = this.#check(given, options.local);
+    const { service, id, addresses, guarded } = given;
+    const { descriptors, grpcServices } = contract;
+    const instance = Instance.fromPartial({
+      service,
+      id,
+      addresses,
+      descriptors,
+      guarded,
+      grpcServices: [...grpcServices],
+    });
+    const entry: Entry = { instance, contract, onPutOut: options.onPutOut ?? nothing };
+    this.#checkRoom(entry);
+
+    const replaced = this.#entries.get(keyOf(instance));
+    const before = this.#services.get(service)?.at(-1);
+    if (replaced !== undefined) this.#remove(replaced);
+    this.#insert(entry);
+    this.#announce(entry);
+    this.#log.info({ service, id, addresses }, replaced === undefined ? "instance joined" : "instance replaced");
+    if (before !== undefined && before.contract !== contract && before !== replaced) {
+      this.#log.warn(
+        { service, id, before: before.instance.id },
+        "instances differ in their contract: the newest holds",
+      );
+    }
+    replaced?.onPutOut(new StatusError(Code.ABORTED, `another instance of ${service} registered with the id ${id}`));
+    return () => this.#leave(entry);
+  }
+
+  /** Sends every instance, then each change, until the signal is aborted. */
+  async *watch(signal: AbortSignal): AsyncGenerator<WatchResponse, void, undefined> {
+    if (this.#closed) throw closing();
+    if (this.#watches.size >= MAX_WATCHES) throw new StatusError(Code.RESOURCE_EXHAUSTED, "too many watches");
+    const watch: Watch = { changed: new Set(this.#entries.keys()), failure: undefined, wake: nothing };
+    const stop = () => {
+      this.#watches.delete(watch);
+      watch.wake();
+    };
+    this.#watches.add(watch);
+    signal.addEventListener("abort", stop);
+    try {
+      for (let complete = false; !signal.aborted; ) {
+        if (watch.failure !== undefined) throw watch.failure;
+        const message = this.#take(watch.changed);
+        complete ||= watch.changed.size === 0;
+        yield { ...message, complete };
+        while (watch.changed.size === 0 && watch.failure === undefined && !signal.aborted) {
+          await new Promise<void>((resolve) => {
+            watch.wake = resolve;
+          });
+        }
+      }
+    } finally {
+      signal.removeEventListener("abort", stop);
+      this.#watches.delete(watch);
+    }
+  }
+
+  /** Puts everyone out with UNAVAILABLE. */
+  close(): void {
+    this.#closed = true;
+    for (const watch of this.#watches) fail(watch, closing());
+    this.#watches.clear();
+    for (const entry of [...this.#entries.values()]) {
+      this.#remove(entry);
+      entry.onPutOut(closing());
+    }
+  }
+
+  #check(given: Instance, local: boolean): Contract {
+    try {
+      checkInstance(given, local);
+      const { service, descriptors, grpcServices } = given;
+      const known = new Set(this.#services.get(service)?.map((entry) => entry.contract));
+      for (const contract of known) if (isContractOf(contract, descriptors, grpcServices)) return contract;
+      return readContract(service, descriptors, grpcServices);
+    } catch (error) {
+      throw new StatusError(Code.INVALID_ARGUMENT, (error as Error).message, { cause: error });
+    }
+  }
+
+  #checkRoom({ instance, contract }: Entry): void {
+    const full = (what: string) => new StatusError(Code.RESOURCE_EXHAUSTED, `the registry is full: ${what}`);
+    const more = this.#contracts.has(contract) ? 0 : contract.descriptors.length;
+    if (this.#bytes + more > MAX_BYTES) throw full(`${MAX_BYTES} bytes of descriptors`);
+    if (this.#entries.has(keyOf(instance))) return;
+    if (this.#entries.size >= MAX_INSTANCES) throw full(`${MAX_INSTANCES} instances`);
+    if ((this.#services.get(instance.service)?.length ?? 0) >= MAX_INSTANCES_OF_SERVICE) {
+      throw full(`${MAX_INSTANCES_OF_SERVICE} instances of ${instance.service}`);
+    }
+  }
+
+  #insert(entry: Entry): void {
+    const { instance, contract } = entry;
+    this.#entries.set(keyOf(instance), entry);
+    this.#services.set(instance.service, [...(this.#services.get(instance.service) ?? []), entry]);
+    const holders = this.#contracts.get(contract) ?? 0;
+    if (holders === 0) this.#bytes += contract.descriptors.length;
+    this.#contracts.set(contract, holders + 1);
+  }
+
+  #remove(entry: Entry): void {
+    const { instance, contract } = entry;
+    this.#entries.delete(keyOf(instance));
+    const others = (this.#services.get(instance.service) ?? []).filter((other) => other !== entry);
+    if (others.length > 0) this.#services.set(instance.service, others);
+    else this.#services.delete(instance.service);
+    const holders = (this.#contracts.get(contract) ?? 0) - 1;
+    if (holders > 0) {
+      this.#contracts.set(contract, holders);
+    } else {
+      this.#contracts.delete(contract);
+      this.#bytes -= contract.descriptors.length;
+    }
+  }
+
+  #leave(entry: Entry): void {
+    const key = keyOf(entry.instance);
+    if (this.#entries.get(key) !== entry) return;
+    this.#remove(entry);
+    this.#announce(entry);
+    this.#log.info({ service: entry.instance.service, id: entry.instance.id }, "instance left");
+  }
+
+  #announce({ instance }: Entry): void {
+    const key = keyOf(instance);
+    for (const watch of this.#watches) {
+      watch.changed.delete(key);
+      watch.changed.add(key);
+      if (watch.changed.size > MAX_BEHIND) {
+        this.#watches.delete(watch);
+        fail(watch, new StatusError(Code.RESOURCE_EXHAUSTED, "this watch is too slow; watch anew"));
+      }
+      watch.wake();
+    }
+  }
+
+  /** Takes as many changes as fit in a message. */
+  #take(changed: Set<string>): Pick<WatchResponse, "joined" | "left"> {
+    const joined: Instance[] = [];
+    const left: Instance[] = [];
+    let size = 0;
+    for (const key of changed) {
+      const instance = this.#entries.get(key)?.instance;
+      size += sizeOf(instance);
+      if (size > MESSAGE_SIZE && joined.length + left.length > 0) break;
+      changed.delete(key);
+      if (instance !== undefined) joined.push(instance);
+      else left.push(gone(key));
+    }
+    return { joined, left };
+  }
+}
+
+/** In bytes, roughly: what the message would be, or a bit more. */
+function sizeOf(instance: Instance | undefined): number {
+  if (instance === undefined) return 256;
+  return instance.descriptors.length + 256 + [...instance.addresses, ...instance.grpcServices].join("....").length;
+}
+
+function gone(key: string): Instance {
+  const slash = key.indexOf("/");
+  return Instance.fromPartial({ service: key.slice(0, slash), id: key.slice(slash + 1) });
+}
+
+function fail(watch: Watch, failure: StatusError): void {
+  watch.failure = failure;
+  watch.changed.clear();
+  watch.wake();
+}
+
+function closing(): StatusError {
+  return new StatusError(Code.UNAVAILABLE, "the registry is shutting down");
+}

@@ -1,0 +1,150 @@
+/**
+ * The registry: services say where they are, gateways follow, callers see what they may call. Nothing is kept when the
+ * process ends, as every service registers again.
+ */
+import type { Logger } from "pino";
+import { Callers, type Endpoint } from "../../src/endpoint.js";
+import { Code, StatusError } from "../../src/errors.js";
+import { descriptors } from "../../src/gen/descriptors.js";
+import {
+  type DescribeRequest,
+  type DescribeResponse,
+  type Instance,
+  type ListResponse,
+  type RegisterRequest,
+  RegisterResponse,
+  RegistryService,
+} from "../../src/gen/portico/registry/v1/registry.js";
+import type { Guard } from "../../src/guard.js";
+import { type Context, part, type Service } from "../../src/rpc/service.js";
+import { Directory, type Entry } from "./directory.js";
+import { listService } from "./listing.js";
+import { printProto } from "./print-proto.js";
+
+/** How long a stream may be open before its first message, in milliseconds. */
+const REGISTER_TIME = 10_000;
+
+export interface RegistryOptions {
+  /** Says what each caller may see. */
+  readonly guard: Pick<Guard, "allows">;
+  readonly log: Logger;
+}
+
+export interface Registry {
+  readonly service: Service;
+  /**
+   * Adds a service of this process; the returned function takes it out.
+   * @throws {StatusError} INVALID_ARGUMENT when the instance is wrong.
+   */
+  add(instance: Instance): () => void;
+  /** Ends every registration and watch with UNAVAILABLE. */
+  close(): void;
+}
+
+export function createRegistry({ guard, log }: RegistryOptions): Registry {
+  const directory = new Directory({ log });
+
+  const visibleTo = (context: Context) => (endpoint: Endpoint) =>
+    endpoint.callers !== Callers.ENROLLED &&
+    (seesAll(context) || guard.allows(context.caller, context.namespace, endpoint));
+
+  const list = (context: Context): ListResponse => {
+    const services = [...directory.services].flatMap(([name, entries]) => {
+      const endpoints = endpointsOf(entries).filter(visibleTo(context));
+      return endpoints.length === 0 ? [] : [listService(name, endpoints, entries.length)];
+    });
+    return { services: services.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+  };
+
+  const describe = ({ service }: DescribeRequest, context: Context): DescribeResponse => {
+    const name = service.toLowerCase();
+    const entries = directory.services.get(name) ?? [];
+    const endpoints = endpointsOf(entries).filter(visibleTo(context));
+    if (endpoints.length === 0) {
+      throw new StatusError(Code.NOT_FOUND, `There is no service ${JSON.stringify(service.slice(0, 64))} to be seen`);
+    }
+    return {
+      service: listService(name, endpoints, entries.length),
+      proto: printProto(endpoints.map((endpoint) => endpoint.method)),
+    };
+  };
+
+  return {
+    service: {
+      name: "registry",
+      descriptors,
+      parts: [
+        part("portico.registry.v1.Registry", RegistryService, {
+          register: (requests, context) => register(directory, requests, context),
+          watch: (_request, context) => directory.watch(context.signal),
+          list: (_request, context) => list(context),
+          describe,
+        }),
+      ],
+    },
+    add: (instance) => directory.join(instance, { local: true }),
+    close: () => directory.close(),
+  };
+}
+
+/** Holds a registration for as long as the stream is open. */
+async function* register(
+  directory: Directory,
+  requests: AsyncIterable<RegisterRequest>,
+  context: Context,
+): AsyncGenerator<RegisterResponse, void, undefined> {
+  const stream = requests[Symbol.asyncIterator]();
+  const instance = await firstInstance(stream);
+  checkEnrolment(instance, context);
+  let putOut: (why: StatusError) => void = () => {};
+  const isPutOut = new Promise<never>((_resolve, reject) => {
+    putOut = reject;
+  });
+  isPutOut.catch(() => {}); // The stream may be over when it happens.
+  const leave = directory.join(instance, { local: context.system, onPutOut: putOut });
+  context.signal.addEventListener("abort", leave);
+  try {
+    if (context.signal.aborted) return;
+    yield RegisterResponse.fromPartial({});
+    const { done } = await Promise.race([stream.next(), isPutOut]);
+    if (!done) throw new StatusError(Code.INVALID_ARGUMENT, "a stream registers one instance; open another stream");
+  } finally {
+    context.signal.removeEventListener("abort", leave);
+    leave();
+  }
+}
+
+async function firstInstance(stream: AsyncIterator<RegisterRequest>): Promise<Instance> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const why = `no instance within ${REGISTER_TIME / 1000} s of opening the stream`;
+    timer = setTimeout(() => reject(new StatusError(Code.DEADLINE_EXCEEDED, why)), REGISTER_TIME);
+  });
+  try {
+    const { value, done } = await Promise.race([stream.next(), late]);
+    if (done || value.instance === undefined) {
+      throw new StatusError(Code.INVALID_ARGUMENT, "the first message must have an instance");
+    }
+    return value.instance;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function checkEnrolment({ service }: Instance, { caller, system }: Context): void {
+  if (system || (caller?.enrolment !== undefined && caller.enrolment === service)) return;
+  const shown = JSON.stringify(service.slice(0, 80));
+  const has = caller?.enrolment === undefined ? "none was given" : `this one is for "${caller.enrolment}"`;
+  throw new StatusError(Code.PERMISSION_DENIED, `Registering ${shown} takes the enrolment token of that name; ${has}`);
+}
+
+/** An administrator of the installation does, unless the key at hand is limited to some resources. */
+function seesAll({ caller, system }: Context): boolean {
+  if (system) return true;
+  return caller?.namespace === "default" && caller.scopes.includes("admin") && caller.resources.length === 0;
+}
+
+/** Those of the newest instance. */
+function endpointsOf(entries: readonly Entry[]): readonly Endpoint[] {
+  return entries.at(-1)?.contract.endpoints ?? [];
+}
