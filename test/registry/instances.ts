@@ -1,0 +1,23 @@
+/** Instances to register, for tests. */
+import { descriptors } from "../../src/gen/descriptors.js";
+import { Instance, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+
+/** One of `greeter`, which serves what helloworld does. */
+export function greeter(changes: Partial<Instance> = {}): Instance {
+  return Instance.fromPartial({
+    service: "greeter",
+    id: "one",
+    addresses: ["127.0.0.1:9000"],
+    descriptors: Buffer.from(descriptors),
+    grpcServices: ["helloworld.Helloworld"],
+    guarded: true,
+    ...changes,
+  });
+}
+
+/** A message of a watch, short: `+greeter/one -greeter/two complete`. */
+export function show({ joined, left, complete }: WatchResponse): string {
+  const name = ({ service, id }: Instance) => `${service}/${id}`;
+  const events = [...joined.map((one) => `+${name(one)}`), ...left.map((one) => `-${name(one)}`)];
+  return [...events, ...(complete ? ["complete"] : [])].join(" ");
+}
