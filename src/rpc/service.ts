@@ -26,6 +26,10 @@ export interface Context {
   readonly signal: AbortSignal;
   /** The address of the outermost client, as far as it can be believed. */
   readonly clientAddress: string;
+  /** Sends response headers ahead of the first message; no effect once headers have gone. */
+  sendHeaders(metadata: Metadata): void;
+  /** What is sent along with the status, be it OK or not. */
+  setTrailers(metadata: Metadata): void;
 }
 
 /** One method of a ts-proto definition (`outputServices=grpc-js`). */

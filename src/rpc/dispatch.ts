@@ -1,0 +1,201 @@
+/**
+ * Takes every call that comes to this process, from a wire or from the process itself, to its endpoint: finds the
+ * endpoint by its path, has the guard judge the call, and lets it run (running-call.ts). What an endpoint needs is worked
+ * out once, here, at construction.
+ *
+ * Health and reflection are served beside the services, without a guard: they tell only what any caller may know.
+ */
+import type { FileRegistry } from "@bufbuild/protobuf";
+import type { Logger } from "pino";
+import type { Config } from "../config.js";
+import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../endpoint.js";
+import { Code, StatusError } from "../errors.js";
+import { type Admission, type Credentials, type Guard, SYSTEM } from "../guard.js";
+import type { CallStart } from "./channel.js";
+import { Health } from "./health.js";
+import { first, type Metadata } from "./metadata.js";
+import { createReflection } from "./reflection.js";
+import { type Admitted, RunningCall, type ServedMethod, type Surroundings } from "./running-call.js";
+import type { IncomingListener, Reply } from "./server-call.js";
+import type { MethodDefinition, Part, Service } from "./service.js";
+import { status } from "./status.js";
+
+export type DispatchLimits = Pick<Config, "maxBody" | "callTime" | "maxCallTime">;
+
+export interface DispatcherOptions {
+  readonly services: readonly Service[];
+  readonly guard: Guard;
+  readonly limits: DispatchLimits;
+  readonly log: Logger;
+}
+
+/** A gateway shows with its enrolment token that it may speak for its client's address. */
+const GATEWAY_TOKEN = "x-portico-gateway";
+const CLIENT_ADDRESS = "x-portico-client-address";
+const GATEWAY = "gateway";
+
+interface Served extends ServedMethod {
+  /** Undefined for health and reflection. */
+  readonly endpoint: Endpoint | undefined;
+}
+
+export class Dispatcher {
+  /** Serving until drained; whoever composes the process says whether it is able to. */
+  readonly health: Health;
+  /** Canonical endpoints of the services. */
+  readonly endpoints: readonly Endpoint[];
+  readonly #methods = new Map<string, Served>();
+  readonly #guard: Guard;
+  readonly #limits: DispatchLimits;
+  readonly #surroundings: Surroundings;
+
+  /** @throws {Error} when services and descriptors do not fit, or two services serve one path. */
+  constructor({ services, guard, limits, log }: DispatcherOptions) {
+    this.#guard = guard;
+    this.#limits = limits;
+    this.#surroundings = { guard, log, maxBody: limits.maxBody };
+    this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
+    const open = [this.health.service, createReflection([...services, this.health.service])];
+    const registries = new Map<Uint8Array, FileRegistry>();
+    for (const service of [...services, ...open]) {
+      const registry = registries.get(service.descriptors) ?? readDescriptors(service.descriptors);
+      registries.set(service.descriptors, registry);
+      this.#add(service, registry, open.includes(service));
+    }
+    this.endpoints = [...this.#methods.values()].flatMap(({ endpoint }) => endpoint ?? []);
+  }
+
+  /** Every path that is served. */
+  get paths(): Iterable<string> {
+    return this.#methods.keys();
+  }
+
+  /**
+   * Takes a call to its endpoint. The reply may be used before this returns.
+   * @param start with `admission` and `clientAddress` only where this process itself calls: both are believed
+   * @param peer the address at the other end of the transport, without port
+   */
+  open(start: CallStart, peer: string, reply: Reply): IncomingListener {
+    const served = this.#methods.get(start.path);
+    if (served === undefined) {
+      reply.end(status(Code.UNIMPLEMENTED, `no endpoint is served at ${start.path}`));
+      return NOBODY;
+    }
+    const call = new RunningCall(served, start, reply, this.#surroundings, this.#deadline(served, start.deadline));
+    try {
+      const admitted = this.#admit(served, start, peer);
+      if (admitted instanceof Promise) admitted.then((who) => call.begin(who)).catch((error) => call.fail(error));
+      else call.begin(admitted);
+    } catch (error) {
+      call.fail(error);
+    }
+    return call;
+  }
+
+  #add(service: Service, registry: FileRegistry, unguarded: boolean): void {
+    const names = service.parts.map((part) => part.grpcService);
+    const endpoints = new Map(endpointsOf(service.name, registry, names).map((endpoint) => [endpoint.path, endpoint]));
+    for (const part of service.parts) {
+      for (const [key, definition] of Object.entries(part.definition)) {
+        const endpoint = endpoints.get(definition.path);
+        if (endpoint === undefined) throw new Error(`service ${service.name}: no descriptor of ${definition.path}`);
+        if (this.#methods.has(definition.path)) throw new Error(`${definition.path} is served twice`);
+        this.#methods.set(definition.path, serve(part, key, definition, endpoint, unguarded));
+      }
+    }
+  }
+
+  /** A unary call always has an end; a stream may be for good. */
+  #deadline({ requestStream, responseStream }: Served, asked: number | undefined): number | undefined {
+    if (requestStream || responseStream) return asked;
+    const now = Date.now();
+    return Math.min(asked ?? now + this.#limits.callTime, now + this.#limits.maxCallTime);
+  }
+
+  #admit({ endpoint }: Served, start: CallStart, peer: string): Admitted | Promise<Admitted> {
+    const { admission, clientAddress = peer } = start;
+    if (endpoint === undefined) return { admission: undefined, clientAddress };
+    if (admission !== undefined) {
+      if (admission !== SYSTEM && admission.endpoint.path !== start.path) throw misdirected(admission, start.path);
+      return { admission, clientAddress };
+    }
+    const admitted = this.#guard.admit(credentials(start.metadata), endpoint);
+    const gateway = first(start.metadata, GATEWAY_TOKEN);
+    if (gateway !== undefined) return this.#admitForwarded(admitted, gateway, endpoint, start.metadata, peer);
+    if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, clientAddress }));
+    return { admission: admitted, clientAddress };
+  }
+
+  async #admitForwarded(
+    admitted: Admission | Promise<Admission>,
+    gateway: string,
+    endpoint: Endpoint,
+    metadata: Metadata,
+    peer: string,
+  ): Promise<Admitted> {
+    const admission = await admitted;
+    const forwarded = (await this.#isGateway(gateway, endpoint)) ? first(metadata, CLIENT_ADDRESS) : undefined;
+    return { admission, clientAddress: forwarded ?? peer };
+  }
+
+  /** Whether a token is a gateway's: whether the guard would let it in where only the enrolled may call. */
+  async #isGateway(token: string, endpoint: Endpoint): Promise<boolean> {
+    try {
+      const asked = { token, namespace: undefined, tokenRequired: true };
+      const { caller } = await this.#guard.admit(asked, { ...endpoint, callers: Callers.ENROLLED });
+      return caller?.enrolment === GATEWAY;
+    } catch {
+      return false;
+    }
+  }
+}
+
+const NOBODY: IncomingListener = { onMessage() {}, onEnd() {}, onDrain() {}, onCancel() {} };
+
+function serve(
+  { implementation }: Part,
+  key: string,
+  definition: MethodDefinition<unknown, unknown>,
+  endpoint: Endpoint,
+  unguarded: boolean,
+): Served {
+  const { requestStream, responseStream, requestDeserialize, responseSerialize } = definition;
+  const run = implementation[key];
+  if (run === undefined) throw new Error(`${endpoint.name} has no implementation`);
+  const malformed = `the request to ${endpoint.name} is not a ${endpoint.method.input.typeName}`;
+  return {
+    name: endpoint.name,
+    endpoint: unguarded ? undefined : endpoint,
+    requestStream,
+    responseStream,
+    encode: responseSerialize,
+    run: (request, context) => run.call(implementation, request, context),
+    decode(bytes) {
+      try {
+        return requestDeserialize(bytes as Buffer);
+      } catch (cause) {
+        throw new StatusError(Code.INVALID_ARGUMENT, malformed, { cause });
+      }
+    },
+  };
+}
+
+const BEARER = /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i;
+
+/**
+ * The bearer token (RFC 6750, section 2.1) and the namespace of a call. What is no bearer token is no token.
+ * @throws {StatusError} UNAUTHENTICATED when it is not clear which token is meant.
+ */
+function credentials(metadata: Metadata): Credentials {
+  const authorizations = metadata.filter(([name]) => name === "authorization");
+  if (authorizations.length > 1) {
+    throw new StatusError(Code.UNAUTHENTICATED, "the metadata holds two authorization entries: send one");
+  }
+  const token = BEARER.exec(String(authorizations[0]?.[1] ?? ""))?.[1];
+  return { token, namespace: first(metadata, "platform-namespace"), tokenRequired: false };
+}
+
+function misdirected(admission: Admission, path: string): StatusError {
+  const cause = new Error(`a call to ${path} carries an admission to ${admission.endpoint.path}`);
+  return new StatusError(Code.INTERNAL, "Internal error", { cause });
+}

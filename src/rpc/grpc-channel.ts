@@ -1,0 +1,208 @@
+/**
+ * The channel over @grpc/grpc-js. It works below that library's clients, on the Call that they too are made of: bytes in
+ * and out, all four shapes the same, and each message asked for, which is what makes `pause` exact.
+ */
+import { connectivityState, credentials, Channel as GrpcJsChannel, type Metadata as GrpcMetadata } from "@grpc/grpc-js";
+import { type Address, type Config, formatAddress } from "../config.js";
+import { Code } from "../errors.js";
+import type { Call, CallListener, CallStart, Channel, Status } from "./channel.js";
+import { asBuffer, fromGrpc, fromGrpcStatus, toGrpc } from "./grpc-metadata.js";
+import { status } from "./status.js";
+
+type GrpcJsCall = ReturnType<GrpcJsChannel["createCall"]>;
+
+export interface GrpcChannelOptions extends Address {
+  /** Most bytes of a message received. */
+  readonly maxBody?: Config["maxBody"] | undefined;
+}
+
+const DEFAULT_MAX_BODY = 4 * 2 ** 20;
+
+/** A connection found silent for this long is tested, and given up when it stays silent; in milliseconds. */
+const KEEPALIVE_MS = 30_000;
+const KEEPALIVE_TIMEOUT_MS = 5_000;
+
+/** How soon a lost connection is tried again, in milliseconds: at first, and at most. */
+const RECONNECT_MS = 100;
+const MAX_RECONNECT_MS = 5_000;
+
+const STATES = {
+  [connectivityState.IDLE]: "idle",
+  [connectivityState.CONNECTING]: "connecting",
+  [connectivityState.READY]: "ready",
+  [connectivityState.TRANSIENT_FAILURE]: "broken",
+  [connectivityState.SHUTDOWN]: "closed",
+} as const;
+
+export class GrpcChannel implements Channel {
+  readonly #channel: GrpcJsChannel;
+  readonly #open = new Set<GrpcCall>();
+  #closed = false;
+
+  /** Connects at once, so that the first call finds out little later than the second. */
+  constructor({ maxBody = DEFAULT_MAX_BODY, ...address }: GrpcChannelOptions) {
+    this.#channel = new GrpcJsChannel(formatAddress(address), credentials.createInsecure(), {
+      "grpc.max_receive_message_length": maxBody,
+      "grpc.keepalive_time_ms": KEEPALIVE_MS,
+      "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+      "grpc.initial_reconnect_backoff_ms": RECONNECT_MS,
+      "grpc.min_reconnect_backoff_ms": RECONNECT_MS,
+      "grpc.max_reconnect_backoff_ms": MAX_RECONNECT_MS,
+      // One connection pool a channel: closing one must not leave its connection to another.
+      "grpc.use_local_subchannel_pool": 1,
+      "grpc.service_config_disable_resolution": 1,
+      "grpc.enable_channelz": 0,
+    });
+    this.#channel.getConnectivityState(true);
+  }
+
+  get state(): Channel["state"] {
+    return this.#closed ? "closed" : STATES[this.#channel.getConnectivityState(false)];
+  }
+
+  open(start: CallStart, listener: CallListener): Call {
+    const call = new GrpcCall(listener, this.#open);
+    if (this.#closed) call.fail(status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true }));
+    else call.start(this.#channel, start);
+    return call;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const call of this.#open) call.fail(status(Code.UNAVAILABLE, "the channel was closed"));
+    this.#channel.close();
+  }
+}
+
+class GrpcCall implements Call {
+  readonly #listener: CallListener;
+  readonly #open: Set<GrpcCall>;
+  #call: GrpcJsCall | undefined;
+  /** grpc-js takes one message at a time: the others, and the half-close, wait here. */
+  readonly #waiting: Uint8Array[] = [];
+  #sending = false;
+  #halfClosed = false;
+  /** A `send` has returned false. */
+  #full = false;
+  #paused = false;
+  /** A message has been asked for. */
+  #reading = false;
+  #ended = false;
+
+  constructor(listener: CallListener, open: Set<GrpcCall>) {
+    this.#listener = listener;
+    this.#open = open;
+    open.add(this);
+  }
+
+  start(channel: GrpcJsChannel, start: CallStart): void {
+    let metadata: GrpcMetadata;
+    try {
+      metadata = toGrpc(start.metadata);
+    } catch (error) {
+      this.fail(status(Code.INTERNAL, `the metadata cannot be sent: ${(error as Error).message}`, { neverSent: true }));
+      return;
+    }
+    this.#call = channel.createCall(start.path, start.deadline ?? Number.POSITIVE_INFINITY, null, null, null);
+    this.#call.start(metadata, {
+      onReceiveMetadata: (headers) => {
+        if (!this.#ended) this.#listener.onHeaders?.(fromGrpc(headers));
+      },
+      onReceiveMessage: (message: Buffer) => {
+        this.#reading = false;
+        if (this.#ended) return;
+        this.#listener.onMessage(message);
+        this.#read();
+      },
+      onReceiveStatus: (ended) => this.#end(localized(fromGrpcStatus(ended))),
+    });
+    this.#read();
+  }
+
+  send(message: Uint8Array): boolean {
+    if (this.#ended || this.#halfClosed) return true;
+    this.#waiting.push(message);
+    this.#flush();
+    this.#full = this.#waiting.length > 0;
+    return !this.#full;
+  }
+
+  end(): void {
+    if (this.#halfClosed) return;
+    this.#halfClosed = true;
+    if (!this.#sending) this.#call?.halfClose();
+  }
+
+  cancel(): void {
+    this.fail(status(Code.CANCELLED, "Cancelled"));
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#read();
+  }
+
+  /** Ends the call from this side. */
+  fail(why: Status): void {
+    if (this.#ended) return;
+    this.#call?.cancelWithStatus(Code.CANCELLED as number, "Cancelled");
+    queueMicrotask(() => this.#end(why));
+  }
+
+  #read(): void {
+    if (this.#paused || this.#reading || this.#ended) return;
+    this.#reading = true;
+    this.#call?.startRead();
+  }
+
+  #flush(): void {
+    if (this.#sending) return;
+    const message = this.#waiting.shift();
+    if (message === undefined) {
+      if (this.#halfClosed) this.#call?.halfClose();
+      return;
+    }
+    this.#sending = true;
+    this.#call?.sendMessageWithContext({ callback: () => process.nextTick(() => this.#sent()) }, asBuffer(message));
+  }
+
+  #sent(): void {
+    this.#sending = false;
+    if (this.#ended) return;
+    this.#flush();
+    if (!this.#full || this.#waiting.length > 0) return;
+    this.#full = false;
+    this.#listener.onDrain?.();
+  }
+
+  #end(how: Status): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#open.delete(this);
+    this.#waiting.length = 0;
+    this.#listener.onEnd(how);
+  }
+}
+
+/**
+ * What grpc-js itself says of a failure names addresses of the inside, which are not for callers. Its words also are the
+ * only sign by which a call that never left is known; the contract suite holds them to it.
+ */
+function localized(ended: Status): Status {
+  if (ended.code === Code.DEADLINE_EXCEEDED && ended.message.startsWith("Deadline exceeded after")) {
+    return { ...ended, message: "Deadline exceeded" };
+  }
+  if (ended.code !== Code.UNAVAILABLE) return ended;
+  if (/^(No connection established|Name resolution failed|Stream refused by server)/.test(ended.message)) {
+    return { ...ended, message: "the service cannot be reached", neverSent: true };
+  }
+  if (/^(Connection dropped|read E|write E)/.test(ended.message)) {
+    return { ...ended, message: "the connection to the service was lost" };
+  }
+  return ended;
+}

@@ -1,0 +1,299 @@
+/**
+ * One call while its endpoint answers it. All four shapes run here: a request that is one message is handed over as
+ * such, one that is a stream as a MessageQueue; an answer that is one message is sent when it is there, one that is a
+ * stream is pulled at the pace the transport takes it.
+ *
+ * A unary call whose endpoint answers at once costs no promise, and no AbortController unless it asks for `signal`.
+ */
+import type { Logger } from "pino";
+import { Code, StatusError } from "../errors.js";
+import { type Admission, type Guard, SYSTEM } from "../guard.js";
+import type { CallStart, Status } from "./channel.js";
+import { MessageQueue } from "./message-queue.js";
+import { type Metadata, NO_METADATA } from "./metadata.js";
+import type { IncomingListener, Reply } from "./server-call.js";
+import type { Context } from "./service.js";
+import { toStatus } from "./status.js";
+
+/** An endpoint, with all that a call needs of it worked out. */
+export interface ServedMethod {
+  /** Canonical name, `helloworld:Helloworld.Call`. */
+  readonly name: string;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+  /** @throws {StatusError} INVALID_ARGUMENT for bytes that are not the endpoint's message. */
+  readonly decode: (bytes: Uint8Array) => unknown;
+  readonly encode: (response: unknown) => Uint8Array;
+  readonly run: (request: unknown, context: Context) => unknown;
+}
+
+/** Who calls, as the door has established. */
+export interface Admitted {
+  readonly admission: Admission | typeof SYSTEM | undefined;
+  readonly clientAddress: string;
+}
+
+export interface Surroundings {
+  readonly guard: Guard;
+  readonly log: Logger;
+  /** Most bytes of a message, either way. */
+  readonly maxBody: number;
+}
+
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+export class RunningCall implements IncomingListener {
+  readonly #method: ServedMethod;
+  readonly #start: CallStart;
+  readonly #reply: Reply;
+  readonly #surroundings: Surroundings;
+  readonly #deadline: number | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #context: CallContext | undefined;
+  /** The request of an endpoint that takes one message. */
+  #request: Uint8Array | undefined;
+  /** The requests of an endpoint that takes a stream. */
+  #requests: MessageQueue<unknown> | undefined;
+  #requestEnded = false;
+  #responses: AsyncIterator<unknown> | undefined;
+  #wake: (() => void) | undefined;
+  #unfollow: (() => void) | undefined;
+  #ended = false;
+
+  /** @param deadline in milliseconds of `Date.now()`; undefined for none */
+  constructor(
+    method: ServedMethod,
+    start: CallStart,
+    reply: Reply,
+    surroundings: Surroundings,
+    deadline: number | undefined,
+  ) {
+    this.#method = method;
+    this.#start = start;
+    this.#reply = reply;
+    this.#surroundings = surroundings;
+    this.#deadline = deadline;
+    if (deadline !== undefined) {
+      const time = Math.min(Math.max(deadline - Date.now(), 0), LONGEST_TIMER);
+      this.#timer = setTimeout(() => this.#abort(new StatusError(Code.DEADLINE_EXCEEDED, "Deadline exceeded")), time);
+    }
+    if (method.requestStream) {
+      this.#requests = new MessageQueue(method.decode, {
+        pause: () => reply.pause(),
+        resume: () => reply.resume(),
+        abandon: () => {},
+      });
+    }
+  }
+
+  /** The call is let in. */
+  begin({ admission, clientAddress }: Admitted): void {
+    if (this.#ended) return;
+    this.#context = new CallContext(this.#method, this.#start, this.#reply, this.#deadline, admission, clientAddress);
+    const streams = this.#method.requestStream || this.#method.responseStream;
+    if (streams && admission !== undefined && admission !== SYSTEM) this.#follow(admission);
+    if (this.#requests !== undefined) this.#run(this.#requests);
+    else if (this.#requestEnded) this.#runOne();
+  }
+
+  /** Ends the call with what was thrown. The unforeseen is logged here, and says nothing to the caller. */
+  fail(thrown: unknown): void {
+    if (this.#ended) return;
+    const known = thrown instanceof StatusError && thrown.code !== Code.OK;
+    const error = known ? thrown : new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });
+    if (error.code === Code.INTERNAL && error.cause !== undefined) {
+      this.#surroundings.log.error({ err: error.cause, endpoint: this.#method.name }, "an endpoint failed unforeseen");
+    }
+    this.#end(toStatus(error, this.#context?.trailers));
+    this.#leaveResponses();
+  }
+
+  onMessage(message: Uint8Array): void {
+    if (this.#ended) return;
+    if (message.length > this.#surroundings.maxBody) this.#abort(this.#tooLarge("request"));
+    else if (this.#requests !== undefined) this.#requests.push(message);
+    else if (this.#request !== undefined) this.#abort(this.#notOneRequest());
+    else this.#request = message;
+  }
+
+  onEnd(): void {
+    if (this.#ended || this.#requestEnded) return;
+    this.#requestEnded = true;
+    if (this.#requests !== undefined) this.#requests.end();
+    else if (this.#request === undefined) this.#abort(this.#notOneRequest());
+    else if (this.#context !== undefined) this.#runOne();
+  }
+
+  onDrain(): void {
+    this.#wake?.();
+  }
+
+  onCancel(): void {
+    this.#abort(new StatusError(Code.CANCELLED, "Cancelled"));
+  }
+
+  #follow(admission: Admission): void {
+    const unfollow = this.#surroundings.guard.follow(admission, (error) => this.#abort(StatusError.from(error)));
+    if (this.#ended) unfollow();
+    else this.#unfollow = unfollow;
+  }
+
+  #runOne(): void {
+    try {
+      this.#run(this.#method.decode(this.#request as Uint8Array));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #run(request: unknown): void {
+    if (this.#ended) return;
+    try {
+      const answer = this.#method.run(request, this.#context as CallContext);
+      if (this.#method.responseStream) void this.#sendAll(answer as AsyncIterable<unknown>);
+      else if (isPromise(answer)) answer.then(this.#sendOne, (error) => this.fail(error));
+      else this.#sendOne(answer);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  readonly #sendOne = (response: unknown): void => {
+    if (this.#ended) return;
+    try {
+      this.#reply.send(this.#encode(response));
+      this.#end(this.#success());
+    } catch (error) {
+      this.fail(error);
+    }
+  };
+
+  async #sendAll(responses: AsyncIterable<unknown>): Promise<void> {
+    try {
+      const iterator = responses[Symbol.asyncIterator]();
+      this.#responses = iterator;
+      for (;;) {
+        const { done, value } = await iterator.next();
+        if (this.#ended) return;
+        if (done) break;
+        if (!this.#reply.send(this.#encode(value))) await this.#drained();
+        if (this.#ended) return;
+      }
+      this.#end(this.#success());
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #encode(response: unknown): Uint8Array {
+    const bytes = this.#method.encode(response);
+    if (bytes.length > this.#surroundings.maxBody) throw this.#tooLarge("response");
+    return bytes;
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  /** Ends the call from outside, while its endpoint may still be at work. */
+  #abort(error: StatusError): void {
+    if (this.#ended) return;
+    this.#end(toStatus(error, this.#context?.trailers));
+    this.#context?.abort(error);
+    this.#requests?.fail(error);
+    this.#leaveResponses();
+  }
+
+  #end(status: Status): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#unfollow?.();
+    this.#reply.end(status);
+    this.#wake?.();
+  }
+
+  /** Lets the endpoint's generator clean up. A generator that is at work does so when it comes to its next `yield`. */
+  #leaveResponses(): void {
+    const failed = (err: unknown): void =>
+      this.#surroundings.log.error({ err, endpoint: this.#method.name }, "an endpoint failed at cleaning up");
+    try {
+      this.#responses?.return?.()?.catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  #success(): Status {
+    const trailers = this.#context?.trailers ?? NO_METADATA;
+    return { code: Code.OK, message: "", details: [], trailers };
+  }
+
+  #tooLarge(what: string): StatusError {
+    const most = this.#surroundings.maxBody;
+    return new StatusError(Code.RESOURCE_EXHAUSTED, `the ${what} to ${this.#method.name} is larger than ${most} bytes`);
+  }
+
+  #notOneRequest(): StatusError {
+    return new StatusError(Code.UNIMPLEMENTED, `${this.#method.name} takes exactly one request message`);
+  }
+}
+
+class CallContext implements Context {
+  readonly caller: Context["caller"];
+  readonly namespace: string;
+  readonly system: boolean;
+  readonly endpoint: string;
+  readonly metadata: Metadata;
+  readonly deadline: number | undefined;
+  readonly clientAddress: string;
+  trailers: Metadata = NO_METADATA;
+  readonly #reply: Reply;
+  #controller: AbortController | undefined;
+  #aborted: Error | undefined;
+
+  constructor(
+    method: ServedMethod,
+    start: CallStart,
+    reply: Reply,
+    deadline: number | undefined,
+    admission: Admitted["admission"],
+    clientAddress: string,
+  ) {
+    const proof = admission === SYSTEM ? undefined : admission;
+    this.caller = proof?.caller;
+    this.namespace = proof?.namespace ?? "default";
+    this.system = admission === SYSTEM;
+    this.endpoint = method.name;
+    this.metadata = start.metadata;
+    this.deadline = deadline;
+    this.clientAddress = clientAddress;
+    this.#reply = reply;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#aborted = reason;
+    this.#controller?.abort(reason);
+  }
+
+  sendHeaders(metadata: Metadata): void {
+    this.#reply.sendHeaders(metadata);
+  }
+
+  setTrailers(metadata: Metadata): void {
+    this.trailers = metadata;
+  }
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof (value as Promise<unknown> | undefined)?.then === "function";
+}
