@@ -64,6 +64,17 @@ export function readContract(service: string, descriptors: Uint8Array, grpcServi
   return { given, descriptors: same ? given.descriptors : serialized, grpcServices: own, endpoints };
 }
 
+/**
+ * Full names of all gRPC services that the descriptors declare, without infrastructure.
+ * @throws {Error} when the bytes are not usable descriptors.
+ */
+export function grpcServicesOf(descriptors: Uint8Array): string[] {
+  const names = parse(descriptors).file.flatMap(({ package: scope, service }) =>
+    service.map(({ name }) => (scope === "" ? name : `${scope}.${name}`)),
+  );
+  return names.filter((name) => !isInfrastructure(name));
+}
+
 /** Whether the contract is what these would be read as. */
 export function isContractOf(contract: Contract, descriptors: Uint8Array, grpcServices: readonly string[]): boolean {
   const { given } = contract;
@@ -89,13 +100,13 @@ function parse(bytes: Uint8Array): FileDescriptorSet {
  * reflection), and the well-known files that are imported but not given. Fills in the files themselves.
  * @throws {Error} when an import is missing, or files import each other in a circle.
  */
-export function inOrder(files: readonly FileDescriptorProto[]): FileDescriptorSet {
+function inOrder(files: readonly FileDescriptorProto[]): FileDescriptorSet {
   if (files.length > MAX_FILES) throw new Error(`descriptors have ${files.length} files; at most ${MAX_FILES}`);
   const byName = new Map(files.map((file) => [file.name, file]));
   const ordered = new Set<FileDescriptorProto>();
   const open = new Set<string>();
   const visit = (name: string, importer: string) => {
-    const file = byName.get(name) ?? wellKnownFile(name);
+    const file = byName.get(name) ?? WELL_KNOWN.get(name);
     if (file === undefined) throw new Error(`descriptors lack ${name}, which ${importer} imports`);
     if (ordered.has(file)) return;
     if (open.has(name)) throw new Error(`descriptors: ${name} and ${importer} import each other`);
@@ -109,16 +120,12 @@ export function inOrder(files: readonly FileDescriptorProto[]): FileDescriptorSe
   return create(FileDescriptorSetSchema, { file: [...ordered] });
 }
 
-export function serialize(set: FileDescriptorSet): Buffer {
+function serialize(set: FileDescriptorSet): Buffer {
   const bytes = toBinary(FileDescriptorSetSchema, set);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A file of google/protobuf/, which many servers do not send. */
-export function wellKnownFile(name: string): FileDescriptorProto | undefined {
-  return WELL_KNOWN.get(name);
-}
-
+/** The files of google/protobuf/, which many servers do not send. */
 const WELL_KNOWN: ReadonlyMap<string, FileDescriptorProto> = new Map(
   Object.values(wkt).flatMap((exported) =>
     typeof exported === "object" && "kind" in exported && exported.kind === "file"

@@ -3,6 +3,7 @@
  * process ends, as every service registers again.
  */
 import type { Logger } from "pino";
+import type { Address, ForeignService } from "../../src/config.js";
 import { Callers, type Endpoint } from "../../src/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
@@ -16,8 +17,11 @@ import {
   RegistryService,
 } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Guard } from "../../src/guard.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
 import { type Context, part, type Service } from "../../src/rpc/service.js";
 import { Directory, type Entry } from "./directory.js";
+import { followForeign } from "./foreign.js";
 import { listService } from "./listing.js";
 import { printProto } from "./print-proto.js";
 
@@ -27,6 +31,12 @@ const REGISTER_TIME = 10_000;
 export interface RegistryOptions {
   /** Says what each caller may see. */
   readonly guard: Pick<Guard, "allows">;
+  /** Services that join by configuration. */
+  readonly foreign: readonly ForeignService[];
+  /** How often their contracts are read again, in milliseconds; default 30 s. */
+  readonly foreignRefresh?: number;
+  /** Opens a channel to one of their targets; default over @grpc/grpc-js. */
+  readonly connect?: (target: Address) => Channel;
   readonly log: Logger;
 }
 
@@ -41,8 +51,11 @@ export interface Registry {
   close(): void;
 }
 
-export function createRegistry({ guard, log }: RegistryOptions): Registry {
+/** @throws {ConfigError} when a foreign service has a name that it cannot have. */
+export function createRegistry(options: RegistryOptions): Registry {
+  const { guard, foreign, foreignRefresh = 30_000, connect = (target) => new GrpcChannel(target), log } = options;
   const directory = new Directory({ log });
+  const leaveForeign = followForeign({ services: foreign, directory, connect, refresh: foreignRefresh, log });
 
   const visibleTo = (context: Context) => (endpoint: Endpoint) =>
     endpoint.callers !== Callers.ENROLLED &&
@@ -83,7 +96,10 @@ export function createRegistry({ guard, log }: RegistryOptions): Registry {
       ],
     },
     add: (instance) => directory.join(instance, { local: true }),
-    close: () => directory.close(),
+    close() {
+      leaveForeign();
+      directory.close();
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 /** What cannot register, and what it is told. */
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { pino } from "pino";
 import { test } from "tap";
@@ -9,7 +9,7 @@ import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import { greeter } from "./instances.js";
 
 /** A file `a.proto` with the message a.M and the service a.S, which has the methods. */
-const file = (methods: readonly string[], changes: Partial<FileDescriptorProto> = {}) =>
+const file = (methods: readonly string[], changes: MessageInitShape<typeof FileDescriptorProtoSchema> = {}) =>
   create(FileDescriptorProtoSchema, {
     name: "a.proto",
     package: "a",

@@ -1,0 +1,23 @@
+// A gRPC service as anyone might have one: it knows nothing of Portico.
+//
+//     node examples/foreign-greeter/server.js 127.0.0.1:9000 [greeter.binpb]
+//
+// With a descriptor set (`buf build examples/foreign-greeter -o greeter.binpb`) it also has server reflection.
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import grpc from "@grpc/grpc-js";
+import { loadSync } from "@grpc/proto-loader";
+import { addReflection } from "./reflection.js";
+
+const [address = "127.0.0.1:9000", descriptors] = process.argv.slice(2);
+const { foreign } = grpc.loadPackageDefinition(loadSync(fileURLToPath(new URL("greeter.proto", import.meta.url))));
+
+const server = new grpc.Server();
+server.addService(foreign.Greeter.service, {
+  greet: ({ request }, callback) => callback(null, { greeting: `Greetings ${request.firstName}` }),
+});
+if (descriptors) addReflection(server, ["foreign.Greeter"], readFileSync(descriptors));
+server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error, port) => {
+  if (error) throw error;
+  console.log(`listening on ${address.replace(/\d+$/, port)}`);
+});

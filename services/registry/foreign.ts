@@ -1,0 +1,145 @@
+/**
+ * Services that join by configuration: they know nothing of the registry, so it asks them. Each target is followed by
+ * itself, and is an instance from the first time its contract could be read until the registry closes: one that goes
+ * away keeps its endpoints, so that callers are told that it is unavailable, not that it never was.
+ */
+import { readFile, stat } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Logger } from "pino";
+import { type Address, ConfigError, type ForeignService, formatAddress } from "../../src/config.js";
+import { Code, StatusError } from "../../src/errors.js";
+import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import { checkServiceName } from "./check-instance.js";
+import { grpcServicesOf, MAX_DESCRIPTORS } from "./contract.js";
+import type { Directory } from "./directory.js";
+import { type Reflected, reflect } from "./reflection-client.js";
+
+/** Of one reading, in milliseconds. */
+const READ_TIME = 10_000;
+/** After the first failed reading, in milliseconds; doubled after each, up to the time between readings. */
+const FIRST_RETRY = 500;
+
+export interface ForeignOptions {
+  readonly services: readonly ForeignService[];
+  readonly directory: Directory;
+  /** Opens a channel to a target, for one reading. */
+  readonly connect: (target: Address) => Channel;
+  /** Between readings, in milliseconds: how soon a changed contract is seen. */
+  readonly refresh: number;
+  readonly log: Logger;
+}
+
+/**
+ * Follows every target until the returned function is called.
+ * @throws {ConfigError} when a service has a name that it cannot have.
+ */
+export function followForeign(options: ForeignOptions): () => void {
+  checkNames(options.services);
+  const closing = new AbortController();
+  for (const service of options.services) {
+    for (const target of service.targets) {
+      follow(service, target, options, closing.signal).catch((error) => {
+        if (!closing.signal.aborted) throw error;
+      });
+    }
+  }
+  return () => closing.abort();
+}
+
+function checkNames(services: readonly ForeignService[]): void {
+  const seen = new Set<string>();
+  for (const { name } of services) {
+    try {
+      checkServiceName(name, false);
+    } catch (error) {
+      throw new ConfigError(`services in the configuration file: ${(error as Error).message}`);
+    }
+    if (seen.has(name)) {
+      throw new ConfigError(`services in the configuration file: "${name}" is there twice; list its targets in one`);
+    }
+    seen.add(name);
+  }
+}
+
+/** Reads a target's contract again and again, and keeps its instance as it was read last. */
+async function follow(
+  service: ForeignService,
+  target: Address,
+  { directory, connect, refresh, log }: ForeignOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const address = formatAddress(target);
+  const about = { service: service.name, target: address };
+  let held: { readonly contract: Reflected; readonly leave: () => void } | undefined;
+  let trouble: string | undefined;
+  let failures = 0;
+  signal.addEventListener("abort", () => held?.leave());
+  while (!signal.aborted) {
+    try {
+      const contract = await read(service, () => connect(target), signal);
+      if (signal.aborted) return;
+      if (held === undefined || !isSame(held.contract, contract)) {
+        held = { contract, leave: directory.join(instanceOf(service.name, address, contract), { local: false }) };
+      }
+      if (trouble !== undefined) log.info(about, "the contract of a configured service can be read again");
+      trouble = undefined;
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      failures++;
+      const reason = explain(service, address, error);
+      if (reason !== trouble) log.warn({ ...about, reason }, "the contract of a configured service cannot be read");
+      trouble = reason;
+    }
+    const retry = Math.min(refresh, FIRST_RETRY * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+    await wait(failures === 0 ? refresh : retry, undefined, { signal, ref: false });
+  }
+}
+
+async function read(service: ForeignService, connect: () => Channel, signal: AbortSignal): Promise<Reflected> {
+  if (service.descriptors !== undefined) return readDescriptorFile(service.descriptors);
+  // A new channel each time, as one that failed would wait before it tries again.
+  const channel = connect();
+  try {
+    return await reflect(channel, Date.now() + READ_TIME, signal);
+  } finally {
+    channel.close();
+  }
+}
+
+async function readDescriptorFile(path: string): Promise<Reflected> {
+  const { size } = await stat(path);
+  if (size > MAX_DESCRIPTORS) throw new Error(`the file has ${size} bytes; at most ${MAX_DESCRIPTORS} are accepted`);
+  const descriptors = await readFile(path);
+  return { descriptors, grpcServices: grpcServicesOf(descriptors) };
+}
+
+function isSame(one: Reflected, other: Reflected): boolean {
+  return one.descriptors.equals(other.descriptors) && `${one.grpcServices}` === `${other.grpcServices}`;
+}
+
+/** Foreign services do not check tokens, so they are never sent one. */
+function instanceOf(service: string, address: string, { descriptors, grpcServices }: Reflected): Instance {
+  return Instance.fromPartial({
+    service,
+    id: address,
+    addresses: [address],
+    descriptors,
+    grpcServices: [...grpcServices],
+    guarded: false,
+  });
+}
+
+/** What went wrong and what to do, for the operator. */
+function explain({ descriptors }: ForeignService, address: string, error: unknown): string {
+  const { message } = error as Error;
+  if (descriptors !== undefined) return `${descriptors}: ${message}; correct the file`;
+  const code = error instanceof StatusError ? error.code : undefined;
+  if (code === Code.UNIMPLEMENTED)
+    return `${message}; turn it on, or name a file in "descriptors" of the configuration`;
+  if (code === Code.UNAVAILABLE || code === Code.DEADLINE_EXCEEDED) {
+    return `${address} cannot be reached (${message}); start it, or correct "target" in the configuration`;
+  }
+  return `${message}; correct the service, or name a file in "descriptors" of the configuration`;
+}

@@ -1,0 +1,137 @@
+/**
+ * Asks a server what it serves, by gRPC server reflection, v1 or else v1alpha, whose messages are the same
+ * (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md). Files are kept as the bytes they came as; only
+ * their names and imports are looked at, to ask for the imports that have not come by themselves. (Some servers send
+ * one file an answer, others all it imports.)
+ */
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { Code, StatusError } from "../../src/errors.js";
+import {
+  ServerReflectionRequest,
+  type ServerReflectionResponse,
+  ServerReflectionService,
+} from "../../src/gen/grpc/reflection/v1/reflection.js";
+import { ServerReflectionService as ServerReflectionAlphaService } from "../../src/gen/grpc/reflection/v1alpha/reflection.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import { stream } from "../../src/rpc/client.js";
+import { isInfrastructure, MAX_DESCRIPTORS, MAX_FILES } from "./contract.js";
+
+export interface Reflected {
+  /** google.protobuf.FileDescriptorSet; files of google/protobuf/ may be missing, and the order is any. */
+  readonly descriptors: Buffer;
+  /** Full names, without infrastructure. */
+  readonly grpcServices: readonly string[];
+}
+
+const V1 = ServerReflectionService.serverReflectionInfo;
+const PATHS = [V1.path, ServerReflectionAlphaService.serverReflectionInfo.path];
+
+type Question = NonNullable<ServerReflectionRequest["messageRequest"]>;
+type Ask = (question: Question) => Promise<NonNullable<ServerReflectionResponse["messageResponse"]>>;
+
+/**
+ * @param deadline for everything, in milliseconds of `Date.now()`
+ * @throws {StatusError} UNIMPLEMENTED when the server has no reflection; whatever else the call failed with.
+ */
+export async function reflect(channel: Channel, deadline: number, signal: AbortSignal): Promise<Reflected> {
+  for (const path of PATHS) {
+    const call = stream(channel, { ...V1, path }, { deadline, signal });
+    const answers = call.responses[Symbol.asyncIterator]();
+    const ask: Ask = async (messageRequest) => {
+      call.send(ServerReflectionRequest.fromPartial({ messageRequest }));
+      const { value, done } = await answers.next();
+      if (done || value.messageResponse === undefined) throw broken("ended in the middle");
+      return value.messageResponse;
+    };
+    try {
+      return await converse(ask);
+    } catch (error) {
+      if (!(error instanceof StatusError && error.code === Code.UNIMPLEMENTED)) throw error;
+    } finally {
+      call.cancel();
+    }
+  }
+  throw new StatusError(Code.UNIMPLEMENTED, "the server has no reflection");
+}
+
+async function converse(ask: Ask): Promise<Reflected> {
+  const listed = await ask({ $case: "listServices", value: "" });
+  if (listed.$case !== "listServicesResponse") throw refused("list its services", listed);
+  const grpcServices = listed.value.service.map(({ name }) => name).filter((name) => !isInfrastructure(name));
+  const files = new Files();
+  for (const name of grpcServices) {
+    const answer = await ask({ $case: "fileContainingSymbol", value: name });
+    if (answer.$case !== "fileDescriptorResponse") throw refused(`describe ${name}, which it lists`, answer);
+    files.add(answer.value.fileDescriptorProto);
+  }
+  for (let missing = files.missing(); missing !== undefined; missing = files.missing()) {
+    const answer = await ask({ $case: "fileByFilename", value: missing });
+    // One that the server lacks may be well known; if it is not, the contract's check says who imports it.
+    if (answer.$case === "fileDescriptorResponse") files.add(answer.value.fileDescriptorProto);
+  }
+  return { descriptors: files.toSet(), grpcServices };
+}
+
+/** Files by name, and the imports that have not come. */
+class Files {
+  readonly #bytes = new Map<string, Uint8Array>();
+  readonly #missing = new Set<string>();
+  readonly #asked = new Set<string>();
+  #size = 0;
+
+  add(files: readonly Uint8Array[]): void {
+    for (const bytes of files) {
+      const { name, imports } = headOf(bytes);
+      if (this.#bytes.has(name)) continue;
+      this.#bytes.set(name, bytes);
+      this.#size += bytes.length;
+      if (this.#bytes.size > MAX_FILES || this.#size > MAX_DESCRIPTORS) throw broken("sends too many descriptors");
+      for (const imported of imports) this.#missing.add(imported);
+    }
+  }
+
+  /** The name of a file to ask for next; each comes once. */
+  missing(): string | undefined {
+    for (const name of this.#missing) {
+      this.#missing.delete(name);
+      if (this.#bytes.has(name) || this.#asked.has(name)) continue;
+      if (this.#asked.size >= MAX_FILES) throw broken("names too many files");
+      this.#asked.add(name);
+      return name;
+    }
+    return undefined;
+  }
+
+  toSet(): Buffer {
+    const writer = new BinaryWriter();
+    for (const bytes of this.#bytes.values()) writer.tag(1, WireType.LengthDelimited).bytes(bytes);
+    return Buffer.from(writer.finish());
+  }
+}
+
+/** The name and the imports of a serialized google.protobuf.FileDescriptorProto. */
+function headOf(file: Uint8Array): { name: string; imports: string[] } {
+  const reader = new BinaryReader(file);
+  let name = "";
+  const imports: string[] = [];
+  try {
+    while (reader.pos < reader.len) {
+      const [field, wireType] = reader.tag();
+      if (field === 1 && wireType === WireType.LengthDelimited) name = reader.string();
+      else if (field === 3 && wireType === WireType.LengthDelimited) imports.push(reader.string());
+      else reader.skip(wireType, field);
+    }
+  } catch (error) {
+    throw broken(`sends bytes that are no file descriptor (${(error as Error).message})`);
+  }
+  return { name, imports };
+}
+
+function broken(what: string): StatusError {
+  return new StatusError(Code.INTERNAL, `the server's reflection ${what}`);
+}
+
+function refused(what: string, answer: NonNullable<ServerReflectionResponse["messageResponse"]>): StatusError {
+  if (answer.$case !== "errorResponse") return broken(`answers something else when asked to ${what}`);
+  return broken(`does not ${what}: ${answer.value.errorMessage.slice(0, 200)}`);
+}
