@@ -20,6 +20,8 @@ export interface CallStart {
   readonly admission?: Admission | typeof SYSTEM | undefined;
   /** The address of the outermost client, for the authority; believed only in process or from an enrolled gateway. */
   readonly clientAddress?: string | undefined;
+  /** The endpoint is declared free of side effects, so a balancer may send the call again after a lost connection. */
+  readonly repeatable?: boolean | undefined;
 }
 
 /** The end of a call. */

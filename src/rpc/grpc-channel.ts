@@ -101,7 +101,7 @@ class GrpcCall implements Call {
     try {
       metadata = toGrpc(start.metadata);
     } catch (error) {
-      this.fail(status(Code.INTERNAL, `the metadata cannot be sent: ${(error as Error).message}`, { neverSent: true }));
+      this.fail(status(Code.INTERNAL, `the metadata cannot be sent: ${(error as Error).message}`));
       return;
     }
     this.#call = channel.createCall(start.path, start.deadline ?? Number.POSITIVE_INFINITY, null, null, null);

@@ -48,7 +48,7 @@ export class RunningCall implements IncomingListener {
   readonly #reply: Reply;
   readonly #surroundings: Surroundings;
   readonly #deadline: number | undefined;
-  readonly #timer: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #context: CallContext | undefined;
   /** The request of an endpoint that takes one message. */
   #request: Uint8Array | undefined;
@@ -73,10 +73,8 @@ export class RunningCall implements IncomingListener {
     this.#reply = reply;
     this.#surroundings = surroundings;
     this.#deadline = deadline;
-    if (deadline !== undefined) {
-      const time = Math.min(Math.max(deadline - Date.now(), 0), LONGEST_TIMER);
-      this.#timer = setTimeout(() => this.#abort(new StatusError(Code.DEADLINE_EXCEEDED, "Deadline exceeded")), time);
-    }
+    // In a microtask, because a unary call in process is often over by then, and a timer costs more than all the rest.
+    if (deadline !== undefined) queueMicrotask(() => this.#watch(deadline));
     if (method.requestStream) {
       this.#requests = new MessageQueue(method.decode, {
         pause: () => reply.pause(),
@@ -130,6 +128,12 @@ export class RunningCall implements IncomingListener {
 
   onCancel(): void {
     this.#abort(new StatusError(Code.CANCELLED, "Cancelled"));
+  }
+
+  #watch(deadline: number): void {
+    if (this.#ended) return;
+    const time = Math.min(Math.max(deadline - Date.now(), 0), LONGEST_TIMER);
+    this.#timer = setTimeout(() => this.#abort(new StatusError(Code.DEADLINE_EXCEEDED, "Deadline exceeded")), time);
   }
 
   #follow(admission: Admission): void {
