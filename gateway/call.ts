@@ -1,0 +1,54 @@
+/** One unary call over a channel, from wire bytes to wire bytes. */
+import { Code, StatusError } from "../src/errors.js";
+import type { Call, CallListener, CallStart, Channel, Status } from "../src/rpc/channel.js";
+import { HttpError } from "./errors.js";
+
+/**
+ * Sends a message and waits for the one answer. `onOpen` is given the open call, to cancel it.
+ * @throws {StatusError} as the service ended the call, or UNAVAILABLE when it could not be reached.
+ * @throws {HttpError} 502 when it answered with none or with several messages.
+ */
+export function callUnary(
+  channel: Channel,
+  start: CallStart,
+  message: Uint8Array,
+  service: string,
+  onOpen: (call: Call) => void,
+): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const call = channel.open(start, new Answer(service, resolve, reject));
+    onOpen(call);
+    call.send(message);
+    call.end();
+  });
+}
+
+class Answer implements CallListener {
+  #message: Uint8Array | undefined;
+  #count = 0;
+
+  constructor(
+    readonly service: string,
+    readonly resolve: (message: Uint8Array) => void,
+    readonly reject: (error: Error) => void,
+  ) {}
+
+  onMessage(message: Uint8Array): void {
+    this.#message = message;
+    this.#count++;
+  }
+
+  onEnd(status: Status): void {
+    if (status.code !== Code.OK) this.reject(this.#failure(status));
+    else if (this.#message !== undefined && this.#count === 1) this.resolve(this.#message);
+    else this.reject(new HttpError(502, `${this.service} answered with ${this.#count} messages instead of one`));
+  }
+
+  /** A channel's own words may name addresses inside; the service's own are passed on. */
+  #failure({ code, message, details, neverSent }: Status): StatusError {
+    if (neverSent && code === Code.UNAVAILABLE) {
+      return new StatusError(code, `${this.service} cannot be reached at the moment`, { cause: message });
+    }
+    return new StatusError(code, message, { details });
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Every error of the gateway, whoever made it, leaves as the same object, and the HTTP status is its `Code`:
+ *
+ *     {"Id":"helloworld","Code":404,"Detail":"No endpoint \"cal\" in helloworld","Status":"Not Found"}
+ */
+import { createRegistry, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
+import { AnySchema } from "@bufbuild/protobuf/wkt";
+import { readDescriptors } from "../src/endpoint.js";
+import { Code, httpStatus, StatusError } from "../src/errors.js";
+import { descriptors } from "../src/gen/descriptors.js";
+import type { Any } from "../src/gen/google/protobuf/any.js";
+import { RetryInfo } from "../src/gen/google/rpc/error_details.js";
+import { JsonError } from "../src/json/codec.js";
+
+/** Reason phrases: RFC 9110 §15, RFC 6585 (429, 431), and 499 as nginx names it. */
+const REASONS: Readonly<Record<number, string>> = {
+  200: "OK",
+  204: "No Content",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  409: "Conflict",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  417: "Expectation Failed",
+  429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
+  499: "Client Closed Request",
+  500: "Internal Server Error",
+  501: "Not Implemented",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+};
+
+/** The words that go with an HTTP status. */
+export function reason(status: number): string {
+  return REASONS[status] ?? "Unknown";
+}
+
+/** A refusal that no gRPC code stands for. `message` is written for the caller. */
+export class HttpError extends Error {
+  override readonly name = "HttpError";
+  readonly status: number;
+  /** What the answer says besides: name, value, name, value … */
+  readonly headers: readonly string[];
+
+  constructor(status: number, message: string, options: { headers?: readonly string[]; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.status = status;
+    this.headers = options.headers ?? [];
+  }
+}
+
+export interface ErrorAnswer {
+  readonly status: number;
+  /** Headers that this error asks for: name, value, name, value … */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+/**
+ * The answer to anything thrown. `id` is the service the call was directed to, or `gateway`; `types` are that
+ * service's own, for the details of its errors.
+ */
+export function answerError(id: string, thrown: unknown, types?: Registry): ErrorAnswer {
+  if (thrown instanceof HttpError) return answer(id, thrown.status, thrown.message, thrown.headers);
+  if (thrown instanceof JsonError) return answer(id, 400, thrown.message, []);
+  const error = StatusError.from(thrown);
+  const status = httpStatus(error.code);
+  const details = error.details.filter(({ typeUrl }) => typeName(typeUrl) !== DEBUG_INFO);
+  return answer(id, status, publicMessage(error), headersOf(status, details), details, types);
+}
+
+function answer(
+  id: string,
+  status: number,
+  detail: string,
+  headers: readonly string[],
+  details: readonly Any[] = [],
+  types?: Registry,
+): ErrorAnswer {
+  const error = { Id: id, Code: status, Detail: detail || reason(status), Status: reason(status) };
+  const body = details.length === 0 ? error : { ...error, Details: details.map((detail) => readable(detail, types)) };
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+/** Stack traces, in a detail that is meant for the service's own developers. */
+const DEBUG_INFO = "google.rpc.DebugInfo";
+const MAX_MESSAGE = 1024;
+
+/**
+ * What a caller may read of a service's message. UNKNOWN is what gRPC servers make of an exception that nobody caught,
+ * whose text was written for no caller; of all others the first line, since what follows may be a stack.
+ */
+function publicMessage({ code, message }: StatusError): string {
+  if (code === Code.UNKNOWN) return "Internal error";
+  const end = message.search(/[\r\n]/);
+  return (end < 0 ? message : message.slice(0, end)).slice(0, MAX_MESSAGE);
+}
+
+function headersOf(status: number, details: readonly Any[]): readonly string[] {
+  if (status === 401) return ["WWW-Authenticate", "Bearer"];
+  if (status !== 429 && status !== 503) return [];
+  const delay = retryDelay(details);
+  if (delay !== undefined) return ["Retry-After", String(delay)];
+  return status === 429 ? ["Retry-After", "1"] : [];
+}
+
+/** Whole seconds (RFC 9110 §10.2.3), rounded up, from google.rpc.RetryInfo. */
+function retryDelay(details: readonly Any[]): number | undefined {
+  const detail = details.find(({ typeUrl }) => typeName(typeUrl) === "google.rpc.RetryInfo");
+  if (detail === undefined) return undefined;
+  try {
+    const delay = RetryInfo.decode(detail.value).retryDelay;
+    return delay && Math.max(0, Number(delay.seconds) + (delay.nanos > 0 ? 1 : 0));
+  } catch {
+    return undefined;
+  }
+}
+
+let standardTypes: Registry | undefined;
+
+/** A detail in proto3 JSON. One of an unknown type, or with broken bytes, must not destroy the error that it explains. */
+function readable(detail: Any, types: Registry | undefined): JsonValue {
+  standardTypes ??= readDescriptors(descriptors);
+  const registry = types === undefined ? standardTypes : createRegistry(standardTypes, types);
+  try {
+    const { typeUrl, value } = detail;
+    return toJson(
+      AnySchema,
+      { $typeName: "google.protobuf.Any", typeUrl, value },
+      { registry, alwaysEmitImplicit: true },
+    );
+  } catch {
+    return { "@type": detail.typeUrl, value: Buffer.from(detail.value).toString("base64") };
+  }
+}
+
+function typeName(typeUrl: string): string {
+  return typeUrl.slice(typeUrl.lastIndexOf("/") + 1);
+}

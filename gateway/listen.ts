@@ -1,0 +1,293 @@
+/**
+ * Puts a handler on an HTTP port. The only file that knows node:http, whose parser and timeouts do the work; what is
+ * added here are bounds that it lacks (bodies, number of headers), and that every refusal, also of bytes that never
+ * became a request, is answered by the handler and so looks the same, is logged and is counted.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Address, Config } from "../src/config.js";
+import { HttpError, reason } from "./errors.js";
+import type { GatewayRequest, GatewayResponse, Handler } from "./exchange.js";
+
+export type Limits = Pick<
+  Config,
+  | "maxBody"
+  | "maxHeaders"
+  | "maxHeaderCount"
+  | "headerTime"
+  | "bodyTime"
+  | "keepAlive"
+  | "maxCallTime"
+  | "maxConnections"
+>;
+
+export interface Listening {
+  /** Where it listens, with the port that was found for port 0. */
+  readonly address: Address;
+  /**
+   * Stops accepting, lets requests in flight finish, and cuts those that have not after `drainMs`. Resolves when all
+   * connections are closed.
+   */
+  close(drainMs: number): Promise<void>;
+}
+
+/** @throws {Error} (rejects) when the address cannot be had. */
+export async function listen(handler: Handler, address: Address, limits: Limits): Promise<Listening> {
+  const door = new Door(handler, limits);
+  await door.open(address);
+  return door;
+}
+
+/**
+ * After an answer to a request that is still being sent, what comes is read and dropped for this long: closing at once
+ * would reset the connection, and the client might never see the answer (RFC 9112 §9.6).
+ */
+const LINGER_MS = 1000;
+/** An unread body up to this size is dropped and the connection kept; before a larger one it is closed. */
+const DROPPED_BODY = 64 * 1024;
+
+/** What a connection is busy with. */
+interface Work {
+  /** Whether a fault has been told to the client, or will be. */
+  readonly failed: boolean;
+  /** Ends the reading of its body; false when none is read. */
+  fail(fault: HttpError): boolean;
+}
+
+const WORK = Symbol("work");
+type Connection = Socket & { [WORK]?: Work };
+
+class Door implements Listening {
+  readonly #handler: Handler;
+  readonly #server: Server;
+  readonly #connections = new Set<Connection>();
+  #leaving = false;
+
+  constructor(handler: Handler, limits: Limits) {
+    this.#handler = handler;
+    const server = createServer({
+      maxHeaderSize: limits.maxHeaders,
+      headersTimeout: limits.headerTime,
+      requestTimeout: limits.headerTime + limits.bodyTime,
+      connectionsCheckingInterval: Math.min(1000, limits.headerTime / 2),
+      keepAliveTimeout: limits.keepAlive,
+      requireHostHeader: false, // Checked below, to be answered like everything else.
+    });
+    // Node drops headers beyond the limit in silence; with one more the handler sees that there are too many.
+    server.maxHeadersCount = limits.maxHeaderCount + 1;
+    server.maxConnections = limits.maxConnections;
+    // A client that neither sends nor takes anything for longer than any call lasts.
+    server.timeout = limits.maxCallTime + limits.bodyTime;
+    server.on("connection", (socket: Connection) => {
+      this.#connections.add(socket);
+      socket.once("close", () => this.#connections.delete(socket));
+    });
+    server.on("request", (req, res) => this.#serve(new Exchange(req, res, limits.maxBody)));
+    server.on("checkContinue", (req, res) => this.#serve(new Exchange(req, res, limits.maxBody, { waits: true })));
+    server.on("checkExpectation", (req, res) =>
+      this.#serve(new Exchange(req, res, limits.maxBody, { waits: true, fault: UNKNOWN_EXPECTATION })),
+    );
+    server.on("connect", (_req, socket: Connection) => this.#refuse(socket, NO_TUNNEL));
+    server.on("clientError", (error, socket: Connection) => this.#broken(error, socket));
+    this.#server = server;
+  }
+
+  open({ host, port }: Address): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ host, port, backlog: 1024 }, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+  }
+
+  get address(): Address {
+    const { address: host, port } = this.#server.address() as AddressInfo;
+    return { host, port };
+  }
+
+  async close(drainMs: number): Promise<void> {
+    this.#leaving = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    // Node counts a connection that never sent anything as busy.
+    for (const connection of this.#connections) if (connection.bytesRead === 0) connection.destroy();
+    const cut = setTimeout(() => this.#server.closeAllConnections(), drainMs);
+    await closed;
+    clearTimeout(cut);
+  }
+
+  #serve(exchange: Exchange): void {
+    (exchange.req.socket as Connection)[WORK] = exchange;
+    const answer = this.#handler(exchange);
+    if (answer instanceof Promise) answer.then((response) => exchange.answer(response, this.#leaving));
+    else exchange.answer(answer, this.#leaving);
+  }
+
+  /** The bytes that came are no HTTP, or came too late. */
+  #broken(error: Error & { code?: string; reason?: string }, socket: Connection): void {
+    const work = socket[WORK];
+    if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
+    if (work?.failed) return; // The client is told already; what else it sends does not matter.
+    const fault = faultOf(error);
+    if (work?.fail(fault)) return;
+    this.#refuse(socket, fault);
+  }
+
+  /** Answers where there is no request to answer, and closes. A call in flight is cancelled by that. */
+  async #refuse(socket: Connection, fault: HttpError): Promise<void> {
+    const refusal = new Refusal(fault, socket.remoteAddress ?? "");
+    socket[WORK] = refusal;
+    const { status, headers, body } = await this.#handler(refusal);
+    if (!socket.writable) return void socket.destroy();
+    const lines = [`HTTP/1.1 ${status} ${reason(status)}`, `Date: ${new Date().toUTCString()}`, "Connection: close"];
+    for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
+    socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`);
+    const cut = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once("end", () => socket.destroy()).once("close", () => clearTimeout(cut));
+  }
+}
+
+const UNKNOWN_EXPECTATION = new HttpError(417, "The only expectation understood is 100-continue");
+const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["Allow", "GET, HEAD, POST, OPTIONS"] });
+const NO_HOST = new HttpError(400, "The header Host is missing");
+
+/** Node's errors of parsing and waiting (https://nodejs.org/api/http.html#event-clienterror) as a refusal. */
+function faultOf({ code, reason }: { code?: string; reason?: string }): HttpError {
+  if (code === "HPE_HEADER_OVERFLOW") return new HttpError(431, "The headers are too large");
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return new HttpError(413, "The chunk extensions are too large");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new HttpError(408, "The request took too long to arrive");
+  return new HttpError(400, `The request is not well-formed HTTP${reason ? `: ${reason}` : ""}`);
+}
+
+/** What never became a request. */
+class Refusal implements GatewayRequest, Work {
+  readonly method = "";
+  readonly target = "";
+  readonly headers = [];
+  readonly failed = true;
+  constructor(
+    readonly fault: HttpError,
+    readonly remoteAddress: string,
+  ) {}
+  body(): never {
+    throw this.fault;
+  }
+  onGone(): void {}
+  fail(): boolean {
+    return true;
+  }
+}
+
+/** One request and its answer, on node's own. */
+class Exchange implements GatewayRequest, Work {
+  readonly req: IncomingMessage;
+  readonly #res: ServerResponse;
+  readonly #maxBody: number;
+  /** Whether the client waits for 100 before it sends the body. */
+  readonly #waits: boolean;
+  readonly fault: HttpError | undefined;
+  failed = false;
+  #gone = false;
+  #onGone: (() => void) | undefined;
+  #rejectBody: ((fault: HttpError) => void) | undefined;
+
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    maxBody: number,
+    { waits = false, fault }: { waits?: boolean; fault?: HttpError } = {},
+  ) {
+    this.req = req;
+    this.#res = res;
+    this.#maxBody = maxBody;
+    this.#waits = waits;
+    this.fault = fault ?? (req.headers.host === undefined && req.httpVersionMinor > 0 ? NO_HOST : undefined);
+    res.on("close", () => this.#closed());
+  }
+
+  get method(): string {
+    return this.req.method as string;
+  }
+
+  get target(): string {
+    return this.req.url as string;
+  }
+
+  get headers(): readonly string[] {
+    return this.req.rawHeaders;
+  }
+
+  get remoteAddress(): string {
+    return this.req.socket.remoteAddress ?? "";
+  }
+
+  onGone(listener: () => void): void {
+    if (this.#gone) listener();
+    else this.#onGone = listener;
+  }
+
+  #closed(): void {
+    if (this.#res.writableEnded) return;
+    this.#gone = true;
+    this.fail(new HttpError(499, "The client has gone"));
+    this.#onGone?.();
+  }
+
+  body(): Promise<Uint8Array> {
+    const { req } = this;
+    if (Number(req.headers["content-length"]) > this.#maxBody) throw this.#tooLarge();
+    if (this.#waits) this.#res.writeContinue();
+    return new Promise((resolve, reject) => {
+      this.#rejectBody = reject;
+      const chunks: Buffer[] = [];
+      let size = 0;
+      req.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > this.#maxBody) this.fail(this.#tooLarge());
+        else chunks.push(chunk);
+      });
+      req.on("end", () => {
+        this.#rejectBody = undefined;
+        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+      });
+    });
+  }
+
+  #tooLarge(): HttpError {
+    return new HttpError(413, `The body must not be larger than ${this.#maxBody} bytes`);
+  }
+
+  fail(fault: HttpError): boolean {
+    const reject = this.#rejectBody;
+    if (reject === undefined) return false;
+    this.#rejectBody = undefined;
+    this.failed = true;
+    this.req.removeAllListeners("data").resume();
+    reject(fault);
+    return true;
+  }
+
+  /** Sends the answer, in one write. */
+  answer({ status, headers, body }: GatewayResponse, last: boolean): void {
+    const res = this.#res;
+    if (this.#gone) return;
+    const lingers = this.#lingers();
+    const all = last || lingers ? [...headers, "Connection", "close"] : headers;
+    res.writeHead(status, reason(status), all as string[]);
+    if (!lingers) return void res.end(body);
+    // The client has its whole answer by this; what is left of its request is dropped before the connection closes.
+    res.write(body);
+    const cut = setTimeout(() => res.end(), LINGER_MS);
+    this.req.once("end", () => res.end()).resume();
+    res.once("close", () => clearTimeout(cut));
+  }
+
+  /** Whether the rest of the body is too much, or too uncertain, to be dropped and the connection kept. */
+  #lingers(): boolean {
+    const { req } = this;
+    if (req.complete) return false;
+    if (this.failed || this.#waits || req.headers["transfer-encoding"] !== undefined) return true;
+    return Number(req.headers["content-length"] ?? 0) > DROPPED_BODY;
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * What a service is told besides the message. The list is closed: no header of a client becomes metadata by its name,
+ * so nobody outside can speak in the gateway's name.
+ */
+import type { Admission } from "../src/guard.js";
+import type { Metadata } from "../src/rpc/metadata.js";
+import { type RequestHeaders, traceOf } from "./headers.js";
+import type { Target } from "./route.js";
+
+export interface CallFacts {
+  readonly target: Target;
+  readonly admission: Admission;
+  readonly headers: RequestHeaders;
+  readonly requestId: string;
+  readonly token: string | undefined;
+  readonly clientAddress: string;
+  /** By which the gateway shows the authority that it may speak for a client's address; undefined in one process. */
+  readonly enrolment: string | undefined;
+}
+
+export function metadataOf(facts: CallFacts): Metadata {
+  const { target, admission, headers, token, enrolment } = facts;
+  const metadata: [string, string][] = [
+    ["platform-namespace", admission.namespace],
+    ["x-request-id", facts.requestId],
+  ];
+  if (headers.traceparent !== undefined) {
+    const { parent, state } = traceOf(headers);
+    if (parent !== undefined) metadata.push(["traceparent", parent]);
+    if (state !== undefined) metadata.push(["tracestate", state]);
+  }
+  if (!target.guarded) return metadata;
+  // A token that stands for nobody here would be of no use there.
+  if (token !== undefined && admission.caller !== undefined) metadata.push(["authorization", `Bearer ${token}`]);
+  if (enrolment !== undefined && target.endpoint.service === "auth") {
+    metadata.push(["x-portico-gateway", enrolment], ["x-portico-client-address", facts.clientAddress]);
+  }
+  return metadata;
+}

@@ -1,0 +1,152 @@
+/**
+ * Routes as data. Every shape of every endpoint's path stands in one map, in lower case, and leads to the endpoint
+ * itself: what is decided, logged and called is read from there, never from the path. So finding a route is one look
+ * into the map, two where the client's letters differ in case or are percent-encoded.
+ *
+ * A path has one meaning or none. Percent-encoded unreserved characters are decoded once (RFC 3986 §6.2.2.2); nothing
+ * else is repaired: no dot segment is removed, no empty segment or trailing slash overlooked, and `%2F` is no `/`.
+ */
+import type { Registry } from "@bufbuild/protobuf";
+import { Callers, type Endpoint } from "../src/endpoint.js";
+import type { Codec } from "../src/json/codec.js";
+import type { Channel } from "../src/rpc/channel.js";
+import { HttpError } from "./errors.js";
+import { nearest } from "./nearest.js";
+
+/** One endpoint, with all it takes to call it. */
+export interface Target {
+  readonly endpoint: Endpoint;
+  readonly request: Codec;
+  readonly response: Codec;
+  readonly channel: Channel;
+  /** Whether the service asks the rules itself and so is sent the caller's token. */
+  readonly guarded: boolean;
+  /** The service's own message types. */
+  readonly types: Registry;
+}
+
+export interface Route {
+  readonly target: Target;
+  /** Whether the path is of the shape `/v1/…`: POST only, and never without a valid token. */
+  readonly versioned: boolean;
+}
+
+/** First segments of paths that are the gateway's own. No service can have these names. */
+export const RESERVED: ReadonlySet<string> = new Set([
+  ..."v1 livez readyz openapi explore console metrics gateway".split(" "),
+]);
+
+const SERVICE_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+/** Characters that mean themselves in a path (RFC 3986 §2.3), and `/`. */
+const PLAIN = /^[A-Za-z0-9._~/-]*$/;
+const UNRESERVED = /[A-Za-z0-9._~-]/;
+const PERCENT = /%(?:([0-9A-Fa-f]{2})|)/g;
+/** What a URI's path may be made of (RFC 3986 §3.3). */
+const PATH = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/;
+
+export class Routes {
+  readonly #routes = new Map<string, Route>();
+  readonly #services = new Map<string, readonly string[]>();
+
+  /**
+   * Adds a service, or replaces it, at once and wholly.
+   * @throws {Error} when its name or its endpoints' names cannot be told apart from others; nothing has changed then.
+   */
+  set(service: string, targets: readonly Target[]): void {
+    if (!SERVICE_NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
+    if (RESERVED.has(service)) throw new Error("its name is reserved for the gateway's own paths");
+    const routes = routesOf(service, targets);
+    this.delete(service);
+    for (const [path, route] of routes) this.#routes.set(path, route);
+    this.#services.set(service, [...routes.keys()]);
+  }
+
+  delete(service: string): void {
+    for (const path of this.#services.get(service) ?? []) this.#routes.delete(path);
+    this.#services.delete(service);
+  }
+
+  /**
+   * The route of a path, as sent.
+   * @throws {HttpError} 400 when no URI has such a path.
+   */
+  find(path: string): Route | undefined {
+    return this.#routes.get(path) ?? this.#routes.get(canonical(path));
+  }
+
+  /** The service that a path without a route is directed to, and a path that may have been meant. */
+  near(path: string): { readonly service: string | undefined; readonly path: string | undefined } {
+    const [, versioned = "", name = "", rest = ""] = /^(\/v1(?=\/))?\/([^/]*)\/?(.*)$/s.exec(path.toLowerCase()) ?? [];
+    const service = this.#services.has(name) ? name : undefined;
+    const meant = service ?? nearest(name, this.#services.keys());
+    if (meant === undefined) return { service, path: undefined };
+    const start = `${versioned}/${meant}`;
+    const paths = (this.#services.get(meant) ?? []).filter((known) => known === start || known.startsWith(`${start}/`));
+    const found = nearest(
+      rest,
+      paths.map((known) => known.slice(start.length + 1)),
+    );
+    const route = found === undefined ? undefined : this.#routes.get(found === "" ? start : `${start}/${found}`);
+    return { service, path: route && displayPath(route) };
+  }
+}
+
+/** The path in lower case, with percent-encoded unreserved characters decoded, once. */
+function canonical(path: string): string {
+  if (PLAIN.test(path)) return path.toLowerCase();
+  if (!PATH.test(path)) throw new HttpError(400, "The request target must be a path: / and characters a URI may have");
+  return path.replace(PERCENT, decodeUnreserved).toLowerCase();
+}
+
+function decodeUnreserved(encoded: string, hex: string | undefined): string {
+  if (hex === undefined) throw new HttpError(400, "The path has a broken percent-encoding");
+  const character = String.fromCharCode(Number.parseInt(hex, 16));
+  return UNRESERVED.test(character) ? character : encoded;
+}
+
+/** Every path of a service, in lower case. */
+function routesOf(service: string, targets: readonly Target[]): Map<string, Route> {
+  const routes = new Map<string, Route>();
+  const known = new Set<string>();
+  const namesake = namesakeOf(service, targets);
+  for (const target of targets) {
+    const { endpoint } = target;
+    if (known.has(endpoint.segments.endpoint)) {
+      throw new Error(`it has two endpoints ${endpoint.name}, told apart by case alone`);
+    }
+    known.add(endpoint.segments.endpoint);
+    // No caller over HTTP is ever enrolled.
+    if (endpoint.callers === Callers.ENROLLED) continue;
+    const versioned: Route = { target, versioned: true };
+    const unversioned: Route = { target, versioned: false };
+    for (const path of pathsOf(endpoint, endpoint.method.parent.typeName === namesake)) {
+      routes.set(`/v1/${service}/${path}`, versioned);
+      routes.set(`/${service}/${path}`, unversioned);
+      if (path === "call") routes.set(`/${service}`, unversioned);
+    }
+  }
+  return routes;
+}
+
+/** `helloworld.call` and its other shapes. */
+function pathsOf({ segments: { endpoint } }: Endpoint, short: boolean): string[] {
+  const dot = endpoint.lastIndexOf(".");
+  const [grpcService, method] = [endpoint.slice(0, dot), endpoint.slice(dot + 1)];
+  const paths = [endpoint, `${grpcService}/${method}`];
+  return short ? [...paths, method] : paths;
+}
+
+/** The full name of the gRPC service that is named like the service, if there is just one. */
+function namesakeOf(service: string, targets: readonly Target[]): string | undefined {
+  const parents = targets.map(({ endpoint }) => endpoint.method.parent);
+  const names = new Set(parents.filter(({ name }) => name.toLowerCase() === service).map(({ typeName }) => typeName));
+  return names.size === 1 ? [...names][0] : undefined;
+}
+
+/** The path to show people, in the names' own case. */
+function displayPath({ target: { endpoint }, versioned }: Route): string {
+  const { parent, name } = endpoint.method;
+  const named = endpoint.name.slice(endpoint.service.length + 1, -name.length - 1);
+  const short = named === parent.name && named.toLowerCase() === endpoint.service;
+  return `${versioned ? "/v1" : ""}/${endpoint.service}/${short ? "" : `${named}/`}${name}`;
+}
