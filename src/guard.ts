@@ -1,60 +1,148 @@
 /**
  * The guard: token → caller → decision. One piece of code at every door: the gateway's HTTP port and every gRPC port.
+ *
+ * Rules come from the authority by a stream and are good for a lease (policy.ts, lease.ts); callers are looked up once
+ * and kept (callers.ts); open streams are judged again whenever either changes (open-streams.ts). So a call with a known
+ * token is decided at once, from memory.
  */
-import type { Endpoint } from "./endpoint.js";
+import { type Admission, type Caller, type Credentials, type Guard, refusal } from "./admission.js";
+import { type AuthorityAccess, authorityUnreachable, Callers, KnownCaller, NOBODY } from "./callers.js";
+import { type Endpoint, Callers as MayCall } from "./endpoint.js";
+import { OpenStreams } from "./open-streams.js";
+import { Policy } from "./policy.js";
+import { matches, parsePattern, type Resource } from "./resource.js";
+import type { Decision } from "./rules.js";
 
-/** An account that has shown a valid token. */
-export interface Caller {
-  readonly namespace: string;
-  readonly account: string;
-  readonly scopes: readonly string[];
-  /** When the token expires, in milliseconds of `Date.now()`. */
-  readonly expires: number;
-  /** Resource patterns that the token is limited to; empty means no limit. */
-  readonly resources: readonly string[];
-  /** For an enrolment token, the name it was given for; such a caller is no account, and for rules it is nobody. */
-  readonly enrolment?: string | undefined;
+export * from "./admission.js";
+
+export interface OpenGuard extends Guard {
+  /** Whether decisions can be made: not yet, now, not at the moment, never again. */
+  readonly state: "starting" | "ready" | "lost" | "closed";
+  /** Resolves when decisions can be made; rejects with CANCELLED when closed before. */
+  ready(): Promise<void>;
+  /** Leaves the authority. Streams still followed are refused with UNAVAILABLE. */
+  close(): void;
 }
 
-export interface Credentials {
-  /** The bearer token, as sent; undefined for none. */
-  readonly token: string | undefined;
-  /** The namespace asked for; undefined means the token's own, or else `default`. */
-  readonly namespace: string | undefined;
-  /** Whether a call without a valid token is refused whatever the rules say (the `/v1` shape). */
-  readonly tokenRequired: boolean;
+/** Opens a guard, which follows its authority until it is closed. */
+export function openGuard(authority: AuthorityAccess): OpenGuard {
+  return new PolicyGuard(authority);
 }
 
-/** Proof that a guard let a call in. */
-export interface Admission {
-  readonly endpoint: Endpoint;
-  readonly caller: Caller | undefined;
-  readonly namespace: string;
+const DEFAULT_NAMESPACE = "default";
+const ADMIN_SCOPE = "admin";
+
+class PolicyGuard implements OpenGuard {
+  readonly #callers: Callers;
+  readonly #streams: OpenStreams;
+  readonly #policy: Policy;
+
+  constructor(authority: AuthorityAccess) {
+    this.#callers = new Callers(authority);
+    this.#streams = new OpenStreams({
+      callers: this.#callers,
+      now: () => this.#policy.timeAt(performance.now()),
+      judge: (endpoint, namespace, caller) => {
+        const decision = this.#judge(endpoint, namespace, caller);
+        return decision === "granted" ? undefined : refusal(decision, endpoint, caller);
+      },
+    });
+    this.#policy = new Policy(authority, {
+      onRevision: (revision, changed) => {
+        if (changed !== undefined) this.#callers.forget(revision, changed);
+        return this.#streams.judgeAgain(changed);
+      },
+      onSnapshot: (revision) => {
+        this.#callers.forgetAll(revision);
+        return this.#streams.judgeAgain(() => true);
+      },
+      onCutOff: () => this.#streams.refuseAll(authorityUnreachable()),
+      takeUsedKeys: () => this.#callers.takeUsed(),
+    });
+  }
+
+  get state(): OpenGuard["state"] {
+    return this.#policy.state;
+  }
+
+  ready(): Promise<void> {
+    return this.#policy.ready();
+  }
+
+  close(): void {
+    this.#policy.close();
+    this.#streams.refuseAll(authorityUnreachable());
+  }
+
+  admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission> {
+    const now = performance.now();
+    if (!this.#policy.mayDecide(now)) throw authorityUnreachable();
+    const { token } = credentials;
+    const caller = token === undefined ? NOBODY : this.#callers.find(token);
+    if (caller === undefined) return this.#lookUpAndAdmit(credentials, endpoint);
+    return this.#admit(credentials, endpoint, caller === NOBODY ? undefined : caller, now);
+  }
+
+  async #lookUpAndAdmit(credentials: Credentials, endpoint: Endpoint): Promise<Admission> {
+    const caller = await this.#callers.lookUp(credentials.token ?? "");
+    // What came in the meantime may have changed the caller, or the lease may have run out: from the start again.
+    if (caller !== undefined && !this.#callers.isCurrent(caller)) return this.admit(credentials, endpoint);
+    const now = performance.now();
+    if (!this.#policy.mayDecide(now)) throw authorityUnreachable();
+    return this.#admit(credentials, endpoint, caller, now);
+  }
+
+  #admit(credentials: Credentials, endpoint: Endpoint, bearer: KnownCaller | undefined, now: number): Admission {
+    const valid = bearer !== undefined && bearer.expires > this.#policy.timeAt(now) ? bearer : undefined;
+    const own = valid?.enrolment === undefined ? valid?.namespace : undefined;
+    const namespace = credentials.namespace ?? own ?? DEFAULT_NAMESPACE;
+    const caller = countsAt(endpoint, namespace, valid) ? valid : undefined;
+    if (caller?.reportUse) this.#callers.noteUse(caller);
+    const decision =
+      credentials.tokenRequired && caller === undefined ? "unauthorized" : this.#judge(endpoint, namespace, caller);
+    if (decision !== "granted") throw refusal(decision, endpoint, caller);
+    return { endpoint, caller, namespace };
+  }
+
+  allows(caller: Caller | undefined, namespace: string, endpoint: Endpoint): boolean {
+    return this.#judge(endpoint, namespace, countsAt(endpoint, namespace, caller) ? caller : undefined) === "granted";
+  }
+
+  follow(admission: Admission, onRefused: (error: Error) => void): () => void {
+    return this.#streams.follow(admission, onRefused);
+  }
+
+  /** @param caller one that counts at the endpoint. */
+  #judge(endpoint: Endpoint, namespace: string, caller: Caller | undefined): Decision {
+    const { callers, segments } = endpoint;
+    const decision =
+      callers === undefined
+        ? this.#policy.rulesOf(namespace).decide(segments, caller?.scopes)
+        : decideByDeclaration(callers, caller);
+    return decision === "granted" && caller !== undefined && isBeyond(caller, segments) ? "forbidden" : decision;
+  }
 }
 
-/**
- * Stands for an admission where a process calls its own authority or registry in process: its guard's watch, its
- * catalog's watch, its own registrations. Never sent on a wire.
- */
-export const SYSTEM: unique symbol = Symbol("system");
+/** A token counts only in the namespace that issued it, an enrolment only where enrolled callers are asked for. */
+function countsAt(endpoint: Endpoint, namespace: string, caller: Caller | undefined): boolean {
+  if (caller?.enrolment !== undefined) return endpoint.callers === MayCall.ENROLLED;
+  return caller?.namespace === namespace;
+}
 
-export interface Guard {
-  /**
-   * Lets a call in, at once where the token is known and the lease runs.
-   * @throws {StatusError} (or rejects with one) UNAUTHENTICATED `Unauthorized call made to helloworld:Helloworld.Call`,
-   * PERMISSION_DENIED `Forbidden call made to helloworld:Helloworld.Call by bob`, UNAVAILABLE outside the lease.
-   */
-  admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission>;
+/** Decides at an endpoint that says itself who may call it. */
+function decideByDeclaration(callers: MayCall, caller: Caller | undefined): Decision {
+  if (callers === MayCall.PUBLIC) return "granted";
+  if (caller === undefined) return "unauthorized";
+  const enough =
+    callers === MayCall.ACCOUNT ||
+    (callers === MayCall.ADMIN && caller.scopes.includes(ADMIN_SCOPE)) ||
+    (callers === MayCall.ENROLLED && caller.enrolment !== undefined);
+  return enough ? "granted" : "forbidden";
+}
 
-  /**
-   * What `admit` would say to a caller already known, as yes or no, from the rules at hand: for lists that show each
-   * caller its own part. Not a door: a listed endpoint is judged again when it is called.
-   */
-  allows(caller: Caller | undefined, namespace: string, endpoint: Endpoint): boolean;
-
-  /**
-   * Judges an open stream again at every change. `onRefused` is called at most once; call the returned function when
-   * the stream has ended.
-   */
-  follow(admission: Admission, onRefused: (error: Error) => void): () => void;
+/** Whether a resource is outside of those that the caller's token is limited to. */
+function isBeyond(caller: Caller, resource: Resource): boolean {
+  if (caller.resources.length === 0) return false;
+  const limits = caller instanceof KnownCaller ? caller.limits : caller.resources.map(parsePattern);
+  return !limits.some((limit) => matches(limit, resource));
 }

@@ -1,0 +1,205 @@
+/**
+ * Token → caller. A token is looked up at the authority once, by its SHA-256, and then kept by its text, so that a call
+ * with a known token hashes nothing and waits for nothing. It is forgotten when the authority says that something about
+ * its caller changed; an answer that is older than the last such change is thrown away and asked for again.
+ *
+ * Whoever holds a caller across a wait asks `isCurrent` before relying on it.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { Caller } from "./admission.js";
+import { BoundedMap } from "./bounded-map.js";
+import { Code, StatusError } from "./errors.js";
+import { PolicyService, type Caller as ResolvedCaller } from "./gen/portico/auth/v1/policy.js";
+import { parsePattern, type Resource } from "./resource.js";
+import type { CallStart, Channel } from "./rpc/channel.js";
+import { unary } from "./rpc/client.js";
+import type { Metadata } from "./rpc/metadata.js";
+import { hashToken, isToken } from "./token.js";
+
+/** How a guard reaches the authority. */
+export interface AuthorityAccess {
+  readonly channel: Channel;
+  /** The bearer of the enrolment, where the authority is another process. */
+  readonly metadata?: Metadata | undefined;
+  /** SYSTEM, where the authority is in this process. */
+  readonly admission?: CallStart["admission"];
+  readonly log: Logger;
+}
+
+const MOST_CALLERS = 10_000;
+/** Apart from the callers, so that made-up tokens push no caller out. */
+const MOST_UNKNOWN = 10_000;
+/** Most tokens looked up at once. */
+const MOST_LOOKUPS = 1_000;
+/** Most used keys remembered for the next ping. */
+const MOST_USED = 10_000;
+/** How long a lookup may take, in milliseconds. */
+export const LOOKUP_TIME = 5_000;
+/** How long to wait before asking again an authority whose answer was too old, in milliseconds. */
+const RETRY_PAUSE = 10;
+/**
+ * How long a token counts as unknown without asking again, in milliseconds. A token that is not valid never becomes
+ * valid; but where several authorities share a store, one may not yet know of a token that another has just issued.
+ */
+const UNKNOWN_TIME = 10_000;
+
+/** What stands for a token that nobody is known by. */
+export const NOBODY = Symbol("nobody");
+
+/** A caller found by a token. */
+export class KnownCaller implements Caller {
+  readonly namespace: string;
+  readonly account: string;
+  readonly scopes: readonly string[];
+  readonly expires: number;
+  readonly resources: readonly string[];
+  readonly enrolment: string | undefined;
+  /** `resources`, ready to match. */
+  readonly limits: readonly Resource[];
+  /** SHA-256 of the token, in hexadecimal. */
+  readonly sha256: string;
+  readonly reportUse: boolean;
+  /** Whether its use has been noted since the last ping. */
+  noted = false;
+  /** When it was last known to be right: the count of changes to callers. */
+  rightAt: number;
+
+  /** @throws {SyntaxError} when a resource that the token is limited to cannot be understood. */
+  constructor(sha256: string, caller: ResolvedCaller, rightAt: number) {
+    this.namespace = caller.namespace;
+    this.account = caller.account;
+    this.scopes = caller.scopes;
+    this.enrolment = caller.enrolment === "" ? undefined : caller.enrolment;
+    this.expires = expiry(caller);
+    this.resources = caller.resources;
+    this.limits = caller.resources.map(parsePattern);
+    this.sha256 = sha256;
+    this.reportUse = caller.reportUse;
+    this.rightAt = rightAt;
+  }
+}
+
+/** Only an enrolment token may last for ever; anything else without an expiry has expired. */
+function expiry({ expires, enrolment }: ResolvedCaller): number {
+  if (expires === undefined) return enrolment === "" ? 0 : Number.POSITIVE_INFINITY;
+  return Number(expires.seconds) * 1000 + expires.nanos / 1e6;
+}
+
+/** What a guard says outside its lease, and wherever a token cannot be looked up. */
+export function authorityUnreachable(cause?: unknown): StatusError {
+  return new StatusError(Code.UNAVAILABLE, "The authority cannot be reached; no decision is made without it", {
+    cause,
+  });
+}
+
+export class Callers {
+  readonly #authority: AuthorityAccess;
+  readonly #known = new BoundedMap<string, KnownCaller>(MOST_CALLERS);
+  /** Until when a token counts as unknown, in milliseconds of `performance.now()`. */
+  readonly #unknown = new BoundedMap<string, number>(MOST_UNKNOWN);
+  readonly #lookups = new Map<string, Promise<KnownCaller | undefined>>();
+  /** The revision of the last change to callers, and how many there have been. */
+  #changedAt = 0n;
+  #changes = 0;
+  #used: KnownCaller[] = [];
+
+  constructor(authority: AuthorityAccess) {
+    this.#authority = authority;
+  }
+
+  /** The caller of a token as far as it is known here, its expiry not yet judged; undefined: it must be looked up. */
+  find(token: string): KnownCaller | typeof NOBODY | undefined {
+    const caller = this.#known.get(token);
+    if (caller !== undefined) {
+      caller.rightAt = this.#changes;
+      return caller;
+    }
+    if (!isBearer(token)) return NOBODY;
+    const until = this.#unknown.get(token);
+    return until !== undefined && performance.now() < until ? NOBODY : undefined;
+  }
+
+  /**
+   * Asks the authority for the caller of a token; one question for all that ask at the same time.
+   * @throws {StatusError} UNAVAILABLE when there is no answer in time, or too many tokens are being looked up.
+   */
+  lookUp(token: string): Promise<KnownCaller | undefined> {
+    const underWay = this.#lookups.get(token);
+    if (underWay !== undefined) return underWay;
+    if (this.#lookups.size >= MOST_LOOKUPS) {
+      return Promise.reject(new StatusError(Code.UNAVAILABLE, "Too many tokens are being looked up; try again"));
+    }
+    const lookup = this.#lookUp(token).finally(() => this.#lookups.delete(token));
+    this.#lookups.set(token, lookup);
+    return lookup;
+  }
+
+  async #lookUp(token: string): Promise<KnownCaller | undefined> {
+    const caller = await this.ask(hashToken(token), Date.now() + LOOKUP_TIME);
+    if (caller === undefined) this.#unknown.set(token, performance.now() + UNKNOWN_TIME);
+    else this.#known.set(token, caller);
+    return caller;
+  }
+
+  /**
+   * Asks the authority for the caller of a token by its SHA-256, until the answer is no older than the last change.
+   * @param deadline in milliseconds of `Date.now()`.
+   * @throws {StatusError} UNAVAILABLE when there is no such answer in time.
+   */
+  async ask(sha256: Buffer, deadline: number): Promise<KnownCaller | undefined> {
+    const { channel, metadata, admission, log } = this.#authority;
+    try {
+      for (;;) {
+        const answer = await unary(channel, PolicyService.resolve, { sha256 }, { metadata, admission, deadline });
+        if (answer.revision >= this.#changedAt) {
+          return answer.caller && new KnownCaller(sha256.toString("hex"), answer.caller, this.#changes);
+        }
+        await pause(RETRY_PAUSE);
+      }
+    } catch (error) {
+      log.warn({ err: error }, "a token could not be looked up at the authority");
+      throw authorityUnreachable(error);
+    }
+  }
+
+  /** Whether nothing has changed about any caller since this one was found. */
+  isCurrent(caller: KnownCaller): boolean {
+    return caller.rightAt === this.#changes;
+  }
+
+  /** Forgets callers, by a change of the given revision. */
+  forget(revision: bigint, changed: (caller: KnownCaller) => boolean): void {
+    this.#changedAt = revision;
+    this.#changes++;
+    this.#known.deleteWhere(changed);
+  }
+
+  /** Forgets everything, as the state of the given revision comes in its place. */
+  forgetAll(revision: bigint): void {
+    this.forget(revision, () => true);
+    this.#unknown.clear();
+  }
+
+  /** Notes the use of a key, to be reported. */
+  noteUse(caller: KnownCaller): void {
+    if (!caller.reportUse || caller.noted || this.#used.length >= MOST_USED) return;
+    caller.noted = true;
+    this.#used.push(caller);
+  }
+
+  /** The SHA-256 of each key used since this was last asked. */
+  takeUsed(): Buffer[] {
+    const used = this.#used;
+    this.#used = [];
+    return used.map((caller) => {
+      caller.noted = false;
+      return Buffer.from(caller.sha256, "hex");
+    });
+  }
+}
+
+/** Whether a text can be a bearer token: whole, and not a refresh token. */
+function isBearer(text: string): boolean {
+  return !text.startsWith("ptr_") && isToken(text);
+}

@@ -1,0 +1,129 @@
+/**
+ * Streams that were let in and are still open. They are judged again at every revision and end with their token.
+ *
+ * A stream was opened for one caller and goes on for that caller only: when the token is gone it is refused, even where
+ * a public rule would let nobody in, because the service believes to be talking to the caller.
+ *
+ * When something changed about a caller, its token is looked up anew, and the revision counts as dealt with only
+ * when that is done. A stream whose caller cannot be looked up in time is refused.
+ */
+import { type Admission, type Caller, refusal } from "./admission.js";
+import { type Callers, KnownCaller, LOOKUP_TIME } from "./callers.js";
+import type { Endpoint } from "./endpoint.js";
+
+/** How many callers are looked up at once. */
+const LOOKUPS = 32;
+/** The longest time that a timer of Node takes, in milliseconds. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+interface OpenStream {
+  readonly admission: Admission;
+  readonly onRefused: (error: Error) => void;
+  /** Who calls, as last looked up; what the service was told is in the admission. */
+  caller: KnownCaller | undefined;
+  expiry: NodeJS.Timeout | undefined;
+}
+
+export interface OpenStreamsOptions {
+  readonly callers: Callers;
+  /** The authority's clock, in milliseconds since 1970. */
+  readonly now: () => number;
+  /** Why a call is refused now; undefined where it is not. */
+  readonly judge: (endpoint: Endpoint, namespace: string, caller: Caller | undefined) => Error | undefined;
+}
+
+export class OpenStreams {
+  readonly #options: OpenStreamsOptions;
+  readonly #open = new Set<OpenStream>();
+
+  constructor(options: OpenStreamsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws {TypeError} for an admission that is not of the guard which has these streams. */
+  follow(admission: Admission, onRefused: (error: Error) => void): () => void {
+    const { caller } = admission;
+    if (caller !== undefined && !(caller instanceof KnownCaller)) {
+      throw new TypeError("only what this guard has admitted can be followed");
+    }
+    const stream: OpenStream = { admission, onRefused, caller, expiry: undefined };
+    this.#open.add(stream);
+    // Something may have changed since the admission. The caller of this function is told after it has returned.
+    queueMicrotask(() => {
+      if (caller === undefined || this.#options.callers.isCurrent(caller)) this.#goOn(stream, caller);
+      else void this.#renewAll(new Map([[caller, [stream]]]));
+    });
+    return () => this.#leave(stream);
+  }
+
+  /** Resolves when every stream has been judged. */
+  judgeAgain(changed: ((caller: KnownCaller) => boolean) | undefined): Promise<void> {
+    const outdated = new Map<KnownCaller, OpenStream[]>();
+    for (const stream of this.#open) {
+      const { caller } = stream;
+      if (caller === undefined || !changed?.(caller)) this.#judge(stream);
+      else outdated.set(caller, [...(outdated.get(caller) ?? []), stream]);
+    }
+    return this.#renewAll(outdated);
+  }
+
+  refuseAll(error: Error): void {
+    for (const stream of this.#open) this.#refuse(stream, error);
+  }
+
+  async #renewAll(outdated: ReadonlyMap<KnownCaller, OpenStream[]>): Promise<void> {
+    const deadline = Date.now() + LOOKUP_TIME;
+    const rest = outdated.entries();
+    const renewSome = async () => {
+      for (const [caller, streams] of rest) await this.#renew(caller, streams, deadline);
+    };
+    await Promise.all(Array.from({ length: Math.min(LOOKUPS, outdated.size) }, renewSome));
+  }
+
+  async #renew({ sha256 }: KnownCaller, streams: OpenStream[], deadline: number): Promise<void> {
+    const { callers } = this.#options;
+    try {
+      let caller: KnownCaller | undefined;
+      do caller = await callers.ask(Buffer.from(sha256, "hex"), deadline);
+      while (caller !== undefined && !callers.isCurrent(caller));
+      for (const stream of streams) {
+        if (caller === undefined) this.#refuse(stream, refusal("unauthorized", stream.admission.endpoint, undefined));
+        else this.#goOn(stream, caller);
+      }
+    } catch (error) {
+      for (const stream of streams) this.#refuse(stream, error as Error);
+    }
+  }
+
+  #goOn(stream: OpenStream, caller: KnownCaller | undefined): void {
+    stream.caller = caller;
+    if (this.#open.has(stream)) this.#watchExpiry(stream);
+    this.#judge(stream);
+  }
+
+  #watchExpiry(stream: OpenStream): void {
+    const { caller, admission } = stream;
+    const left = (caller?.expires ?? Number.POSITIVE_INFINITY) - this.#options.now();
+    clearTimeout(stream.expiry);
+    if (left <= 0) this.#refuse(stream, refusal("unauthorized", admission.endpoint, undefined));
+    else if (left < Number.POSITIVE_INFINITY) {
+      stream.expiry = setTimeout(() => this.#watchExpiry(stream), Math.min(Math.ceil(left), LONGEST_TIMER));
+    }
+  }
+
+  #judge(stream: OpenStream): void {
+    const { endpoint, namespace } = stream.admission;
+    const error = this.#options.judge(endpoint, namespace, stream.caller);
+    if (error !== undefined) this.#refuse(stream, error);
+  }
+
+  #refuse(stream: OpenStream, error: Error): void {
+    if (this.#leave(stream)) stream.onRefused(error);
+  }
+
+  /** Whether it was still there. */
+  #leave(stream: OpenStream): boolean {
+    clearTimeout(stream.expiry);
+    return this.#open.delete(stream);
+  }
+}
