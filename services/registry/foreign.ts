@@ -93,7 +93,7 @@ async function follow(
       trouble = reason;
     }
     const retry = Math.min(refresh, FIRST_RETRY * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
-    await wait(failures === 0 ? refresh : retry, undefined, { signal, ref: false });
+    await wait(failures === 0 ? refresh : retry, undefined, { signal });
   }
 }
 
