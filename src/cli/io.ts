@@ -1,8 +1,8 @@
 /** What a command reads and writes: passed in, so that a test can run a command as a function. */
 import type { Readable, Writable } from "node:stream";
 
-export type Input = Readable & { readonly isTTY?: boolean | undefined };
-export type Output = Writable & { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined };
+export type Input = Readable & { readonly isTTY?: boolean };
+export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 export interface Io {
   readonly stdin: Input;

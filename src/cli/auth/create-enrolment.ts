@@ -1,0 +1,21 @@
+/** `portico auth create enrolment`. */
+import type { Command } from "commander";
+import { examples } from "../command.js";
+import { connect, dataCommand } from "../connection.js";
+import type { Io } from "../io.js";
+import { printSecret } from "./secret.js";
+
+export function createEnrolment(io: Io): Command {
+  const command = dataCommand("enrolment <name>", "create the token by which a service, or gateway, joins");
+  examples(
+    command,
+    "portico auth create enrolment gateway",
+    "PORTICO_ENROLMENT=$(portico auth create enrolment helloworld) \\",
+    "    portico service helloworld",
+  );
+  return command.action(async (name: string) => {
+    const { client, output } = connect(io, command);
+    const answer = await client.authority<{ secret: string }>("Enrolments/Create", { name });
+    await printSecret(io, output, answer, answer.secret, "This token replaces the one it had.");
+  });
+}

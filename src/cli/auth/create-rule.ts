@@ -1,0 +1,36 @@
+/** `portico auth create rule`. */
+import { type Command, Option } from "commander";
+import { examples } from "../command.js";
+import { connect, dataCommand } from "../connection.js";
+import type { Io } from "../io.js";
+import { printItem } from "../output.js";
+import type { Rule } from "./rule.js";
+
+interface Options {
+  readonly access: "granted" | "denied";
+  readonly scope: string;
+  readonly resource: string;
+  readonly priority: string;
+}
+
+export function createRule(io: Io): Command {
+  const command = dataCommand("rule <id>", "create a rule; it holds everywhere when this returns", [
+    new Option("--access <access>", "granted or denied").choices(["granted", "denied"]).makeOptionMandatory(),
+    new Option("--scope <scope>", "'<public>' everyone, '*' anyone logged in, or a scope").makeOptionMandatory(),
+    new Option("--resource <pattern>", "type:name:endpoint, each a word, word*, or *").makeOptionMandatory(),
+    new Option("--priority <number>", "higher is looked at first (default 0)").default("0"),
+  ]);
+  examples(
+    command,
+    "portico auth create rule --access=granted --scope='*' \\",
+    "    --resource='*:*:*' onlyloggedin",
+    "portico auth create rule --access=denied --scope='<public>' --priority=10 \\",
+    "    --resource='service:helloworld:*' closed",
+  );
+  return command.action(async (id: string, { access, scope, resource, priority }: Options) => {
+    const { client, output } = connect(io, command);
+    const rule = { id, access: access.toUpperCase(), scope, resource, priority };
+    const created = await client.authority<Rule>("Rules/Create", { rule });
+    await printItem(io, output, { name: created.id, value: created, text: ["Rule created"] });
+  });
+}

@@ -1,0 +1,60 @@
+/**
+ * `portico helloworld call --name=Ada`: a first word that is no command is a service. Options after it are the fields
+ * of the request, so Portico's own stand before it. Fields travel as query parameters: the gateway knows their types.
+ */
+import type { Command } from "commander";
+import { nearest } from "../nearest.js";
+import { connect } from "./connection.js";
+import { describeService } from "./describe.js";
+import { CommandError, EXIT } from "./exit.js";
+import { CallFailure } from "./http.js";
+import type { Io } from "./io.js";
+import { printAnswer } from "./output.js";
+
+export async function callService(io: Io, program: Command, service: string, words: readonly string[]): Promise<void> {
+  const connection = connect(io, program);
+  try {
+    if (words.includes("--help") || words.includes("-h")) return await describeService(io, connection, service);
+    const { endpoint, fields } = readWords(service, words);
+    await printAnswer(io, connection.output, await connection.client.query(service, endpoint, fields));
+  } catch (error) {
+    throw orMistyped(error, service, program);
+  }
+}
+
+/** `--a.b=1`, `--a.b 1`, and `--flag` for true; `--user-id` is the field `user_id`. */
+export function readWords(service: string, words: readonly string[]) {
+  const rest = [...words];
+  const endpoint = rest[0]?.startsWith("-") ? undefined : rest.shift();
+  const fields = new URLSearchParams();
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    const [, name, value] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+    if (name === undefined) {
+      const advice = `Fields are given as --name=value, JSON by: portico call ${service} ${endpoint ?? "Call"} '{…}'`;
+      throw new CommandError(`What is "${word}"? ${advice}`, EXIT.usage);
+    }
+    const separate = rest[0]?.startsWith("--") ? undefined : rest[0];
+    if (value === undefined && separate !== undefined) rest.shift();
+    fields.append(fieldName(name), value ?? separate ?? "true");
+  }
+  return { endpoint, fields };
+}
+
+/** Names of fields have no dash; keys of maps, as in `labels[a-b]`, may. */
+function fieldName(option: string): string {
+  return option.replace(/\[[^\]]*\]|-/g, (part) => (part === "-" ? "_" : part));
+}
+
+/** There is no such service, or no gateway to ask: then a command was meant, if one has a similar name. */
+function orMistyped(error: unknown, word: string, program: Command): unknown {
+  const noService = error instanceof CallFailure ? error.status === 404 && error.service === "gateway" : true;
+  const meant = nearest(
+    word,
+    program.commands.map((command) => command.name()),
+  );
+  if (!(error instanceof CommandError) || error.exit === EXIT.usage || !noService || meant === undefined) return error;
+  return new CommandError(
+    `There is no command or service ${word}. Did you mean ${meant}?\n${error.message}`,
+    EXIT.usage,
+  );
+}

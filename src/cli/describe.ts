@@ -1,0 +1,32 @@
+/** `portico describe`: a service's endpoints and messages. */
+import type { Command } from "commander";
+import { examples } from "./command.js";
+import { type Connection, connect, dataCommand } from "./connection.js";
+import type { Io } from "./io.js";
+import { type Column, printItem, printList } from "./output.js";
+import type { Service } from "./services.js";
+import { visibleLines } from "./terminal.js";
+
+type Endpoint = Service["endpoints"][number];
+
+const COLUMNS: readonly Column<Endpoint>[] = [
+  ["Endpoint", ({ resource }) => resource.slice(resource.lastIndexOf(":") + 1)],
+  ["Path", ({ path }) => path],
+  ["Summary", ({ summary }) => summary],
+];
+
+export function describe(io: Io): Command {
+  const command = dataCommand("describe <service>", "show a service's endpoints and messages");
+  examples(command, "portico describe helloworld", "portico describe helloworld -o json");
+  return command.action((service: string) => describeService(io, connect(io, command), service));
+}
+
+export async function describeService(io: Io, { client, output }: Connection, name: string): Promise<void> {
+  const fields = new URLSearchParams({ service: name });
+  const answer: { service: Service; proto: string } = JSON.parse(await client.query("registry", "describe", fields));
+  const { service, proto } = answer;
+  await printItem(io, output, { name: service.name, value: answer, text: [visibleLines(service.summary), ""] });
+  if (output !== undefined) return;
+  await printList(io, undefined, service.endpoints, COLUMNS);
+  io.stdout.write(`\n${visibleLines(proto.trimEnd())}\n`);
+}

@@ -1,0 +1,14 @@
+/** Where the program starts. */
+import { EXIT } from "./exit.js";
+import { run } from "./program.js";
+
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+
+// A reader that has seen enough, such as `head`, is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) =>
+  process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed),
+);
+
+const { stdin, stdout, stderr, env } = process;
+process.exitCode = await run(process.argv.slice(2), { stdin, stdout, stderr, env, signal: stop.signal });

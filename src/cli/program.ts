@@ -1,0 +1,116 @@
+/** The command line as a whole: its commands, and how each kind of failure ends it. */
+import { type Command, CommanderError } from "commander";
+import packageJson from "../../package.json" with { type: "json" };
+import { ConfigError } from "../config.js";
+import { auth } from "./auth/auth.js";
+import { call } from "./call.js";
+import { callService } from "./call-service.js";
+import { examples, newCommand } from "./command.js";
+import { completion } from "./completion.js";
+import { connectionOptions } from "./connection.js";
+import { describe } from "./describe.js";
+import { CommandError, EXIT } from "./exit.js";
+import { help } from "./help.js";
+import type { Io } from "./io.js";
+import { login } from "./login.js";
+import { logout } from "./logout.js";
+import { outputOption } from "./output.js";
+import { roles } from "./roles.js";
+import { services } from "./services.js";
+import { hasColours, paintFor, visibleLines } from "./terminal.js";
+import { user } from "./user.js";
+
+/**
+ * Runs one command line, without the program's own name.
+ * @returns the exit code.
+ */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  let exit: number = EXIT.ok;
+  const program = createProgram(io, (code) => {
+    exit = code;
+  });
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exit;
+  } catch (error) {
+    return report(error, io);
+  }
+}
+
+/** @param onExit is given the exit code of a role, when it has ended. */
+export function createProgram(io: Io, onExit: (code: number) => void): Command {
+  const program = newCommand("portico [service] [words...]", "One front door for many services.")
+    .usage("[options] <command>")
+    .version(packageJson.version, "-V, --version", "print the version")
+    .enablePositionalOptions()
+    .passThroughOptions();
+  for (const option of [outputOption(["json", "yaml"]), ...connectionOptions()]) program.addOption(option);
+  examples(
+    program,
+    "portico server                                  start here",
+    "portico login                                   as admin, with the password it shows",
+    "portico helloworld call --name=Ada              call a service",
+    `portico call helloworld Call '{"name":"Ada"}'    the same with JSON`,
+    "portico auth list rules                         who may call what",
+  );
+  program.action(async (service: string | undefined, words: string[]) => {
+    if (service === undefined) program.outputHelp();
+    else await callService(io, program, service, words);
+  });
+  const group = (heading: string, commands: Command[]) => {
+    for (const command of commands) program.addCommand(command.helpGroup(heading));
+  };
+  group("Run Portico:", roles(io, onExit));
+  group("Log in:", [login(io), logout(io), user(io)]);
+  group("Manage:", [auth(io)]);
+  group("Call services:", [services(io), describe(io), call(io)]);
+  group("Other:", [completion(io, program), help(program)]);
+  settle(program, io);
+  return program;
+}
+
+/** Makes a command and all below it write to `io`, throw instead of exiting, and keep to 80 columns. */
+function settle(command: Command, io: Io): void {
+  const width = () => Math.min(io.stdout.columns ?? 80, 80);
+  command
+    .helpCommand(false)
+    .helpOption("-h, --help", "show this help")
+    .exitOverride()
+    .showHelpAfterError(`For help: ${pathOf(command)} --help`)
+    .configureHelp({ optionDescription: (option) => option.description, subcommandTerm: (sub) => sub.name() })
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(paintFor(io.stderr, io.env)("red", sentence(text))),
+      getOutHelpWidth: width,
+      getErrHelpWidth: width,
+      getOutHasColors: () => hasColours(io.stdout, io.env),
+      getErrHasColors: () => hasColours(io.stderr, io.env),
+    });
+  for (const sub of command.commands) settle(sub, io);
+}
+
+/** `portico auth list` */
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}
+
+/** Commander's `error: unknown option '--foo'` in the manner of our own. */
+function sentence(text: string): string {
+  return text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase());
+}
+
+/** Says what went wrong, and gives the exit code. */
+function report(error: unknown, io: Io): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage; // it has been said
+  const known = error instanceof CommandError || error instanceof ConfigError || isSystemError(error);
+  const text = known ? error.message : `Portico itself is at fault: ${error instanceof Error ? error.stack : error}`;
+  io.stderr.write(`${paintFor(io.stderr, io.env)("red", visibleLines(text))}\n`);
+  if (error instanceof CommandError) return error.exit;
+  return error instanceof ConfigError ? EXIT.usage : EXIT.failed;
+}
+
+/** Such as a full disk, or a folder that may not be written: the message says what and where. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
+}

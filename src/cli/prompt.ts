@@ -1,0 +1,72 @@
+/** Questions to the person at the terminal. */
+import { read } from "read";
+import { CommandError, EXIT, interrupted } from "./exit.js";
+import type { Io } from "./io.js";
+
+/** Whether there is somebody to ask. */
+export function canAsk(io: Io): boolean {
+  return io.stdin.isTTY === true && io.stderr.isTTY === true;
+}
+
+/**
+ * Asks a question on stderr.
+ * @throws {CommandError} with exit 130 on Ctrl-C and Ctrl-D.
+ */
+export async function ask(
+  io: Io,
+  question: string,
+  options: { default?: string; hidden?: boolean } = {},
+): Promise<string> {
+  // On Ctrl-D `read` neither answers nor fails, but the input is paused then, as after an answer.
+  let onPause = () => {};
+  const closed = new Promise<never>((_, reject) => {
+    onPause = () => setImmediate(() => reject(interrupted()));
+  });
+  io.stdin.once("pause", onPause);
+  const answer = read({
+    prompt: question,
+    input: io.stdin,
+    output: io.stderr,
+    silent: options.hidden === true,
+    ...(options.default !== undefined && { default: options.default }),
+  }).catch(() => Promise.reject(interrupted()));
+  return Promise.race([answer, closed]).finally(() => io.stdin.off("pause", onPause));
+}
+
+/**
+ * The password on standard input, without the line break at its end.
+ * @throws {CommandError}
+ */
+export async function passwordFromStdin(io: Io): Promise<string> {
+  let text = "";
+  for await (const chunk of io.stdin) {
+    text += chunk;
+    if (text.length > 4096) throw new CommandError("Standard input is too long for a password", EXIT.usage);
+  }
+  const password = text.replace(/\r?\n$/, "");
+  if (password === "") throw new CommandError("Standard input holds no password", EXIT.usage);
+  return password;
+}
+
+/**
+ * The password that somebody already has: PORTICO_PASSWORD, or asked for.
+ * @throws {CommandError}
+ */
+export async function currentPassword(io: Io, question: string, otherwise = ""): Promise<string> {
+  if (io.env.PORTICO_PASSWORD) return io.env.PORTICO_PASSWORD;
+  if (canAsk(io)) return ask(io, question, { hidden: true });
+  const advice = `There is no terminal to ask for the password on. Give it in PORTICO_PASSWORD${otherwise}`;
+  throw new CommandError(advice, EXIT.usage);
+}
+
+/**
+ * A new password: asked twice at a terminal, or from standard input where the flag says so.
+ * @throws {CommandError}
+ */
+export async function newPassword(io: Io, fromStdin: boolean): Promise<string> {
+  if (fromStdin) return passwordFromStdin(io);
+  if (!canAsk(io)) throw new CommandError("There is no terminal to ask on. Give --password-stdin", EXIT.usage);
+  const password = await ask(io, "New password:", { hidden: true });
+  if (password === (await ask(io, "Once more:", { hidden: true }))) return password;
+  throw new CommandError("The two passwords differ", EXIT.usage);
+}

@@ -1,0 +1,40 @@
+/** `portico server`, and its parts alone. Their code is loaded only when they start, so that other commands are quick. */
+import type { Command } from "commander";
+import { type Flags, flagName, SETTINGS } from "../config.js";
+import { examples, newCommand } from "./command.js";
+import type { Io } from "./io.js";
+
+/** @param onExit is given the exit code when the role has ended. */
+export function roles(io: Io, onExit: (code: number) => void): Command[] {
+  const server = role("server", "run everything in one process");
+  examples(server, "portico server", "portico server --http 127.0.0.1:0 --data ./data");
+  server.action(async (flags: Flags) => onExit(await (await import("./server.js")).run(flags, io)));
+
+  const gateway = role("gateway", "run a gateway alone");
+  examples(gateway, "portico gateway --authority 10.0.0.5:8081");
+  gateway.action(async (flags: Flags) => onExit(await (await import("./gateway.js")).run(flags, io)));
+
+  const authority = role("authority", "run the authority alone, with the registry");
+  examples(authority, "portico authority --grpc 0.0.0.0:8081");
+  authority.action(async (flags: Flags) => onExit(await (await import("./authority.js")).run(flags, io)));
+
+  const service = role("service <name>", "run one of Portico's own services alone");
+  examples(service, "portico service helloworld --authority 10.0.0.5:8081");
+  service.action(async (name: string, flags: Flags) =>
+    onExit(await (await import("./service.js")).run(name, flags, io)),
+  );
+  return [server, gateway, authority, service];
+}
+
+/** A command with every setting that may stand on a command line. */
+function role(usage: string, summary: string): Command {
+  const command = newCommand(usage, summary);
+  for (const [key, setting] of Object.entries(SETTINGS)) {
+    if ("secret" in setting) continue;
+    const fallback = setting.default === undefined ? "" : ` (default ${setting.default})`;
+    command.option(`--${flagName(key)} <value>`, setting.meaning + fallback);
+  }
+  const variable =
+    "Each has a variable, such as PORTICO_MAX_BODY, and a name in the configuration\nfile, such as maxBody.";
+  return command.addHelpText("after", `\n${variable}`);
+}

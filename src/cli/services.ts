@@ -1,0 +1,35 @@
+/** `portico services`: what can be called. */
+import type { Command } from "commander";
+import { examples } from "./command.js";
+import { connect, dataCommand } from "./connection.js";
+import type { Io } from "./io.js";
+import { type Column, printList } from "./output.js";
+
+/** portico.registry.v1.Service */
+export interface Service {
+  readonly name: string;
+  readonly summary: string;
+  readonly endpoints: readonly { readonly resource: string; readonly path: string; readonly summary: string }[];
+  readonly instances: number;
+}
+
+const COLUMNS: readonly Column<Service>[] = [
+  ["Name", (service) => service.name],
+  ["Endpoints", (service) => `${service.endpoints.length}`],
+  ["Instances", (service) => `${service.instances}`],
+  ["Summary", (service) => firstSentence(service.summary)],
+];
+
+export function services(io: Io): Command {
+  const command = dataCommand("services", "list the services that you may call");
+  examples(command, "portico services", "portico services -o name");
+  return command.action(async () => {
+    const { client, output } = connect(io, command);
+    const answer: { services: Service[] } = JSON.parse(await client.query("registry", "list"));
+    await printList(io, output, answer.services, COLUMNS);
+  });
+}
+
+function firstSentence(text: string): string {
+  return /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text;
+}

@@ -1,0 +1,14 @@
+/** A value as YAML, with every character that a terminal would act on escaped. */
+import { Document, visit } from "yaml";
+import { visibleLines } from "./terminal.js";
+
+export function toYaml(value: unknown): string {
+  const document = new Document(value);
+  visit(document, {
+    Scalar(_, node) {
+      // Only double quotes know escapes.
+      if (typeof node.value === "string" && visibleLines(node.value) !== node.value) node.type = "QUOTE_DOUBLE";
+    },
+  });
+  return visibleLines(document.toString());
+}

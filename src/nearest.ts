@@ -1,0 +1,35 @@
+/** The name that was probably meant, for an error that says a name is not known. */
+
+/** Work is bounded, since anyone can ask for what is not there: a look at a name is 1, a comparison the product of lengths. */
+const MOST_WORK = 100_000;
+
+/** The candidate that differs least, if it differs by at most a third of the name's length; undefined otherwise. */
+export function nearest(name: string, candidates: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let least = Math.floor(name.length / 3) + 1;
+  let work = 0;
+  for (const candidate of candidates) {
+    const similar = Math.abs(candidate.length - name.length) < least;
+    work += similar ? 1 + candidate.length * name.length : 1;
+    if (work > MOST_WORK) break;
+    const edits = similar ? distance(name, candidate) : least;
+    if (edits >= least) continue;
+    best = candidate;
+    least = edits;
+  }
+  return best;
+}
+
+/** Levenshtein: how many characters must be put in, taken out or changed. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
