@@ -20,8 +20,11 @@ export interface OpenGuard extends Guard {
   readonly state: "starting" | "ready" | "lost" | "closed";
   /** Resolves when decisions can be made; rejects with CANCELLED when closed before. */
   ready(): Promise<void>;
-  /** Leaves the authority. Streams still followed are refused with UNAVAILABLE. */
-  close(): void;
+  /**
+   * Refuses the streams still followed with UNAVAILABLE, and leaves the authority, so that it need not wait for this
+   * guard's lease. Resolves when the authority has heard of it, or does not answer.
+   */
+  close(): Promise<void>;
 }
 
 /** Opens a guard, which follows its authority until it is closed. */
@@ -69,9 +72,9 @@ class PolicyGuard implements OpenGuard {
     return this.#policy.ready();
   }
 
-  close(): void {
-    this.#policy.close();
+  close(): Promise<void> {
     this.#streams.refuseAll(authorityUnreachable());
+    return this.#policy.close();
   }
 
   admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission> {

@@ -11,6 +11,8 @@ export interface Moment {
   readonly wall: number;
 }
 
+const ENDED: Moment = { monotonic: 0, wall: 0 };
+
 export function now(): Moment {
   return { monotonic: performance.now(), wall: Date.now() };
 }
@@ -26,9 +28,10 @@ export interface LeaseListener {
 
 export class Lease {
   readonly #listener: LeaseListener;
-  #end: Moment = { monotonic: 0, wall: 0 };
+  #end = ENDED;
   #timer: NodeJS.Timeout | undefined;
   #running = false;
+  #closed = false;
 
   constructor(listener: LeaseListener) {
     this.#listener = listener;
@@ -41,6 +44,7 @@ export class Lease {
 
   /** Lets it run for a time, in milliseconds, after a moment. */
   extend(from: Moment, time: number): void {
+    if (this.#closed) return;
     this.#end = { monotonic: from.monotonic + time, wall: from.wall + time };
     if (!this.runs(performance.now())) return;
     this.#watch(time);
@@ -51,13 +55,14 @@ export class Lease {
 
   /** Ends it now; it may be extended again. */
   end(time: number): void {
-    this.#end = { monotonic: 0, wall: 0 };
+    this.#end = ENDED;
     if (this.#running) this.#lose(time);
   }
 
   /** Ends it for good. */
   close(): void {
-    this.#end = { monotonic: 0, wall: 0 };
+    this.#closed = true;
+    this.#end = ENDED;
     this.#running = false;
     clearTimeout(this.#timer);
   }

@@ -40,6 +40,8 @@ const SHORTEST_INTERVAL = 20;
 /** The pause before the stream is opened again, in milliseconds: doubled each time, and up to half of it taken off. */
 const SHORTEST_PAUSE = 50;
 const LONGEST_PAUSE = 2_000;
+/** How long the authority has to end the stream after we have ended our side, in milliseconds. */
+const LEAVE_TIME = 1_000;
 
 export interface PolicyListener {
   /**
@@ -81,6 +83,8 @@ export class Policy {
   /** Resolves when all that hangs on the applied revisions is done. */
   #settled: Promise<void> = Promise.resolve();
   #failures = 0;
+  /** Resolves when it follows the authority no more. */
+  readonly #ran: Promise<void>;
 
   constructor(authority: AuthorityAccess, listener: PolicyListener) {
     this.#authority = authority;
@@ -90,7 +94,7 @@ export class Policy {
       onLost: () => authority.log.warn("the lease ran out: nothing is decided until the authority is reached again"),
       onLostForLong: () => listener.onCutOff(),
     });
-    void this.#run();
+    this.#ran = this.#run();
   }
 
   get state(): "starting" | "ready" | "lost" | "closed" {
@@ -123,10 +127,12 @@ export class Policy {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
-  close(): void {
+  /** Resolves when the authority has heard of it, or does not answer. */
+  async close(): Promise<void> {
     this.#lease.close();
     this.#closing.abort();
     for (const { reject } of this.#waiting.splice(0)) reject(closed());
+    await this.#ran;
   }
 
   #onRunning(): void {
@@ -137,14 +143,16 @@ export class Policy {
 
   async #run(): Promise<void> {
     const { signal } = this.#closing;
-    while (!signal.aborted) {
+    for (;;) {
       await this.#settled;
+      if (signal.aborted) return;
       try {
         await this.#follow();
       } catch (error) {
-        const level = this.#failures === 0 ? "warn" : "debug";
-        if (!signal.aborted) this.#authority.log[level]({ err: error }, "the stream from the authority broke");
+        const level = this.#failures === 0 && !signal.aborted ? "warn" : "debug";
+        this.#authority.log[level]({ err: error }, "the stream from the authority broke");
       }
+      if (signal.aborted) return;
       const time = Math.min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** this.#failures++);
       await pause(time * (1 - Math.random() / 2), undefined, { signal }).catch(() => {});
     }
@@ -153,8 +161,16 @@ export class Policy {
   /** Follows one stream to its end. */
   async #follow(): Promise<void> {
     const { channel, metadata, admission, log } = this.#authority;
-    const watch = stream(channel, PolicyService.watch, { metadata, admission, signal: this.#closing.signal });
+    const watch = stream(channel, PolicyService.watch, { metadata, admission });
     const pings = new Pings(watch, this.#listener, log);
+    // The end of our side tells the authority that it need not wait for this guard's lease.
+    let leaving: NodeJS.Timeout | undefined;
+    const leave = (): void => {
+      pings.stop();
+      watch.end();
+      leaving = setTimeout(() => watch.cancel(), LEAVE_TIME);
+    };
+    this.#closing.signal.addEventListener("abort", leave);
     try {
       watch.send({ message: { $case: "start", value: { since: this.#revision ?? 0n } } });
       pings.start(this.#leaseTime);
@@ -164,6 +180,8 @@ export class Policy {
         for (const answer of pings.takeAnswers(this.#revision)) this.#extend(answer, pings);
       }
     } finally {
+      this.#closing.signal.removeEventListener("abort", leave);
+      clearTimeout(leaving);
       pings.stop();
       watch.cancel();
     }
@@ -298,8 +316,9 @@ class Pings {
 
   answered(pong: WatchResponse_Pong): void {
     const sent = this.#unanswered.get(pong.sequence);
-    if (sent === undefined) throw new Error(`the authority answered the ping ${pong.sequence}, which was not sent`);
-    this.#unanswered.delete(pong.sequence);
+    if (sent === undefined) return;
+    // Pings are answered in order, and an answer that was overtaken by a later one does not come any more.
+    for (const sequence of this.#unanswered.keys()) if (sequence <= pong.sequence) this.#unanswered.delete(sequence);
     this.#answers.push({ sent, pong });
   }
 
