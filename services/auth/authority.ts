@@ -1,0 +1,91 @@
+/**
+ * The authority: owns accounts, tokens and rules. It opens the log, sets up a fresh installation, and serves as the
+ * service `auth`.
+ */
+import type { Logger } from "pino";
+import { ConfigError } from "../../src/config.js";
+import { descriptors } from "../../src/gen/descriptors.js";
+import type { Service } from "../../src/rpc/service.js";
+import type { Store } from "../../src/store.js";
+import { accounts } from "./accounts.js";
+import { audit } from "./audit.js";
+import { auth } from "./auth.js";
+import { bootstrap, type FirstStart } from "./bootstrap.js";
+import { Changes } from "./changes.js";
+import { enrolments } from "./enrolments.js";
+import { Grantors } from "./grantors.js";
+import { Journal } from "./journal.js";
+import { KeyUses } from "./key-uses.js";
+import { keys } from "./keys.js";
+import { Leases } from "./leases.js";
+import { Log } from "./log.js";
+import { namespaces } from "./namespaces.js";
+import { isPassword, Passwords } from "./passwords.js";
+import { policy } from "./policy.js";
+import { rules } from "./rules.js";
+import { Slowdown } from "./slowdown.js";
+
+export interface AuthorityOptions {
+  /** Whoever opened it closes it, after the authority. */
+  readonly store: Store;
+  /** Where a first start leaves the administrator's password and the enrolment tokens. */
+  readonly dataFolder: string;
+  /** First password of the account `admin`; without it, one is made up. */
+  readonly adminPassword?: string | undefined;
+  /** Most rules a namespace. */
+  readonly maxRules: number;
+  /** How long a guard may decide after a ping, in milliseconds. */
+  readonly leaseMs: number;
+  readonly log: Logger;
+  /** Milliseconds as `Date.now()` gives them; by it tokens expire. */
+  readonly clock?: (() => number) | undefined;
+}
+
+export interface Authority {
+  readonly service: Service;
+  /** The administrator's password, where this start made it up. */
+  readonly firstStart: FirstStart | undefined;
+  /** Writes down what waits. */
+  close(): Promise<void>;
+}
+
+/**
+ * @throws {StoreError} when the store fails, or what it holds is damaged.
+ * @throws {ConfigError} when the password is too short or too long.
+ */
+export async function openAuthority(options: AuthorityOptions): Promise<Authority> {
+  const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clock = Date.now } = options;
+  if (adminPassword !== undefined && !isPassword(adminPassword)) {
+    throw new ConfigError("PORTICO_ADMIN_PASSWORD must have 12 to 128 characters");
+  }
+  const now = (): number => performance.now();
+  const journal = await Journal.open({ log: new Log({ store, log }), logger: log, clock });
+  const passwords = new Passwords();
+  const firstStart = await bootstrap({ journal, passwords, dataFolder, adminPassword });
+  const grantors = new Grantors({ rows: store.collection("grantors"), log, now, leaseMs });
+  await grantors.othersMayGrant(); // From now on it counts how long their rows stay the same.
+  const leases = new Leases({ leaseMs, grantors, now });
+  const changes = new Changes({ journal, leases });
+  const slowdown = new Slowdown({ clock });
+  const keyUses = new KeyUses({ journal, log });
+  const service: Service = {
+    name: "auth",
+    descriptors,
+    parts: [
+      auth({ changes, passwords, slowdown }),
+      rules({ changes, maxRules }),
+      accounts({ changes, passwords, slowdown }),
+      keys({ changes, keyUses }),
+      namespaces({ changes, passwords }),
+      enrolments({ changes }),
+      audit({ changes }),
+      policy({ journal, leases, keyUses }),
+    ],
+  };
+  const close = async (): Promise<void> => {
+    await keyUses.flush();
+    await journal.close();
+    await leases.close();
+  };
+  return { service, firstStart, close };
+}

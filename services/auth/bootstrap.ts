@@ -1,0 +1,98 @@
+/**
+ * The first start: one entry, the first of the log, sets everything up. The secrets in it are put into files before, so
+ * that a crash in between loses nothing: the next start finds the files and uses what they say. So do two processes that
+ * start at once on one data folder, of which one writes the entry.
+ */
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
+import { Access } from "../../src/gen/portico/auth/v1/rules.js";
+import { StoreError } from "../../src/store.js";
+import { createToken, hashToken, isToken } from "../../src/token.js";
+import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "./callers.js";
+import { type Decide, type Journal, PORTICO } from "./journal.js";
+import { isPassword, type Passwords, randomPassword } from "./passwords.js";
+import { hex } from "./state.js";
+
+export interface FirstStart {
+  /** Where the administrator's password is kept. */
+  readonly passwordFile: string;
+  readonly password: string;
+}
+
+/** Who may join without further ado. */
+const ENROLMENTS = ["gateway", "helloworld"];
+
+/** Sets the installation up, unless it is. What the administrator must be told; undefined where there is nothing new. */
+export async function bootstrap(options: {
+  journal: Journal;
+  passwords: Passwords;
+  dataFolder: string;
+  adminPassword: string | undefined;
+}): Promise<FirstStart | undefined> {
+  const { journal, passwords, dataFolder, adminPassword } = options;
+  if (journal.state.revision > 0) return undefined;
+  const passwordFile = join(dataFolder, "admin-password");
+  const created: string[] = [];
+  const keep = (file: string, make: () => string, check: (text: string) => boolean): string => {
+    if (writeOnce(file, make)) created.push(file);
+    const text = readFileSync(file, "utf8").trim();
+    if (!check(text)) throw new StoreError(`${file} is not what an earlier start wrote; delete it and start again`);
+    return text;
+  };
+  if (adminPassword !== undefined) rmSync(passwordFile, { force: true });
+  const password = adminPassword ?? keep(passwordFile, randomPassword, isPassword);
+  const enrolments = ENROLMENTS.map((name) => ({
+    name,
+    sha256: hashToken(keep(join(dataFolder, "enrolment", name), () => createToken("enrolment"), isToken)),
+  }));
+  const hash = await passwords.hash(password);
+  let first = false;
+  await journal.commit(PORTICO, ({ revision }) => {
+    first = revision === 0;
+    return first ? installation(hash, enrolments) : [];
+  });
+  if (!first) {
+    const ours = enrolments.every(({ sha256 }) => journal.state.tokens.has(hex(sha256)));
+    if (!ours) for (const file of created) rmSync(file, { force: true });
+  }
+  return first && adminPassword === undefined ? { passwordFile, password } : undefined;
+}
+
+function installation(password: PasswordHash, enrolments: { name: string; sha256: Buffer }[]): ReturnType<Decide> {
+  const namespace = DEFAULT_NAMESPACE;
+  const rule = { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+  return [
+    { $case: "namespaceCreated", value: { name: namespace } },
+    { $case: "accountCreated", value: { namespace, name: "admin", scopes: [ADMIN_SCOPE], password } },
+    { $case: "ruleCreated", value: { namespace, rule } },
+    ...enrolments.map((value) => ({ $case: "enrolmentCreated" as const, value })),
+  ];
+}
+
+/** Writes the file, readable by its owner only, unless it is there. It appears whole, and is on disk. */
+function writeOnce(file: string, make: () => string): boolean {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}.new`;
+  rmSync(draft, { force: true });
+  const descriptor = openSync(draft, "wx", 0o600);
+  try {
+    writeSync(descriptor, `${make()}\n`);
+    fsyncSync(descriptor);
+    linkSync(draft, file);
+    syncFolder(dirname(file));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return false;
+  } finally {
+    closeSync(descriptor);
+    rmSync(draft, { force: true });
+  }
+}
+
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, "r");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}

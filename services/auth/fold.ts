@@ -1,0 +1,197 @@
+/**
+ * How an entry of the log changes the state. Every authority must come to the same state by the same entries, so nothing
+ * here looks at a clock or anything else but the entry; and an event that has nothing to act on does nothing.
+ */
+import type { Timestamp } from "../../src/gen/google/protobuf/timestamp.js";
+import type { Entry, Event, Login } from "../../src/gen/portico/auth/log/v1/log.js";
+import type { Change } from "../../src/gen/portico/auth/v1/policy.js";
+import { hex, type State } from "./state.js";
+import { millis } from "./time.js";
+
+/** Most records that a namespace's audit trail keeps. */
+export const MAX_AUDIT = 5_000;
+/** Most logins of an account at once; the oldest gives way. */
+export const MAX_LOGINS = 1_000;
+/** Most access tokens of a login that live at once; the oldest gives way. */
+export const MAX_ACCESS = 16;
+/** Most traded refresh tokens of a login that are remembered. */
+export const MAX_SPENT = 100;
+/** Every so many revisions, whatever has expired is forgotten. */
+const SWEEP_INTERVAL = 256;
+
+type Events = NonNullable<Event["event"]>;
+type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
+
+/** What an event does to the state: what guards must hear of, and the words of the audit trail. */
+interface Effect {
+  readonly changes?: Change[];
+  readonly record?: readonly [action: string, subject: string];
+}
+
+type Fold = { readonly [C in Events["$case"]]: (state: State, value: Value<C>, time: Timestamp | undefined) => Effect };
+
+/** Changes the state by the entry of the next revision, and gives what guards must hear of. */
+export function fold(state: State, entry: Entry): Change[] {
+  state.revision += 1;
+  const changes: Change[] = [];
+  for (const { event } of entry.events) {
+    if (event === undefined) continue;
+    const apply = FOLD[event.$case] as (state: State, value: unknown, time: Timestamp | undefined) => Effect;
+    const effect = apply(state, event.value, entry.time);
+    changes.push(...(effect.changes ?? []));
+    if (effect.record) writeAudit(state, entry, ...effect.record);
+  }
+  if (state.revision % SWEEP_INTERVAL === 0) sweep(state, millis(entry.time));
+  return changes;
+}
+
+const FOLD: Fold = {
+  namespaceCreated: (state, { name }, created) => {
+    state.namespaces.set(name, { name, created, accounts: new Map(), rules: new Map(), audit: [] });
+    return { record: ["namespace created", name] };
+  },
+  namespaceDeleted: (state, { name }) => {
+    for (const account of state.namespaces.get(name)?.accounts.keys() ?? []) removeAccount(state, name, account);
+    state.namespaces.delete(name);
+    return {
+      changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],
+      record: ["namespace deleted", name],
+    };
+  },
+  accountCreated: (state, { namespace, name, scopes, password }, created) => {
+    const account = { name, scopes, created, password, logins: new Set<string>(), keys: new Set<string>() };
+    state.namespaces.get(namespace)?.accounts.set(name, account);
+    return { changes: [accountChanged(namespace, name)], record: ["account created", name] };
+  },
+  accountDeleted: (state, { namespace, name }) => {
+    removeAccount(state, namespace, name);
+    return { changes: [accountChanged(namespace, name)], record: ["account deleted", name] };
+  },
+  scopesSet: (state, { namespace, name, scopes }) => {
+    const account = state.account(namespace, name);
+    if (account) account.scopes = scopes;
+    return { changes: [accountChanged(namespace, name)], record: ["scopes set", `${name}: ${scopes.join(", ")}`] };
+  },
+  passwordSet: (state, { namespace, name, password }) => {
+    const account = state.account(namespace, name);
+    if (account) account.password = password;
+    for (const login of account?.logins ?? []) state.removeLogin(state.logins.get(login)!);
+    return { changes: [accountChanged(namespace, name)], record: ["password set", name] };
+  },
+  ruleCreated: (state, { namespace, rule }) => {
+    if (rule === undefined) return {};
+    state.namespaces.get(namespace)?.rules.set(rule.id, rule);
+    return {
+      changes: [{ change: { $case: "ruleCreated", value: { namespace, rule } } }],
+      record: ["rule created", rule.id],
+    };
+  },
+  ruleDeleted: (state, { namespace, id }) => {
+    state.namespaces.get(namespace)?.rules.delete(id);
+    return { changes: [{ change: { $case: "ruleDeleted", value: { namespace, id } } }], record: ["rule deleted", id] };
+  },
+  loggedIn: (state, { login, namespace, account, access, refresh }) => {
+    const owner = state.account(namespace, account);
+    if (owner === undefined || access === undefined || refresh === undefined) return {};
+    state.addLogin({ login, namespace, account, access: [access], refresh, spent: [] });
+    const [oldest] = owner.logins;
+    const revoked = owner.logins.size > MAX_LOGINS ? state.removeLogin(state.logins.get(oldest!)!) : [];
+    return { changes: tokensRevoked(revoked), record: ["logged in", account] };
+  },
+  refreshed: (state, { login: name, access, refresh }) => {
+    const login = state.logins.get(hex(name));
+    if (login === undefined || access === undefined || refresh === undefined) return {};
+    const revoked = state.removeLogin(login).slice(0, 1 - MAX_ACCESS);
+    state.addLogin({
+      ...login,
+      access: [...login.access.slice(1 - MAX_ACCESS), access],
+      spent: [...login.spent, ...(login.refresh ? [login.refresh] : [])].slice(-MAX_SPENT),
+      refresh,
+    });
+    return { changes: tokensRevoked(revoked) };
+  },
+  loginRevoked: (state, { login: name, reused }) => {
+    const login = state.logins.get(hex(name));
+    if (login === undefined) return {};
+    return {
+      changes: tokensRevoked(state.removeLogin(login)),
+      record: [reused ? "login revoked: refresh token used twice" : "logged out", login.account],
+    };
+  },
+  keyCreated: (state, { key }) => {
+    if (key === undefined) return {};
+    state.addKey(key);
+    return { record: ["key created", key.prefix] };
+  },
+  keyRevoked: (state, { sha256 }) => {
+    const token = state.tokens.get(hex(sha256));
+    if (token?.kind !== "key") return {};
+    state.removeKey(token.key);
+    return { changes: tokensRevoked([sha256]), record: ["key revoked", token.key.prefix] };
+  },
+  keyShortened: (state, { sha256, expires }) => {
+    const token = state.tokens.get(hex(sha256));
+    if (token?.kind !== "key") return {};
+    token.key.expires = expires;
+    return { changes: tokensRevoked([sha256]), record: ["key shortened", token.key.prefix] };
+  },
+  keysUsed: (state, { uses }) => {
+    for (const { sha256, time } of uses) {
+      const token = state.tokens.get(hex(sha256));
+      if (token?.kind === "key") token.key.lastUsed = time;
+    }
+    return {};
+  },
+  enrolmentCreated: (state, { name, sha256 }, created) => {
+    const replaced = state.enrolments.get(name);
+    if (replaced) state.removeEnrolment(replaced);
+    state.addEnrolment({ name, sha256, created });
+    return { changes: tokensRevoked(replaced ? [replaced.sha256] : []), record: ["enrolment created", name] };
+  },
+  enrolmentDeleted: (state, { name }) => {
+    const enrolment = state.enrolments.get(name);
+    if (enrolment === undefined) return {};
+    state.removeEnrolment(enrolment);
+    return { changes: tokensRevoked([enrolment.sha256]), record: ["enrolment deleted", name] };
+  },
+};
+
+function accountChanged(namespace: string, account: string): Change {
+  return { change: { $case: "accountChanged", value: { namespace, account } } };
+}
+
+function tokensRevoked(sha256: Buffer[]): Change[] {
+  return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
+}
+
+function removeAccount(state: State, namespace: string, name: string): void {
+  const account = state.account(namespace, name);
+  for (const login of account?.logins ?? []) state.removeLogin(state.logins.get(login)!);
+  for (const hash of account?.keys ?? []) {
+    const token = state.tokens.get(hash);
+    if (token?.kind === "key") state.removeKey(token.key);
+  }
+  state.namespaces.get(namespace)?.accounts.delete(name);
+}
+
+function writeAudit(state: State, entry: Entry, action: string, subject: string): void {
+  const audit = state.namespaces.get(entry.namespace)?.audit;
+  audit?.push({ revision: BigInt(state.revision), time: entry.time, actor: entry.actor, action, subject });
+  if (audit && audit.length > MAX_AUDIT) audit.shift();
+}
+
+/** Forgets tokens that have expired. Guards know each token's expiry, and need not hear of it. */
+function sweep(state: State, now: number): void {
+  for (const login of [...state.logins.values()]) {
+    const alive = (token: { expires: Timestamp | undefined }) => millis(token.expires) > now;
+    const kept: Login = { ...login, access: login.access.filter(alive), spent: login.spent.filter(alive) };
+    if (login.refresh && !alive(login.refresh)) kept.refresh = undefined;
+    if (kept.refresh && kept.access.length === login.access.length && kept.spent.length === login.spent.length)
+      continue;
+    state.removeLogin(login);
+    if (kept.refresh || kept.access.length > 0) state.addLogin(kept);
+  }
+  for (const token of [...state.tokens.values()]) {
+    if (token.kind === "key" && millis(token.key.expires) <= now) state.removeKey(token.key);
+  }
+}

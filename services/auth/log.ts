@@ -1,0 +1,135 @@
+/**
+ * The log of changes, the only state there is. An entry's key is its revision, and it is written only where that key
+ * is absent, so no revision has two owners. Each text carries a checksum over its key and content: a damaged entry is
+ * noticed, never skipped.
+ *
+ * Snapshots bound the replay. The two newest are kept, and the entries from the older one on; what lies before is
+ * dropped, oldest first. So an authority that fell behind would find the key after its own revision absent, although
+ * that revision was taken long ago. It cannot mistake that for the end of the log: the entry of its own revision must be
+ * there too, read and written at the same moment (`previous` of Collection.create).
+ */
+import { crc32 } from "node:zlib";
+import type { Logger } from "pino";
+import { Entry, Snapshot } from "../../src/gen/portico/auth/log/v1/log.js";
+import { type Collection, type Store, StoreError } from "../../src/store.js";
+
+/** How many entries are read at a time, and how many keys deleted. */
+const BATCH = 256;
+const REVISION_DIGITS = 16;
+
+export class Log {
+  readonly #entries: Collection;
+  readonly #snapshots: Collection;
+  readonly #log: Logger;
+
+  constructor({ store, log }: { store: Store; log: Logger }) {
+    this.#entries = store.collection("log");
+    this.#snapshots = store.collection("snapshots");
+    this.#log = log;
+  }
+
+  /**
+   * Where to begin: the newest snapshot that is whole, or undefined for the first entry. `head` is the newest revision
+   * seen, 0 for a store that was never set up.
+   * @throws {StoreError} when something is missing or damaged.
+   */
+  async begin(): Promise<{ snapshot: Snapshot | undefined; head: number }> {
+    // Entries are dropped only after the snapshots that stand for them are written, so they must be read first.
+    const entries = await this.#entries.keys();
+    const snapshots = await this.#snapshots.keys();
+    const head = Math.max(0, Number(entries.at(-1) ?? 0), Number(snapshots.at(-1) ?? 0));
+    for (const key of snapshots.toReversed()) {
+      const text = await this.#snapshots.get(key);
+      if (text === undefined) return this.begin(); // Another authority has just replaced it by a newer one.
+      try {
+        return { snapshot: Snapshot.decode(unseal(key, text)), head };
+      } catch (error) {
+        this.#log.error({ err: error, revision: Number(key) }, "a snapshot is damaged; trying the one before it");
+      }
+    }
+    if (head > 0 && entries[0] !== keyOf(1)) {
+      throw new StoreError("the store has lost the beginning of its log, or its snapshots; restore it from a backup");
+    }
+    return { snapshot: undefined, head };
+  }
+
+  /**
+   * The next entries after a revision, as many as are read at a time; none at the end of the log. Undefined when they
+   * are dropped: begin anew.
+   * @throws {StoreError} naming the revision of an entry that is missing or damaged.
+   */
+  async read(after: number): Promise<Entry[] | undefined> {
+    const revisions = Array.from({ length: BATCH + 1 }, (_, index) => after + index).filter((revision) => revision > 0);
+    const texts = await this.#entries.getMany(revisions.map(keyOf));
+    if (after > 0 && texts[0] === undefined) return undefined;
+    const first = after > 0 ? 1 : 0;
+    const gap = texts.indexOf(undefined, first);
+    const end = gap === -1 ? texts.length : gap;
+    if (texts.slice(end).some((text) => text !== undefined)) throw damaged(after + 1 + end - first, "is missing");
+    return texts.slice(first, end).map((text, index) => {
+      const revision = after + 1 + index;
+      try {
+        return readEntry(keyOf(revision), text!);
+      } catch (error) {
+        throw damaged(revision, (error as Error).message);
+      }
+    });
+  }
+
+  /** Writes the entry if no other has its revision. Once this resolves to true, it is on disk. */
+  async append(revision: number, entry: Entry): Promise<boolean> {
+    const key = keyOf(revision);
+    const text = seal(key, Entry.encode(entry).finish());
+    if (revision > 1) return this.#entries.create(key, text, keyOf(revision - 1));
+    if (!(await this.#entries.create(key, text))) return false;
+    // The first entry has none before it. Should it have been dropped before we came, there are snapshots.
+    if ((await this.#snapshots.keys()).length === 0) return true;
+    await this.#entries.delete([key]);
+    return false;
+  }
+
+  /** Keeps the snapshot, and drops what nobody needs any more. */
+  async keep(snapshot: Snapshot): Promise<void> {
+    const key = keyOf(Number(snapshot.revision));
+    await this.#snapshots.create(key, seal(key, Snapshot.encode(snapshot).finish()));
+    const snapshots = await this.#snapshots.keys();
+    const oldest = snapshots.at(-2);
+    if (oldest === undefined) return;
+    await this.#snapshots.delete(snapshots.slice(0, -2));
+    const unneeded = (await this.#entries.keys()).filter((entry) => entry < oldest);
+    for (let start = 0; start < unneeded.length; start += BATCH) {
+      await this.#entries.delete(unneeded.slice(start, start + BATCH));
+    }
+  }
+}
+
+/** Zero-padded, so that keys sort as revisions do. */
+function keyOf(revision: number): string {
+  return String(revision).padStart(REVISION_DIGITS, "0");
+}
+
+function checksum(key: string, content: string): string {
+  return crc32(`${key}:${content}`).toString(16).padStart(8, "0");
+}
+
+function seal(key: string, bytes: Uint8Array): string {
+  const content = Buffer.from(bytes).toString("base64");
+  return `${checksum(key, content)} ${content}`;
+}
+
+function unseal(key: string, text: string): Buffer {
+  const content = text.slice(9);
+  if (text !== `${checksum(key, content)} ${content}`) throw new Error("is damaged");
+  return Buffer.from(content, "base64");
+}
+
+function readEntry(key: string, text: string): Entry {
+  const entry = Entry.decode(unseal(key, text));
+  // To pass over a change, a revocation perhaps, would be to grant what it took away.
+  if (entry.events.some(({ event }) => event === undefined)) throw new Error("was written by a newer Portico");
+  return entry;
+}
+
+function damaged(revision: number, what: string): StoreError {
+  return new StoreError(`entry ${revision} of the store's log ${what}; restore the store from a backup`);
+}

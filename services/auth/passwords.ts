@@ -1,0 +1,86 @@
+/**
+ * Passwords: scrypt (RFC 7914), its parameters kept with each hash. Hashing runs on the threads that the store needs
+ * too, so only two run at once and few may wait: a flood of logins starves neither calls nor changes.
+ */
+import { randomBytes, randomInt, scrypt, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+import { Code, StatusError } from "../../src/errors.js";
+import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
+
+const PARAMETERS = { n: 2 ** 15, r: 8, p: 3 };
+const HASH_LENGTH = 32;
+const AT_ONCE = 2;
+const MAX_WAITING = 32;
+
+const MIN_LENGTH = 12;
+const MAX_LENGTH = 128;
+/** Without what is easily taken for something else: 0 o, 1 l i. */
+const TYPEABLE = "abcdefghjkmnpqrstuvwxyz23456789";
+
+/** 20 random characters of 31, 99 bits, in groups: `k7mfq-x2nrt-8hdwc-v3pgy`. */
+export function randomPassword(): string {
+  const characters = Array.from({ length: 20 }, () => TYPEABLE[randomInt(TYPEABLE.length)]);
+  return characters.join("").replace(/(.{5})(?!$)/g, "$1-");
+}
+
+/** Whether a password has 12 to 128 characters. */
+export function isPassword(password: string): boolean {
+  const length = [...password].length;
+  return length >= MIN_LENGTH && length <= MAX_LENGTH;
+}
+
+/** @throws {StatusError} INVALID_ARGUMENT naming the field. */
+export function checkPassword(field: string, password: string): void {
+  if (isPassword(password)) return;
+  throw new StatusError(Code.INVALID_ARGUMENT, `${field}: must have ${MIN_LENGTH} to ${MAX_LENGTH} characters`);
+}
+
+const derive = promisify(scrypt) as (
+  password: string,
+  salt: Uint8Array,
+  length: number,
+  options: { N: number; r: number; p: number; maxmem: number },
+) => Promise<Buffer>;
+
+export class Passwords {
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  /** @throws {StatusError} RESOURCE_EXHAUSTED when too many wait. */
+  async hash(password: string): Promise<PasswordHash> {
+    const salt = randomBytes(16);
+    return { salt, hash: await this.#derive(password, { ...PARAMETERS, salt }), ...PARAMETERS };
+  }
+
+  /**
+   * Whether the password is the hash's; without a hash it takes as long and is false. `begin` is called when the turn
+   * has come, and may throw.
+   * @throws {StatusError} RESOURCE_EXHAUSTED when too many wait.
+   */
+  async verify(password: string, hash: PasswordHash | undefined, begin?: () => void): Promise<boolean> {
+    const against = hash ?? { ...PARAMETERS, salt: Buffer.alloc(16), hash: Buffer.alloc(HASH_LENGTH) };
+    const derived = await this.#derive(password, against, begin);
+    return timingSafeEqual(derived, against.hash) && hash !== undefined;
+  }
+
+  async #derive(
+    password: string,
+    { salt, n, r, p }: Pick<PasswordHash, "salt" | "n" | "r" | "p">,
+    begin?: () => void,
+  ): Promise<Buffer> {
+    if (this.#waiting.length >= MAX_WAITING)
+      throw new StatusError(Code.RESOURCE_EXHAUSTED, "Too many logins at once; try again");
+    if (this.#running >= AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#running += 1;
+    try {
+      begin?.();
+      // The same characters may be typed as different code points, by the keyboard's system.
+      return await derive(password.normalize("NFC"), salt, HASH_LENGTH, { N: n, r, p, maxmem: 256 * n * r });
+    } finally {
+      // The turn goes to the next in line, or is given up.
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#running -= 1;
+    }
+  }
+}

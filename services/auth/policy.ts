@@ -1,0 +1,242 @@
+/**
+ * Policy: keeps guards up to date, and finds the callers of tokens for them.
+ *
+ * What a guard has not been sent yet waits in its Watcher, joined to one message, and goes out when the stream can take
+ * it. A guard too slow for that is sent a snapshot instead.
+ */
+import { Code, StatusError } from "../../src/errors.js";
+import {
+  type Caller,
+  type Change,
+  PolicyService,
+  type ResolveRequest,
+  type ResolveResponse,
+  type WatchRequest,
+  type WatchResponse,
+  type WatchResponse_Pong,
+  type WatchResponse_Snapshot,
+} from "../../src/gen/portico/auth/v1/policy.js";
+import { type Context, type Part, part } from "../../src/rpc/service.js";
+import { DEFAULT_NAMESPACE } from "./callers.js";
+import type { Follower, Journal } from "./journal.js";
+import type { KeyUses } from "./key-uses.js";
+import type { Holder, Leases } from "./leases.js";
+import { hex, type State } from "./state.js";
+import { millis, timestamp } from "./time.js";
+
+/** Most changes that wait for a guard; beyond, a snapshot is less work for both. */
+const MAX_UNSENT = 10_000;
+const MAX_UNSENT_PONGS = 100;
+/** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
+const NEVER = 253_402_300_799_000;
+
+interface Options {
+  readonly journal: Journal;
+  readonly leases: Leases;
+  readonly keyUses: KeyUses;
+}
+
+export function policy(options: Options): Part {
+  return part("portico.auth.v1.Policy", PolicyService, {
+    watch: (requests, context) => watch(options, requests, context),
+    resolve: (request) => resolve(options.journal, request),
+  });
+}
+
+async function* watch(
+  { journal, leases, keyUses }: Options,
+  requests: AsyncIterable<WatchRequest>,
+  context: Context,
+): AsyncGenerator<WatchResponse> {
+  const holder = leases.join(!context.system);
+  const watcher = new Watcher(journal);
+  const stop = (): void => watcher.end();
+  context.signal.addEventListener("abort", stop);
+  let closed = false;
+  const listening = listen({ journal, leases, keyUses }, requests, holder, watcher).then(
+    () => {
+      closed = !context.signal.aborted;
+      watcher.end();
+    },
+    (error) => watcher.end(error),
+  );
+  try {
+    yield* watcher.messages();
+    await listening;
+  } finally {
+    context.signal.removeEventListener("abort", stop);
+    watcher.end();
+    leases.leave(holder, closed);
+  }
+}
+
+/** Follows what the guard sends, until it closes its side. */
+async function listen(
+  { journal, leases, keyUses }: Options,
+  requests: AsyncIterable<WatchRequest>,
+  holder: Holder,
+  watcher: Watcher,
+): Promise<void> {
+  for await (const { message } of requests) {
+    if ((message?.$case === "start") === watcher.started) {
+      throw new StatusError(Code.INVALID_ARGUMENT, "message: `start` comes first, and once");
+    }
+    switch (message?.$case) {
+      case "start":
+        await journal.sync();
+        watcher.start(Number(message.value.since));
+        break;
+      case "ping":
+        for (const sha256 of message.value.usedKeys) keyUses.record(sha256);
+        await leases.prepare(holder);
+        await journal.sync();
+        // From here to the grant nothing may be awaited: a change committed in between would not know of it.
+        watcher.pong({
+          sequence: message.value.sequence,
+          revision: BigInt(journal.state.revision),
+          leaseMs: BigInt(leases.leaseMs),
+          time: timestamp(journal.now),
+        });
+        leases.grant(holder);
+        break;
+      case "applied":
+        leases.applied(holder, Math.min(Number(message.value.revision), journal.state.revision));
+        break;
+    }
+  }
+}
+
+/** What waits to be sent to one guard. */
+class Watcher implements Follower {
+  readonly #journal: Journal;
+  #unfollow: (() => void) | undefined;
+  #snapshot = false;
+  #revision = 0;
+  #changes: Change[] = [];
+  #news = false;
+  #pongs: WatchResponse_Pong[] = [];
+  #ended = false;
+  #error: unknown;
+  #wake: () => void = () => undefined;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  get started(): boolean {
+    return this.#unfollow !== undefined;
+  }
+
+  start(since: number): void {
+    this.#unfollow = this.#journal.follow(this);
+    if (since !== this.#journal.state.revision) this.replaced();
+  }
+
+  changed(revision: number, changes: readonly Change[]): void {
+    this.#revision = revision;
+    this.#news = true;
+    if (this.#changes.length + changes.length > MAX_UNSENT) this.#snapshot = true;
+    if (!this.#snapshot) this.#changes.push(...changes);
+    this.#wake();
+  }
+
+  replaced(): void {
+    this.#snapshot = true;
+    this.#wake();
+  }
+
+  pong(pong: WatchResponse_Pong): void {
+    if (this.#pongs.length >= MAX_UNSENT_PONGS) this.#pongs.shift();
+    this.#pongs.push(pong);
+    this.#wake();
+  }
+
+  end(error?: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#error = error;
+    this.#unfollow?.();
+    this.#wake();
+  }
+
+  async *messages(): AsyncGenerator<WatchResponse> {
+    while (!this.#ended) {
+      const message = this.#next();
+      if (message) yield { message };
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+    if (this.#error !== undefined) throw this.#error;
+  }
+
+  #next(): WatchResponse["message"] {
+    if (this.#snapshot) {
+      this.#snapshot = false;
+      this.#news = false;
+      this.#changes = [];
+      return { $case: "snapshot", value: snapshotOf(this.#journal.state) };
+    }
+    if (this.#news) {
+      const changes = this.#changes;
+      this.#news = false;
+      this.#changes = [];
+      return { $case: "changes", value: { revision: BigInt(this.#revision), changes } };
+    }
+    const pong = this.#pongs.shift();
+    return pong && { $case: "pong", value: pong };
+  }
+}
+
+function snapshotOf({ revision, namespaces }: State): WatchResponse_Snapshot {
+  return {
+    revision: BigInt(revision),
+    namespaces: [...namespaces.values()].map(({ name, rules }) => ({ namespace: name, rules: [...rules.values()] })),
+  };
+}
+
+async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<ResolveResponse> {
+  if (sha256.length !== 32) throw new StatusError(Code.INVALID_ARGUMENT, "sha256: must have 32 bytes");
+  await journal.sync();
+  return { revision: BigInt(journal.state.revision), caller: callerOf(journal.state, sha256, journal.now) };
+}
+
+/** Whom a token stands for, if it is good for calls and has not expired. */
+function callerOf(state: State, sha256: Uint8Array, now: number): Caller | undefined {
+  const token = state.tokens.get(hex(sha256));
+  switch (token?.kind) {
+    case "access":
+      return accountCaller(state, token.login.namespace, token.login.account, token.token.expires, now);
+    case "key": {
+      const { namespace, account, expires, resources } = token.key;
+      const caller = accountCaller(state, namespace, account, expires, now);
+      return caller && { ...caller, resources, reportUse: true };
+    }
+    case "enrolment":
+      return {
+        namespace: DEFAULT_NAMESPACE,
+        account: "",
+        scopes: [],
+        expires: timestamp(NEVER),
+        resources: [],
+        reportUse: false,
+        enrolment: token.enrolment.name,
+      };
+    default:
+      return undefined;
+  }
+}
+
+function accountCaller(
+  state: State,
+  namespace: string,
+  name: string,
+  expires: Caller["expires"],
+  now: number,
+): Caller | undefined {
+  const account = state.account(namespace, name);
+  if (account === undefined || millis(expires) <= now) return undefined;
+  const { scopes } = account;
+  return { namespace, account: name, scopes, expires, resources: [], reportUse: false, enrolment: "" };
+}
