@@ -36,21 +36,31 @@ const secret = (variable: string, meaning: string): Setting<string> => ({
 
 /** The table. The flag of `maxBody` is `--max-body`, its name in the file `maxBody`. */
 export const SETTINGS = {
-  http: setting("PORTICO_HTTP", "127.0.0.1:8080", "where callers reach the gateway", address),
-  grpc: setting("PORTICO_GRPC", "127.0.0.1:8081", "where services, gateways and internal clients connect", address),
-  admin: setting("PORTICO_ADMIN", "127.0.0.1:8082", "metrics and health of this process", address),
+  http: setting("PORTICO_HTTP", "127.0.0.1:8080", "where callers reach the gateway", parseAddress),
+  grpc: setting(
+    "PORTICO_GRPC",
+    "127.0.0.1:8081",
+    "where services, gateways and internal clients connect",
+    parseAddress,
+  ),
+  admin: setting("PORTICO_ADMIN", "127.0.0.1:8082", "metrics and health of this process", parseAddress),
   data: setting("PORTICO_DATA", undefined, "folder of the store and the first password", (text) => resolve(text)),
   store: setting("PORTICO_STORE", "sqlite:", "the store; sqlite: is portico.sqlite in the data folder", storeUrl),
   config: setting("PORTICO_CONFIG", undefined, "configuration file; default portico.json in the data folder", (text) =>
     resolve(text),
   ),
   adminPassword: secret("PORTICO_ADMIN_PASSWORD", "first password of the account admin, instead of a random one"),
-  authority: setting("PORTICO_AUTHORITY", "127.0.0.1:8081", "the authority, for a gateway or a service alone", address),
+  authority: setting(
+    "PORTICO_AUTHORITY",
+    "127.0.0.1:8081",
+    "the authority, for a gateway or a service alone",
+    parseAddress,
+  ),
   advertise: setting(
     "PORTICO_ADVERTISE",
     undefined,
     "where others reach this service; default the gRPC address",
-    address,
+    parseAddress,
   ),
   enrolment: secret("PORTICO_ENROLMENT", "enrolment token; default the one in the data folder"),
   cors: setting("PORTICO_CORS", "*", "origins whose pages may call, separated by commas; none turns CORS off", origins),
@@ -197,13 +207,14 @@ function foreignService(entry: unknown, path: string): ForeignService {
     throw wrong("descriptors must be the path of a file");
   const targets = Array.isArray(target) ? target : [target];
   try {
-    return { name, targets: targets.map((one) => address(String(one))), descriptors };
+    return { name, targets: targets.map((one) => parseAddress(String(one))), descriptors };
   } catch (error) {
     throw wrong(`target: ${(error as Error).message}`);
   }
 }
 
-function address(text: string): Address {
+/** @throws {SyntaxError} saying what is accepted. */
+export function parseAddress(text: string): Address {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3]);

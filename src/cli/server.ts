@@ -1,0 +1,272 @@
+/**
+ * Composes the process. `portico server` runs every part in one; `portico authority`, `portico gateway` and
+ * `portico service <name>` run the parts alone. This is the one place that knows services and gateway both.
+ */
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createAdminHandler } from "../../gateway/admin.js";
+import { openGateway } from "../../gateway/gateway.js";
+import { Health } from "../../gateway/health.js";
+import { listen } from "../../gateway/listen.js";
+import { type Authority, openAuthority } from "../../services/auth/authority.js";
+import { helloworld } from "../../services/helloworld/helloworld.js";
+import { createRegistry, type Registry } from "../../services/registry/registry.js";
+import {
+  type Address,
+  type Config,
+  ConfigError,
+  type Flags,
+  formatAddress,
+  parseAddress,
+  SETTINGS,
+} from "../config.js";
+import { Code, StatusError } from "../errors.js";
+import { Instance } from "../gen/portico/registry/v1/registry.js";
+import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../guard.js";
+import type { Logger } from "../log.js";
+import { Metrics } from "../metrics.js";
+import { register } from "../registration.js";
+import type { Channel } from "../rpc/channel.js";
+import { Dispatcher } from "../rpc/dispatch.js";
+import { GrpcChannel } from "../rpc/grpc-channel.js";
+import { type GrpcServer, serveGrpc } from "../rpc/grpc-server.js";
+import { InProcessChannel } from "../rpc/in-process.js";
+import type { Metadata } from "../rpc/metadata.js";
+import type { Service } from "../rpc/service.js";
+import { openStore } from "../store.js";
+import type { Io } from "./io.js";
+import { runRole } from "./role.js";
+
+/** The services that `portico server` runs itself, and `portico service <name>` runs alone. */
+export const SERVICES: ReadonlyMap<string, Service> = new Map([[helloworld.name, helloworld]]);
+
+/** What runs, and where. */
+export interface Running {
+  readonly http?: Address;
+  readonly grpc?: Address;
+  readonly admin: Address;
+  readonly firstStart?: Authority["firstStart"];
+  /** Whether decisions can be made: not where the authority has not been reached yet. */
+  readonly ready: boolean;
+  /** Is not ready from now on, accepts nothing new, finishes what is in flight, and leaves. */
+  stop(): Promise<void>;
+}
+
+/** `portico server`: everything in one process; calls between the parts go through in-process channels. */
+export function startServer(config: Config, log: Logger): Promise<Running> {
+  return starting(async (opened) => {
+    const core = await openCore(opened, config, log, [...SERVICES.values()]);
+    const { guard, dispatcher, grpc } = core;
+    const own = formatAddress(grpc.address);
+    const gateway = await bound("http", config, () =>
+      openGateway({
+        registry: { channel: core.channel, admission: SYSTEM },
+        connect: (address) => (address === own ? new InProcessChannel(dispatcher) : connectTo(address, config)),
+        guard,
+        guardReady: () => guard.state === "ready",
+        config,
+        log,
+        metrics: core.metrics,
+      }),
+    );
+    opened.own(() => gateway.close(config.drain));
+    const admin = await openAdmin(opened, config, core.metrics, gateway.health);
+    return { http: gateway.address, grpc: grpc.address, admin, firstStart: core.firstStart, ready: true };
+  });
+}
+
+/** `portico authority`: the authority and the registry. */
+export function startAuthority(config: Config, log: Logger): Promise<Running> {
+  return starting(async (opened) => {
+    const { guard, grpc, metrics, firstStart } = await openCore(opened, config, log, []);
+    const admin = await openAdmin(opened, config, metrics, new Health({ guard: () => guard.state === "ready" }));
+    return { grpc: grpc.address, admin, firstStart, ready: true };
+  });
+}
+
+/** `portico gateway`: the front door alone. */
+export function startGateway(config: Config, log: Logger): Promise<Running> {
+  return starting(async (opened) => {
+    const enrolment = enrolmentOf("gateway", config);
+    const { channel, metadata, guard } = joinMesh(opened, config, enrolment, log);
+    const metrics = new Metrics();
+    const gateway = await bound("http", config, () =>
+      openGateway({
+        registry: { channel, metadata },
+        connect: (address) => connectTo(address, config),
+        guard,
+        guardReady: () => guard.state === "ready",
+        config,
+        enrolment,
+        log,
+        metrics,
+      }),
+    );
+    opened.own(() => gateway.close(config.drain));
+    const admin = await openAdmin(opened, config, metrics, gateway.health);
+    return { http: gateway.address, admin, ready: await isSoonReady(guard) };
+  });
+}
+
+/** `portico service <name>`: one service alone, which registers for as long as it runs. */
+export function startService(service: Service, config: Config, log: Logger): Promise<Running> {
+  return starting(async (opened) => {
+    const { channel, metadata, guard } = joinMesh(opened, config, enrolmentOf(service.name, config), log);
+    const dispatcher = new Dispatcher({ services: [service], guard, limits: config, log });
+    const grpc = await bound("grpc", config, () => serveGrpc(dispatcher, config.grpc, config));
+    opened.own(() => grpc.close(config.drain));
+    const registration = register({ channel, metadata, instance: instanceOf(service, grpc, config), log });
+    opened.own(() => registration.close());
+    const health = new Health({ guard: () => guard.state === "ready" });
+    const admin = await openAdmin(opened, config, new Metrics(), health);
+    return { grpc: grpc.address, admin, ready: await isSoonReady(guard) };
+  });
+}
+
+/** What has been opened; closed in the opposite order. */
+class Opened {
+  readonly #closers: (() => unknown)[] = [];
+
+  own(close: () => unknown): void {
+    this.#closers.push(close);
+  }
+
+  async close(): Promise<void> {
+    for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) await close();
+  }
+}
+
+/** Opens parts; closes again what was opened when one of them cannot be. */
+async function starting(open: (opened: Opened) => Promise<Omit<Running, "stop">>): Promise<Running> {
+  const opened = new Opened();
+  try {
+    return { ...(await open(opened)), stop: () => opened.close() };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+interface Core {
+  readonly guard: OpenGuard;
+  readonly dispatcher: Dispatcher;
+  /** To every service of this process. */
+  readonly channel: Channel;
+  readonly grpc: GrpcServer;
+  readonly metrics: Metrics;
+  readonly firstStart: Authority["firstStart"];
+}
+
+/** The authority, the registry, and services of the same process, on the gRPC port. */
+async function openCore(opened: Opened, config: Config, log: Logger, local: readonly Service[]): Promise<Core> {
+  const store = await openStore(config.store, config.data);
+  opened.own(() => store.close());
+  const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
+  const authority = await openAuthority({ store, dataFolder, adminPassword, maxRules, leaseMs, log });
+  opened.own(() => authority.close());
+  // The guard asks the authority, and every other way to the authority leads past the guard: hence a way of its own.
+  const inside = new Dispatcher({ services: [authority.service], guard: NO_DOOR, limits: config, log });
+  const guard = openGuard({ channel: new InProcessChannel(inside), admission: SYSTEM, log });
+  opened.own(() => guard.close());
+  const registry = createRegistry({ guard, foreign: config.services, log });
+  const services = [authority.service, registry.service, ...local];
+  const dispatcher = new Dispatcher({ services, guard, limits: config, log });
+  const grpc = await bound("grpc", config, () => serveGrpc(dispatcher, config.grpc, config));
+  opened.own(() => grpc.close(config.drain));
+  opened.own(() => registry.close());
+  addAll(registry, services, grpc, config);
+  await guard.ready();
+  const channel = new InProcessChannel(dispatcher);
+  return { guard, dispatcher, channel, grpc, metrics: new Metrics(), firstStart: authority.firstStart };
+}
+
+/** Lets nobody in: only the process itself calls here. */
+const NO_DOOR: Guard = {
+  admit(_credentials, endpoint) {
+    throw new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);
+  },
+  allows: () => false,
+  follow: () => () => {},
+};
+
+function addAll(registry: Registry, services: readonly Service[], grpc: GrpcServer, config: Config): void {
+  for (const service of services) registry.add(instanceOf(service, grpc, config));
+}
+
+function instanceOf(service: Service, grpc: GrpcServer, config: Config): Instance {
+  return Instance.fromPartial({
+    service: service.name,
+    id: randomUUID(),
+    addresses: [formatAddress(config.advertise ?? grpc.address)],
+    descriptors: Buffer.from(service.descriptors),
+    grpcServices: service.parts.map((part) => part.grpcService),
+    guarded: true,
+  });
+}
+
+/** The authority and registry of another process, and a guard that follows it. */
+function joinMesh(opened: Opened, config: Config, enrolment: string, log: Logger) {
+  const channel = new GrpcChannel({ ...config.authority, maxBody: config.maxBody });
+  opened.own(() => channel.close());
+  const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
+  const guard = openGuard({ channel, metadata, log });
+  opened.own(() => guard.close());
+  return { channel, metadata, guard };
+}
+
+/** @throws {ConfigError} when there is no enrolment token. */
+function enrolmentOf(name: string, config: Config): string {
+  if (config.enrolment !== undefined) return config.enrolment;
+  const file = join(config.data, "enrolment", name);
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw new ConfigError(
+      `no enrolment token: PORTICO_ENROLMENT is not set, and ${file} cannot be read (${(error as Error).message}). ` +
+        `Create one where the authority runs: portico auth create enrolment ${name}`,
+    );
+  }
+}
+
+function connectTo(address: string, { maxBody }: Config): Channel {
+  return new GrpcChannel({ ...parseAddress(address), maxBody });
+}
+
+/** How long a start waits for the authority before it goes on without, in milliseconds. */
+const PATIENCE = 3_000;
+
+async function isSoonReady(guard: OpenGuard): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, PATIENCE);
+  });
+  await Promise.race([guard.ready(), late]);
+  clearTimeout(timer);
+  return guard.state === "ready";
+}
+
+async function openAdmin(opened: Opened, config: Config, metrics: Metrics, health: Health): Promise<Address> {
+  const admin = await bound("admin", config, () =>
+    listen(createAdminHandler({ metrics, health }), config.admin, config),
+  );
+  opened.own(() => admin.close(0));
+  return admin.address;
+}
+
+/** Opens what listens at a setting's address; a failure names the setting. */
+async function bound<T>(key: "http" | "grpc" | "admin", config: Config, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    const address = formatAddress(config[key]);
+    const { message } = error as Error;
+    const what = message.includes("EADDRINUSE") ? `${address} is in use` : `cannot listen on ${address}: ${message}`;
+    throw new ConfigError(`${what}; name another address in ${SETTINGS[key].variable} (port 0 takes a free one)`);
+  }
+}
+
+export function run(flags: Flags, io: Io): Promise<number> {
+  return runRole({ title: "everything in one process", start: startServer, hasStore: true }, flags, io);
+}

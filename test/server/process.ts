@@ -1,0 +1,97 @@
+/** Runs the built program, as a person would, on free ports and in a folder of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const PROGRAM = "dist/portico.js";
+const START_TIME = 20_000;
+
+export interface Portico {
+  /** What it printed on stdout so far. */
+  readonly output: () => string;
+  readonly errors: () => string;
+  /** What stands behind a word of the banner, such as `HTTP` or `gRPC`. */
+  address(word: string): string;
+  readonly child: ChildProcess;
+  /** Sends SIGTERM (or another signal) and gives the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Runs a role and waits until it says that it is ready. */
+export async function start(role: readonly string[], env: Record<string, string>): Promise<Portico> {
+  const ports = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
+  const child = spawn(process.execPath, [PROGRAM, ...role], {
+    env: { PATH: process.env.PATH, HOME: env.PORTICO_DATA, PORTICO_LOG_LEVEL: "warn", ...ports, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  let errors = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    output += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    errors += text;
+  });
+  await ready(child, () => output);
+  return {
+    output: () => output,
+    errors: () => errors,
+    address: (word) => new RegExp(`^ *${word} +(\\S+)`, "m").exec(output)?.[1] ?? "",
+    child,
+    stop: async (signal = "SIGTERM") => {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+      child.kill(signal);
+      await once(child, "exit");
+      return child.exitCode;
+    },
+  };
+
+  async function ready(process: ChildProcess, printed: () => string): Promise<void> {
+    const late = AbortSignal.timeout(START_TIME);
+    while (!/^ *Ready/m.test(printed())) {
+      if (process.exitCode !== null || late.aborted) {
+        process.kill("SIGKILL");
+        throw new Error(`portico ${role.join(" ")} did not start (exit ${process.exitCode}):\n${output}${errors}`);
+      }
+      await Promise.race([
+        once(process.stdout!, "data", { signal: late }).catch(() => undefined),
+        once(process, "exit", { signal: late }).catch(() => undefined),
+      ]);
+    }
+  }
+}
+
+/** Runs a role that must refuse to start; gives its exit code and what it printed. */
+export async function refused(role: readonly string[], env: Record<string, string>) {
+  const child = spawn(process.execPath, [PROGRAM, ...role], {
+    env: { PATH: process.env.PATH, HOME: env.PORTICO_DATA, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: START_TIME,
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+  }
+  const [code] = await once(child, "close");
+  return { code: code as number | null, output };
+}
+
+/** The answer of a JSON endpoint. */
+export async function call(url: string, body?: unknown, headers: Record<string, string> = {}) {
+  const response = await fetch(url, {
+    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    signal: AbortSignal.timeout(10_000),
+  });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+/** Logs the administrator in and gives the header that carries the token. */
+export async function administrator(http: string, data: string): Promise<{ authorization: string }> {
+  const password = readFileSync(join(data, "admin-password"), "utf8").trim();
+  const { body } = await call(`${http}/auth/login`, { account: "admin", password });
+  return { authorization: `Bearer ${(body as { accessToken: string }).accessToken}` };
+}

@@ -1,0 +1,63 @@
+// The roles as three processes: authority, gateway, service. They find each other through the registry, decide as one
+// process would, refuse when the authority is gone, and recover by themselves.
+import t from "tap";
+import { administrator, call, type Portico, start } from "./process.js";
+
+const data = t.testdir();
+const lease = "1s";
+let authority = await start(["authority"], { PORTICO_DATA: data, PORTICO_LEASE: lease });
+const grpc = authority.address("gRPC");
+const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: grpc };
+const service = await start(["service", "helloworld"], joined);
+const gateway = await start(["gateway"], joined);
+t.teardown(() => Promise.all([authority, service, gateway].map((portico: Portico) => portico.stop())));
+const http = gateway.address("HTTP");
+const hello = `${http}/helloworld/call?name=Ada`;
+
+/** Calls until the answer has the status; fails after ten seconds. */
+async function until(status: number): Promise<void> {
+  const late = Date.now() + 10_000;
+  for (;;) {
+    const answer = await call(hello);
+    if (answer.status === status) return;
+    if (Date.now() > late) throw new Error(`still ${answer.status}: ${JSON.stringify(answer.body)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+await t.test("a call goes from the gateway through the registry's address to the service", async (t) => {
+  await until(200);
+  t.match((await call(hello)).body, { message: "Hello Ada", msg: "Hello Ada" });
+});
+
+await t.test("a rule created or deleted holds at the gateway when the command returns", async (t) => {
+  const admin = await administrator(http, data);
+  for (let round = 0; round < 20; round++) {
+    await call(`${http}/v1/auth/Rules/Delete`, { id: "default" }, admin);
+    t.equal((await call(hello)).status, 401);
+    const rule = { id: "default", scope: "<public>", access: "GRANTED", resource: "*:*:*" };
+    await call(`${http}/v1/auth/Rules/Create`, { rule }, admin);
+    t.equal((await call(hello)).status, 200);
+  }
+});
+
+await t.test("without its authority the gateway answers 503 once the lease is out", async (t) => {
+  await authority.stop("SIGKILL");
+  await until(503);
+  t.match((await call(hello)).body, { Id: "helloworld", Code: 503, Status: "Service Unavailable" });
+});
+
+await t.test("and recovers by itself, with the service, when the authority is back", async (t) => {
+  authority = await start(["authority"], { PORTICO_DATA: data, PORTICO_LEASE: lease, PORTICO_GRPC: grpc });
+  await until(200);
+  t.match((await call(hello)).body, { message: "Hello Ada" });
+});
+
+await t.test("without its service the gateway answers 404 or 503, and finds it again", async (t) => {
+  await service.stop();
+  const { status } = await call(hello);
+  t.ok(status === 503 || status === 404, `${status}`);
+  const again = await start(["service", "helloworld"], joined);
+  t.teardown(() => again.stop());
+  await until(200);
+});
