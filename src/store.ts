@@ -9,6 +9,7 @@
  * A file of SQLite is made whole under another name and then linked to its own, so that a file that is there was
  * once complete: one that is empty, cut off or of another program is refused, never taken for a fresh installation.
  */
+import { randomUUID } from "node:crypto";
 import { closeSync, constants, fsyncSync, linkSync, mkdirSync, openSync, readSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
@@ -91,7 +92,8 @@ function storeOf(open: (name: CollectionName) => Adapter, deadline: number): Sto
   return {
     collection: (name) => collections.get(name)!,
     close: async () => {
-      await Promise.all([...adapters.values()].map((adapter) => within(deadline, adapter.close())));
+      // One by one: SQLite writes its log back into the file when the last connection closes, if it is alone by then.
+      for (const adapter of adapters.values()) await within(deadline, adapter.close());
     },
   };
 }
@@ -176,12 +178,13 @@ function readHeader(file: string): boolean {
 async function createSqlite(file: string, deadline: number): Promise<void> {
   const folder = dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const draft = `${file}.${process.pid}.${Date.now()}.new`;
+  const draft = `${file}.${randomUUID()}.new`;
   // SQLite gives its other files the permissions of this one.
   closeSync(openSync(draft, "wx", 0o600));
   try {
     const store = await connectAll(draft, deadline, [`PRAGMA application_id = ${APPLICATION_ID}`]);
     await store.close();
+    readHeader(draft);
     linkSync(draft, file);
     const descriptor = openSync(folder, constants.O_RDONLY);
     fsyncSync(descriptor);
@@ -211,7 +214,7 @@ async function connectAll(file: string, deadline: number, setup: readonly string
     }
     const [first] = engines.values();
     const [{ quick_check: verdict }] = await within(deadline, first!.query("PRAGMA quick_check(1)"));
-    if (verdict !== "ok") throw new Error(`quick_check: ${verdict}`);
+    if (verdict !== "ok") throw new Error(`quick_check: ${verdict.replace(/\s+/g, " ")}`);
   } catch (error) {
     await Promise.allSettled([...engines.values()].map((engine) => engine.close()));
     throw error;

@@ -1,0 +1,111 @@
+/** A store that cannot be trusted stops the start with one line that names the file and says what to do. */
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import KeyvSqlite from "@keyv/sqlite";
+import t from "tap";
+import { openStore, type Store } from "../../src/store.js";
+
+/** A store with something in it, closed. */
+async function filled(folder: string): Promise<string> {
+  const store = await openStore("sqlite:", folder);
+  for (let key = 0; key < 100; key++) await store.collection("log").create(`${key}`, "x".repeat(500));
+  await store.close();
+  return join(folder, "portico.sqlite");
+}
+
+const damages: Record<string, [damage: (file: string) => void, message: RegExp]> = {
+  "emptied to nothing": [(file) => truncateSync(file, 0), /is empty: .* restore it from a backup/],
+  "cut off within the header": [(file) => truncateSync(file, 50), /is not a store of Portico, or is damaged; /],
+  "cut off": [(file) => truncateSync(file, statSync(file).size - 8192), /is damaged \(.*\); restore it from a backup$/],
+  "overwritten in the middle": [
+    (file) => {
+      const bytes = readFileSync(file);
+      bytes.fill(0xff, 4096, bytes.length - 4096);
+      writeFileSync(file, bytes);
+    },
+    /is damaged \(.*\); restore it from a backup$/,
+  ],
+  "no database": [(file) => writeFileSync(file, "x".repeat(9000)), /is not a store of Portico, or is damaged; /],
+};
+
+for (const [what, [damage, message]] of Object.entries(damages)) {
+  t.test(`a file that is ${what}`, async (t) => {
+    const folder = t.testdir();
+    const file = await filled(folder);
+    damage(file);
+    const before = readFileSync(file);
+    const error = await openStore("sqlite:", folder).then(
+      (store) => store.close(),
+      (error) => error,
+    );
+    t.match(error, { name: "StoreError", message });
+    t.ok(error.message.startsWith(`store ${file} `));
+    t.notMatch(error.message, "\n");
+    t.ok(readFileSync(file).equals(before), "it is left as it is");
+  });
+}
+
+t.test("a database of another program", async (t) => {
+  const file = join(t.testdir(), "other.sqlite");
+  const other = new KeyvSqlite(`sqlite://${file}`);
+  await other.set("key", "value");
+  await other.close();
+  await t.rejects(openStore(`sqlite:${file}`, ""), { message: /is not a store of Portico/ });
+});
+
+t.test("a folder in its place", async (t) => {
+  const folder = t.testdir({ "portico.sqlite": {} });
+  await t.rejects(openStore("sqlite:", folder), { name: "StoreError", message: /cannot be opened: EISDIR/ });
+});
+
+t.test("a file that may not be read", { skip: process.getuid?.() === 0 && "root may read all" }, async (t) => {
+  const folder = t.testdir();
+  chmodSync(await filled(folder), 0o000);
+  await t.rejects(openStore("sqlite:", folder), { message: /may not be read and written; give this user the right/ });
+});
+
+t.test("a locked file, as soon as the deadline allows", async (t) => {
+  const folder = t.testdir();
+  const file = await filled(folder);
+  const other = new KeyvSqlite(`sqlite://${file}`);
+  await other.query("PRAGMA locking_mode = EXCLUSIVE");
+  await other.query("BEGIN EXCLUSIVE");
+  await t.rejects(openStore("sqlite:", folder, 200), {
+    name: "StoreError",
+    message: `store ${file} is locked by another process; stop that process, or name another file in PORTICO_STORE`,
+  });
+  await other.query("COMMIT");
+  await other.close();
+  await t.resolves(
+    openStore("sqlite:", folder).then((store) => store.close()),
+    "free again, it opens",
+  );
+});
+
+t.test("an operation that takes too long fails, and says so", async (t) => {
+  const folder = t.testdir();
+  const store: Store = await openStore("sqlite:", folder, 200);
+  t.teardown(() => store.close());
+  const other = new KeyvSqlite(`sqlite://${join(folder, "portico.sqlite")}`);
+  t.teardown(() => other.close());
+  await other.query("BEGIN IMMEDIATE");
+  await t.rejects(store.collection("log").create("1", "x"), {
+    name: "StoreError",
+    message: /^the store failed: .*BUSY/,
+  });
+  await other.query("ROLLBACK");
+  t.equal(await store.collection("log").create("1", "x"), true);
+});
+
+t.test("a new file is for its owner only, and a copy of it opens", async (t) => {
+  const folder = join(t.testdir(), "data");
+  const file = await filled(folder);
+  t.equal((statSync(file).mode & 0o777).toString(8), "600");
+  t.equal((statSync(folder).mode & 0o777).toString(8), "700");
+  const copies = join(folder, "copies");
+  mkdirSync(copies);
+  copyFileSync(file, join(copies, "copy.sqlite"));
+  const copy = await openStore(`sqlite:${join(copies, "copy.sqlite")}`, "");
+  t.equal((await copy.collection("log").keys()).length, 100);
+  await copy.close();
+});
