@@ -48,7 +48,7 @@ export function createProgram(io: Io, onExit: (code: number) => void): Command {
   examples(
     program,
     "portico server                                  start here",
-    "portico login                                   as admin, with the password it shows",
+    "portico login                                   as admin",
     "portico helloworld call --name=Ada              call a service",
     `portico call helloworld Call '{"name":"Ada"}'    the same with JSON`,
     "portico auth list rules                         who may call what",

@@ -1,0 +1,44 @@
+/** Runs a command line in this process, with everything it reads and writes at hand. */
+import { PassThrough } from "node:stream";
+import type { Io } from "../../src/cli/io.js";
+import { run } from "../../src/cli/program.js";
+
+interface Circumstances {
+  readonly env?: NodeJS.ProcessEnv;
+  /** What is piped in; nothing by default. */
+  readonly stdin?: string;
+  /** Whether stdout is a terminal. */
+  readonly terminal?: boolean;
+}
+
+export interface Outcome {
+  readonly exit: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** No gateway listens on port 1. */
+export const NOWHERE = "http://127.0.0.1:1";
+
+export async function portico(args: readonly string[], circumstances: Circumstances = {}): Promise<Outcome> {
+  const { io, outcome } = ioOf(circumstances);
+  return outcome(await run(args, io));
+}
+
+/** In- and output for a command, and what it wrote in the end. */
+export function ioOf({ env = {}, stdin = "", terminal = false }: Circumstances) {
+  const stdout = Object.assign(new PassThrough(), { isTTY: terminal, columns: 80 });
+  const stderr = Object.assign(new PassThrough(), { isTTY: false });
+  const stdinStream = Object.assign(new PassThrough(), { isTTY: false });
+  stdinStream.end(stdin);
+  const io: Io = {
+    stdin: stdinStream,
+    stdout,
+    stderr,
+    env: { PORTICO_URL: NOWHERE, XDG_CONFIG_HOME: "/nonexistent", ...env },
+    signal: new AbortController().signal,
+  };
+  const written = (stream: PassThrough) => (stream.read() as Buffer | null)?.toString() ?? "";
+  const outcome = (exit: number): Outcome => ({ exit, stdout: written(stdout), stderr: written(stderr) });
+  return { io, outcome };
+}

@@ -1,0 +1,56 @@
+// How a command line ends where no gateway is needed to know: exit code, and the line that says what to do.
+import t from "tap";
+import { portico } from "./command-line.js";
+
+type Row = readonly [args: string, exit: number, said: RegExp];
+
+const rows: Row[] = [
+  ["--version", 0, /^\d+\.\d+\.\d+\n$/],
+  ["", 0, /^Examples:\n {2}portico server/],
+  ["help auth create rule", 0, /^Examples:\n {2}portico auth create rule --access=granted/],
+  ["auth list", 2, /^Examples:\n {2}portico auth list rules/],
+
+  // Usage: 2, with the near miss and the way to the help.
+  ["auth lst rules", 2, /^Unknown command 'lst'\n\(Did you mean list\?\)\nFor help: portico auth --help\n$/],
+  ["auth list ruls", 2, /Did you mean rules\?/],
+  ["logn", 2, /^There is no command or service logn\. Did you mean login\?\n/],
+  ["help rules", 2, /^There is no command rules\n$/],
+  ["login --acount bob", 2, /^Unknown option '--acount'\n\(Did you mean --account\?\)/],
+  ["login surplus", 2, /^Too many arguments for 'login'/],
+  ["auth delete rule", 2, /^Missing required argument 'id'\nFor help: portico auth delete rule --help\n$/],
+  ["auth create rule --scope=* --resource=*:*:* x", 2, /^Required option '--access <access>' not specified/],
+  ["auth create rule --access=allow x", 2, /Allowed choices are granted, denied/],
+  ["auth create key --lifetime=90 ci", 2, /It must be like 30d/],
+  ["services -o xml", 2, /Allowed choices are json, yaml, name/],
+  ["completion tcsh", 2, /Allowed choices are bash, zsh, fish/],
+  ["services --profile ../../etc", 2, /^The profile "\.\.\/\.\.\/etc" must be 1 to 64 letters/],
+  ["services --url localhost:8080", 2, /^The address "localhost:8080" must be like http:/],
+  ["services --url http://admin:secret@localhost", 2, /^The address .* must be like http:/],
+  ["helloworld call Ada", 2, /^What is "Ada"\? Fields are given as --name=value/],
+
+  // Nobody to ask: the error names what to give instead.
+  ["login", 2, /^There is no terminal .* PORTICO_PASSWORD or by --password-stdin\n$/],
+  ["login --password-stdin", 2, /^Standard input holds no password\n$/],
+
+  // Log in first: 4.
+  ["user", 4, /^Not logged in to http:\/\/127\.0\.0\.1:1\. Log in first: portico login\n$/],
+  ["user token", 4, /^Not logged in/],
+  ["auth list rules", 4, /^Not logged in/],
+  ["auth create account bob", 4, /^Not logged in/],
+
+  // No answer: 1.
+  ["services", 1, /^Portico does not answer at http:\/\/127\.0\.0\.1:1\. Start it with: portico server\n$/],
+  ["call helloworld Call {}", 1, /^Portico does not answer/],
+  ["helloworld call --name=Ada", 1, /^Portico does not answer/],
+  ["services --url http://portico.invalid", 1, /^There is no host portico\.invalid/],
+  ["logout", 0, /^Not logged in to http:\/\/127\.0\.0\.1:1\n$/],
+];
+
+for (const [args, exit, said] of rows) {
+  t.test(`portico ${args}`, async (t) => {
+    const outcome = await portico(args.split(" ").filter((word) => word !== ""));
+    t.equal(outcome.exit, exit);
+    t.match(outcome.stdout + outcome.stderr, said);
+    t.equal(outcome.exit === 0 ? "" : outcome.stdout, "", "data on stdout, talk on stderr");
+  });
+}

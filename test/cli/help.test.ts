@@ -1,0 +1,34 @@
+// Help shows examples first and fits 80 columns, for every command there is.
+import type { Command } from "commander";
+import t from "tap";
+import { createProgram } from "../../src/cli/program.js";
+import { ioOf, portico } from "./command-line.js";
+
+function pathsOf(command: Command, path: readonly string[] = []): (readonly string[])[] {
+  return [path, ...command.commands.flatMap((sub) => pathsOf(sub, [...path, sub.name()]))];
+}
+
+const paths = pathsOf(createProgram(ioOf({}).io, () => {}));
+t.ok(paths.length > 35, "the commands were found");
+
+for (const path of paths) {
+  t.test(["portico", ...path, "--help"].join(" "), async (t) => {
+    const { exit, stdout, stderr } = await portico([...path, "--help"]);
+    t.equal(exit, 0);
+    t.equal(stderr, "");
+    t.match(stdout, /^Examples:\n {2}\S/);
+    t.ok(stdout.indexOf("Examples:") < stdout.indexOf("Usage: portico"));
+    t.same(
+      stdout.split("\n").filter((line) => line.length > 80),
+      [],
+      "no line is wider than 80 columns",
+    );
+  });
+}
+
+t.test("no option takes a secret", async (t) => {
+  for (const path of paths) {
+    const { stdout } = await portico([...path, "--help"]);
+    t.notMatch(stdout, /--(password|token|secret|admin-password|enrolment)[ =]</);
+  }
+});

@@ -1,0 +1,77 @@
+// What a command says where something answers, but not as Portico does.
+
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import t, { type Test } from "tap";
+import { interrupted } from "../../src/cli/exit.js";
+import { type Request, send } from "../../src/cli/http.js";
+import { portico } from "./command-line.js";
+
+async function listen(t: Test, listener: RequestListener): Promise<{ server: Server; url: string }> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+const request = (parts: Partial<Request> = {}): Request => ({ method: "GET", path: "/x", timeoutMs: 10_000, ...parts });
+
+t.test("another server", async (t) => {
+  const { url } = await listen(t, (_, response) => response.writeHead(404).end("<h1>Not found</h1>"));
+  const { exit, stderr } = await portico(["services", "--url", url]);
+  t.equal(exit, 1);
+  t.equal(stderr, "The answer (HTTP 404) is not Portico's. Is the address right?\n");
+});
+
+t.test("a redirect is not followed, and so the token goes nowhere else", async (t) => {
+  let calls = 0;
+  const { url } = await listen(t, (_, response) => {
+    calls += 1;
+    response.writeHead(307, { location: "/elsewhere" }).end();
+  });
+  const { exit } = await portico(["call", "helloworld", "Call", "--url", url], { env: { PORTICO_TOKEN: "pta_x" } });
+  t.equal(exit, 1);
+  t.equal(calls, 1);
+});
+
+t.test("a server that never answers", async (t) => {
+  const { url } = await listen(t, () => {});
+  await t.rejects(send(new URL(url), request({ timeoutMs: 50 })), {
+    message: `Portico at ${url} did not answer within 0.05 s.`,
+  });
+});
+
+t.test("a server that stops in the middle of its answer", async (t) => {
+  const { url } = await listen(t, (_, response) => response.writeHead(200).write("{"));
+  await t.rejects(send(new URL(url), request({ timeoutMs: 50 })), /did not answer within/);
+});
+
+t.test("an answer without end is cut off", async (t) => {
+  const { url } = await listen(t, (_, response) => {
+    const chunk = Buffer.alloc(1024 * 1024, " ");
+    const more = () => {
+      while (response.write(chunk));
+    };
+    response.on("drain", more);
+    more();
+  });
+  await t.rejects(send(new URL(url), request()), /larger than 64 MiB/);
+});
+
+t.test("Ctrl-C ends the wait with 130", async (t) => {
+  const controller = new AbortController();
+  const { url } = await listen(t, () => controller.abort());
+  await t.rejects(send(new URL(url), request({ signal: controller.signal })), {
+    message: "Interrupted",
+    exit: 130,
+  } as Error);
+});
+
+t.test("the base address may have a path, and the path reaches the server as it is", async (t) => {
+  const { url } = await listen(t, (incoming, response) => response.end(incoming.url));
+  t.equal((await send(new URL(`${url}/api/`), request({ path: "/v1/../x" }))).body, "/api/v1/../x");
+});

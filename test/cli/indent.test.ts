@@ -1,0 +1,13 @@
+// Indented JSON is the same JSON, laid out as JSON.stringify does.
+import fc from "fast-check";
+import t from "tap";
+import { indent } from "../../src/cli/indent.js";
+
+t.test("as JSON.stringify lays it out, for any value", async () => {
+  fc.assert(
+    fc.property(
+      fc.json({ stringUnit: "binary" }),
+      (json) => indent(json) === JSON.stringify(JSON.parse(json), null, 2),
+    ),
+  );
+});

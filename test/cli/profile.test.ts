@@ -1,0 +1,83 @@
+// Profiles keep tokens from other people, and a refresh token from being used twice.
+import { execFile } from "node:child_process";
+import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import t from "tap";
+import { Profile } from "../../src/cli/profile.js";
+
+const DATA = {
+  url: "http://127.0.0.1:8080/",
+  namespace: "default",
+  account: "admin",
+  login: { token: "pta_x", expires: "2026-01-01T00:00:00Z" },
+};
+
+const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+t.test("files are for their owner only, also in a folder that was open to all", async (t) => {
+  const config = t.testdir({ portico: {} });
+  chmodSync(join(config, "portico"), 0o755);
+  const profile = new Profile("work", { XDG_CONFIG_HOME: config });
+  profile.write(DATA);
+  profile.writeRefreshToken("ptr_x");
+  t.same(profile.read(), DATA);
+  t.equal(mode(join(config, "portico")), "700");
+  t.equal(mode(join(config, "portico/profiles/work.json")), "600");
+  t.equal(mode(join(config, "portico/profiles/work.refresh")), "600");
+  t.equal(readdirSync(join(config, "portico/profiles")).length, 2, "nothing else is left");
+});
+
+t.test("without XDG_CONFIG_HOME they are under ~/.config", async (t) => {
+  const home = t.testdir();
+  new Profile("default", { HOME: home }).write(DATA);
+  t.match(readFileSync(join(home, ".config/portico/profiles/default.json"), "utf8"), /pta_x/);
+});
+
+t.test("a damaged profile is said to be one", async (t) => {
+  const config = t.testdir({ portico: { profiles: { "default.json": '{"url":' } } });
+  t.throws(() => new Profile("default", { XDG_CONFIG_HOME: config }).read(), /default\.json is damaged\. Delete it/);
+});
+
+t.test("processes that take the token at the same time each get another one", async (t) => {
+  const config = t.testdir();
+  const env = { PATH: process.env.PATH, XDG_CONFIG_HOME: config };
+  new Profile("default", env).writeRefreshToken("1");
+  const run = promisify(execFile);
+  const taker = () => run(process.execPath, ["--import=tsx", "test/cli/take-token.ts"], { env });
+  const outputs = await Promise.all([taker(), taker(), taker()]);
+  const tokens = outputs.flatMap(({ stdout }) => stdout.trim().split("\n").map(Number));
+  t.same(
+    tokens.sort((a, b) => a - b),
+    Array.from({ length: 30 }, (_, index) => index + 1),
+  );
+  t.same(readdirSync(join(config, "portico/profiles")), ["default.refresh"]);
+});
+
+t.test("there may be none to take", async (t) => {
+  t.equal(await new Profile("default", { XDG_CONFIG_HOME: t.testdir() }).take(), undefined);
+  const other = t.testdir({ portico: { profiles: { "default2.refresh": "x", "default.json": "{}" } } });
+  t.equal(await new Profile("default", { XDG_CONFIG_HOME: other }).take(), undefined);
+});
+
+t.test("a token that a process died with can be taken after 15 seconds, not before", async (t) => {
+  const config = t.testdir();
+  const profile = new Profile("default", { XDG_CONFIG_HOME: config });
+  profile.writeRefreshToken("ptr_x");
+  await profile.take();
+  const folder = join(config, "portico/profiles");
+  const [held = ""] = readdirSync(folder);
+  const late = profile.take();
+  t.same(readdirSync(folder), [held], "a fresh one is left alone");
+  const before = new Date(Date.now() - 15_001);
+  utimesSync(join(folder, held), before, before);
+  t.equal((await late)?.token, "ptr_x");
+});
+
+t.test("a writer that died half-way leaves the old profile", async (t) => {
+  const config = t.testdir();
+  const profile = new Profile("default", { XDG_CONFIG_HOME: config });
+  profile.write(DATA);
+  writeFileSync(join(config, "portico/profiles/default.json.0badc0de.tmp"), '{"url"');
+  t.same(profile.read(), DATA);
+});

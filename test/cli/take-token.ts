@@ -1,0 +1,10 @@
+/** A process of profile.test.ts: takes the refresh token ten times, each time leaving the next one in its place. */
+import { Profile } from "../../src/cli/profile.js";
+
+for (let times = 0; times < 10; times++) {
+  const taken = await new Profile("default", process.env).take();
+  if (taken === undefined) throw new Error("there was no token");
+  process.stdout.write(`${taken.token}\n`);
+  taken.replace(String(Number(taken.token) + 1));
+  taken.giveBack();
+}
