@@ -253,12 +253,12 @@ export class Policy {
   }
 
   #extend({ sent, pong }: Answer, pings: Pings): void {
+    const { time } = pong;
+    if (time === undefined) throw new Error("the authority's answer to a ping lacks its time");
     this.#failures = 0;
     this.#leaseTime = Math.min(Number(pong.leaseMs), LONGEST_LEASE_TIME);
     pings.setPace(this.#leaseTime);
-    const { time } = pong;
-    const clock = time === undefined ? sent.wall : Number(time.seconds) * 1000 + time.nanos / 1e6;
-    this.#clockLead = clock - sent.monotonic;
+    this.#clockLead = Number(time.seconds) * 1000 + time.nanos / 1e6 - sent.monotonic;
     this.#lease.extend(sent, this.#leaseTime);
   }
 }

@@ -32,7 +32,9 @@ export const LOGGED_IN = "*";
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MAX_SCOPE_LENGTH = 128;
-const MAX_PRIORITY = 2 ** 31 - 1;
+/** An int32 on the wire. */
+const LEAST_PRIORITY = -(2 ** 31);
+const MOST_PRIORITY = 2 ** 31 - 1;
 
 /**
  * Checks a rule that someone wants to create, and gives it back without anything that is not part of a rule.
@@ -49,8 +51,8 @@ export function checkRule({ id, scope, access, resource, priority }: Rule): Rule
     throw new SyntaxError("access must be granted or denied");
   }
   parsePattern(resource);
-  if (!Number.isInteger(priority) || Math.abs(priority) > MAX_PRIORITY) {
-    throw new SyntaxError(`priority must be a whole number from -${MAX_PRIORITY} to ${MAX_PRIORITY}`);
+  if (!Number.isInteger(priority) || priority < LEAST_PRIORITY || priority > MOST_PRIORITY) {
+    throw new SyntaxError(`priority must be a whole number from ${LEAST_PRIORITY} to ${MOST_PRIORITY}`);
   }
   return { id, scope, access, resource, priority };
 }
