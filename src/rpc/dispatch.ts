@@ -65,9 +65,9 @@ export class Dispatcher {
     this.endpoints = [...this.#methods.values()].flatMap(({ endpoint }) => endpoint ?? []);
   }
 
-  /** Every path that is served. */
-  get paths(): Iterable<string> {
-    return this.#methods.keys();
+  /** Everything that is served. */
+  get methods(): Iterable<ServedMethod> {
+    return this.#methods.values();
   }
 
   /**
@@ -165,6 +165,7 @@ function serve(
   const malformed = `the request to ${endpoint.name} is not a ${endpoint.method.input.typeName}`;
   return {
     name: endpoint.name,
+    path: endpoint.path,
     endpoint: unguarded ? undefined : endpoint,
     requestStream,
     responseStream,

@@ -3,6 +3,7 @@
  * takes each call over before grpc-js's own handling of streams begins: what is left of it is the protocol, and each
  * message is asked for and answered without a stream object in between.
  */
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from "node:net";
 import {
   Server,
   ServerCredentials,
@@ -14,10 +15,11 @@ import { type Address, type Config, formatAddress } from "../config.js";
 import type { Status } from "./channel.js";
 import type { Dispatcher } from "./dispatch.js";
 import { asBuffer, fromGrpc, toGrpc, toGrpcStatus } from "./grpc-metadata.js";
+import { MOST_BYTES, MOST_MESSAGES } from "./message-queue.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
 import type { IncomingListener, Reply } from "./server-call.js";
 
-export type GrpcServerLimits = Pick<Config, "maxBody" | "maxHeaders">;
+export type GrpcServerLimits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections">;
 
 export interface GrpcServer {
   /** Where it listens; the port is the one that was free when 0 was asked for. */
@@ -29,12 +31,11 @@ export interface GrpcServer {
 /** Calls at once on one connection. */
 const MAX_STREAMS = 100;
 
-/** More bytes than this that the connection has not taken yet make an endpoint wait. */
-const MOST_UNSENT = 65_536;
-
-/** grpc-js clients look up names anew only when a connection ends; in milliseconds. */
+/**
+ * After this time a connection takes no new calls, because grpc-js clients look up names anew only then; in milliseconds.
+ * Calls on it end in their own time: a registration is a stream for as long as a service lives.
+ */
 const MAX_CONNECTION_AGE_MS = 30 * 60_000;
-const MAX_CONNECTION_AGE_GRACE_MS = 60_000;
 
 /** A connection silent for this long is tested, and closed when it stays silent; in milliseconds. */
 const KEEPALIVE_MS = 60_000;
@@ -51,44 +52,68 @@ export async function serveGrpc(
 ): Promise<GrpcServer> {
   const server = new Server({
     interceptors: [
-      ({ path }, call) => new ServerInterceptingCall(call, { start: () => answer(dispatcher, path, call) }),
+      (method, call) => new ServerInterceptingCall(call, { start: () => answer(dispatcher, method, call) }),
     ],
     "grpc.max_receive_message_length": limits.maxBody,
     "grpc.max_metadata_size": limits.maxHeaders,
     "grpc.max_concurrent_streams": MAX_STREAMS,
     "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
-    "grpc.max_connection_age_grace_ms": MAX_CONNECTION_AGE_GRACE_MS,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
     "grpc.enable_channelz": 0,
   });
   const same = (bytes: Buffer): Buffer => bytes;
-  for (const path of dispatcher.paths) server.register(path, unreachable, same, same, "bidi");
-  const port = await bind(server, address);
+  for (const { path, requestStream } of dispatcher.methods) {
+    server.register(path, unreachable, same, same, requestStream ? "bidi" : "serverStream");
+  }
+  const connections = new Connections(server, limits.maxConnections);
+  const port = await connections.listen(address);
   let closing: Promise<void> | undefined;
   return {
     address: { host: address.host, port },
     close(drainMs) {
-      closing ??= drain(server, dispatcher, drainMs);
+      dispatcher.health.close();
+      closing ??= connections.drain(drainMs);
       return closing;
     },
   };
 }
 
-function bind(server: Server, address: Address): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(formatAddress(address), ServerCredentials.createInsecure(), (error, port) => {
-      if (error === null) resolve(port);
-      else reject(new Error(`cannot listen on ${formatAddress(address)}: ${error.message}`, { cause: error }));
-    });
-  });
-}
+/** The sockets under grpc-js: it has no bound on their number, and at a forced shutdown it forgets those it has. */
+class Connections {
+  readonly #server: Server;
+  readonly #listener: NetServer;
+  readonly #sockets = new Set<Socket>();
 
-async function drain(server: Server, dispatcher: Dispatcher, drainMs: number): Promise<void> {
-  dispatcher.health.close();
-  const force = setTimeout(() => server.forceShutdown(), drainMs);
-  await new Promise((resolve) => server.tryShutdown(resolve));
-  clearTimeout(force);
+  constructor(server: Server, maxConnections: number) {
+    const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+    this.#server = server;
+    this.#listener = createServer({ noDelay: true }, (socket) => {
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+      injector.injectConnection(socket);
+    });
+    this.#listener.maxConnections = maxConnections;
+  }
+
+  listen(address: Address): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#listener.once("error", (cause) =>
+        reject(new Error(`cannot listen on ${formatAddress(address)}: ${cause.message}`, { cause })),
+      );
+      this.#listener.listen(address, () => resolve((this.#listener.address() as AddressInfo).port));
+    });
+  }
+
+  async drain(drainMs: number): Promise<void> {
+    const closed = new Promise((resolve) => this.#listener.close(resolve));
+    const force = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, drainMs);
+    await new Promise((resolve) => this.#server.tryShutdown(resolve));
+    await closed;
+    clearTimeout(force);
+  }
 }
 
 /** The handler behind the interceptor, which never calls it. */
@@ -96,7 +121,11 @@ function unreachable(): never {
   throw new Error("a call went past the interceptor");
 }
 
-function answer(dispatcher: Dispatcher, path: string, call: ServerInterceptingCallInterface): void {
+function answer(
+  dispatcher: Dispatcher,
+  { path, requestStream }: { readonly path: string; readonly requestStream: boolean },
+  call: ServerInterceptingCallInterface,
+): void {
   const reply = new GrpcReply(call);
   call.start({
     onReceiveMetadata(received) {
@@ -107,7 +136,11 @@ function answer(dispatcher: Dispatcher, path: string, call: ServerInterceptingCa
       reply.resume();
     },
     onReceiveMessage: (message: Buffer) => reply.received(message),
-    onReceiveHalfClose: () => reply.endpoint?.onEnd(),
+    onReceiveHalfClose() {
+      // A client on node:http2 that cancels half-closes first. An endpoint must not take that for the whole stream.
+      if (requestStream) setImmediate(() => reply.endpoint?.onEnd());
+      else reply.endpoint?.onEnd();
+    },
     onCancel: () => reply.endpoint?.onCancel(),
   });
 }
@@ -120,8 +153,9 @@ function hostOf(peer: string): string {
 class GrpcReply implements Reply {
   endpoint: IncomingListener | undefined;
   readonly #call: ServerInterceptingCallInterface;
-  /** Bytes that the connection has not taken yet. */
-  #unsent = 0;
+  /** What the connection has not taken yet. */
+  #unsentMessages = 0;
+  #unsentBytes = 0;
   #full = false;
   #paused = false;
   /** A message has been asked for. */
@@ -138,9 +172,10 @@ class GrpcReply implements Reply {
 
   send(message: Uint8Array): boolean {
     if (this.#ended) return true;
-    this.#unsent += message.length;
+    this.#unsentMessages++;
+    this.#unsentBytes += message.length;
     this.#call.sendMessage(asBuffer(message), () => this.#sent(message.length));
-    this.#full = this.#unsent >= MOST_UNSENT;
+    this.#full = this.#unsentMessages >= MOST_MESSAGES || this.#unsentBytes >= MOST_BYTES;
     return !this.#full;
   }
 
@@ -168,8 +203,9 @@ class GrpcReply implements Reply {
   }
 
   #sent(bytes: number): void {
-    this.#unsent -= bytes;
-    if (!this.#full || this.#unsent > 0) return;
+    this.#unsentMessages--;
+    this.#unsentBytes -= bytes;
+    if (!this.#full || this.#unsentMessages > 0) return;
     this.#full = false;
     this.endpoint?.onDrain();
   }

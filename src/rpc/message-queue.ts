@@ -5,9 +5,9 @@
  * in bytes, and what is never read costs no decoding.
  */
 
-/** More than either of these waiting pauses the sender. */
-const MOST_MESSAGES = 16;
-const MOST_BYTES = 65_536;
+/** As much as either of these waiting, in one direction of a call, makes its sender wait. */
+export const MOST_MESSAGES = 16;
+export const MOST_BYTES = 65_536;
 
 /** The sender, as far as a queue steers it. */
 export interface Flow {

@@ -1,6 +1,6 @@
 /**
  * Metadata of a call: pairs of lower-case name and value, in order, names repeatable. Values of names that end in
- * `-bin` are bytes, all others printable ASCII.
+ * `-bin` are bytes, all others printable ASCII. A wire may join the text values of one name by `, `.
  * (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Custom-Metadata")
  */
 export type Metadata = ReadonlyArray<readonly [name: string, value: string | Uint8Array]>;

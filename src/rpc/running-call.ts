@@ -19,6 +19,8 @@ import { toStatus } from "./status.js";
 export interface ServedMethod {
   /** Canonical name, `helloworld:Helloworld.Call`. */
   readonly name: string;
+  /** gRPC path, `/helloworld.Helloworld/Call`. */
+  readonly path: string;
   readonly requestStream: boolean;
   readonly responseStream: boolean;
   /** @throws {StatusError} INVALID_ARGUMENT for bytes that are not the endpoint's message. */
@@ -41,6 +43,9 @@ export interface Surroundings {
 }
 
 const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** So many responses are sent without a pause; then timers and other calls have their turn. */
+const MOST_IN_A_ROW = 64;
 
 export class RunningCall implements IncomingListener {
   readonly #method: ServedMethod;
@@ -176,11 +181,13 @@ export class RunningCall implements IncomingListener {
     try {
       const iterator = responses[Symbol.asyncIterator]();
       this.#responses = iterator;
+      let sent = 0;
       for (;;) {
         const { done, value } = await iterator.next();
         if (this.#ended) return;
         if (done) break;
         if (!this.#reply.send(this.#encode(value))) await this.#drained();
+        else if (++sent % MOST_IN_A_ROW === 0) await new Promise(setImmediate);
         if (this.#ended) return;
       }
       this.#end(this.#success());

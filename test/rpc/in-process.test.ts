@@ -1,0 +1,10 @@
+import t from "tap";
+import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { channelContract } from "../contract/channel.js";
+import { dispatcherOf } from "./serve.js";
+
+channelContract(t, async (t, service) => {
+  const channel = new InProcessChannel(dispatcherOf([service]));
+  t.teardown(() => channel.close());
+  return { channel, kill: () => channel.close() };
+});

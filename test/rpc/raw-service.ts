@@ -1,0 +1,77 @@
+/**
+ * A service for tests, with one endpoint of each shape, whose messages are plain bytes. Its definition and descriptors
+ * are made by hand, so that tests need nothing in proto/.
+ */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { Code, StatusError } from "../../src/errors.js";
+import { type Implementation, part, type Service } from "../../src/rpc/service.js";
+
+const GRPC_SERVICE = "raw.Raw";
+
+/** Bytes that the service takes for malformed. */
+export const MALFORMED = Buffer.from("malformed");
+
+function read(bytes: Buffer): Buffer {
+  if (bytes.equals(MALFORMED)) throw new RangeError("malformed");
+  return bytes;
+}
+
+const serialization = {
+  requestSerialize: (bytes: Buffer) => bytes,
+  requestDeserialize: read,
+  responseSerialize: (bytes: Buffer) => bytes,
+  responseDeserialize: read,
+};
+
+export const RawService = {
+  one: { path: `/${GRPC_SERVICE}/One`, requestStream: false, responseStream: false, ...serialization },
+  download: { path: `/${GRPC_SERVICE}/Download`, requestStream: false, responseStream: true, ...serialization },
+  upload: { path: `/${GRPC_SERVICE}/Upload`, requestStream: true, responseStream: false, ...serialization },
+  chat: { path: `/${GRPC_SERVICE}/Chat`, requestStream: true, responseStream: true, ...serialization },
+} as const;
+
+export type RawImplementation = Implementation<typeof RawService>;
+
+const missing = (): never => {
+  throw new StatusError(Code.UNIMPLEMENTED, "this test has no such endpoint");
+};
+
+/** The service with the endpoints that a test gives. */
+export function rawService(endpoints: Partial<RawImplementation>): Service {
+  const implementation = { one: missing, download: missing, upload: missing, chat: missing, ...endpoints };
+  return { name: "raw", descriptors, parts: [part(GRPC_SERVICE, RawService, implementation)] };
+}
+
+const method = (name: string, clientStreaming: boolean, serverStreaming: boolean) => ({
+  name,
+  inputType: ".raw.Bytes",
+  outputType: ".raw.Bytes",
+  clientStreaming,
+  serverStreaming,
+});
+
+const descriptors = toBinary(
+  FileDescriptorSetSchema,
+  create(FileDescriptorSetSchema, {
+    file: [
+      {
+        name: "raw.proto",
+        package: "raw",
+        syntax: "proto3",
+        messageType: [{ name: "Bytes" }],
+        service: [
+          {
+            name: "Raw",
+            method: [
+              method("One", false, false),
+              method("Download", false, true),
+              method("Upload", true, false),
+              method("Chat", true, true),
+            ],
+          },
+        ],
+      },
+    ],
+  }),
+);

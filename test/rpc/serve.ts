@@ -1,0 +1,29 @@
+/** Ways to serve services in a test. */
+import { pino } from "pino";
+import type { Test } from "tap";
+import { Dispatcher, type DispatcherOptions } from "../../src/rpc/dispatch.js";
+import { type GrpcServer, serveGrpc } from "../../src/rpc/grpc-server.js";
+import type { Service } from "../../src/rpc/service.js";
+import { MAX_BODY } from "../contract/channel.js";
+import { TableGuard } from "./table-guard.js";
+
+export const LIMITS = {
+  maxBody: MAX_BODY,
+  maxHeaders: 16_384,
+  maxConnections: 100,
+  callTime: 30_000,
+  maxCallTime: 90_000,
+};
+
+/** A dispatcher that lets everyone in, unless told otherwise. */
+export function dispatcherOf(services: readonly Service[], options: Partial<DispatcherOptions> = {}): Dispatcher {
+  const log = pino({ level: "silent" });
+  return new Dispatcher({ services, guard: new TableGuard(), limits: LIMITS, log, ...options });
+}
+
+/** Serves on a free port; ends with the test. */
+export async function listen(t: Test, dispatcher: Dispatcher): Promise<GrpcServer> {
+  const server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, LIMITS);
+  t.teardown(() => server.close(0));
+  return server;
+}

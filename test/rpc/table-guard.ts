@@ -1,0 +1,60 @@
+/** A guard for tests that decides by a table: which tokens there are, and which endpoints are refused to whom. */
+import { Callers, type Endpoint } from "../../src/endpoint.js";
+import { Code, StatusError } from "../../src/errors.js";
+import type { Admission, Caller, Credentials, Guard } from "../../src/guard.js";
+
+export function caller(account: string, extra: Partial<Caller> = {}): Caller {
+  return { namespace: "default", account, scopes: [], expires: Number.MAX_SAFE_INTEGER, resources: [], ...extra };
+}
+
+export class TableGuard implements Guard {
+  /** Callers by token. */
+  readonly callers = new Map<string, Caller>();
+  /** Canonical names of the endpoints that only a known caller may call. */
+  readonly closed = new Set<string>();
+  /** Whether it answers later, as the real one does with a token that it has not seen yet. */
+  later = false;
+  readonly #followed = new Map<(error: Error) => void, Admission>();
+
+  admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission> {
+    if (this.later) return new Promise((resolve) => setImmediate(() => resolve(this.#decide(credentials, endpoint))));
+    return this.#decide(credentials, endpoint);
+  }
+
+  allows(): boolean {
+    return true;
+  }
+
+  follow(admission: Admission, onRefused: (error: Error) => void): () => void {
+    this.#followed.set(onRefused, admission);
+    return () => this.#followed.delete(onRefused);
+  }
+
+  /** How many open streams it follows. */
+  get following(): number {
+    return this.#followed.size;
+  }
+
+  /** Closes an endpoint to those who have no token, and judges the open streams again. */
+  close(name: string): void {
+    this.closed.add(name);
+    for (const [onRefused, { endpoint, caller }] of this.#followed) {
+      if (this.#refuses(caller, endpoint)) onRefused(refused(endpoint));
+    }
+  }
+
+  #decide({ token, namespace }: Credentials, endpoint: Endpoint): Admission {
+    const caller = token === undefined ? undefined : this.callers.get(token);
+    if (this.#refuses(caller, endpoint)) throw refused(endpoint);
+    return { endpoint, caller, namespace: namespace ?? caller?.namespace ?? "default" };
+  }
+
+  #refuses(caller: Caller | undefined, endpoint: Endpoint): boolean {
+    if (endpoint.callers === Callers.ENROLLED) return caller?.enrolment === undefined;
+    return this.closed.has(endpoint.name) && caller === undefined;
+  }
+}
+
+function refused(endpoint: Endpoint): StatusError {
+  return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);
+}
