@@ -9,9 +9,9 @@
 import type { Registry } from "@bufbuild/protobuf";
 import { Callers, type Endpoint } from "../src/endpoint.js";
 import type { Codec } from "../src/json/codec.js";
+import { nearest } from "../src/nearest.js";
 import type { Channel } from "../src/rpc/channel.js";
 import { HttpError } from "./errors.js";
-import { nearest } from "./nearest.js";
 
 /** One endpoint, with all it takes to call it. */
 export interface Target {
