@@ -1,0 +1,205 @@
+import { createServer } from "node:net";
+import t, { type Test } from "tap";
+import { Code, StatusError } from "../../src/errors.js";
+import { Balancer } from "../../src/rpc/balancer.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import { stream, unary } from "../../src/rpc/client.js";
+import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
+import { serveGrpc } from "../../src/rpc/grpc-server.js";
+import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { type RawImplementation, RawService, rawService } from "./raw-service.js";
+import { dispatcherOf, LIMITS, listen } from "./serve.js";
+
+/** An instance that answers its own name. */
+function instance(name: string, endpoints: Partial<RawImplementation> = {}): Channel {
+  const dispatcher = dispatcherOf([rawService({ one: () => Buffer.from(name), ...endpoints })]);
+  return new InProcessChannel(dispatcher);
+}
+
+function balance(t: Test, channels: Record<string, Channel>): Balancer {
+  const balancer = new Balancer({ name: "raw" });
+  balancer.update(new Map(Object.entries(channels)));
+  t.teardown(() => balancer.close());
+  return balancer;
+}
+
+async function call(channel: Channel, options = {}): Promise<string> {
+  return (await unary(channel, RawService.one, Buffer.from("who?"), options)).toString();
+}
+
+async function calls(channel: Channel, count: number): Promise<string> {
+  let names = "";
+  for (let i = 0; i < count; i++) names += await call(channel);
+  return names;
+}
+
+/** A port where nobody listens. */
+async function deadPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+t.test("calls go round the instances", async (t) => {
+  const balancer = balance(t, { a: instance("a"), b: instance("b"), c: instance("c") });
+  t.equal(await calls(balancer, 7), "abcabca");
+});
+
+t.test("without an instance, a call is refused by the service's name", async (t) => {
+  const balancer = balance(t, {});
+  t.equal(balancer.state, "broken");
+  await t.rejects(call(balancer), { code: Code.UNAVAILABLE, message: "no instance of raw is reachable" });
+});
+
+t.test("a call goes to another instance when one cannot be reached", async (t) => {
+  const dead = new GrpcChannel({ host: "127.0.0.1", port: await deadPort() });
+  const live = new GrpcChannel((await listen(t, dispatcherOf([rawService({ one: () => Buffer.from("b") })]))).address);
+  const balancer = balance(t, { dead, live });
+  t.equal(await calls(balancer, 6), "bbbbbb");
+});
+
+t.test("when none can be reached, the call fails with the service's name and no address", async (t) => {
+  const dead = new GrpcChannel({ host: "127.0.0.1", port: await deadPort() });
+  const balancer = balance(t, { dead });
+  await t.rejects(call(balancer), { code: Code.UNAVAILABLE, message: "no instance of raw is reachable" });
+});
+
+t.test("an instance that comes back is called again", async (t) => {
+  const port = await deadPort();
+  const balancer = balance(t, { late: new GrpcChannel({ host: "127.0.0.1", port }) });
+  await t.rejects(call(balancer), { code: Code.UNAVAILABLE });
+  const dispatcher = dispatcherOf([rawService({ one: () => Buffer.from("late") })]);
+  const server = await serveGrpc(dispatcher, { host: "127.0.0.1", port }, LIMITS);
+  t.teardown(() => server.close(0));
+  let answer = "";
+  while (answer === "")
+    answer = await call(balancer).catch(() => new Promise((resolve) => setTimeout(resolve, 20, "")));
+  t.equal(answer, "late");
+});
+
+t.test("an instance that was unavailable is set aside, for a while", async (t) => {
+  let broken = true;
+  const sick = instance("a", {
+    one() {
+      if (broken) throw new StatusError(Code.UNAVAILABLE, "not now");
+      return Buffer.from("a");
+    },
+  });
+  const balancer = balance(t, { sick, well: instance("b") });
+  await t.rejects(call(balancer), { code: Code.UNAVAILABLE, message: "not now" }, "it was sent: no second try");
+  broken = false;
+  t.equal(await calls(balancer, 4), "bbbb");
+  let names = "";
+  const end = Date.now() + 2_000;
+  while (!names.includes("a") && Date.now() < end) names += await call(balancer);
+  t.match(names, /a$/, "and comes back by itself");
+});
+
+t.test("instances that are all set aside are tried all the same", async (t) => {
+  const sick = () =>
+    instance("", {
+      one() {
+        throw new StatusError(Code.UNAVAILABLE, "not now");
+      },
+    });
+  const balancer = balance(t, { a: sick(), b: sick() });
+  for (let i = 0; i < 4; i++) await t.rejects(call(balancer), { message: "not now" });
+});
+
+for (const [repeatable, outcome] of [
+  [false, "lost"],
+  [true, "b"],
+] as const) {
+  t.test(`a call that was sent is ${repeatable ? "" : "not "}sent again: repeatable is ${repeatable}`, async (t) => {
+    const sick = instance("a", {
+      one() {
+        throw new StatusError(Code.UNAVAILABLE, "lost");
+      },
+    });
+    const balancer = balance(t, { sick, well: instance("b") });
+    const heard: string[] = [];
+    await new Promise<void>((resolve) => {
+      const sent = balancer.open(
+        { path: RawService.one.path, metadata: [], repeatable },
+        {
+          onMessage: (message) => heard.push(`${message}`),
+          onEnd({ message }) {
+            if (message !== "") heard.push(message);
+            resolve();
+          },
+        },
+      );
+      sent.send(Buffer.from("who?"));
+      sent.end();
+    });
+    t.same(heard, [outcome]);
+  });
+}
+
+t.test("an instance that left gets no new calls, and finishes those it has", async (t) => {
+  let answer: (value: Buffer) => void = () => {};
+  let begun: () => void = () => {};
+  const reached = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const leaving = instance("a", {
+    one: () =>
+      new Promise((resolve) => {
+        answer = resolve;
+        begun();
+      }),
+  });
+  const balancer = balance(t, { leaving });
+  const inFlight = call(balancer);
+  await reached;
+  balancer.update(new Map([["new", instance("b")]]));
+  t.equal(await calls(balancer, 3), "bbb");
+  t.equal(leaving.state, "ready", "its channel is open while a call is in flight");
+  answer(Buffer.from("a"));
+  t.equal(await inFlight, "a");
+  t.equal(leaving.state, "closed", "and closed afterwards");
+});
+
+t.test("an instance that left without calls is closed at once; one that stayed is not touched", async (t) => {
+  const [a, b] = [instance("a"), instance("b")];
+  const balancer = balance(t, { a, b });
+  balancer.update(new Map([["b", b]]));
+  t.equal(a.state, "closed");
+  t.equal(b.state, "ready");
+  t.equal(await calls(balancer, 2), "bb");
+});
+
+t.test("a stream whose instance cannot be reached begins at another, with what was sent", async (t) => {
+  const dead = new GrpcChannel({ host: "127.0.0.1", port: await deadPort() });
+  const live = instance("b", {
+    async *chat(requests) {
+      for await (const request of requests) yield request;
+    },
+  });
+  const balancer = balance(t, { dead, live });
+  for (let i = 0; i < 2; i++) {
+    const { send, end, responses } = stream(balancer, RawService.chat);
+    send(Buffer.from("first"));
+    const heard: string[] = [];
+    for await (const response of responses) {
+      heard.push(`${response}`);
+      if (heard.length === 1) send(Buffer.from("second"));
+      else end();
+    }
+    t.same(heard, ["first", "second"]);
+  }
+});
+
+t.test("after closing, every channel is closed and calls are refused", async (t) => {
+  const a = instance("a");
+  const balancer = balance(t, { a });
+  balancer.close();
+  t.equal(a.state, "closed");
+  t.equal(balancer.state, "closed");
+  await t.rejects(call(balancer), { code: Code.UNAVAILABLE });
+  const late = instance("b");
+  balancer.update(new Map([["b", late]]));
+  t.equal(late.state, "closed", "and so is what comes later");
+});
