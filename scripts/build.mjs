@@ -1,10 +1,11 @@
 // Bundles the program into dist/, unless dist/ was built from these very sources. A bundle starts several times
 // faster than a tree of modules; only what has native code stays outside of it.
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
-const ENTRY = "dist/portico.js";
-const RECORD = "dist/built-from.json";
+const OUTPUT = "dist";
+const ENTRY = "portico.js";
+const RECORD = "built-from.json";
 const ALWAYS = ["package-lock.json", "scripts/build.mjs"];
 
 function hash(files) {
@@ -14,18 +15,20 @@ function hash(files) {
 }
 
 function isFresh() {
-  if (!existsSync(ENTRY) || !existsSync(RECORD)) return false;
-  const { inputs, sha256 } = JSON.parse(readFileSync(RECORD, "utf8"));
+  const record = `${OUTPUT}/${RECORD}`;
+  if (!existsSync(record)) return false;
+  const { inputs, sha256 } = JSON.parse(readFileSync(record, "utf8"));
   return inputs.every(existsSync) && hash(inputs) === sha256;
 }
 
 export async function build() {
   if (isFresh()) return;
   const { build: bundle } = await import("esbuild");
-  rmSync("dist", { recursive: true, force: true });
+  // Made whole beside the old one, so that a failed build leaves the old one as it was.
+  const draft = `${OUTPUT}.${process.pid}.new`;
   const { metafile } = await bundle({
     entryPoints: { portico: "src/cli/main.ts" },
-    outdir: "dist",
+    outdir: draft,
     bundle: true,
     splitting: true,
     format: "esm",
@@ -42,10 +45,13 @@ export async function build() {
     logLevel: "warning",
   });
   const inputs = [...Object.keys(metafile.inputs).filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
-  const text = readFileSync(ENTRY, "utf8").replace(/^#!.*\n/, "");
-  writeFileSync(ENTRY, `#!/usr/bin/env node\n${text}`);
-  chmodSync(ENTRY, 0o755);
-  writeFileSync(RECORD, JSON.stringify({ inputs, sha256: hash(inputs) }));
+  const entry = `${draft}/${ENTRY}`;
+  const text = readFileSync(entry, "utf8").replace(/^#!.*\n/, "");
+  writeFileSync(entry, `#!/usr/bin/env node\n${text}`);
+  chmodSync(entry, 0o755);
+  writeFileSync(`${draft}/${RECORD}`, JSON.stringify({ inputs, sha256: hash(inputs) }));
+  rmSync(OUTPUT, { recursive: true, force: true });
+  renameSync(draft, OUTPUT);
 }
 
 if (process.argv[1] === import.meta.filename) await build();

@@ -3,8 +3,9 @@ import { homedir } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
 import { type Config, type Flags, formatAddress, loadConfig } from "../config.js";
 import { createLog, type Logger } from "../log.js";
+import { StoreError } from "../store.js";
 import { banner, type Line } from "./banner.js";
-import { EXIT } from "./exit.js";
+import { CommandError, EXIT } from "./exit.js";
 import type { Io } from "./io.js";
 import type { Running } from "./server.js";
 
@@ -20,12 +21,12 @@ export interface Role {
 /**
  * Runs until SIGINT or SIGTERM.
  * @returns the exit code.
- * @throws {ConfigError|StoreError} when it cannot start.
+ * @throws {ConfigError|CommandError} when it cannot start.
  */
 export async function runRole({ title, start, hasStore }: Role, flags: Flags, io: Io): Promise<number> {
   const config = loadConfig(flags, io.env);
   const log = createLog(config.logLevel);
-  const running = await start(config, log);
+  const running = await started(start(config, log));
   const lines = linesOf(running, config, hasStore, io.env);
   const { firstStart } = running;
   const password = firstStart && { password: firstStart.password, file: firstStart.passwordFile };
@@ -36,6 +37,16 @@ export async function runRole({ title, start, hasStore }: Role, flags: Flags, io
   await running.stop();
   log.flush();
   return EXIT.ok;
+}
+
+/** A store that cannot be used is the operator's to mend, as a wrong setting is. */
+async function started(start: Promise<Running>): Promise<Running> {
+  try {
+    return await start;
+  } catch (error) {
+    if (error instanceof StoreError) throw new CommandError(error.message);
+    throw error;
+  }
 }
 
 function linesOf(

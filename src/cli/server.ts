@@ -6,7 +6,8 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAdminHandler } from "../../gateway/admin.js";
-import { openGateway } from "../../gateway/gateway.js";
+import { type CatalogOptions, createCatalog } from "../../gateway/catalog.js";
+import { createHandler } from "../../gateway/handler.js";
 import { Health } from "../../gateway/health.js";
 import { listen } from "../../gateway/listen.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
@@ -59,20 +60,15 @@ export function startServer(config: Config, log: Logger): Promise<Running> {
     const core = await openCore(opened, config, log, [...SERVICES.values()]);
     const { guard, dispatcher, grpc } = core;
     const own = formatAddress(grpc.address);
-    const gateway = await bound("http", config, () =>
-      openGateway({
-        registry: { channel: core.channel, admission: SYSTEM },
-        connect: (address) => (address === own ? new InProcessChannel(dispatcher) : connectTo(address, config)),
-        guard,
-        guardReady: () => guard.state === "ready",
-        config,
-        log,
-        metrics: core.metrics,
-      }),
-    );
-    opened.own(() => gateway.close(config.drain));
-    const admin = await openAdmin(opened, config, core.metrics, gateway.health);
-    return { http: gateway.address, grpc: grpc.address, admin, firstStart: core.firstStart, ready: true };
+    const registry: CatalogOptions = {
+      channel: core.channel,
+      admission: SYSTEM,
+      connect: (address) => (address === own ? new InProcessChannel(dispatcher) : connectTo(address, config)),
+      log,
+    };
+    const { http, health } = await openDoor(opened, config, { registry, guard, metrics: core.metrics, log });
+    const admin = await openAdmin(opened, config, core.metrics, health);
+    return { http, grpc: grpc.address, admin, firstStart: core.firstStart, ready: true };
   });
 }
 
@@ -91,21 +87,10 @@ export function startGateway(config: Config, log: Logger): Promise<Running> {
     const enrolment = enrolmentOf("gateway", config);
     const { channel, metadata, guard } = joinMesh(opened, config, enrolment, log);
     const metrics = new Metrics();
-    const gateway = await bound("http", config, () =>
-      openGateway({
-        registry: { channel, metadata },
-        connect: (address) => connectTo(address, config),
-        guard,
-        guardReady: () => guard.state === "ready",
-        config,
-        enrolment,
-        log,
-        metrics,
-      }),
-    );
-    opened.own(() => gateway.close(config.drain));
-    const admin = await openAdmin(opened, config, metrics, gateway.health);
-    return { http: gateway.address, admin, ready: await isSoonReady(guard) };
+    const registry = { channel, metadata, connect: (address: string) => connectTo(address, config), log };
+    const { http, health } = await openDoor(opened, config, { registry, guard, enrolment, metrics, log });
+    const admin = await openAdmin(opened, config, metrics, health);
+    return { http, admin, ready: await isSoonReady(guard) };
   });
 }
 
@@ -179,6 +164,32 @@ async function openCore(opened: Opened, config: Config, log: Logger, local: read
   await guard.ready();
   const channel = new InProcessChannel(dispatcher);
   return { guard, dispatcher, channel, grpc, metrics: new Metrics(), firstStart: authority.firstStart };
+}
+
+interface DoorOptions {
+  /** How to follow the registry, and to reach what is registered. */
+  readonly registry: CatalogOptions;
+  readonly guard: OpenGuard;
+  /** The gateway's enrolment token, where the authority is another process. */
+  readonly enrolment?: string;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** The catalog that follows the registry, the handler, and the HTTP port. */
+async function openDoor(
+  opened: Opened,
+  config: Config,
+  { registry, guard, enrolment, metrics, log }: DoorOptions,
+): Promise<{ http: Address; health: Health }> {
+  const catalog = createCatalog(registry);
+  opened.own(() => catalog.close());
+  const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
+  const handler = createHandler({ catalog, guard, health, config, enrolment, log, metrics });
+  const door = await bound("http", config, () => listen(handler, config.http, config));
+  opened.own(() => door.close(config.drain));
+  opened.own(() => health.leave());
+  return { http: door.address, health };
 }
 
 /** Lets nobody in: only the process itself calls here. */

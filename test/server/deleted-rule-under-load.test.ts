@@ -31,10 +31,10 @@ async function caller(): Promise<void> {
 }
 
 const callers = Array.from({ length: CONNECTIONS }, caller);
-while (seen.grantedBefore < 500) await new Promise(setImmediate);
+while (seen.grantedBefore < 5_000) await new Promise(setImmediate);
 const deleted = await call(`${http}/v1/auth/Rules/Delete`, { id: "default" }, admin);
 acknowledged = performance.now();
-while (seen.refusedAfter < 500) await new Promise(setImmediate);
+while (seen.refusedAfter < 5_000) await new Promise(setImmediate);
 stopped = true;
 await Promise.all(callers);
 
