@@ -1,0 +1,115 @@
+/**
+ * What is said of JSON that is refused. Readers know only the offset at which they stopped; where that is in terms of
+ * the message (`items[3].price`), or of lines and columns, is worked out from the text when it is needed, so that
+ * reading costs nothing for errors that do not happen.
+ *
+ * Of the input at most 64 characters are ever repeated: 40 of the path, 24 of the value.
+ */
+import { BACKSLASH, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../ascii.js";
+import { JsonError } from "../codec.js";
+
+const MAX_PATH = 40;
+const MAX_VALUE = 24;
+
+/** The value at `offset` is well-formed JSON but does not fit: `items[3].price: expected a number, got "x"`. */
+export function unexpected(src: Uint8Array, offset: number, expected: string): JsonError {
+  return refused(src, offset, `expected ${expected}, got ${valueAt(src, offset)}`);
+}
+
+/** The value at `offset` is refused for a reason: `items[3].price: given more than once`. `member` extends the path. */
+export function refused(src: Uint8Array, offset: number, reason: string, member?: string): JsonError {
+  const segments = pathTo(src, offset);
+  if (member !== undefined) segments.push(member);
+  const path = abbreviated(segments);
+  return new JsonError(path === "" ? reason : `${path}: ${reason}`);
+}
+
+/** The text is not JSON: `line 3, column 7: expected ":", got "}"`. Columns count characters from 1. */
+export function malformed(src: Uint8Array, offset: number, expected: string): JsonError {
+  return new JsonError(`${place(src, offset)}: expected ${expected}, got ${valueAt(src, offset)}`);
+}
+
+/** The text is not JSON, for a reason that has no better alternative to name. */
+export function illFormed(src: Uint8Array, offset: number, reason: string): JsonError {
+  return new JsonError(`${place(src, offset)}: ${reason}`);
+}
+
+function place(src: Uint8Array, offset: number): string {
+  const before = decode(src, 0, offset);
+  const lineStart = before.lastIndexOf("\n") + 1;
+  let line = 1;
+  for (let at = before.indexOf("\n"); at >= 0; at = before.indexOf("\n", at + 1)) line++;
+  return `line ${line}, column ${before.length - lineStart + 1}`;
+}
+
+/** The member names and list positions that lead to `offset`, in text that is well-formed up to there. */
+function pathTo(src: Uint8Array, offset: number): (string | number)[] {
+  const path: (string | number)[] = [];
+  for (let at = 0; at < offset; at++) {
+    switch (src[at]) {
+      case BRACE_OPEN:
+        path.push("");
+        break;
+      case BRACKET_OPEN:
+        path.push(0);
+        break;
+      case BRACE_CLOSE:
+      case BRACKET_CLOSE:
+        path.pop();
+        break;
+      case COMMA: {
+        const last = path.at(-1);
+        path[path.length - 1] = typeof last === "number" ? last + 1 : "";
+        break;
+      }
+      case QUOTE: {
+        const end = stringEnd(src, at);
+        // A name is the first string after { or , and the empty name stands for the one that is yet to come.
+        if (path.at(-1) === "") path[path.length - 1] = decode(src, at, end);
+        at = end - 1;
+        break;
+      }
+    }
+  }
+  if (path.at(-1) === "") path.pop();
+  return path;
+}
+
+function stringEnd(src: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < src.length && src[at] !== QUOTE) at += src[at] === BACKSLASH ? 2 : 1;
+  return Math.min(at + 1, src.length);
+}
+
+const PLAIN_NAME = /^"[A-Za-z_$@][\w$]*"$/;
+
+function abbreviated(segments: readonly (string | number)[]): string {
+  let path = "";
+  for (const segment of segments) {
+    if (typeof segment === "number") path += `[${segment}]`;
+    else if (PLAIN_NAME.test(segment)) path += `${path === "" ? "" : "."}${segment.slice(1, -1)}`;
+    else path += `[${segment}]`;
+  }
+  return path.length > MAX_PATH ? `…${path.slice(1 - MAX_PATH)}` : path;
+}
+
+const TOKEN = /^[^\s,:[\]{}"]+/;
+
+function valueAt(src: Uint8Array, offset: number): string {
+  const first = src[offset];
+  if (first === undefined) return "the end of the input";
+  if (first === BRACE_OPEN) return "an object";
+  if (first === BRACKET_OPEN) return "an array";
+  // Enough bytes for the characters that are shown, however long each is.
+  const text = decode(src, offset, Math.min(src.length, offset + MAX_VALUE * 4));
+  if (first !== QUOTE) return shortened(TOKEN.exec(text)?.[0] ?? JSON.stringify(text.slice(0, 1)));
+  return shortened(decode(src, offset, Math.min(stringEnd(src, offset), offset + MAX_VALUE * 4)));
+}
+
+function shortened(text: string): string {
+  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1)}…` : text;
+}
+
+function decode(src: Uint8Array, start: number, end: number): string {
+  return Buffer.from(src.buffer, src.byteOffset, src.byteLength).toString("utf8", start, end);
+}

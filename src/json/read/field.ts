@@ -1,0 +1,168 @@
+/** Readers of fields: what stands after a member's name, to the wire with its tag. */
+import type { DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
+import { BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, LOWER_N, QUOTE } from "../ascii.js";
+import { END_GROUP, isImplicit, LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../scalar-types.js";
+import { enumReader, mapKeyReader, NULL, scalarReader, type ValueReader } from "./scalars.js";
+import type { Scanner } from "./scanner.js";
+import type { WireWriter } from "./wire-writer.js";
+
+/** Reads the value of a field, which is not null unless null is a value of it. */
+export type FieldReader = (s: Scanner, w: WireWriter) => void;
+
+/** Reads the JSON of a message, to its content on the wire. */
+export interface MessageReader {
+  read(s: Scanner, w: WireWriter): void;
+}
+
+/** Gives the reader of a message type: the same each time, since types may contain themselves. */
+export type MessageReaders = (type: DescMessage) => MessageReader;
+
+/** Whether null is a value of the field's type, rather than the absence of one. */
+export function takesNull(field: DescField | DescExtension): boolean {
+  if (field.fieldKind === "list" || field.fieldKind === "map") return false;
+  return isValue(field.message) || field.enum?.typeName === "google.protobuf.NullValue";
+}
+
+function isValue(type: DescMessage | undefined): boolean {
+  return type?.typeName === "google.protobuf.Value";
+}
+
+export function fieldReader(field: DescField | DescExtension, readers: MessageReaders): FieldReader {
+  switch (field.fieldKind) {
+    case "message":
+      return messageField(field.number, field.delimitedEncoding, readers(field.message));
+    case "list":
+      return listField(field, readers);
+    case "map":
+      return mapField(field, readers);
+    case "enum":
+    case "scalar": {
+      const [read, type] = valueReader(field);
+      return singularField(tagOf(field.number, type), read, field.kind === "field" && isImplicit(field));
+    }
+  }
+}
+
+/** The reader and the wire type of a scalar or an enum. */
+function valueReader({ scalar, enum: type }: Pick<DescField, "scalar" | "enum">): [read: ValueReader, type: number] {
+  return type === undefined ? [scalarReader(scalar!), wireType(scalar!)] : [enumReader(type), VARINT];
+}
+
+function singularField(tag: number, read: ValueReader, implicit: boolean): FieldReader {
+  if (!implicit) {
+    return (s, w) => {
+      w.varint32(tag);
+      read(s, w);
+    };
+  }
+  return (s, w) => {
+    const start = w.pos;
+    w.varint32(tag);
+    if (!read(s, w)) w.pos = start;
+  };
+}
+
+function messageField(number: number, delimited: boolean, message: MessageReader): FieldReader {
+  if (delimited) {
+    const start = tagOf(number, START_GROUP);
+    const end = tagOf(number, END_GROUP);
+    return (s, w) => {
+      w.varint32(start);
+      message.read(s, w);
+      w.varint32(end);
+    };
+  }
+  const tag = tagOf(number, LENGTH);
+  let lengthSize = 1;
+  return (s, w) => {
+    w.varint32(tag);
+    const guess = lengthSize;
+    const start = w.open(guess);
+    message.read(s, w);
+    lengthSize = w.close(start, guess);
+  };
+}
+
+type ListField = Extract<DescField | DescExtension, { fieldKind: "list" }>;
+
+function listField(field: ListField, readers: MessageReaders): FieldReader {
+  if (field.listKind === "message") {
+    return elements(messageField(field.number, field.delimitedEncoding, readers(field.message)));
+  }
+  const [read, type] = valueReader(field);
+  if (field.packed) return packed(tagOf(field.number, LENGTH), read);
+  return elements(singularField(tagOf(field.number, type), read, false));
+}
+
+function elements(read: FieldReader): FieldReader {
+  return (s, w) => {
+    if (s.src[s.pos] !== BRACKET_OPEN) throw s.unexpected("an array");
+    for (let more = s.first(BRACKET_CLOSE); more; more = s.next(BRACKET_CLOSE)) read(s, w);
+  };
+}
+
+function packed(tag: number, read: ValueReader): FieldReader {
+  let lengthSize = 1;
+  return (s, w) => {
+    if (s.src[s.pos] !== BRACKET_OPEN) throw s.unexpected("an array");
+    if (!s.first(BRACKET_CLOSE)) return;
+    w.varint32(tag);
+    const guess = lengthSize;
+    const start = w.open(guess);
+    do read(s, w);
+    while (s.next(BRACKET_CLOSE));
+    lengthSize = w.close(start, guess);
+  };
+}
+
+type MapField = Extract<DescField, { fieldKind: "map" }>;
+
+function mapField(field: MapField, readers: MessageReaders): FieldReader {
+  const readKey = mapKeyReader(field.mapKey);
+  const keyTag = tagOf(1, wireType(field.mapKey));
+  if (field.mapKind === "message") {
+    const nullable = isValue(field.message);
+    return mapEntries(field.number, keyTag, readKey, messageField(2, false, readers(field.message)), nullable);
+  }
+  const [read, type] = valueReader(field);
+  const nullable = field.enum?.typeName === "google.protobuf.NullValue";
+  return mapEntries(field.number, keyTag, readKey, singularField(tagOf(2, type), read, false), nullable);
+}
+
+/** Reads an object as a map. Of its keys no JavaScript string, and no property, is ever made. */
+export function mapEntries(
+  number: number,
+  keyTag: number,
+  readKey: ValueReader,
+  readValue: FieldReader,
+  nullable: boolean,
+): FieldReader {
+  const tag = tagOf(number, LENGTH);
+  let lengthSize = 1;
+  return (s, w) => {
+    if (s.src[s.pos] !== BRACE_OPEN) throw s.unexpected("an object");
+    if (!s.first(BRACE_CLOSE)) return;
+    w.keys.open();
+    do {
+      if (s.src[s.pos] !== QUOTE) throw s.malformed("a key in quotes");
+      w.varint32(tag);
+      const guess = lengthSize;
+      const start = w.open(guess);
+      w.varint32(keyTag);
+      const keyStart = w.pos;
+      readKey(s, w);
+      const keyEnd = w.pos;
+      const afterKey = s.pos;
+      const first = s.colon();
+      if (first === LOWER_N && !nullable) {
+        s.literal(NULL);
+        throw s.refused("expected a value, got null", afterKey);
+      }
+      readValue(s, w);
+      lengthSize = w.close(start, guess);
+      const moved = lengthSize - guess;
+      if (!w.addKey(keyStart + moved, keyEnd + moved)) throw s.refused("given more than once", afterKey);
+    } while (s.next(BRACE_CLOSE));
+    w.keys.close();
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * Query parameters as the JSON that they stand for: `a.b=1&tags=x&tags=y&m[k]=v` is
+ * `{"a":{"b":"1"},"tags":["x","y"],"m":{"k":"v"}}`, which the same readers then read as they do any other. What a
+ * parameter's text means is theirs to say; all numbers, times and bytes may be strings there.
+ */
+import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { JsonError } from "../codec.js";
+import { hasOwnForm, wrapped } from "../well-known.js";
+
+/** A value that is JSON already, the values of a repeated parameter, or the members of a message or map. */
+type Node = string | string[] | Map<string, Node>;
+
+/** What a value is read as. */
+type Target = Pick<DescField, "message" | "enum" | "scalar">;
+
+const MAX_PARTS = 64; // the reader goes no deeper
+const MAX_ECHO = 40;
+
+/**
+ * The JSON of some parameters.
+ * @throws {JsonError} for a parameter that the message has no place for, or that comes twice where one is all there is.
+ */
+export function queryJson(type: DescMessage, parameters: Iterable<readonly [name: string, value: string]>): string {
+  const root = new Map<string, Node>();
+  for (const [name, value] of parameters) {
+    const problem = addToMessage(type, root, partsOf(name), value);
+    if (problem === undefined) continue;
+    throw new JsonError(`${name.length > MAX_ECHO ? `${name.slice(0, MAX_ECHO - 1)}…` : name}: ${problem}`);
+  }
+  return textOf(root);
+}
+
+const UNKNOWN = "no such parameter";
+const TWICE = "given more than once";
+
+/** A part of a name: `field`, `.field` or `[key]`. */
+const PART = /(?:^|\.)([^.[\]]+)|(\[.*?\])(?=$|[.[])/sy;
+
+/** The parts of a name, keys still in brackets; none when it is no name. */
+function partsOf(name: string): string[] {
+  const parts: string[] = [];
+  PART.lastIndex = 0;
+  while (PART.lastIndex < name.length) {
+    const match = PART.exec(name);
+    if (match === null || parts.length === MAX_PARTS) return [];
+    parts.push(match[1] ?? match[2]!);
+  }
+  return parts;
+}
+
+/** Adds a value to a message. What is wrong, if something is. */
+function addToMessage(type: DescMessage, node: Map<string, Node>, parts: string[], value: string): string | undefined {
+  const part = parts.shift();
+  const field = type.fields.find(({ jsonName, name }) => jsonName === part || name === part);
+  if (field === undefined || hasOwnForm(type)) return UNKNOWN;
+  if (field.fieldKind !== "list") {
+    return field.fieldKind === "map"
+      ? addToMap(field, node, parts, value)
+      : addToTarget(field, node, field.jsonName, parts, value);
+  }
+  if (parts.length > 0) return UNKNOWN;
+  const items = node.get(field.jsonName) as string[] | undefined;
+  if (items === undefined) node.set(field.jsonName, [leaf(field, value)]);
+  else items.push(leaf(field, value));
+}
+
+function addToMap(field: DescField, node: Map<string, Node>, parts: string[], value: string): string | undefined {
+  const part = parts.shift();
+  if (!part?.startsWith("[")) return `a map: name the key as in ${field.jsonName}[key]`;
+  return addToTarget(field, membersOf(node, field.jsonName), part.slice(1, -1), parts, value);
+}
+
+/** Adds a value as a member of a message or map, or to the message that the member is. */
+function addToTarget(
+  target: Target,
+  node: Map<string, Node>,
+  name: string,
+  parts: string[],
+  value: string,
+): string | undefined {
+  if (parts.length === 0) {
+    if (node.has(name)) return TWICE;
+    node.set(name, leaf(target, value));
+    return;
+  }
+  if (target.message === undefined) return UNKNOWN;
+  const before = node.get(name);
+  if (typeof before === "string") return TWICE;
+  return addToMessage(target.message, membersOf(node, name), parts, value);
+}
+
+function membersOf(node: Map<string, Node>, name: string): Map<string, Node> {
+  const before = node.get(name);
+  if (before !== undefined) return before as Map<string, Node>;
+  const members = new Map<string, Node>();
+  node.set(name, members);
+  return members;
+}
+
+/** A value as JSON: a string, but for the few things that JSON has no string for. */
+function leaf(target: Target, value: string): string {
+  const { scalar, enum: type } = (target.message && wrapped(target.message)) ?? target;
+  if (scalar === ScalarType.BOOL && (value === "true" || value === "false")) return value;
+  if (type !== undefined && isNumberOf(type, value)) return value;
+  return JSON.stringify(value);
+}
+
+function isNumberOf(type: DescEnum, value: string): boolean {
+  return /^-?\d+$/.test(value) && !type.values.some(({ name }) => name === value);
+}
+
+function textOf(node: Node): string {
+  if (typeof node === "string") return node;
+  if (Array.isArray(node)) return `[${node.join()}]`;
+  return `{${Array.from(node, ([name, member]) => `${JSON.stringify(name)}:${textOf(member)}`).join()}}`;
+}

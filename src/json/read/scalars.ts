@@ -1,0 +1,295 @@
+/** Readers of single values: of each scalar type, and of enums. */
+import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
+import { DIGIT_9, DOT, LOWER_F, LOWER_N, LOWER_T, QUOTE } from "../ascii.js";
+import { writeBase64 } from "./base64.js";
+import { Names } from "./names.js";
+import { NOT_SMALL, type Scanner } from "./scanner.js";
+import type { WireWriter } from "./wire-writer.js";
+
+/**
+ * Reads the value at the scanner's cursor and writes it to the wire without a tag.
+ * @returns whether it is anything but the type's zero, which a field without presence leaves out.
+ */
+export type ValueReader = (s: Scanner, w: WireWriter) => boolean;
+
+export const NULL = bytesOf("null");
+const TRUE = bytesOf("true");
+const FALSE = bytesOf("false");
+
+export function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+const INT32 = "an integer from -2147483648 to 2147483647";
+const UINT32 = "an integer from 0 to 4294967295";
+const INT64 = "an integer from -9223372036854775808 to 9223372036854775807";
+const UINT64 = "an integer from 0 to 18446744073709551615";
+
+export function scalarReader(type: ScalarType): ValueReader {
+  switch (type) {
+    case ScalarType.DOUBLE:
+      return double;
+    case ScalarType.FLOAT:
+      return float;
+    case ScalarType.BOOL:
+      return bool;
+    case ScalarType.STRING:
+      return string;
+    case ScalarType.BYTES:
+      return bytes;
+    case ScalarType.INT32:
+      return int32;
+    case ScalarType.SINT32:
+      return sint32;
+    case ScalarType.SFIXED32:
+      return sfixed32;
+    case ScalarType.UINT32:
+      return uint32;
+    case ScalarType.FIXED32:
+      return fixed32;
+    case ScalarType.INT64:
+      return int64;
+    case ScalarType.SINT64:
+      return sint64;
+    case ScalarType.SFIXED64:
+      return sfixed64;
+    case ScalarType.UINT64:
+      return uint64;
+    case ScalarType.FIXED64:
+      return fixed64;
+  }
+}
+
+function string(s: Scanner, w: WireWriter): boolean {
+  const start = w.pos;
+  s.string(w);
+  return w.pos > start + 1;
+}
+
+function bytes(s: Scanner, w: WireWriter): boolean {
+  const at = s.pos;
+  const start = w.pos;
+  s.readText("base64 in a string");
+  if (!writeBase64(w, s.text, s.textStart, s.textEnd)) throw s.unexpected("base64", at);
+  return w.pos > start + 1;
+}
+
+function bool(s: Scanner, w: WireWriter): boolean {
+  w.ensure(1);
+  const first = s.src[s.pos];
+  if (first === LOWER_T) s.literal(TRUE);
+  else if (first === LOWER_F) s.literal(FALSE);
+  else throw s.unexpected("true or false");
+  w.bytes[w.pos++] = first === LOWER_T ? 1 : 0;
+  return first === LOWER_T;
+}
+
+/** An integer of at most 64 bits with a sign, into `s.decimal`. */
+function scanInt64(s: Scanner, expected: string): void {
+  const at = s.pos;
+  if (!s.number(expected) || !s.decimal.toInt64()) throw s.unexpected(expected, at);
+}
+
+function scanUint64(s: Scanner, expected: string): void {
+  const at = s.pos;
+  if (!s.number(expected) || !s.decimal.toUint64()) throw s.unexpected(expected, at);
+}
+
+function readInt32(s: Scanner, expected = INT32): number {
+  const small = s.smallInteger();
+  if (small !== NOT_SMALL) return small;
+  const at = s.pos;
+  scanInt64(s, expected);
+  if (s.decimal.high !== s.decimal.low >> 31) throw s.unexpected(expected, at);
+  return s.decimal.low;
+}
+
+function readUint32(s: Scanner): number {
+  const at = s.pos;
+  const small = s.smallInteger();
+  if (small >= 0 && small !== NOT_SMALL) return small;
+  s.pos = at;
+  scanUint64(s, UINT32);
+  if (s.decimal.high !== 0) throw s.unexpected(UINT32, at);
+  return s.decimal.low >>> 0;
+}
+
+function writeInt32(w: WireWriter, value: number): boolean {
+  if (value >= 0) w.varint32(value);
+  else w.varint64(value, -1);
+  return value !== 0;
+}
+
+function int32(s: Scanner, w: WireWriter): boolean {
+  return writeInt32(w, readInt32(s));
+}
+
+function sint32(s: Scanner, w: WireWriter): boolean {
+  const value = readInt32(s);
+  w.varint32(((value << 1) ^ (value >> 31)) >>> 0);
+  return value !== 0;
+}
+
+function sfixed32(s: Scanner, w: WireWriter): boolean {
+  const value = readInt32(s);
+  w.fixed32(value);
+  return value !== 0;
+}
+
+function uint32(s: Scanner, w: WireWriter): boolean {
+  const value = readUint32(s);
+  w.varint32(value);
+  return value !== 0;
+}
+
+function fixed32(s: Scanner, w: WireWriter): boolean {
+  const value = readUint32(s);
+  w.fixed32(value);
+  return value !== 0;
+}
+
+function int64(s: Scanner, w: WireWriter): boolean {
+  const small = s.smallInteger();
+  if (small !== NOT_SMALL) return writeInt32(w, small);
+  scanInt64(s, INT64);
+  w.varint64(s.decimal.low, s.decimal.high);
+  return (s.decimal.low | s.decimal.high) !== 0;
+}
+
+function sint64(s: Scanner, w: WireWriter): boolean {
+  scanInt64(s, INT64);
+  const { low, high } = s.decimal;
+  const sign = high >> 31;
+  w.varint64((low << 1) ^ sign, ((high << 1) | (low >>> 31)) ^ sign);
+  return (low | high) !== 0;
+}
+
+function sfixed64(s: Scanner, w: WireWriter): boolean {
+  scanInt64(s, INT64);
+  w.fixed64(s.decimal.low, s.decimal.high);
+  return (s.decimal.low | s.decimal.high) !== 0;
+}
+
+function uint64(s: Scanner, w: WireWriter): boolean {
+  scanUint64(s, UINT64);
+  w.varint64(s.decimal.low, s.decimal.high);
+  return (s.decimal.low | s.decimal.high) !== 0;
+}
+
+function fixed64(s: Scanner, w: WireWriter): boolean {
+  scanUint64(s, UINT64);
+  w.fixed64(s.decimal.low, s.decimal.high);
+  return (s.decimal.low | s.decimal.high) !== 0;
+}
+
+const NOT_FINITE = new Names([
+  ["NaN", Number.NaN],
+  ["Infinity", Number.POSITIVE_INFINITY],
+  ["-Infinity", Number.NEGATIVE_INFINITY],
+]);
+
+/** A number that need not be finite, if it says so in quotes. */
+function readDouble(s: Scanner, narrow: (value: number) => number, expected: string): number {
+  const small = s.smallInteger();
+  if (small !== NOT_SMALL) return small;
+  const at = s.pos;
+  if (!s.number(expected)) {
+    const special = NOT_FINITE.find(s.text, s.textStart, s.textEnd);
+    if (special === undefined) throw s.unexpected(expected, at);
+    return special;
+  }
+  const value = narrow(s.decimal.toDouble());
+  if (!Number.isFinite(value)) throw s.unexpected(expected, at);
+  return value;
+}
+
+const asItIs = (value: number) => value;
+
+function double(s: Scanner, w: WireWriter): boolean {
+  const value = readDouble(s, asItIs, "a number");
+  w.double(value);
+  return !Object.is(value, 0);
+}
+
+function float(s: Scanner, w: WireWriter): boolean {
+  const value = readDouble(s, Math.fround, "a number in the range of a 32-bit float");
+  w.float(value);
+  return !Object.is(value, 0);
+}
+
+/** A finite number, not in quotes: the content of a google.protobuf.Value. */
+export function plainDouble(s: Scanner, w: WireWriter): void {
+  const at = s.pos;
+  let value = s.smallInteger();
+  if (value === NOT_SMALL) {
+    s.number("a number");
+    value = s.decimal.toDouble();
+    if (!Number.isFinite(value)) throw s.unexpected("a number in the range of a double", at);
+  }
+  w.double(value);
+}
+
+const MOST_NAMES = 8;
+
+/** An enum by name or number. A closed one has only the numbers that it declares. */
+export function enumReader(type: DescEnum): ValueReader {
+  const isNull = type.typeName === "google.protobuf.NullValue";
+  const names = new Names([
+    ...type.values.map(({ name, number }) => [name, number] as const),
+    ...type.values.map(({ jsonName, number }) => [jsonName, number] as const),
+  ]);
+  const declared = new Set(type.values.map(({ number }) => number));
+  const all = type.values.map(({ jsonName }) => jsonName);
+  const listed = all.slice(0, MOST_NAMES).join(", ") + (all.length > MOST_NAMES ? ", …" : "");
+  const expected = `a name or number of ${type.typeName} (${listed})`;
+  return (s, w) => {
+    const at = s.pos;
+    const first = s.src[at];
+    if (first === QUOTE) {
+      s.readText(expected);
+      const number = names.find(s.text, s.textStart, s.textEnd);
+      if (number === undefined) throw s.unexpected(expected, at);
+      return writeInt32(w, number);
+    }
+    if (isNull && first === LOWER_N) {
+      s.literal(NULL);
+      return writeInt32(w, 0);
+    }
+    const number = readInt32(s, expected);
+    if (!type.open && !declared.has(number)) throw s.unexpected(expected, at);
+    return writeInt32(w, number);
+  };
+}
+
+/** Readers of map keys, which are strings in JSON whatever their type. Integers are written without fraction or exponent. */
+export function mapKeyReader(type: ScalarType): ValueReader {
+  const reader = scalarReader(type);
+  if (type === ScalarType.STRING) return reader;
+  if (type === ScalarType.BOOL) return boolKey;
+  return (s, w) => {
+    const at = s.pos;
+    const nonzero = reader(s, w);
+    if (!isPlain(s.text, s.textStart, s.textEnd)) throw s.unexpected("an integer without fraction or exponent", at);
+    return nonzero;
+  };
+}
+
+/** Whether the integer that was read is only digits and perhaps a sign. */
+function isPlain(text: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (text[at]! > DIGIT_9 || text[at]! === DOT) return false;
+  return true;
+}
+
+const BOOLS = new Names([
+  ["true", 1],
+  ["false", 0],
+]);
+
+function boolKey(s: Scanner, w: WireWriter): boolean {
+  const at = s.pos;
+  s.readText('"true" or "false"');
+  const value = BOOLS.find(s.text, s.textStart, s.textEnd);
+  if (value === undefined) throw s.unexpected('"true" or "false"', at);
+  w.varint32(value);
+  return value === 1;
+}

@@ -1,0 +1,194 @@
+/**
+ * Writes protobuf wire format (https://protobuf.dev/programming-guides/encoding/) front to back.
+ *
+ * The length of a nested message stands before its content and is known only after it. `open` leaves room for it, as
+ * much as the caller guesses, and `close` moves the content where the guess was wrong. Fields guess what they last
+ * needed, so content is seldom moved, and never more often than messages are nested.
+ *
+ * Short messages are cut from a common block one after another, so that none needs memory of its own. Long ones get
+ * their own, as large as their JSON: that is seldom shorter than the wire.
+ */
+import { Buffer } from "node:buffer";
+import { hashOfBytes, KeySet } from "../key-set.js";
+
+const BLOCK = 64 * 1024;
+const LONGEST_IN_BLOCK = 8 * 1024;
+
+export class WireWriter {
+  /** What is written is in here; `grow` replaces it. */
+  bytes: Buffer = block(BLOCK);
+  pos = 0;
+  #view = viewOf(this.bytes);
+  #start = 0;
+  /** The keys of the maps that are being written. */
+  readonly keys = new KeySet();
+  #keyLength = 0;
+  /** The common block while a long message has memory of its own, and how much of it is used. */
+  #shared: { bytes: Buffer; used: number } | undefined;
+
+  /** Starts a message whose JSON is `size` bytes long. */
+  begin(size: number): void {
+    this.keys.clear();
+    if (size > LONGEST_IN_BLOCK) {
+      this.#shared = { bytes: this.bytes, used: this.pos };
+      this.#use(block(size + 64), 0);
+    } else if (this.pos + size + 64 > this.bytes.length) {
+      this.#use(block(BLOCK), 0);
+    }
+    this.#start = this.pos;
+  }
+
+  /** What was written since `begin`. */
+  finish(): Buffer {
+    const message = this.bytes.subarray(this.#start, this.pos);
+    this.#release();
+    return message;
+  }
+
+  /** Gives up what was written since `begin`. */
+  abandon(): void {
+    this.pos = this.#start;
+    this.#release();
+  }
+
+  #release(): void {
+    if (this.#shared === undefined) return;
+    const { bytes, used } = this.#shared;
+    this.#shared = undefined;
+    this.#use(bytes, used);
+    this.#start = used;
+  }
+
+  #use(bytes: Buffer, pos: number): void {
+    this.bytes = bytes;
+    this.#view = viewOf(bytes);
+    this.pos = pos;
+  }
+
+  /** Makes sure that `size` more bytes can be written to `bytes`. */
+  ensure(size: number): void {
+    if (this.pos + size > this.bytes.length) this.#grow(size);
+  }
+
+  #grow(size: number): void {
+    // Offsets that callers hold must stay true, so what lies before the message is carried along.
+    const larger = block(Math.max(this.bytes.length * 1.5, this.pos + size + 64) | 0);
+    larger.set(this.bytes.subarray(this.#start, this.pos), this.#start);
+    if (this.#shared === undefined) this.#shared = { bytes: this.bytes, used: this.#start };
+    this.#use(larger, this.pos);
+  }
+
+  /**
+   * Adds the map key that was written from `start` to `end`, which does not move any more, to the innermost of `keys`.
+   * Keys are told by their bytes, which for equal keys are equal however JSON wrote them. False when it is there.
+   */
+  addKey(start: number, end: number): boolean {
+    this.#keyLength = end - start;
+    return this.keys.add(hashOfBytes(this.bytes, start, end), start, this.#sameKey);
+  }
+
+  /** As no key is the beginning of another, the bytes of the new one are all that need to be equal. */
+  #sameKey = (start: number, other: number): boolean => {
+    for (let at = 0; at < this.#keyLength; at++) if (this.bytes[start + at] !== this.bytes[other + at]) return false;
+    return true;
+  };
+
+  /** An unsigned 32-bit varint: tags, lengths, uint32. */
+  varint32(value: number): void {
+    this.ensure(5);
+    const bytes = this.bytes;
+    let pos = this.pos;
+    while (value > 0x7f) {
+      bytes[pos++] = (value & 0x7f) | 0x80;
+      value >>>= 7;
+    }
+    bytes[pos++] = value;
+    this.pos = pos;
+  }
+
+  /** A 64-bit varint of two's complement halves. */
+  varint64(low: number, high: number): void {
+    this.ensure(10);
+    const bytes = this.bytes;
+    let pos = this.pos;
+    while (high !== 0 || (low & ~0x7f) !== 0) {
+      bytes[pos++] = (low & 0x7f) | 0x80;
+      low = (low >>> 7) | (high << 25);
+      high >>>= 7;
+    }
+    bytes[pos++] = low;
+    this.pos = pos;
+  }
+
+  fixed32(value: number): void {
+    this.ensure(4);
+    this.#view.setInt32(this.pos, value, true);
+    this.pos += 4;
+  }
+
+  fixed64(low: number, high: number): void {
+    this.ensure(8);
+    this.#view.setInt32(this.pos, low, true);
+    this.#view.setInt32(this.pos + 4, high, true);
+    this.pos += 8;
+  }
+
+  float(value: number): void {
+    this.ensure(4);
+    this.#view.setFloat32(this.pos, value, true);
+    this.pos += 4;
+  }
+
+  double(value: number): void {
+    this.ensure(8);
+    this.#view.setFloat64(this.pos, value, true);
+    this.pos += 8;
+  }
+
+  /** Bytes of another array, with their length in front. */
+  lengthAndBytes(source: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    this.ensure(length + 5);
+    this.varint32(length);
+    if (length > 200) {
+      this.bytes.set(source.subarray(start, end), this.pos);
+      this.pos += length;
+      return;
+    }
+    const bytes = this.bytes;
+    let pos = this.pos;
+    while (start < end) bytes[pos++] = source[start++]!;
+    this.pos = pos;
+  }
+
+  /** Starts something with a length in front, guessing how many bytes the length takes. The result is for `close`. */
+  open(lengthSize: number): number {
+    this.ensure(lengthSize);
+    const start = this.pos;
+    this.pos += lengthSize;
+    return start;
+  }
+
+  /** Ends what `open` started. The result is how many bytes the length took: the best next guess. */
+  close(start: number, guess: number): number {
+    const content = start + guess;
+    const length = this.pos - content;
+    const size = length < 0x80 ? 1 : length < 0x4000 ? 2 : length < 0x200000 ? 3 : length < 0x10000000 ? 4 : 5;
+    if (size !== guess) {
+      this.ensure(5);
+      this.bytes.copyWithin(start + size, content, this.pos);
+    }
+    this.pos = start;
+    this.varint32(length);
+    this.pos += length;
+    return size;
+  }
+}
+
+function block(size: number): Buffer {
+  return Buffer.allocUnsafeSlow(size);
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

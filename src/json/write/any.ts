@@ -1,0 +1,50 @@
+/** Writes google.protobuf.Any: `@type`, and beside it what the type's own JSON is. */
+import type { DescMessage } from "@bufbuild/protobuf";
+import { BRACE_CLOSE, BRACE_OPEN } from "../ascii.js";
+import { LENGTH, tagOf } from "../scalar-types.js";
+import type { MessageWriter, MessageWriters } from "./field.js";
+import { bytesOf } from "./scalars.js";
+import { checked, truncated } from "./wire-reader.js";
+
+const TYPE_URL_TAG = tagOf(1, LENGTH);
+const VALUE_TAG = tagOf(2, LENGTH);
+const TYPE = bytesOf('{"@type":');
+const VALUE = bytesOf(',"value":');
+
+/** `find` gives the message type of a full name, `writers` its writer. */
+export function anyWriter(find: (name: string) => DescMessage | undefined, writers: MessageWriters): MessageWriter {
+  return {
+    write(r, out, end) {
+      let urlAt = -1;
+      let valueAt = -1;
+      while (r.pos < end) {
+        const tag = checked(r.tag());
+        if (tag === TYPE_URL_TAG) urlAt = r.pos;
+        else if (tag === VALUE_TAG) valueAt = r.pos;
+        r.skip(tag);
+      }
+      if (r.pos !== end) throw truncated();
+      if (urlAt < 0) {
+        out.byte(BRACE_OPEN);
+        return out.byte(BRACE_CLOSE);
+      }
+      r.pos = urlAt;
+      const urlEnd = r.length();
+      const url = r.utf8(r.pos, urlEnd);
+      const slash = url.lastIndexOf("/");
+      const type = slash < 0 ? undefined : find(url.slice(slash + 1));
+      if (type === undefined) throw new Error(`a google.protobuf.Any has the unknown type ${JSON.stringify(url)}`);
+      out.raw(TYPE);
+      out.string(r.src, r.pos, urlEnd);
+      r.pos = valueAt < 0 ? end : valueAt;
+      const valueEnd = valueAt < 0 ? end : r.length();
+      const writer = writers(type);
+      if (writer.writeMembers === undefined) {
+        out.raw(VALUE);
+        writer.write(r, out, valueEnd);
+      } else writer.writeMembers(r, out, valueEnd, false);
+      out.byte(BRACE_CLOSE);
+      r.pos = end;
+    },
+  };
+}

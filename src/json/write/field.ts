@@ -1,0 +1,145 @@
+/** Writers of fields: what stands after a member's name. */
+import { Buffer } from "node:buffer";
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../ascii.js";
+import { LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../scalar-types.js";
+import { type Field, knownNumbers } from "./layout.js";
+import { mapField } from "./map.js";
+import { enumWriter, scalarWriter, type ValueWriter } from "./scalars.js";
+import type { TextWriter } from "./text-writer.js";
+import { truncated, type WireReader } from "./wire-reader.js";
+
+/** Writes a field that stands where its marks say, see `Layout.find`. Where it leaves the cursor does not matter. */
+export type FieldWriter = (r: WireReader, out: TextWriter, first: number, last: number) => void;
+
+/** Writes the content of a message from the cursor to `end`, and leaves the cursor there. */
+export interface MessageWriter {
+  write(r: WireReader, out: TextWriter, end: number): void;
+  /** Where the JSON is an object of the fields: its members alone, to stand beside others as those of an Any do. */
+  writeMembers?(r: WireReader, out: TextWriter, end: number, first: boolean): void;
+}
+
+/** Gives the writer of a message type: the same each time, since types may contain themselves. */
+export type MessageWriters = (type: DescMessage) => MessageWriter;
+
+export function fieldWriter(field: Field, writers: MessageWriters): FieldWriter {
+  switch (field.fieldKind) {
+    case "message":
+      return messageField(field.number, field.delimitedEncoding, writers(field.message));
+    case "list":
+      return listField(field, writers);
+    case "map":
+      return mapField(field, writers);
+    default: {
+      const write = valueWriter(field);
+      return (r, out, first) => {
+        r.pos = first;
+        write(r, out);
+      };
+    }
+  }
+}
+
+export function valueWriter(field: Pick<DescField, "scalar" | "enum" | "utf8Validation">): ValueWriter {
+  return field.enum === undefined ? scalarWriter(field.scalar!, field.utf8Validation) : enumWriter(field.enum);
+}
+
+function messageField(number: number, delimited: boolean, message: MessageWriter): FieldWriter {
+  const tag = tagOf(number, delimited ? START_GROUP : LENGTH);
+  const writeOne = delimited ? group(number, message) : embedded(message);
+  return (r, out, first, last) => {
+    r.pos = first - 1;
+    if (last !== first - 1) {
+      const content = merged(r, tag, last);
+      r.within(content, () => message.write(r, out, content.length));
+      return;
+    }
+    r.tag();
+    writeOne(r, out);
+  };
+}
+
+/** A message with its length in front. */
+export function embedded(message: MessageWriter): ValueWriter {
+  return (r, out) => message.write(r, out, r.length());
+}
+
+/** A message that an end tag ends (proto2 groups, and the delimited encoding of editions). */
+function group(number: number, message: MessageWriter): ValueWriter {
+  return (r, out) => {
+    const start = r.pos;
+    const end = r.endOfGroup(number);
+    const after = r.pos;
+    r.pos = start;
+    message.write(r, out, end);
+    r.pos = after;
+  };
+}
+
+/**
+ * The content of all occurrences of a message field from the cursor to the one whose tag is at `last`. One after the
+ * other they are the message that they make when merged: that is how the wire format is made.
+ */
+export function merged(r: WireReader, wanted: number, last: number): Uint8Array {
+  const contents: Uint8Array[] = [];
+  while (r.pos <= last) {
+    const tag = r.tag();
+    const start = r.pos;
+    if (tag !== wanted) r.skip(tag);
+    else if ((tag & 7) === START_GROUP) contents.push(r.src.subarray(start, r.endOfGroup(tag >>> 3)));
+    else {
+      const end = r.length();
+      contents.push(r.src.subarray(r.pos, end));
+      r.pos = end;
+    }
+  }
+  return Buffer.concat(contents);
+}
+
+type ListField = Extract<Field, { fieldKind: "list" }>;
+
+function listField(field: ListField, writers: MessageWriters): FieldWriter {
+  if (field.listKind === "message") {
+    const message = writers(field.message);
+    const { number, delimitedEncoding: delimited } = field;
+    const tag = tagOf(number, delimited ? START_GROUP : LENGTH);
+    return elements(tag, 0, delimited ? group(number, message) : embedded(message));
+  }
+  const type = field.enum === undefined ? wireType(field.scalar) : VARINT;
+  const packed = type === LENGTH ? 0 : tagOf(field.number, LENGTH);
+  return elements(tagOf(field.number, type), packed, valueWriter(field), knownNumbers(field.enum));
+}
+
+/** Writes an array of all elements, each under the tag `single` or some together under the tag `packed`. */
+export function elements(
+  single: number,
+  packed: number,
+  write: ValueWriter,
+  known?: ReadonlySet<number> | undefined,
+): FieldWriter {
+  return (r, out, first, last) => {
+    let before = BRACKET_OPEN;
+    const element = () => {
+      if (known !== undefined) {
+        const at = r.pos;
+        if (!known.has(r.varint32())) return;
+        r.pos = at;
+      }
+      out.byte(before);
+      before = COMMA;
+      write(r, out);
+    };
+    r.pos = first - 1;
+    while (r.pos <= last) {
+      const tag = r.tag();
+      if (tag === single) element();
+      else if (tag === packed) {
+        const end = r.length();
+        while (r.pos < end) element();
+        if (r.pos !== end) throw truncated();
+      } else r.skip(tag);
+    }
+    if (before === BRACKET_OPEN) out.byte(before);
+    out.byte(BRACKET_CLOSE);
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * Where the fields of a message stand. On the wire they may come in any order, more than once and in pieces, so they
+ * are looked up before they are written: of a singular field the last occurrence counts (of a message all, merged), of
+ * a oneof the last member, of a list or map all.
+ *
+ * Nearly every message has each list, and each message field, in one run. Where one has not, its fields are first put
+ * in order (`regrouped`), so that runs are all that writers ever see, and none of them searches the whole message.
+ */
+import { Buffer } from "node:buffer";
+import type { DescEnum, DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
+import { FIXED32, FIXED64, LENGTH, START_GROUP, VARINT, wireType } from "../scalar-types.js";
+import { checked, truncated, type WireReader } from "./wire-reader.js";
+
+export type Field = DescField | DescExtension;
+
+interface Slot {
+  readonly index: number;
+  readonly type: number;
+  /** For lists that may be packed: they may be so, or not, on the wire, whatever their declaration says. */
+  readonly packable: boolean;
+  /** Whether the last occurrence is all that counts. */
+  readonly last: boolean;
+  /** The place of its oneof among all marks; -1 for none. */
+  readonly oneof: number;
+  /** The numbers that a closed enum has: others are as if they were not there. */
+  readonly known: ReadonlySet<number> | undefined;
+}
+
+export class Layout {
+  /** In the order of their numbers, which is the order of the marks. */
+  readonly fields: readonly Field[];
+  readonly #slots: readonly (Slot | undefined)[] | Map<number, Slot>;
+  /** Two marks for each field and one for each oneof. */
+  readonly #marks: number;
+
+  constructor(type: DescMessage, extensions: readonly DescExtension[]) {
+    const fields = [...type.fields, ...extensions].sort((a, b) => a.number - b.number);
+    const oneofOf = ({ oneof }: Field) => (oneof === undefined ? -1 : fields.length * 2 + type.oneofs.indexOf(oneof));
+    const slots = new Map(fields.map((field, index) => [field.number, slotOf(field, index, oneofOf(field))]));
+    const highest = fields.at(-1)?.number ?? 0;
+    this.fields = fields;
+    this.#marks = fields.length * 2 + type.oneofs.length;
+    this.#slots =
+      highest < 64 + fields.length * 4 ? Array.from({ length: highest + 1 }, (_, number) => slots.get(number)) : slots;
+  }
+
+  #slot(tag: number): Slot | undefined {
+    const number = tag >>> 3;
+    const slots = this.#slots;
+    const slot = slots instanceof Map ? slots.get(number) : number < slots.length ? slots[number] : undefined;
+    if (slot === undefined) return undefined;
+    const type = tag & 7;
+    return type === slot.type || (slot.packable && type === LENGTH) ? slot : undefined;
+  }
+
+  /**
+   * Finds the fields of the message from the cursor to `end`. The result is where their marks begin, to be given back
+   * to `release`. The first mark of a field is 0 when it is not there; of a singular scalar or enum it is the offset of
+   * the value; of others it is the offset of their first tag, plus 1, and the second mark that of their last tag.
+   * @returns -1 when they are not in runs.
+   */
+  find(r: WireReader, end: number): number {
+    const base = r.claim(this.#marks);
+    let run: Slot | undefined;
+    while (r.pos < end) {
+      const at = r.pos;
+      const tag = checked(r.tag());
+      const slot = this.#slot(tag);
+      const value = r.pos;
+      if (slot?.known === undefined) r.skip(tag);
+      else if (!slot.known.has(r.varint32())) continue;
+      if (slot === undefined) continue;
+      if (slot.oneof >= 0) chooseMember(r.marks, base, slot);
+      const mark = base + slot.index * 2;
+      if (slot.last) {
+        r.marks[mark] = value;
+        continue;
+      }
+      if (r.marks[mark] === 0) r.marks[mark] = at + 1;
+      else if (run !== slot) {
+        r.release(base);
+        return -1;
+      }
+      r.marks[mark + 1] = at;
+      run = slot;
+    }
+    if (r.pos !== end) throw truncated();
+    return base;
+  }
+
+  /** The known fields from `start` to `end`, one after the other; those of a oneof as they came, since the last counts. */
+  regrouped(r: WireReader, start: number, end: number): Uint8Array {
+    const groups = new Map<number, Uint8Array[]>();
+    r.pos = start;
+    while (r.pos < end) {
+      const at = r.pos;
+      const tag = checked(r.tag());
+      r.skip(tag);
+      const slot = this.#slot(tag);
+      if (slot === undefined) continue;
+      const key = slot.oneof >= 0 ? slot.oneof : slot.index;
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [r.src.subarray(at, r.pos)]);
+      else group.push(r.src.subarray(at, r.pos));
+    }
+    if (r.pos !== end) throw truncated();
+    return Buffer.concat([...groups.values()].flat());
+  }
+}
+
+/** Makes a slot the member of its oneof that is set; the one before is as if it had not been there. */
+function chooseMember(marks: Int32Array, base: number, slot: Slot): void {
+  const before = marks[base + slot.oneof]! - 1;
+  if (before >= 0 && before !== slot.index) marks[base + before * 2] = 0;
+  marks[base + slot.oneof] = slot.index + 1;
+}
+
+function slotOf(field: Field, index: number, oneof: number): Slot {
+  const singular = field.fieldKind === "scalar" || field.fieldKind === "enum";
+  const type = typeOf(field);
+  return {
+    index,
+    type,
+    packable: field.fieldKind === "list" && (type === VARINT || type === FIXED32 || type === FIXED64),
+    last: singular,
+    oneof,
+    known: singular ? knownNumbers(field.enum) : undefined,
+  };
+}
+
+/** The wire type of one occurrence of a field, not packed. */
+function typeOf(field: Field): number {
+  if (field.fieldKind === "map") return LENGTH;
+  if (field.message !== undefined) return field.delimitedEncoding ? START_GROUP : LENGTH;
+  return field.enum !== undefined ? VARINT : wireType(field.scalar!);
+}
+
+/** The numbers that a closed enum may have; undefined for one that may have any. */
+export function knownNumbers(type: DescEnum | undefined): ReadonlySet<number> | undefined {
+  return type === undefined || type.open ? undefined : new Set(type.values.map(({ number }) => number));
+}

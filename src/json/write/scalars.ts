@@ -1,0 +1,221 @@
+/** Writers of single values: of each scalar type, and of enums. */
+import { Buffer, isUtf8 } from "node:buffer";
+import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
+import { NOT_ASCII } from "../ascii.js";
+import type { TextWriter } from "./text-writer.js";
+import type { WireReader } from "./wire-reader.js";
+
+/** Writes the value at the reader's cursor, which stands after its tag, and steps over it. */
+export type ValueWriter = (r: WireReader, out: TextWriter) => void;
+
+export function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+/** `checksUtf8`: whether strings that are not UTF-8 are an error. Else, as in proto2, what is wrong becomes U+FFFD. */
+export function scalarWriter(type: ScalarType, checksUtf8 = true): ValueWriter {
+  switch (type) {
+    case ScalarType.DOUBLE:
+      return double;
+    case ScalarType.FLOAT:
+      return float;
+    case ScalarType.BOOL:
+      return bool;
+    case ScalarType.STRING:
+      return checksUtf8 ? string : lenientString;
+    case ScalarType.BYTES:
+      return bytes;
+    case ScalarType.INT32:
+      return int32;
+    case ScalarType.SINT32:
+      return sint32;
+    case ScalarType.SFIXED32:
+      return sfixed32;
+    case ScalarType.UINT32:
+      return uint32;
+    case ScalarType.FIXED32:
+      return fixed32;
+    case ScalarType.INT64:
+      return quoted(int64);
+    case ScalarType.SINT64:
+      return quoted(sint64);
+    case ScalarType.SFIXED64:
+      return quoted(sfixed64);
+    case ScalarType.UINT64:
+      return quoted(uint64);
+    case ScalarType.FIXED64:
+      return quoted(fixed64);
+  }
+}
+
+/** Writers of map keys, which are strings in JSON whatever their type. */
+export function mapKeyWriter(type: ScalarType, checksUtf8: boolean): ValueWriter {
+  const write = scalarWriter(type, checksUtf8);
+  return writesText(type) ? write : quoted(write);
+}
+
+function writesText(type: ScalarType): boolean {
+  switch (type) {
+    case ScalarType.STRING:
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** What stands for a scalar or an enum that is not there. */
+export function zeroOf({
+  scalar,
+  enum: type,
+}: {
+  scalar?: ScalarType | undefined;
+  enum?: DescEnum | undefined;
+}): string {
+  if (type !== undefined) return type.typeName === NULL_VALUE ? "null" : JSON.stringify(type.values[0]!.jsonName);
+  if (scalar === ScalarType.BOOL) return "false";
+  if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return '""';
+  return writesText(scalar!) ? '"0"' : "0";
+}
+
+const NULL_VALUE = "google.protobuf.NullValue";
+const QUOTE_MARK = bytesOf('"');
+const TRUE = bytesOf("true");
+const FALSE = bytesOf("false");
+const NULL = bytesOf("null");
+const NAN = bytesOf('"NaN"');
+const INFINITY = bytesOf('"Infinity"');
+const MINUS_INFINITY = bytesOf('"-Infinity"');
+
+function quoted(write: ValueWriter): ValueWriter {
+  return (r, out) => {
+    out.raw(QUOTE_MARK);
+    write(r, out);
+    out.raw(QUOTE_MARK);
+  };
+}
+
+function string(r: WireReader, out: TextWriter): void {
+  const end = r.length();
+  out.string(r.src, r.pos, end);
+  r.pos = end;
+}
+
+function lenientString(r: WireReader, out: TextWriter): void {
+  const end = r.length();
+  const valid = isAscii(r.src, r.pos, end) || isUtf8(r.src.subarray(r.pos, end));
+  if (valid) out.string(r.src, r.pos, end);
+  else out.text(Buffer.from(r.src.subarray(r.pos, end)).toString("utf8"));
+  r.pos = end;
+}
+
+function isAscii(src: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (src[at]! >= NOT_ASCII) return false;
+  return true;
+}
+
+function bytes(r: WireReader, out: TextWriter): void {
+  const end = r.length();
+  out.base64(r.src, r.pos, end);
+  r.pos = end;
+}
+
+function bool(r: WireReader, out: TextWriter): void {
+  r.varint64();
+  out.raw((r.low | r.high) === 0 ? FALSE : TRUE);
+}
+
+function int32(r: WireReader, out: TextWriter): void {
+  out.integer(r.varint32());
+}
+
+function uint32(r: WireReader, out: TextWriter): void {
+  out.integer(r.varint32() >>> 0);
+}
+
+function sint32(r: WireReader, out: TextWriter): void {
+  const value = r.varint32();
+  out.integer((value >>> 1) ^ -(value & 1));
+}
+
+function fixed32(r: WireReader, out: TextWriter): void {
+  out.integer(r.fixed32() >>> 0);
+}
+
+function sfixed32(r: WireReader, out: TextWriter): void {
+  out.integer(r.fixed32());
+}
+
+function int64(r: WireReader, out: TextWriter): void {
+  r.varint64();
+  out.int64(r.low, r.high);
+}
+
+function uint64(r: WireReader, out: TextWriter): void {
+  r.varint64();
+  out.uint64(r.low, r.high);
+}
+
+function sint64(r: WireReader, out: TextWriter): void {
+  r.varint64();
+  const sign = -(r.low & 1);
+  out.int64(((r.low >>> 1) | (r.high << 31)) ^ sign, (r.high >>> 1) ^ sign);
+}
+
+function fixed64(r: WireReader, out: TextWriter): void {
+  r.fixed64();
+  out.uint64(r.low, r.high);
+}
+
+function sfixed64(r: WireReader, out: TextWriter): void {
+  r.fixed64();
+  out.int64(r.low, r.high);
+}
+
+function double(r: WireReader, out: TextWriter): void {
+  number(r.double(), out);
+}
+
+function float(r: WireReader, out: TextWriter): void {
+  number(shortest(r.float()), out);
+}
+
+function number(value: number, out: TextWriter): void {
+  if (Number.isFinite(value)) out.double(value);
+  else if (Number.isNaN(value)) out.raw(NAN);
+  else out.raw(value > 0 ? INFINITY : MINUS_INFINITY);
+}
+
+/** The double with the fewest digits that is this float: 0.1 rather than 0.10000000149011612. */
+function shortest(float: number): number {
+  if (Number.isInteger(float) || !Number.isFinite(float)) return float;
+  for (let digits = 6; digits < 9; digits++) {
+    const value = Number(float.toPrecision(digits));
+    if (Math.fround(value) === float) return value;
+  }
+  return Number(float.toPrecision(9));
+}
+
+/** The number of an enum is written where it has no name. NullValue is null, whatever its number. */
+export function enumWriter(type: DescEnum): ValueWriter {
+  if (type.typeName === NULL_VALUE) {
+    return (r, out) => {
+      r.varint32();
+      out.raw(NULL);
+    };
+  }
+  const names = new Map<number, Uint8Array>();
+  for (const { number, jsonName } of type.values) {
+    if (!names.has(number)) names.set(number, bytesOf(JSON.stringify(jsonName)));
+  }
+  return (r, out) => {
+    const number = r.varint32();
+    const name = names.get(number);
+    if (name === undefined) out.integer(number);
+    else out.raw(name);
+  };
+}

@@ -1,0 +1,235 @@
+/**
+ * Writes JSON text as bytes into one block, which becomes a piece of JavaScript string whenever it is full: strings on
+ * the wire are UTF-8 as JSON is, so most bytes are only copied, and of a small message the string is made at once.
+ *
+ * What was written is checked to be UTF-8 as a whole, since a sequence that is not whole within its string runs into
+ * the quote behind it.
+ */
+import { Buffer, isUtf8 } from "node:buffer";
+import { BACKSLASH, DIGIT_0, MINUS, NOT_ASCII, QUOTE, SPACE } from "../ascii.js";
+
+const BLOCK = 64 * 1024;
+/** Of long strings so many bytes are written at a time. */
+const PIECE = 4 * 1024;
+
+/** How a byte is written in a string when not as itself: its escape (RFC 8259 §7). */
+const ESCAPES: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 }, (_, byte) => {
+  const escaped = JSON.stringify(String.fromCharCode(byte)).slice(1, -1);
+  return escaped.length > 1 ? Buffer.from(escaped) : undefined;
+});
+/** 1: as itself. 0: look closer. */
+const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(byte >= SPACE && byte < NOT_ASCII && byte !== QUOTE && byte !== BACKSLASH),
+);
+
+const BASE64 = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+const EQUALS = 0x3d;
+
+export class TextWriter {
+  readonly #block = Buffer.allocUnsafeSlow(BLOCK);
+  #pos = 0;
+  #text = "";
+  /** Whether there is anything but ASCII in the block. */
+  #beyondAscii = false;
+
+  begin(): void {
+    this.#pos = 0;
+    this.#text = "";
+    this.#beyondAscii = false;
+  }
+
+  /**
+   * Everything that was written since `begin`.
+   * @throws {Error} when it is not UTF-8.
+   */
+  finish(): string {
+    const text = this.#text === "" ? this.#piece() : this.#text + this.#piece();
+    this.#text = "";
+    return text;
+  }
+
+  #piece(): string {
+    if (!this.#beyondAscii) return this.#block.toString("latin1", 0, this.#pos);
+    if (!isUtf8(this.#block.subarray(0, this.#pos))) throw new Error("a string is not valid UTF-8");
+    return this.#block.toString("utf8", 0, this.#pos);
+  }
+
+  /** Makes room for `size` bytes, which must fit in a block. */
+  #room(size: number): void {
+    if (this.#pos + size <= BLOCK) return;
+    if (size > BLOCK) throw new Error(`a name is longer than ${BLOCK} bytes`);
+    this.#text += this.#piece();
+    this.#pos = 0;
+    this.#beyondAscii = false;
+  }
+
+  byte(byte: number): void {
+    this.#room(1);
+    this.#block[this.#pos++] = byte;
+  }
+
+  /** ASCII or whole UTF-8 that is JSON already, from `start` on. */
+  raw(bytes: Uint8Array, start = 0): void {
+    this.#room(bytes.length);
+    const block = this.#block;
+    let pos = this.#pos;
+    for (let at = start; at < bytes.length; at++) block[pos++] = bytes[at]!;
+    this.#pos = pos;
+  }
+
+  /** A string that is JSON already, of ASCII only. */
+  ascii(text: string): void {
+    this.#room(text.length);
+    const block = this.#block;
+    let pos = this.#pos;
+    for (let at = 0; at < text.length; at++) block[pos++] = text.charCodeAt(at);
+    this.#pos = pos;
+  }
+
+  /** Bytes that are the UTF-8 of a string, in quotes. */
+  string(src: Uint8Array, start: number, end: number): void {
+    this.byte(QUOTE);
+    while (end - start > PIECE) {
+      const stop = startOfCharacter(src, start + PIECE);
+      this.#characters(src, start, stop);
+      start = stop;
+    }
+    this.#characters(src, start, end);
+    this.byte(QUOTE);
+  }
+
+  #characters(src: Uint8Array, start: number, end: number): void {
+    this.#room((end - start) * 6);
+    const block = this.#block;
+    let pos = this.#pos;
+    for (let at = start; at < end; at++) {
+      const byte = src[at]!;
+      if (PLAIN[byte] === 1) block[pos++] = byte;
+      else if (byte >= NOT_ASCII) {
+        block[pos++] = byte;
+        this.#beyondAscii = true;
+      } else {
+        const escaped = ESCAPES[byte]!;
+        for (let part = 0; part < escaped.length; part++) block[pos++] = escaped[part]!;
+      }
+    }
+    this.#pos = pos;
+  }
+
+  /** A JavaScript string, in quotes. */
+  text(text: string): void {
+    const bytes = Buffer.from(text, "utf8");
+    this.string(bytes, 0, bytes.length);
+  }
+
+  /** Bytes in base64, in quotes. */
+  base64(src: Uint8Array, start: number, end: number): void {
+    this.byte(QUOTE);
+    const piece = PIECE - (PIECE % 3);
+    for (; end - start > piece; start += piece) this.#base64(src, start, start + piece);
+    this.#base64(src, start, end);
+    this.byte(QUOTE);
+  }
+
+  #base64(src: Uint8Array, start: number, end: number): void {
+    this.#room(end - start + ((end - start) >> 1) + 4);
+    const block = this.#block;
+    let pos = this.#pos;
+    const rest = (end - start) % 3;
+    let at = start;
+    for (; at < end - rest; at += 3) {
+      const bits = (src[at]! << 16) | (src[at + 1]! << 8) | src[at + 2]!;
+      block[pos] = BASE64[bits >> 18]!;
+      block[pos + 1] = BASE64[(bits >> 12) & 63]!;
+      block[pos + 2] = BASE64[(bits >> 6) & 63]!;
+      block[pos + 3] = BASE64[bits & 63]!;
+      pos += 4;
+    }
+    if (rest > 0) {
+      const bits = (src[at]! << 16) | (rest === 2 ? src[at + 1]! << 8 : 0);
+      block[pos] = BASE64[bits >> 18]!;
+      block[pos + 1] = BASE64[(bits >> 12) & 63]!;
+      block[pos + 2] = rest === 2 ? BASE64[(bits >> 6) & 63]! : EQUALS;
+      block[pos + 3] = EQUALS;
+      pos += 4;
+    }
+    this.#pos = pos;
+  }
+
+  /** A whole number of at most 32 bits, with or without a sign. */
+  integer(value: number): void {
+    if (value < 0) {
+      this.byte(MINUS);
+      value = -value;
+    }
+    this.#room(20);
+    this.#unsigned(value);
+  }
+
+  /** A whole number of at most 53 bits without a sign, where there is room for it. */
+  #unsigned(value: number): void {
+    if (value < 1e9) this.#digits(value, digitsOf(value));
+    else {
+      const upper = Math.floor(value / 1e9);
+      this.#unsigned(upper);
+      this.#digits(value - upper * 1e9, 9);
+    }
+  }
+
+  #digits(value: number, count: number): void {
+    const block = this.#block;
+    for (let at = this.#pos + count - 1; at >= this.#pos; at--) {
+      const rest = (value / 10) | 0;
+      block[at] = DIGIT_0 + value - rest * 10;
+      value = rest;
+    }
+    this.#pos += count;
+  }
+
+  /** A 64-bit integer without a sign, of two's complement halves. */
+  uint64(low: number, high: number): void {
+    this.#room(20);
+    low >>>= 0;
+    high >>>= 0;
+    if (high < 0x200000) {
+      this.#unsigned(high * 0x100000000 + low);
+      return;
+    }
+    // Long division by 10^9, 16 bits at a time, so that everything is exact in a double.
+    const first = Math.floor(high / 1e9);
+    const second = (high % 1e9) * 0x10000 + (low >>> 16);
+    const third = (second % 1e9) * 0x10000 + (low & 0xffff);
+    this.#unsigned(first * 0x100000000 + Math.floor(second / 1e9) * 0x10000 + Math.floor(third / 1e9));
+    this.#digits(third % 1e9, 9);
+  }
+
+  int64(low: number, high: number): void {
+    if (high < 0) {
+      this.byte(MINUS);
+      low = -low | 0;
+      high = (~high + (low === 0 ? 1 : 0)) | 0;
+    }
+    this.uint64(low, high);
+  }
+
+  /** A finite number. */
+  double(value: number): void {
+    if (Number.isInteger(value) && Math.abs(value) < 1e15) {
+      if (value < 0 || Object.is(value, -0)) this.byte(MINUS);
+      this.#room(20);
+      this.#unsigned(Math.abs(value));
+    } else this.ascii(String(value));
+  }
+}
+
+function digitsOf(value: number): number {
+  let count = 1;
+  for (let power = 10; power <= value; power *= 10) count++;
+  return count;
+}
+
+/** The offset at or a little before `at` where no UTF-8 sequence is cut. */
+function startOfCharacter(src: Uint8Array, at: number): number {
+  for (let back = 0; back < 4; back++) if ((src[at - back]! & 0xc0) !== 0x80) return at - back;
+  return at;
+}

@@ -1,0 +1,59 @@
+/** Writers of google.protobuf.Timestamp (RFC 3339) and google.protobuf.Duration (`1.5s`). */
+import { dateOf, MAX_DURATION_SECONDS, MAX_SECONDS, MIN_SECONDS } from "../calendar.js";
+import { tagOf, VARINT } from "../scalar-types.js";
+import type { TextWriter } from "./text-writer.js";
+import { checked, truncated, type WireReader } from "./wire-reader.js";
+
+const SECONDS_TAG = tagOf(1, VARINT);
+const NANOS_TAG = tagOf(2, VARINT);
+
+/** Seconds and nanoseconds of the message from the cursor to `end`. Seconds beyond 2^53 are as good as any out of range. */
+function secondsAndNanos(r: WireReader, end: number): [seconds: number, nanos: number] {
+  let seconds = 0;
+  let nanos = 0;
+  while (r.pos < end) {
+    const tag = checked(r.tag());
+    if (tag === SECONDS_TAG) {
+      r.varint64();
+      seconds = r.high * 0x100000000 + (r.low >>> 0);
+    } else if (tag === NANOS_TAG) nanos = r.varint32();
+    else r.skip(tag);
+  }
+  if (r.pos !== end) throw truncated();
+  return [seconds, nanos];
+}
+
+export function timestamp(r: WireReader, out: TextWriter, end: number): void {
+  const [seconds, nanos] = secondsAndNanos(r, end);
+  if (seconds < MIN_SECONDS || seconds > MAX_SECONDS || nanos < 0 || nanos > 999_999_999) {
+    throw new Error("a google.protobuf.Timestamp is not between the years 1 and 9999");
+  }
+  const days = Math.floor(seconds / 86400);
+  const time = seconds - days * 86400;
+  const { year, month, day } = dateOf(days);
+  const date = `${String(year).padStart(4, "0")}-${two(month)}-${two(day)}`;
+  const hour = Math.floor(time / 3600);
+  const minute = Math.floor(time / 60) % 60;
+  out.ascii(`"${date}T${two(hour)}:${two(minute)}:${two(time % 60)}${fraction(nanos)}Z"`);
+}
+
+export function duration(r: WireReader, out: TextWriter, end: number): void {
+  const [seconds, nanos] = secondsAndNanos(r, end);
+  const sameSign = seconds === 0 || nanos === 0 || seconds < 0 === nanos < 0;
+  if (Math.abs(seconds) > MAX_DURATION_SECONDS || Math.abs(nanos) > 999_999_999 || !sameSign) {
+    throw new Error("a google.protobuf.Duration is out of range, or its seconds and nanos differ in sign");
+  }
+  const sign = seconds < 0 || nanos < 0 ? "-" : "";
+  out.ascii(`"${sign}${Math.abs(seconds)}${fraction(Math.abs(nanos))}s"`);
+}
+
+function two(value: number): string {
+  return value < 10 ? `0${value}` : String(value);
+}
+
+/** Nanoseconds with 0, 3, 6 or 9 digits after a point. */
+function fraction(nanos: number): string {
+  if (nanos === 0) return "";
+  const digits = String(nanos).padStart(9, "0");
+  return `.${digits.endsWith("000000") ? digits.slice(0, 3) : digits.endsWith("000") ? digits.slice(0, 6) : digits}`;
+}

@@ -1,0 +1,166 @@
+/** Writers of the messages of google.protobuf that have a JSON form of their own, all but Any. */
+import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { FIXED64, LENGTH, tagOf, VARINT, wireType } from "../scalar-types.js";
+import { wrapped } from "../well-known.js";
+import { elements, embedded, type MessageWriter, merged } from "./field.js";
+import { mapWriter } from "./map.js";
+import { bytesOf, scalarWriter, zeroOf } from "./scalars.js";
+import type { TextWriter } from "./text-writer.js";
+import { duration, timestamp } from "./time.js";
+import { checked, truncated, type WireReader } from "./wire-reader.js";
+
+/** The writer of a well-known type; undefined for all others. */
+export function wellKnownWriter(type: DescMessage): MessageWriter | undefined {
+  switch (type.typeName) {
+    case "google.protobuf.Timestamp":
+      return { write: timestamp };
+    case "google.protobuf.Duration":
+      return { write: duration };
+    case "google.protobuf.FieldMask":
+      return { write: fieldMask };
+    case "google.protobuf.Struct":
+      return { write: struct };
+    case "google.protobuf.ListValue":
+      return { write: listValue };
+    case "google.protobuf.Value":
+      return { write: value };
+  }
+  const field = wrapped(type);
+  return field && wrapperWriter(field.scalar!);
+}
+
+function wrapperWriter(scalar: ScalarType): MessageWriter {
+  const wanted = tagOf(1, wireType(scalar));
+  const writeValue = scalarWriter(scalar);
+  const zero = bytesOf(zeroOf({ scalar }));
+  return {
+    write(r, out, end) {
+      let at = -1;
+      while (r.pos < end) {
+        const tag = checked(r.tag());
+        if (tag === wanted) at = r.pos;
+        r.skip(tag);
+      }
+      if (r.pos !== end) throw truncated();
+      if (at < 0) return out.raw(zero);
+      r.pos = at;
+      writeValue(r, out);
+      r.pos = end;
+    },
+  };
+}
+
+const PATH_TAG = tagOf(1, LENGTH);
+
+function fieldMask(r: WireReader, out: TextWriter, end: number): void {
+  const paths: string[] = [];
+  while (r.pos < end) {
+    const tag = checked(r.tag());
+    if (tag !== PATH_TAG) {
+      r.skip(tag);
+      continue;
+    }
+    const stop = r.length();
+    paths.push(lowerCamelCase(r.utf8(r.pos, stop)));
+    r.pos = stop;
+  }
+  if (r.pos !== end) throw truncated();
+  out.text(paths.join(","));
+}
+
+/** A path of snake_case names as it is in JSON, which must be the way back to it. */
+function lowerCamelCase(path: string): string {
+  const camel = path.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  if (/[A-Z]/.test(path) || camel.includes("_") || camel.includes(",")) {
+    throw new Error("a google.protobuf.FieldMask has a path that has no JSON form");
+  }
+  return camel;
+}
+
+const NULL_TAG = tagOf(1, VARINT);
+const NUMBER_TAG = tagOf(2, FIXED64);
+const STRING_TAG = tagOf(3, LENGTH);
+const BOOL_TAG = tagOf(4, VARINT);
+const STRUCT_TAG = tagOf(5, LENGTH);
+const LIST_TAG = tagOf(6, LENGTH);
+
+const NULL = bytesOf("null");
+const writeString = scalarWriter(ScalarType.STRING);
+const writeBool = scalarWriter(ScalarType.BOOL);
+const valueWriter: MessageWriter = { write: value };
+const writeFields = mapWriter({
+  number: 1,
+  key: ScalarType.STRING,
+  checksUtf8: true,
+  valueTag: tagOf(2, LENGTH),
+  message: valueWriter,
+});
+const writeElements = elements(tagOf(1, LENGTH), 0, embedded(valueWriter));
+
+function struct(r: WireReader, out: TextWriter, end: number): void {
+  writeFields(r, out, r.pos + 1, end - 1);
+  r.pos = end;
+}
+
+function listValue(r: WireReader, out: TextWriter, end: number): void {
+  writeElements(r, out, r.pos + 1, end - 1);
+  r.pos = end;
+}
+
+/** A google.protobuf.Value: a oneof of six, of which the last counts. */
+function value(r: WireReader, out: TextWriter, end: number): void {
+  let kind = 0;
+  let first = -1;
+  let last = -1;
+  while (r.pos < end) {
+    const at = r.pos;
+    const tag = checked(r.tag());
+    if (KINDS.has(tag)) {
+      if (tag !== kind) first = at;
+      kind = tag;
+      last = at;
+    }
+    r.skip(tag);
+  }
+  if (r.pos !== end) throw truncated();
+  if (kind === 0) throw new Error("a google.protobuf.Value has no value");
+  r.enter();
+  r.pos = last;
+  r.tag();
+  switch (kind) {
+    case NULL_TAG:
+      out.raw(NULL);
+      break;
+    case NUMBER_TAG:
+      finite(r.double(), out);
+      break;
+    case STRING_TAG:
+      writeString(r, out);
+      break;
+    case BOOL_TAG:
+      writeBool(r, out);
+      break;
+    default:
+      nested(r, out, kind, first, last);
+  }
+  r.leave();
+  r.pos = end;
+}
+
+const KINDS: ReadonlySet<number> = new Set([NULL_TAG, NUMBER_TAG, STRING_TAG, BOOL_TAG, STRUCT_TAG, LIST_TAG]);
+
+function finite(number: number, out: TextWriter): void {
+  if (!Number.isFinite(number)) throw new Error("a google.protobuf.Value is NaN or infinite, which JSON cannot say");
+  out.double(number);
+}
+
+function nested(r: WireReader, out: TextWriter, kind: number, first: number, last: number): void {
+  const write = kind === STRUCT_TAG ? struct : listValue;
+  if (first === last) {
+    write(r, out, r.length());
+    return;
+  }
+  r.pos = first;
+  const content = merged(r, kind, last);
+  r.within(content, () => write(r, out, content.length));
+}

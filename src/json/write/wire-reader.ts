@@ -1,0 +1,230 @@
+/**
+ * Reads protobuf wire format (https://protobuf.dev/programming-guides/encoding/) that a service sent, trusting nothing:
+ * whatever is no message of its type is an error, never a wrong value.
+ */
+import { Buffer } from "node:buffer";
+import { KeySet } from "../key-set.js";
+import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../scalar-types.js";
+
+const MAX_DEPTH = 100; // as other implementations have it
+const NOTHING = new Uint8Array(0);
+
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Eight bytes to make floating point numbers of. */
+const scratch = new DataView(new ArrayBuffer(8));
+
+export class WireReader {
+  src: Uint8Array = NOTHING;
+  pos = 0;
+  /** Two's complement halves of the 64-bit value that was read last. */
+  low = 0;
+  high = 0;
+  depth = 0;
+  /** Where the fields of the messages that are being written stand: a stack, see `claim`. */
+  marks = new Int32Array(256);
+  #marksTop = 0;
+  /** The keys of the maps that are being written. */
+  readonly keys = new KeySet();
+
+  begin(src: Uint8Array): void {
+    this.src = src;
+    this.pos = 0;
+    this.depth = 0;
+    this.#marksTop = 0;
+    this.keys.clear();
+  }
+
+  /** Lets go of the bytes. */
+  finish(): void {
+    this.src = NOTHING;
+  }
+
+  enter(): void {
+    if (++this.depth > MAX_DEPTH) throw new Error(`messages are nested more than ${MAX_DEPTH} levels deep`);
+  }
+
+  leave(): void {
+    this.depth--;
+  }
+
+  /** `count` zeros in `marks`, until they are given back to `release`. The result is where they begin. */
+  claim(count: number): number {
+    const start = this.#marksTop;
+    const top = start + count;
+    this.#marksTop = top;
+    if (top > this.marks.length) {
+      const larger = new Int32Array(top * 2);
+      larger.set(this.marks);
+      this.marks = larger;
+    }
+    const marks = this.marks;
+    for (let at = start; at < top; at++) marks[at] = 0;
+    return start;
+  }
+
+  release(start: number): void {
+    this.#marksTop = start;
+  }
+
+  /** A varint of at most 32 bits that matter; `high` bits are read and dropped, as the format wants it. Signed. */
+  varint32(): number {
+    const { src } = this;
+    const first = src[this.pos]!;
+    if (first < 0x80) {
+      this.pos++;
+      return first;
+    }
+    this.varint64();
+    return this.low;
+  }
+
+  /** A varint into `low` and `high`. */
+  varint64(): void {
+    const { src } = this;
+    let pos = this.pos;
+    let low = 0;
+    let high = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      const byte = src[pos++];
+      if (byte === undefined) throw truncated();
+      const bits = byte & 0x7f;
+      if (shift < 28) low |= bits << shift;
+      else if (shift === 28) {
+        low |= bits << 28;
+        high = bits >> 4;
+      } else high |= shift < 63 ? bits << (shift - 32) : bits << 31;
+      if (byte < 0x80) {
+        this.low = low;
+        this.high = high;
+        this.pos = pos;
+        return;
+      }
+    }
+    throw new Error("a varint is longer than ten bytes");
+  }
+
+  /** A tag. */
+  tag(): number {
+    const first = this.src[this.pos]!;
+    if (first < 0x80) {
+      this.pos++;
+      return first;
+    }
+    this.varint64();
+    if (this.high !== 0) throw new Error("a tag is longer than 32 bits");
+    return this.low >>> 0;
+  }
+
+  /** The end of what has its length in front; `pos` is then at its start. */
+  length(): number {
+    let length = this.src[this.pos]!;
+    if (length < 0x80) this.pos++;
+    else {
+      this.varint64();
+      if (this.high !== 0) throw truncated();
+      length = this.low >>> 0;
+    }
+    const end = this.pos + length;
+    if (!(end <= this.src.length)) throw truncated();
+    return end;
+  }
+
+  fixed32(): number {
+    const { src, pos } = this;
+    if (pos + 4 > src.length) throw truncated();
+    this.pos = pos + 4;
+    return src[pos]! | (src[pos + 1]! << 8) | (src[pos + 2]! << 16) | (src[pos + 3]! << 24);
+  }
+
+  /** Eight bytes into `low` and `high`. */
+  fixed64(): void {
+    this.low = this.fixed32();
+    this.high = this.fixed32();
+  }
+
+  float(): number {
+    scratch.setInt32(0, this.fixed32());
+    return scratch.getFloat32(0);
+  }
+
+  double(): number {
+    this.fixed64();
+    scratch.setInt32(0, this.high);
+    scratch.setInt32(4, this.low);
+    return scratch.getFloat64(0);
+  }
+
+  /** Steps over the value of a field. */
+  skip(tag: number): void {
+    switch (tag & 7) {
+      case VARINT:
+        this.varint32();
+        return;
+      case FIXED64:
+        this.pos += 8;
+        break;
+      case LENGTH:
+        this.pos = this.length();
+        return;
+      case START_GROUP:
+        this.endOfGroup(tag >>> 3);
+        return;
+      case FIXED32:
+        this.pos += 4;
+        break;
+      default:
+        throw new Error(`a field has the wire type ${tag & 7}`);
+    }
+    if (this.pos > this.src.length) throw truncated();
+  }
+
+  /** Steps over the rest of a group and its end tag. The offset of that tag. */
+  endOfGroup(number: number): number {
+    this.enter();
+    for (;;) {
+      const end = this.pos;
+      if (end >= this.src.length) throw truncated();
+      const tag = this.tag();
+      if ((tag & 7) === END_GROUP) {
+        if (tag >>> 3 !== number) throw new Error("a group ends that was not begun");
+        this.leave();
+        return end;
+      }
+      this.skip(checked(tag));
+    }
+  }
+
+  /** Some of the bytes, as text. */
+  latin1(start: number, end: number): string {
+    return Buffer.from(this.src.buffer, this.src.byteOffset + start, end - start).toString("latin1");
+  }
+
+  /**
+   * Some of the bytes, which must be UTF-8.
+   * @throws {Error} when they are not.
+   */
+  utf8(start: number, end: number): string {
+    return strict.decode(this.src.subarray(start, end));
+  }
+
+  /** Runs `read` on other bytes. */
+  within(bytes: Uint8Array, read: () => void): void {
+    const { src, pos } = this;
+    this.src = bytes;
+    this.pos = 0;
+    read();
+    this.src = src;
+    this.pos = pos;
+  }
+}
+
+/** A tag that may be: field numbers begin at 1. */
+export function checked(tag: number): number {
+  if (tag >>> 3 === 0) throw new Error("a field has the number 0");
+  return tag;
+}
+
+export function truncated(): Error {
+  return new Error("the message is cut short");
+}
