@@ -8,9 +8,12 @@ import { type Test, t, test } from "tap";
 import { Directory } from "../../services/registry/directory.js";
 import { followForeign } from "../../services/registry/foreign.js";
 import type { Address, ForeignService } from "../../src/config.js";
-import type { WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+import { Code } from "../../src/errors.js";
+import { RegistryService, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+import { unary } from "../../src/rpc/client.js";
 import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
 import { compile } from "./compile.js";
+import { openMesh } from "./mesh.js";
 
 const source = readFileSync("examples/foreign-greeter/greeter.proto", "utf8");
 const changed = source.replace("rpc Greet(", "rpc Part(GreetRequest) returns (GreetResponse);\n  rpc Greet(");
@@ -172,4 +175,16 @@ test("names that a service cannot have stop the start", async (t) => {
   t.throws(start("auth"), { name: "ConfigError", message: /"auth" is reserved/ });
   t.throws(start("metrics"), { name: "ConfigError", message: /"metrics" is reserved/ });
   t.throws(start("a", "b", "a"), { name: "ConfigError", message: /"a" is there twice; list its targets in one/ });
+});
+
+test("gateways see a configured service, without a claim that it checks tokens, until the registry closes", async (t) => {
+  const foreign = [{ name: "greeter", targets: [target(1)], descriptors: first }];
+  const mesh = await openMesh(t, { foreign });
+  const next = mesh.watch(t);
+  let seen = await next();
+  while (!seen.includes("+greeter/127.0.0.1:1")) seen = await next();
+  const { service } = await unary(mesh.connect(), RegistryService.describe, { service: "greeter" });
+  t.match(service, { instances: 1, endpoints: [{ path: "/v1/greeter/Greet" }] });
+  mesh.registry.close();
+  await t.rejects(next(), { code: Code.UNAVAILABLE });
 });
