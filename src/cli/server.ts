@@ -36,6 +36,7 @@ import { InProcessChannel } from "../rpc/in-process.js";
 import type { Metadata } from "../rpc/metadata.js";
 import type { Service } from "../rpc/service.js";
 import { openStore } from "../store.js";
+import { CommandError } from "./exit.js";
 import type { Io } from "./io.js";
 import { runRole } from "./role.js";
 
@@ -270,11 +271,10 @@ async function bound<T>(key: "http" | "grpc" | "admin", config: Config, open: ()
   try {
     return await open();
   } catch (error) {
-    if (error instanceof ConfigError) throw error;
     const address = formatAddress(config[key]);
     const { message } = error as Error;
     const what = message.includes("EADDRINUSE") ? `${address} is in use` : `cannot listen on ${address}: ${message}`;
-    throw new ConfigError(`${what}; name another address in ${SETTINGS[key].variable} (port 0 takes a free one)`);
+    throw new CommandError(`${what}; name another address in ${SETTINGS[key].variable} (port 0 takes a free one)`);
   }
 }
 
