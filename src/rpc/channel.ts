@@ -5,9 +5,10 @@
  * Messages are bytes here: who calls knows their type. One interface serves all four shapes of a call; a unary call is
  * one message each way. Nothing here throws or rejects: every call ends with exactly one `onEnd`.
  */
+
+import type { Admission, SYSTEM } from "../admission.js";
 import type { Code } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
-import type { Admission, SYSTEM } from "../guard.js";
 import type { Metadata } from "./metadata.js";
 
 export interface CallStart {

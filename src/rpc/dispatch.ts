@@ -7,10 +7,10 @@
  */
 import type { FileRegistry } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
+import { type Admission, type Credentials, type Guard, SYSTEM } from "../admission.js";
 import type { Config } from "../config.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../endpoint.js";
 import { Code, StatusError } from "../errors.js";
-import { type Admission, type Credentials, type Guard, SYSTEM } from "../guard.js";
 import type { CallStart } from "./channel.js";
 import { Health } from "./health.js";
 import { first, type Metadata } from "./metadata.js";
@@ -192,7 +192,8 @@ function credentials(metadata: Metadata): Credentials {
   if (authorizations.length > 1) {
     throw new StatusError(Code.UNAUTHENTICATED, "the metadata holds two authorization entries: send one");
   }
-  const token = BEARER.exec(String(authorizations[0]?.[1] ?? ""))?.[1];
+  const authorization = authorizations[0]?.[1];
+  const token = typeof authorization === "string" ? BEARER.exec(authorization)?.[1] : undefined;
   return { token, namespace: first(metadata, "platform-namespace"), tokenRequired: false };
 }
 

@@ -6,8 +6,8 @@
  * A unary call whose endpoint answers at once costs no promise, and no AbortController unless it asks for `signal`.
  */
 import type { Logger } from "pino";
+import { type Admission, type Guard, SYSTEM } from "../admission.js";
 import { Code, StatusError } from "../errors.js";
-import { type Admission, type Guard, SYSTEM } from "../guard.js";
 import type { CallStart, Status } from "./channel.js";
 import { MessageQueue } from "./message-queue.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
@@ -102,10 +102,11 @@ export class RunningCall implements IncomingListener {
   /** Ends the call with what was thrown. The unforeseen is logged here, and says nothing to the caller. */
   fail(thrown: unknown): void {
     if (this.#ended) return;
-    const known = thrown instanceof StatusError && thrown.code !== Code.OK;
-    const error = known ? thrown : new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });
-    if (error.code === Code.INTERNAL && error.cause !== undefined) {
-      this.#surroundings.log.error({ err: error.cause, endpoint: this.#method.name }, "an endpoint failed unforeseen");
+    const foreseen = thrown instanceof StatusError && thrown.code !== Code.OK;
+    const error = foreseen ? thrown : new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });
+    if (!foreseen || (error.code === Code.INTERNAL && error.cause !== undefined)) {
+      const err = error.cause ?? error;
+      this.#surroundings.log.error({ err, endpoint: this.#method.name }, "an endpoint failed unforeseen");
     }
     this.#end(toStatus(error, this.#context?.trailers));
     this.#leaveResponses();

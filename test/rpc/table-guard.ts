@@ -1,7 +1,8 @@
 /** A guard for tests that decides by a table: which tokens there are, and which endpoints are refused to whom. */
+
+import type { Admission, Caller, Credentials, Guard } from "../../src/admission.js";
 import { Callers, type Endpoint } from "../../src/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { Admission, Caller, Credentials, Guard } from "../../src/guard.js";
 
 export function caller(account: string, extra: Partial<Caller> = {}): Caller {
   return { namespace: "default", account, scopes: [], expires: Number.MAX_SAFE_INTEGER, resources: [], ...extra };
@@ -17,7 +18,7 @@ export class TableGuard implements Guard {
   readonly #followed = new Map<(error: Error) => void, Admission>();
 
   admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission> {
-    if (this.later) return new Promise((resolve) => setImmediate(() => resolve(this.#decide(credentials, endpoint))));
+    if (this.later) return new Promise(setImmediate).then(() => this.#decide(credentials, endpoint));
     return this.#decide(credentials, endpoint);
   }
 

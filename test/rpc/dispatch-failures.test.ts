@@ -1,0 +1,176 @@
+// What goes wrong in a call, and what the caller and the log are told of it.
+import { pino } from "pino";
+import t from "tap";
+import { Code, StatusError } from "../../src/errors.js";
+import { stream, unary } from "../../src/rpc/client.js";
+import { Dispatcher } from "../../src/rpc/dispatch.js";
+import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { part } from "../../src/rpc/service.js";
+import { MALFORMED, type RawImplementation, RawService, rawService } from "./raw-service.js";
+import { dispatcherOf, LIMITS } from "./serve.js";
+import { TableGuard } from "./table-guard.js";
+
+function serve(endpoints: Partial<RawImplementation>, limits = LIMITS) {
+  const lines: string[] = [];
+  const log = pino({ level: "info" }, { write: (line: string) => lines.push(line) });
+  return { channel: new InProcessChannel(dispatcherOf([rawService(endpoints)], { log, limits })), lines };
+}
+
+const secret = (): never => {
+  throw new TypeError("secret");
+};
+
+const FAILURES: [what: string, endpoints: Partial<RawImplementation>, method: keyof typeof RawService][] = [
+  ["one throws", { one: secret }, "one"],
+  ["one rejects", { one: async () => secret() }, "one"],
+  ["one throws nothing", { one: () => Promise.reject(undefined) }, "one"],
+  [
+    "one throws OK",
+    {
+      one: () => {
+        throw new StatusError(Code.OK, "fine");
+      },
+    },
+    "one",
+    true,
+  ],
+  ["one answers what is no message", { one: () => undefined as never }, "one"],
+  [
+    "a stream throws",
+    {
+      // biome-ignore lint/correctness/useYield: that it fails before is the point
+      async *download() {
+        secret();
+      },
+    },
+    "download",
+    true,
+  ],
+  ["a stream is none", { download: () => undefined as never }, "download"],
+  ["reading requests throws", { upload: async () => secret() }, "upload"],
+];
+
+for (const [what, endpoints, method] of FAILURES) {
+  t.test(`unforeseen: ${what}`, async (t) => {
+    const { channel, lines } = serve(endpoints);
+    const { send, end, responses } = stream(channel, RawService[method]);
+    send(Buffer.from("a"));
+    end();
+    await t.rejects(responses[Symbol.asyncIterator]().next(), { code: Code.INTERNAL, message: "Internal error" });
+    t.equal(lines.length, 1);
+    t.match(JSON.parse(lines[0] ?? ""), { level: 50, endpoint: /^raw:Raw\./, err: { stack: String } });
+  });
+}
+
+t.test("what an endpoint throws on purpose is not logged", async (t) => {
+  const { channel, lines } = serve({
+    one: () => {
+      throw new StatusError(Code.NOT_FOUND, "no such thing");
+    },
+  });
+  const called = unary(channel, RawService.one, Buffer.from("a"));
+  await t.rejects(called, { code: Code.NOT_FOUND, message: "no such thing" });
+  t.same(lines, []);
+});
+
+t.test("malformed requests are the caller's fault", async (t) => {
+  const message = /^the request to raw:Raw\.\w+ is not a raw\.Bytes$/;
+  const { channel, lines } = serve({
+    one: (request) => request,
+    upload: async (requests) => {
+      for await (const _request of requests);
+      return Buffer.from("never");
+    },
+  });
+  await t.rejects(unary(channel, RawService.one, MALFORMED), { code: Code.INVALID_ARGUMENT, message });
+  const { send, end, responses } = stream(channel, RawService.upload);
+  send(Buffer.from("good"));
+  send(MALFORMED);
+  end();
+  await t.rejects(responses[Symbol.asyncIterator]().next(), { code: Code.INVALID_ARGUMENT, message });
+  t.same(lines, []);
+});
+
+t.test("an endpoint that fails at cleaning up is logged", async (t) => {
+  let cleaned: () => void = () => {};
+  const cleaning = new Promise<void>((resolve) => {
+    cleaned = resolve;
+  });
+  const { channel, lines } = serve({
+    async *download(request) {
+      try {
+        for (;;) yield request;
+      } finally {
+        cleaned();
+        secret();
+      }
+    },
+  });
+  const { send, end, cancel, responses } = stream(channel, RawService.download);
+  send(Buffer.from("a"));
+  end();
+  await responses[Symbol.asyncIterator]().next();
+  cancel();
+  await cleaning;
+  await new Promise(setImmediate);
+  t.match(JSON.parse(lines[0] ?? ""), { msg: "an endpoint failed at cleaning up", err: { message: "secret" } });
+});
+
+t.test("a unary call that names no deadline has one all the same", async (t) => {
+  const limits = { ...LIMITS, callTime: 30, maxCallTime: 60 };
+  const { channel } = serve({ one: () => new Promise<never>(() => {}) }, limits);
+  for (const [deadline, least] of [
+    [undefined, 30],
+    [Date.now() + 3_600_000, 60],
+  ]) {
+    const begun = Date.now();
+    const code = await new Promise((resolve) => {
+      const listener = { onMessage() {}, onEnd: ({ code }: { code: Code }) => resolve(code) };
+      const call = channel.open({ path: RawService.one.path, metadata: [], deadline }, listener);
+      call.send(Buffer.from("a"));
+      call.end();
+    });
+    t.equal(code, Code.DEADLINE_EXCEEDED);
+    const took = Date.now() - begun;
+    t.ok(took >= (least ?? 0) - 2 && took < 1_000, `after ${least} ms`);
+  }
+});
+
+t.test("services that cannot be served are refused at construction", async (t) => {
+  const build =
+    (...services: Parameters<typeof dispatcherOf>[0]) =>
+    () =>
+      dispatcherOf(services);
+  const raw = rawService({});
+  const definition = { one: RawService.one };
+  const unimplemented = part("raw.Raw", definition, {} as never);
+  const unknown = part("raw.Raw", { one: { ...RawService.one, path: "/raw.Raw/Unknown" } }, { one: secret });
+  t.throws(build(raw, raw), { message: "/raw.Raw/One is served twice" });
+  t.throws(build({ ...raw, parts: [unimplemented] }), { message: "raw:Raw.One has no implementation" });
+  t.throws(build({ ...raw, parts: [unknown] }), { message: "service raw: no descriptor of /raw.Raw/Unknown" });
+  t.throws(build({ ...raw, parts: [part("raw.Other", definition, { one: secret })] }), { message: /raw\.Other/ });
+});
+
+t.test("a unary call that is answered at once costs no promise, timer or controller", async (t) => {
+  const { createHook } = await import("node:async_hooks");
+  const guard = new TableGuard();
+  const dispatcher = new Dispatcher({
+    services: [rawService({ one: (request) => request })],
+    guard,
+    limits: LIMITS,
+    log: pino({ level: "silent" }),
+  });
+  const channel = new InProcessChannel(dispatcher);
+  const made: string[] = [];
+  const hook = createHook({ init: (_id, type) => made.push(type) });
+  await new Promise<void>((resolve) => {
+    const start = { path: RawService.one.path, metadata: [], deadline: Date.now() + 1_000 };
+    const message = Buffer.from("a");
+    hook.enable();
+    const call = channel.open(start, { onMessage() {}, onEnd: () => resolve() });
+    call.send(message);
+    call.end();
+    hook.disable();
+  });
+  t.same(made, ["Microtask", "Microtask"], "one for the deadline, one to answer in");
+});
