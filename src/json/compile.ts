@@ -26,76 +26,62 @@ import { TextWriter } from "./write/text-writer.js";
 import { wellKnownWriter } from "./write/well-known.js";
 import { WireReader } from "./write/wire-reader.js";
 
+export interface CodecOptions {
+  /** Leaves fields without presence out of the JSON when they are zero or empty, as proto3 JSON does unless told otherwise. */
+  readonly omitZeros?: boolean;
+}
+
 /**
  * A function that gives the codec of a message type, the same one each time. `registry` has the types that an Any may
  * hold, and the extensions.
  */
-export function compileCodecs(registry: FileRegistry): (type: DescMessage) => Codec {
+export function compileCodecs(registry: FileRegistry, options: CodecOptions = {}): (type: DescMessage) => Codec {
   const readerOf = readersOf(registry);
-  const writerOf = writersOf(registry);
-  // Calls do not wait for anything, so all codecs can share these.
-  const scanner = new Scanner();
-  const wire = new WireWriter();
-  const reader = new WireReader();
-  const text = new TextWriter();
-  return memoized((type) => new CompiledCodec(type, readerOf(type), writerOf(type), scanner, wire, reader, text));
+  const writerOf = writersOf(registry, options.omitZeros === true);
+  return memoized((type) => new CompiledCodec(type, readerOf(type), writerOf(type)));
 }
+
+// What a call needs besides, and the next may have again: no call waits for anything before it is done with it.
+const scanner = new Scanner();
+const wireWriter = new WireWriter();
+const wireReader = new WireReader();
+const textWriter = new TextWriter();
 
 class CompiledCodec implements Codec {
   readonly #type: DescMessage;
-  readonly #messageReader: MessageReader;
-  readonly #messageWriter: MessageWriter;
-  readonly #scanner: Scanner;
-  readonly #wire: WireWriter;
-  readonly #reader: WireReader;
-  readonly #text: TextWriter;
+  readonly #reader: MessageReader;
+  readonly #writer: MessageWriter;
 
-  constructor(
-    type: DescMessage,
-    messageReader: MessageReader,
-    messageWriter: MessageWriter,
-    scanner: Scanner,
-    wire: WireWriter,
-    reader: WireReader,
-    text: TextWriter,
-  ) {
+  constructor(type: DescMessage, reader: MessageReader, writer: MessageWriter) {
     this.#type = type;
-    this.#messageReader = messageReader;
-    this.#messageWriter = messageWriter;
-    this.#scanner = scanner;
-    this.#wire = wire;
     this.#reader = reader;
-    this.#text = text;
+    this.#writer = writer;
   }
 
   read(json: Uint8Array): Uint8Array {
-    const s = this.#scanner;
-    const w = this.#wire;
-    s.begin(json);
-    w.begin(json.length);
+    scanner.begin(json);
+    wireWriter.begin(json.length);
     try {
-      if (s.peek() < 0) throw s.malformed("a value");
-      this.#messageReader.read(s, w);
-      if (s.peek() >= 0) throw s.malformed("nothing after the value");
-      return w.finish();
+      if (scanner.peek() < 0) throw scanner.malformed("a value");
+      this.#reader.read(scanner, wireWriter);
+      if (scanner.peek() >= 0) throw scanner.malformed("nothing after the value");
+      return wireWriter.finish();
     } catch (error) {
-      w.abandon();
+      wireWriter.abandon();
       throw error;
     } finally {
-      s.finish();
+      scanner.finish();
     }
   }
 
   write(wire: Uint8Array): string {
-    const r = this.#reader;
-    const out = this.#text;
-    r.begin(wire);
-    out.begin();
+    wireReader.begin(wire);
+    textWriter.begin();
     try {
-      this.#messageWriter.write(r, out, wire.length);
-      return out.finish();
+      this.#writer.write(wireReader, textWriter, wire.length);
+      return textWriter.finish();
     } finally {
-      r.finish();
+      wireReader.finish();
     }
   }
 
@@ -114,12 +100,12 @@ function readersOf(registry: FileRegistry): (type: DescMessage) => MessageReader
   return readerOf;
 }
 
-function writersOf(registry: FileRegistry): (type: DescMessage) => MessageWriter {
+function writersOf(registry: FileRegistry, omitZeros: boolean): (type: DescMessage) => MessageWriter {
   const extensions = extensionsByType(registry);
   const writerOf: (type: DescMessage) => MessageWriter = memoized((type) =>
     type.typeName === "google.protobuf.Any"
       ? anyWriter((name) => registry.getMessage(name), writerOf)
-      : (wellKnownWriter(type) ?? new ObjectWriter(type, extensions.get(type.typeName) ?? [], writerOf)),
+      : (wellKnownWriter(type) ?? new ObjectWriter(type, extensions.get(type.typeName) ?? [], writerOf, omitZeros)),
   );
   return writerOf;
 }

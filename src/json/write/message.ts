@@ -25,9 +25,14 @@ interface Plan {
   readonly members: readonly Member[];
 }
 
-function planOf(type: DescMessage, extensions: readonly DescExtension[], writers: MessageWriters): Plan {
+function planOf(
+  type: DescMessage,
+  extensions: readonly DescExtension[],
+  writers: MessageWriters,
+  omitZeros: boolean,
+): Plan {
   const layout = new Layout(type, extensions);
-  return { layout, members: layout.fields.map((field) => memberOf(type, field, writers)) };
+  return { layout, members: layout.fields.map((field) => memberOf(type, field, writers, omitZeros)) };
 }
 
 /** The writer of a message type that has no JSON form of its own, compiled when it is first used. */
@@ -35,8 +40,8 @@ export class ObjectWriter implements MessageWriter {
   readonly #compile: () => Plan;
   #plan: Plan | undefined;
 
-  constructor(type: DescMessage, extensions: readonly DescExtension[], writers: MessageWriters) {
-    this.#compile = () => planOf(type, extensions, writers);
+  constructor(type: DescMessage, extensions: readonly DescExtension[], writers: MessageWriters, omitZeros: boolean) {
+    this.#compile = () => planOf(type, extensions, writers, omitZeros);
   }
 
   write(r: WireReader, out: TextWriter, end: number): void {
@@ -75,9 +80,9 @@ export class ObjectWriter implements MessageWriter {
   }
 }
 
-function memberOf(type: DescMessage, field: Field, writers: MessageWriters): Member {
+function memberOf(type: DescMessage, field: Field, writers: MessageWriters, omitZeros: boolean): Member {
   const name = `,${JSON.stringify(field.jsonName)}:`;
-  const absent = zeroOfField(field);
+  const absent = omitZeros ? undefined : zeroOfField(field);
   return {
     name: bytesOf(name),
     write: fieldWriter(field, writers),
