@@ -30,7 +30,15 @@ export async function ask(
     silent: options.hidden === true,
     ...(options.default !== undefined && { default: options.default }),
   }).catch(() => Promise.reject(interrupted()));
-  return Promise.race([answer, closed]).finally(() => io.stdin.off("pause", onPause));
+  let answered = false;
+  try {
+    const text = await Promise.race([answer, closed]);
+    answered = true;
+    return text;
+  } finally {
+    io.stdin.off("pause", onPause);
+    if (options.hidden || !answered) io.stderr.write("\n"); // the person's Enter was not shown
+  }
 }
 
 /**

@@ -65,10 +65,7 @@ t.test("an answer without end is cut off", async (t) => {
 t.test("Ctrl-C ends the wait with 130", async (t) => {
   const controller = new AbortController();
   const { url } = await listen(t, () => controller.abort());
-  await t.rejects(send(new URL(url), request({ signal: controller.signal })), {
-    message: "Interrupted",
-    exit: 130,
-  } as Error);
+  await t.rejects(send(new URL(url), request({ signal: controller.signal })), interrupted());
 });
 
 t.test("the base address may have a path, and the path reaches the server as it is", async (t) => {

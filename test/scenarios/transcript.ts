@@ -1,0 +1,223 @@
+/**
+ * Transcripts: what a person types at a terminal and sees there, readable as documentation and replayed as a test.
+ *
+ *     # A remark.
+ *
+ *     $ portico login
+ *     Account: (admin) «bob»
+ *     Password: «{password}» hidden
+ *     Logged in to http://127.0.0.1:8080 as bob (namespace default)
+ *
+ *     $ portico user token --profile nobody
+ *     Not logged in to http://127.0.0.1:8080. Log in first: portico login
+ *     [exit 4]
+ *
+ *     ! restart
+ *
+ * `$` is a command; a line that ends in `\` goes on in the next. What follows is all that the terminal shows, stdout and
+ * stderr together. `«…»` is typed at a prompt, and with `hidden` the terminal must not show it; `«^C»` and `«^D»` are keys. `{name}`
+ * stands for a value that is known, or else for one word, which is known from then on. `…` stands for any text in a
+ * line. `!` is something that happens outside of the terminal. `http://127.0.0.1:8080` stands for the real address.
+ *
+ * Each command runs in a real terminal of its own, by bash.
+ */
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { type IPty, spawn } from "@lydell/node-pty";
+import type { Test } from "tap";
+
+const PROGRAM = "dist/portico.js";
+const DOCUMENTED = "http://127.0.0.1:8080";
+const PATIENCE_MS = 10_000;
+
+export interface Step {
+  /** Where it stands in the transcript. */
+  readonly line: number;
+  readonly kind: "command" | "event";
+  /** The command, or the word of the event. */
+  readonly text: string;
+  readonly shown: readonly string[];
+  readonly exit: number;
+}
+
+/** The Portico that a transcript is replayed against, in one process or in several. */
+export interface World {
+  /** Base address of the gateway. */
+  readonly url: string;
+  /** Data folder of the authority; its first password is `{password}`. */
+  readonly data: string;
+  /** Variables of the person's shell. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Other values known from the start. */
+  readonly values?: Readonly<Record<string, string>>;
+  /** What `!` and a word make happen. */
+  readonly events?: Readonly<Record<string, () => Promise<void>>>;
+}
+
+export function parse(transcript: string): Step[] {
+  const steps: { line: number; kind: Step["kind"]; text: string; shown: string[]; exit: number }[] = [];
+  for (const [index, line] of transcript.split("\n").entries()) {
+    const last = steps.at(-1);
+    if (/^[$!] /.test(line)) {
+      const kind = line.startsWith("$") ? "command" : "event";
+      steps.push({ line: index + 1, kind, text: line.slice(2), shown: [], exit: 0 });
+    } else if (last?.shown.length === 0 && last.text.endsWith("\\")) last.text += `\n${line}`;
+    else if (/^\[exit \d+\]$/.test(line) && last) last.exit = Number(line.slice(6, -1));
+    else if (!line.startsWith("# ")) last?.shown.push(line);
+  }
+  return steps.map((step) => ({ ...step, shown: withoutBlankEnd(step.shown) }));
+}
+
+function withoutBlankEnd(lines: readonly string[]): string[] {
+  const end = lines.findLastIndex((line) => line !== "");
+  return lines.slice(0, end + 1);
+}
+
+/** Replays a transcript; every command and what it shows is an assertion. */
+export async function replay(t: Test, transcript: string, world: World): Promise<void> {
+  const home = mkdtempSync(join(tmpdir(), "portico-transcript-"));
+  mkdirSync(join(home, "bin"));
+  symlinkSync(resolve(PROGRAM), join(home, "bin/portico"));
+  const terminal = {
+    cwd: home,
+    env: {
+      PATH: `${join(home, "bin")}:${process.env.PATH}`,
+      HOME: home,
+      PORTICO_URL: world.url,
+      NO_COLOR: "1",
+      ...world.env,
+    },
+  };
+  const known = new Map(Object.entries(world.values ?? {}));
+  try {
+    for (const step of parse(transcript)) {
+      if (step.kind === "event") await happen(step, world);
+      else if (!(await perform(t, step, { world, known, terminal }))) break; // the rest builds upon it
+    }
+  } finally {
+    rmSync(home, { recursive: true });
+  }
+}
+
+async function happen({ text, line }: Step, world: World): Promise<void> {
+  const event = world.events?.[text];
+  if (event === undefined) throw new Error(`line ${line}: nothing is said of what "! ${text}" means`);
+  await event();
+}
+
+interface Circumstances {
+  readonly world: World;
+  readonly known: Map<string, string>;
+  readonly terminal: { readonly cwd: string; readonly env: Record<string, string> };
+}
+
+async function perform(t: Test, step: Step, { world, known, terminal }: Circumstances): Promise<boolean> {
+  const password = join(world.data, "admin-password");
+  if (existsSync(password)) known.set("password", readFileSync(password, "utf8").trim());
+  const local = (text: string) => text.replaceAll(DOCUMENTED, world.url);
+  const screen = new Screen(fill(local(step.text), known), terminal);
+  const expected = local(step.shown.join("\n"));
+  for (const { 0: prompt, index } of expected.matchAll(TYPED)) {
+    if (await screen.shows(patternOf(expected.slice(0, index).trimEnd(), known)))
+      screen.type(fill(prompt.slice(1, prompt.indexOf("»")), known));
+    else screen.close();
+  }
+  const exit = await screen.exit();
+  const match = patternOf(expected, known).exec(screen.text);
+  for (const [name, value] of Object.entries(match?.groups ?? {})) known.set(name, value);
+  const name = `line ${step.line}: $ ${step.text}`;
+  if (match) return t.equal(exit, step.exit, name);
+  return t.same({ exit, shown: screen.text }, { exit: step.exit, shown: expected }, name);
+}
+
+/** `«text»` or `«text» hidden` */
+const TYPED = /«[^»]*»(?: hidden)?/g;
+const SPECIAL = /«[^»]*»(?: hidden)?|\{[a-z][A-Za-z]*\}|…/g;
+
+/** A pattern for the whole of what a terminal shows. */
+function patternOf(expected: string, known: ReadonlyMap<string, string>): RegExp {
+  let pattern = "";
+  let end = 0;
+  for (const { 0: special, index } of expected.matchAll(SPECIAL)) {
+    pattern += literal(expected.slice(end, index)) + specialPattern(special, known);
+    end = index + special.length;
+  }
+  return new RegExp(`^${pattern}${literal(expected.slice(end))}$`);
+}
+
+function specialPattern(special: string, known: ReadonlyMap<string, string>): string {
+  if (special === "…") return ".*";
+  if (special.startsWith("{")) {
+    const name = special.slice(1, -1);
+    const value = known.get(name);
+    return value === undefined ? `(?<${name}>\\S+)` : literal(value);
+  }
+  return special.endsWith("hidden") ? "" : literal(fill(special.slice(1, -1), known));
+}
+
+function literal(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}
+
+/** Puts known values in the place of their names. */
+function fill(text: string, known: ReadonlyMap<string, string>): string {
+  return text.replace(/\{([a-z][A-Za-z]*)\}/g, (whole, name) => known.get(name) ?? whole);
+}
+
+/** To the first column, and clear from there: how readline draws its line again. */
+const REDRAW = "\u001b[1G\u001b[0J";
+
+/** A terminal in which one command runs. */
+class Screen {
+  readonly #terminal: IPty;
+  readonly #ended: Promise<number>;
+  #raw = "";
+  #onChange = () => {};
+
+  constructor(command: string, { cwd, env }: Circumstances["terminal"]) {
+    this.#terminal = spawn("bash", ["-c", command], { cwd, env, cols: 80, rows: 24, name: "xterm-256color" });
+    this.#terminal.onData((data) => {
+      this.#raw += data;
+      this.#onChange();
+    });
+    this.#ended = new Promise((resolve) => this.#terminal.onExit(({ exitCode }) => resolve(exitCode)));
+  }
+
+  /** What a person sees: lines that were drawn again stand there once. */
+  get text(): string {
+    const [first = "", ...redrawn] = this.#raw.replace(/\r+\n/g, "\n").split(REDRAW);
+    const drawn = redrawn.reduce((above, line) => above.slice(0, above.lastIndexOf("\n") + 1) + line, first);
+    return stripVTControlCharacters(drawn).trimEnd();
+  }
+
+  /** Waits until the screen looks like this; false if the command ends, or takes too long, without. */
+  async shows(pattern: RegExp): Promise<boolean> {
+    const late = AbortSignal.timeout(PATIENCE_MS);
+    const over = Promise.race([this.#ended, once(late, "abort")]).then(() => false);
+    for (;;) {
+      if (pattern.test(this.text)) return true;
+      const changed = new Promise<boolean>((resolve) => {
+        this.#onChange = () => resolve(true);
+      });
+      if (!(await Promise.race([changed, over]))) return pattern.test(this.text);
+    }
+  }
+
+  type(text: string): void {
+    this.#terminal.write(text === "^C" ? "\x03" : text === "^D" ? "\x04" : `${text}\r`);
+  }
+
+  /** Ends a command that does not do what it should. */
+  close(): void {
+    this.#terminal.kill("SIGKILL");
+  }
+
+  /** The exit code; a command that takes too long is killed. */
+  async exit(): Promise<number> {
+    const timer = setTimeout(() => this.close(), PATIENCE_MS);
+    return this.#ended.finally(() => clearTimeout(timer));
+  }
+}
