@@ -3,7 +3,7 @@
  *
  *     {"Id":"helloworld","Code":404,"Detail":"No endpoint \"cal\" in helloworld","Status":"Not Found"}
  */
-import { createRegistry, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
+import { create, createRegistry, type JsonObject, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { readDescriptors } from "../src/endpoint.js";
 import { Code, httpStatus, StatusError } from "../src/errors.js";
@@ -125,18 +125,15 @@ function retryDelay(details: readonly Any[]): number | undefined {
 let standardTypes: Registry | undefined;
 
 /** A detail in proto3 JSON. One of an unknown type, or with broken bytes, must not destroy the error that it explains. */
-function readable(detail: Any, types: Registry | undefined): JsonValue {
+function readable({ typeUrl, value }: Any, types: Registry | undefined): JsonValue {
   standardTypes ??= readDescriptors(descriptors);
   const registry = types === undefined ? standardTypes : createRegistry(standardTypes, types);
+  const detail = create(AnySchema, { typeUrl, value });
+  const type = { "@type": typeUrl };
   try {
-    const { typeUrl, value } = detail;
-    return toJson(
-      AnySchema,
-      { $typeName: "google.protobuf.Any", typeUrl, value },
-      { registry, alwaysEmitImplicit: true },
-    );
+    return { ...type, ...(toJson(AnySchema, detail, { registry, alwaysEmitImplicit: true }) as JsonObject) };
   } catch {
-    return { "@type": detail.typeUrl, value: Buffer.from(detail.value).toString("base64") };
+    return { ...type, value: Buffer.from(value).toString("base64") };
   }
 }
 

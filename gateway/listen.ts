@@ -46,12 +46,14 @@ const LINGER_MS = 1000;
 /** An unread body up to this size is dropped and the connection kept; before a larger one it is closed. */
 const DROPPED_BODY = 64 * 1024;
 
-/** What a connection is busy with. */
+/** What a connection is busy with, or was last. */
 interface Work {
-  /** Whether a fault has been told to the client, or will be. */
+  /** Whether its answer has been given to the connection. */
+  readonly answered: boolean;
+  /** Whether the client is told of a fault, or will be, and the connection then closed. */
   readonly failed: boolean;
-  /** Ends the reading of its body; false when none is read. */
-  fail(fault: HttpError): boolean;
+  /** Makes its answer the connection's last; where a body is still being read, that answer is the fault. */
+  fail(fault: HttpError): void;
 }
 
 const WORK = Symbol("work");
@@ -126,15 +128,14 @@ class Door implements Listening {
 
   /** The bytes that came are no HTTP, or came too late. */
   #broken(error: Error & { code?: string; reason?: string }, socket: Connection): void {
+    if (!socket.writable || socket.readableEnded || error.code === "ECONNRESET") return void socket.destroy();
     const work = socket[WORK];
-    if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
-    if (work?.failed) return; // The client is told already; what else it sends does not matter.
-    const fault = faultOf(error);
-    if (work?.fail(fault)) return;
-    this.#refuse(socket, fault);
+    if (work?.failed) return; // What else the client sends does not matter.
+    if (work === undefined || work.answered) this.#refuse(socket, faultOf(error));
+    else work.fail(faultOf(error));
   }
 
-  /** Answers where there is no request to answer, and closes. A call in flight is cancelled by that. */
+  /** Answers where there is no request to answer, and closes. */
   async #refuse(socket: Connection, fault: HttpError): Promise<void> {
     const refusal = new Refusal(fault, socket.remoteAddress ?? "");
     socket[WORK] = refusal;
@@ -165,6 +166,7 @@ class Refusal implements GatewayRequest, Work {
   readonly method = "";
   readonly target = "";
   readonly headers = [];
+  readonly answered = false;
   readonly failed = true;
   constructor(
     readonly fault: HttpError,
@@ -174,9 +176,7 @@ class Refusal implements GatewayRequest, Work {
     throw this.fault;
   }
   onGone(): void {}
-  fail(): boolean {
-    return true;
-  }
+  fail(): void {}
 }
 
 /** One request and its answer, on node's own. */
@@ -187,6 +187,7 @@ class Exchange implements GatewayRequest, Work {
   /** Whether the client waits for 100 before it sends the body. */
   readonly #waits: boolean;
   readonly fault: HttpError | undefined;
+  answered = false;
   failed = false;
   #gone = false;
   #onGone: (() => void) | undefined;
@@ -258,24 +259,25 @@ class Exchange implements GatewayRequest, Work {
     return new HttpError(413, `The body must not be larger than ${this.#maxBody} bytes`);
   }
 
-  fail(fault: HttpError): boolean {
-    const reject = this.#rejectBody;
-    if (reject === undefined) return false;
-    this.#rejectBody = undefined;
+  fail(fault: HttpError): void {
     this.failed = true;
+    const reject = this.#rejectBody;
+    if (reject === undefined) return;
+    this.#rejectBody = undefined;
     this.req.removeAllListeners("data").resume();
     reject(fault);
-    return true;
   }
 
   /** Sends the answer, in one write. */
   answer({ status, headers, body }: GatewayResponse, last: boolean): void {
+    this.answered = true;
     const res = this.#res;
     if (this.#gone) return;
     const lingers = this.#lingers();
-    const all = last || lingers ? [...headers, "Connection", "close"] : headers;
+    const all = last || this.failed || lingers ? [...headers, "Connection", "close"] : headers;
     res.writeHead(status, reason(status), all as string[]);
     if (!lingers) return void res.end(body);
+    this.failed = true;
     // The client has its whole answer by this; what is left of its request is dropped before the connection closes.
     res.write(body);
     const cut = setTimeout(() => res.end(), LINGER_MS);

@@ -1,0 +1,128 @@
+// The HTTP contract, row by row: against the handler as a function, and as bytes over a socket. Whatever a path looks
+// like, what was decided on is what is called.
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { reason } from "../../gateway/errors.js";
+import { createToken } from "../../src/token.js";
+import { groups, type HttpCase } from "../cases/http.js";
+import { type Answer, ask, type Deployment, deploy, login, post } from "./deployment.js";
+
+const dataFolder = t.testdir();
+const deployment = await deploy(dataFolder, {
+  flags: { maxBody: "4KiB", headerTime: "200ms", bodyTime: "200ms", callTime: "5s" },
+});
+t.teardown(() => deployment.close());
+const tokens = await prepare(deployment);
+
+for (const [group, rows] of Object.entries(groups)) {
+  t.test(group, async (t) => {
+    for (const row of rows) {
+      if (row.raw === undefined) await check(t, row, "as a function", () => askFunction(row));
+      await check(t, row, "over a socket", () => askSocket(row));
+    }
+  });
+}
+
+/** The accounts and rules that test/cases/http.ts tells of. */
+async function prepare({ handler }: Deployment): Promise<Record<string, string>> {
+  const admin = await login(handler, "admin");
+  const password = "a password for tests";
+  await post(handler, "/v1/auth/Accounts/Create", { name: "ada", password, scopes: ["staff"] }, admin);
+  const rules = [
+    { id: "closed", scope: "<public>", access: "DENIED", resource: "service:probe:closed.*", priority: 10 },
+    { id: "members", scope: "<public>", access: "DENIED", resource: "service:probe:members.*", priority: 10 },
+    { id: "staff", scope: "staff", access: "GRANTED", resource: "service:probe:members.*", priority: 20 },
+  ];
+  for (const rule of rules) await post(handler, "/v1/auth/Rules/Create", { rule }, admin);
+  const { adminPassword } = await post(handler, "/v1/auth/Namespaces/Create", { name: "empty" }, admin);
+  return {
+    ada: await login(handler, "ada", password),
+    empty: await login(handler, "admin", String(adminPassword), "empty"),
+    stranger: createToken("access"),
+    gateway: readFileSync(join(dataFolder, "enrolment", "gateway"), "utf8").trim(),
+  };
+}
+
+function filled(text: string): string {
+  return text.replace(/\{(ada|empty|stranger|gateway)\}/g, (_, name: string) => tokens[name] as string);
+}
+
+function headersOf({ headers = [], body }: HttpCase): string[] {
+  const typed = body === undefined || headers.some(([name]) => name.toLowerCase() === "content-type");
+  return [...headers.flat().map(filled), ...(typed ? [] : ["Content-Type", "application/json"])];
+}
+
+function askFunction(row: HttpCase): Promise<Answer> {
+  const { method = "GET", target = "", body } = row;
+  return ask(deployment.handler, { method, target: filled(target), headers: headersOf(row), body });
+}
+
+function bytesOf(row: HttpCase): Buffer {
+  if (row.raw !== undefined) return Buffer.from(row.raw, "latin1");
+  const { method = "GET", target = "", body } = row;
+  const lines = [`${method} ${filled(target)} HTTP/1.1`, "Host: portico.test", "Connection: close"];
+  const headers = headersOf(row);
+  for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
+  if (body !== undefined) lines.push(`Content-Length: ${Buffer.byteLength(body)}`);
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${body ?? ""}`);
+}
+
+async function askSocket(row: HttpCase): Promise<Answer> {
+  const socket = connect(deployment.door.address.port, "127.0.0.1");
+  socket.setEncoding("utf8");
+  let answer = "";
+  socket.on("data", (text) => {
+    answer = (answer + text).replace("HTTP/1.1 100 Continue\r\n\r\n", "");
+    // As clients do after an answer that closes the connection.
+    if (answer.includes("Connection: close") && answer.endsWith("}")) socket.end();
+  });
+  socket.write(bytesOf(row));
+  await once(socket, "close");
+  const [head = "", ...rest] = answer.split("\r\n\r\n");
+  const [statusLine = "", ...lines] = head.split("\r\n");
+  const headers = lines.map((line) => line.split(/: (.*)/s, 2) as [string, string]);
+  const body = rest.join("\r\n\r\n");
+  return {
+    status: Number(statusLine.split(" ")[1]),
+    headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
+    body,
+  };
+}
+
+async function check(t: Test, row: HttpCase, way: string, run: () => Promise<Answer>): Promise<void> {
+  const { decided, dispatched } = deployment;
+  decided.length = dispatched.length = 0;
+  const { status, headers, body } = await run();
+  await t.test(`${row.title}, ${way}`, async (t) => {
+    t.equal(status, row.status, "status");
+    t.same([...decided], [row.calls ?? row.decides].filter(Boolean), "decided on");
+    t.same([...dispatched], called(row), "called");
+    t.match(headers["x-request-id"], /^[A-Za-z0-9._-]{1,128}$/, "has a request id");
+    for (const [name, value] of Object.entries(row.has ?? {})) {
+      if (value instanceof RegExp) t.match(headers[name], value, name);
+      else t.equal(headers[name], value, name);
+    }
+    if (row.method === "HEAD" || status === 204) return;
+    t.equal(Number(headers["content-length"]), Buffer.byteLength(body), "length");
+    if (status < 300) t.match(JSON.parse(body), JSON.parse(filled(JSON.stringify(row.answer ?? {}))), "answer");
+    else checkError(t, row, JSON.parse(body));
+  });
+}
+
+/** The calls that a row makes; a refused one makes none. The service `gone` is not of this process. */
+function called({ calls }: HttpCase): string[] {
+  return calls === undefined || calls.startsWith("service:gone:") ? [] : [calls];
+}
+
+function checkError(t: Test, row: HttpCase, error: Record<string, unknown>): void {
+  const { Detail, Details, ...rest } = error;
+  const directed = (row.calls ?? row.decides)?.split(":")[1];
+  t.same(rest, { Id: row.id ?? directed ?? "gateway", Code: row.status, Status: reason(row.status) }, "error");
+  if (row.detail instanceof RegExp) t.match(Detail, row.detail, "detail");
+  else if (row.detail !== undefined) t.equal(Detail, row.detail, "detail");
+  else t.ok(Detail, "detail");
+  t.same(Details, row.answer, "details");
+}

@@ -1,0 +1,216 @@
+/**
+ * A whole Portico in this process, for tests of the gateway: the real authority, registry, guard and dispatcher behind a
+ * gateway, with the services helloworld and probe, and one, `gone`, whose address nobody listens at.
+ */
+
+import { type Catalog, createCatalog } from "../../gateway/catalog.js";
+import type { GatewayRequest, GatewayResponse, Handler } from "../../gateway/exchange.js";
+import { createHandler } from "../../gateway/handler.js";
+import { Health } from "../../gateway/health.js";
+import { type Listening, listen } from "../../gateway/listen.js";
+import { openAuthority } from "../../services/auth/authority.js";
+import { helloworld } from "../../services/helloworld/helloworld.js";
+import { createRegistry } from "../../services/registry/registry.js";
+import { type Flags, loadConfig } from "../../src/config.js";
+import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
+import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/guard.js";
+import { createLog } from "../../src/log.js";
+import { Metrics } from "../../src/metrics.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import { Dispatcher } from "../../src/rpc/dispatch.js";
+import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
+import { InProcessChannel } from "../../src/rpc/in-process.js";
+import type { Service } from "../../src/rpc/service.js";
+import { openMemoryStore } from "../../src/store.js";
+import { createProbe } from "./probe.js";
+
+export const ADMIN_PASSWORD = "correct horse battery";
+
+export interface Deployment {
+  readonly handler: Handler;
+  readonly door: Listening;
+  readonly catalog: Catalog;
+  readonly health: Health;
+  readonly guard: OpenGuard;
+  readonly metrics: Metrics;
+  /** What the log says, one object a line. */
+  readonly logged: Record<string, unknown>[];
+  /** Canonical resources that the guard was asked about by the gateway, in order. */
+  readonly decided: string[];
+  /** Canonical resources of the endpoints that the gateway opened calls to, in order. */
+  readonly dispatched: string[];
+  /** Registers another service of this process. */
+  add(instance: Partial<Instance>): () => void;
+  close(): Promise<void>;
+}
+
+/** @param events of the service probe */
+export async function deploy(
+  dataFolder: string,
+  options: { flags?: Flags; level?: string; events?: Parameters<typeof createProbe>[0] } = {},
+): Promise<Deployment> {
+  const config = loadConfig({ http: "127.0.0.1:0", data: dataFolder, ...options.flags }, {});
+  const logged: Record<string, unknown>[] = [];
+  const log = createLog(options.level ?? "info", { write: (line) => logged.push(JSON.parse(line)) });
+  const metrics = new Metrics({ process: false });
+  const decided: string[] = [];
+  const dispatched: string[] = [];
+
+  const store = openMemoryStore();
+  const authority = await openAuthority({
+    store,
+    dataFolder,
+    adminPassword: ADMIN_PASSWORD,
+    maxRules: config.maxRules,
+    leaseMs: config.lease,
+    log,
+  });
+  let guard: OpenGuard | undefined;
+  const lateGuard: Guard = {
+    admit: (credentials, endpoint) => (guard as OpenGuard).admit(credentials, endpoint),
+    allows: (caller, namespace, endpoint) => (guard as OpenGuard).allows(caller, namespace, endpoint),
+    follow: (admission, onRefused) => (guard as OpenGuard).follow(admission, onRefused),
+  };
+  const registry = createRegistry({ guard: lateGuard, foreign: [], log });
+  const services: Service[] = [authority.service, registry.service, helloworld, createProbe(options.events)];
+  // Small bodies at the door do not make the registry's messages smaller.
+  const inside = { ...config, maxBody: 4 * 1024 ** 2 };
+  const dispatcher = new Dispatcher({ services, guard: lateGuard, limits: inside, log });
+  const own = new InProcessChannel(dispatcher);
+  guard = openGuard({ channel: own, admission: SYSTEM, log });
+
+  const add = ({ descriptors = Buffer.from(helloworld.descriptors), ...instance }: Partial<Instance>): (() => void) =>
+    registry.add({
+      service: "helloworld",
+      id: "1",
+      addresses: [],
+      descriptors,
+      grpcServices: ["helloworld.Helloworld"],
+      guarded: true,
+      ...instance,
+    });
+  for (const { name, parts, descriptors } of services) {
+    const grpcServices = parts.map(({ grpcService }) => grpcService);
+    add({ service: name, descriptors: Buffer.from(descriptors), grpcServices });
+  }
+  add({ service: "gone", addresses: ["127.0.0.1:1"], guarded: false });
+
+  const resources = new Map(dispatcher.endpoints.map(({ path, resource }) => [path, resource]));
+  const connect = (address: string): Channel => {
+    if (!address.startsWith("in-process:")) return new GrpcChannel({ host: "127.0.0.1", port: 1 });
+    const channel = new InProcessChannel(dispatcher);
+    return recording(channel, (path) => dispatched.push(resources.get(path) ?? path));
+  };
+  const catalog = createCatalog({ channel: own, admission: SYSTEM, connect, log });
+  const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
+  const handler = createHandler({
+    catalog,
+    guard: {
+      ...lateGuard,
+      admit(credentials, endpoint) {
+        decided.push(endpoint.resource);
+        return guard.admit(credentials, endpoint);
+      },
+    },
+    health,
+    config,
+    log,
+    metrics,
+  });
+  const door = await listen(handler, config.http, config);
+  await guard.ready();
+  await arrival(catalog);
+  return {
+    ...{ handler, door, catalog, health, guard, metrics, logged, decided, dispatched, add },
+    async close() {
+      await door.close(0);
+      catalog.close();
+      registry.close();
+      await guard.close();
+      await authority.close();
+      own.close();
+      await store.close();
+    },
+  };
+}
+
+/** Resolves when the catalog has arrived. It comes in process, so within a few turns of the event loop. */
+async function arrival(catalog: Catalog): Promise<void> {
+  while (!catalog.ready) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function recording(channel: Channel, onOpen: (path: string) => void): Channel {
+  return {
+    open(start, listener) {
+      onOpen(start.path);
+      return channel.open(start, listener);
+    },
+    get state() {
+      return channel.state;
+    },
+    close: () => channel.close(),
+  };
+}
+
+export interface Answer {
+  readonly status: number;
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Calls the handler as a function. */
+export async function ask(
+  handler: Handler,
+  request: { method?: string; target: string; headers?: readonly string[]; body?: string | undefined },
+): Promise<Answer> {
+  const body = Buffer.from(request.body ?? "");
+  const headers = ["Host", "portico.test", ...(request.headers ?? [])];
+  if (request.body !== undefined) headers.push("Content-Length", String(body.length));
+  const asked: GatewayRequest = {
+    method: request.method ?? "GET",
+    target: request.target,
+    headers,
+    remoteAddress: "192.0.2.1",
+    body: () => body,
+    onGone() {},
+  };
+  return readable(await handler(asked));
+}
+
+function readable({ status, headers, body }: GatewayResponse): Answer {
+  const byName: Record<string, string> = {};
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = (headers[at] as string).toLowerCase();
+    if (name in byName) throw new Error(`the answer has two headers ${name}`);
+    byName[name] = headers[at + 1] as string;
+  }
+  return { status, headers: byName, body };
+}
+
+/** A JSON POST, as function call; the answer parsed. */
+export async function post(
+  handler: Handler,
+  target: string,
+  message: object,
+  token?: string,
+): Promise<Record<string, unknown>> {
+  const headers = [
+    "Content-Type",
+    "application/json",
+    ...(token === undefined ? [] : ["Authorization", `Bearer ${token}`]),
+  ];
+  const { status, body } = await ask(handler, { method: "POST", target, headers, body: JSON.stringify(message) });
+  if (status !== 200) throw new Error(`${target}: ${body}`);
+  return JSON.parse(body);
+}
+
+/** Logs in; gives the access token. */
+export async function login(
+  handler: Handler,
+  account: string,
+  password = ADMIN_PASSWORD,
+  namespace = "",
+): Promise<string> {
+  return String((await post(handler, "/auth/login", { account, password, namespace })).accessToken);
+}

@@ -1,0 +1,97 @@
+/** The service of probe.proto. Messages stay bytes where it only hands them back, so that it can answer with bad ones. */
+import { execFileSync } from "node:child_process";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { readDescriptors } from "../../src/endpoint.js";
+import { type Code, StatusError } from "../../src/errors.js";
+import { type Context, type MethodDefinition, part, type Service } from "../../src/rpc/service.js";
+
+const descriptors = execFileSync("node_modules/.bin/buf", [
+  ..."build test/gateway --path test/gateway/probe.proto --as-file-descriptor-set -o -".split(" "),
+]);
+const types = readDescriptors(descriptors);
+
+function bytesOf(type: string, fields: Record<string, unknown>): Buffer {
+  const schema = types.getMessage(type);
+  if (schema === undefined) throw new Error(`no ${type}`);
+  return Buffer.from(toBinary(schema, create(schema, fields)));
+}
+
+function fieldsOf(type: string, bytes: Buffer): Record<string, unknown> {
+  const schema = types.getMessage(type);
+  if (schema === undefined) throw new Error(`no ${type}`);
+  return fromBinary(schema, bytes) as unknown as Record<string, unknown>;
+}
+
+const same = (bytes: Buffer): Buffer => bytes;
+const method = (path: string) =>
+  ({
+    path,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
+  }) as const satisfies MethodDefinition<Buffer, Buffer>;
+
+const NOTHING = Buffer.alloc(0);
+
+/** Makes the service. `onCall` hears of every call, by its canonical name; `onCancel` of every cancelled one. */
+export function createProbe(
+  events: { onCall?: (endpoint: string) => void; onCancel?: (endpoint: string) => void } = {},
+): Service {
+  const heard =
+    <T>(answer: (request: Buffer, context: Context) => T) =>
+    (request: Buffer, context: Context): T => {
+      events.onCall?.(context.endpoint);
+      return answer(request, context);
+    };
+  const probe = {
+    call: method("/probe.Probe/Call"),
+    tell: method("/probe.Probe/Tell"),
+    fail: method("/probe.Probe/Fail"),
+    break: method("/probe.Probe/Break"),
+    hang: method("/probe.Probe/Hang"),
+    count: { ...method("/probe.Probe/Count"), responseStream: true as const },
+  };
+  return {
+    name: "probe",
+    descriptors,
+    parts: [
+      part("probe.Probe", probe, {
+        call: heard((request) => request),
+        tell: heard((_request, context) => bytesOf("probe.Told", told(context))),
+        fail: heard((request) => {
+          const { code, message, detailType, detailValue } = fieldsOf("probe.Failure", request);
+          const details =
+            detailType === "" ? [] : [{ typeUrl: String(detailType), value: Buffer.from(detailValue as Uint8Array) }];
+          throw new StatusError(code as Code, String(message), { details });
+        }),
+        break: heard(() => Buffer.from([0xff])),
+        hang: heard((_request, { signal, endpoint }) => {
+          return new Promise<Buffer>((resolve) => {
+            signal.addEventListener("abort", () => {
+              events.onCancel?.(endpoint);
+              resolve(NOTHING);
+            });
+          });
+        }),
+        count: heard(async function* () {
+          yield NOTHING;
+        }),
+      }),
+      part("probe.Closed", { call: method("/probe.Closed/Call") }, { call: heard(() => NOTHING) }),
+      part("probe.Members", { call: method("/probe.Members/Call") }, { call: heard(() => NOTHING) }),
+    ],
+  };
+}
+
+function told({ caller, namespace, clientAddress, metadata, deadline }: Context): Record<string, unknown> {
+  return {
+    caller: caller?.account ?? "",
+    namespace,
+    clientAddress,
+    metadata: Object.fromEntries(metadata.map(([name, value]) => [name, String(value)])),
+    timeLeft: BigInt(deadline === undefined ? 0 : deadline - Date.now()),
+  };
+}
