@@ -12,12 +12,14 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import { type Address, type Config, formatAddress } from "../config.js";
+import { Code } from "../errors.js";
 import type { Status } from "./channel.js";
 import type { Dispatcher } from "./dispatch.js";
 import { asBuffer, fromGrpc, toGrpc, toGrpcStatus } from "./grpc-metadata.js";
 import { MOST_BYTES, MOST_MESSAGES } from "./message-queue.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
 import type { IncomingListener, Reply } from "./server-call.js";
+import { status } from "./status.js";
 
 export type GrpcServerLimits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections">;
 
@@ -52,10 +54,9 @@ export async function serveGrpc(
 ): Promise<GrpcServer> {
   const server = new Server({
     interceptors: [
-      (method, call) => new ServerInterceptingCall(call, { start: () => answer(dispatcher, method, call) }),
+      (method, call) => new ServerInterceptingCall(call, { start: () => answer(dispatcher, limits, method, call) }),
     ],
     "grpc.max_receive_message_length": limits.maxBody,
-    "grpc.max_metadata_size": limits.maxHeaders,
     "grpc.max_concurrent_streams": MAX_STREAMS,
     "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
@@ -123,15 +124,20 @@ function unreachable(): never {
 
 function answer(
   dispatcher: Dispatcher,
+  { maxHeaders }: GrpcServerLimits,
   { path, requestStream }: { readonly path: string; readonly requestStream: boolean },
   call: ServerInterceptingCallInterface,
 ): void {
   const reply = new GrpcReply(call);
   call.start({
     onReceiveMetadata(received) {
+      const metadata = fromGrpc(received);
+      if (sizeOf(metadata) > maxHeaders) {
+        reply.end(status(Code.RESOURCE_EXHAUSTED, `the metadata is larger than ${maxHeaders} bytes`));
+        return;
+      }
       const asked = Number(call.getDeadline());
-      const deadline = Number.isFinite(asked) ? asked : undefined;
-      const start = { path, metadata: fromGrpc(received), deadline };
+      const start = { path, metadata, deadline: Number.isFinite(asked) ? asked : undefined };
       reply.endpoint = dispatcher.open(start, hostOf(call.getPeer()), reply);
       reply.resume();
     },
@@ -143,6 +149,11 @@ function answer(
     },
     onCancel: () => reply.endpoint?.onCancel(),
   });
+}
+
+/** As HTTP/2 counts, but for values that are bytes (RFC 9113, section 6.5.2); grpc-js itself sets no bound. */
+function sizeOf(metadata: Metadata): number {
+  return metadata.reduce((size, [name, value]) => size + name.length + value.length + 32, 0);
 }
 
 /** `127.0.0.1` of `127.0.0.1:4711`. */

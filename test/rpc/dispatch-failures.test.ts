@@ -32,7 +32,6 @@ const FAILURES: [what: string, endpoints: Partial<RawImplementation>, method: ke
       },
     },
     "one",
-    true,
   ],
   ["one answers what is no message", { one: () => undefined as never }, "one"],
   [
@@ -44,7 +43,6 @@ const FAILURES: [what: string, endpoints: Partial<RawImplementation>, method: ke
       },
     },
     "download",
-    true,
   ],
   ["a stream is none", { download: () => undefined as never }, "download"],
   ["reading requests throws", { upload: async () => secret() }, "upload"],
