@@ -118,14 +118,11 @@ async function* register(
   });
   isPutOut.catch(() => {}); // The stream may be over when it happens.
   const leave = directory.join(instance, { local: context.system, onPutOut: putOut });
-  context.signal.addEventListener("abort", leave);
   try {
-    if (context.signal.aborted) return;
     yield RegisterResponse.fromPartial({});
     const { done } = await Promise.race([stream.next(), isPutOut]);
     if (!done) throw new StatusError(Code.INVALID_ARGUMENT, "a stream registers one instance; open another stream");
   } finally {
-    context.signal.removeEventListener("abort", leave);
     leave();
   }
 }

@@ -1,6 +1,20 @@
 /** Instances to register, for tests. */
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { descriptors } from "../../src/gen/descriptors.js";
 import { Instance, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+
+/** Descriptors of everything in proto/, 170 KB. */
+export const LARGE = Buffer.from(descriptors);
+/** Those of helloworld alone, 1 KB. */
+const SMALL = Buffer.from(
+  toBinary(
+    FileDescriptorSetSchema,
+    create(FileDescriptorSetSchema, {
+      file: fromBinary(FileDescriptorSetSchema, LARGE).file.filter(({ package: name }) => name === "helloworld"),
+    }),
+  ),
+);
 
 /** One of `greeter`, which serves what helloworld does. */
 export function greeter(changes: Partial<Instance> = {}): Instance {
@@ -8,7 +22,7 @@ export function greeter(changes: Partial<Instance> = {}): Instance {
     service: "greeter",
     id: "one",
     addresses: ["127.0.0.1:9000"],
-    descriptors: Buffer.from(descriptors),
+    descriptors: SMALL,
     grpcServices: ["helloworld.Helloworld"],
     guarded: true,
     ...changes,

@@ -8,7 +8,7 @@ import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { RegistryService } from "../../src/gen/portico/registry/v1/registry.js";
 import { unary } from "../../src/rpc/client.js";
 import { type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
-import { greeter } from "./instances.js";
+import { greeter, LARGE } from "./instances.js";
 import { bearer, openMesh, PASSWORD } from "./mesh.js";
 
 const mesh = await openMesh(root);
@@ -133,7 +133,11 @@ test("where instances differ, the newest's contract is shown, and when it leaves
     return [service?.instances, ...(service?.endpoints.map(({ resource }) => resource.split(".").at(-1)) ?? [])];
   };
   const leave = mesh.registry.add(
-    greeter({ id: "newer", grpcServices: ["helloworld.Helloworld", "portico.registry.v1.Registry"] }),
+    greeter({
+      id: "newer",
+      descriptors: LARGE,
+      grpcServices: ["helloworld.Helloworld", "portico.registry.v1.Registry"],
+    }),
   );
   t.same(await endpoints(), [2, "Call", "Stream", "Register", "Watch", "List", "Describe"]);
   leave();

@@ -71,6 +71,7 @@ test("tries until it may, and says once why not", async (t) => {
   const refused = register({ channel: counting, metadata: other, instance: greeter(), log });
   while (tries < 3) await new Promise(setImmediate);
   t.match(said, [/^not registered; trying again: Registering "greeter" takes the enrolment token of that name/]);
+  t.equal(said.length, 1);
   refused.close();
   await t.rejects(refused.registered(), { code: Code.CANCELLED });
 

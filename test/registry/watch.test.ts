@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { test } from "tap";
 import { Directory } from "../../services/registry/directory.js";
 import { Code } from "../../src/errors.js";
-import { greeter, show } from "./instances.js";
+import { greeter, LARGE, show } from "./instances.js";
 
 const local = { local: true };
 
@@ -35,6 +35,10 @@ test("what joined again comes after what joined before", async (t) => {
   directory.join(greeter({ id: "two" }), local);
   directory.join(greeter({ id: "one" }), local);
   t.equal(await next(), "+greeter/two +greeter/one complete");
+  directory.join(greeter({ id: "two" }), local);
+  directory.join(greeter({ id: "one" }), local);
+  directory.join(greeter({ id: "two" }), local);
+  t.equal(await next(), "+greeter/one +greeter/two complete");
 });
 
 test("a slow watch is sent how things are, not how they came about", async (t) => {
@@ -48,8 +52,8 @@ test("a slow watch is sent how things are, not how they came about", async (t) =
 
 test("more than fits in a message comes in several, complete with the last", async (t) => {
   const { directory, next } = setUp();
-  const ids = Array.from({ length: 40 }, (_, index) => `id${index}`); // of 175 KB each
-  for (const id of ids) directory.join(greeter({ id }), local);
+  const ids = Array.from({ length: 40 }, (_, index) => `id${index}`);
+  for (const id of ids) directory.join(greeter({ id, descriptors: LARGE }), local);
   const messages: string[] = [];
   do messages.push(await next());
   while (!messages.at(-1)!.endsWith("complete"));
