@@ -84,7 +84,8 @@ export class RunningCall implements IncomingListener {
       this.#requests = new MessageQueue(method.decode, {
         pause: () => reply.pause(),
         resume: () => reply.resume(),
-        abandon: () => {},
+        // An endpoint may stop reading and go on answering: what else is sent is let through, and dropped.
+        abandon: () => reply.resume(),
       });
     }
   }

@@ -1,0 +1,99 @@
+import t from "tap";
+import { MessageQueue, MOST_BYTES, MOST_MESSAGES } from "../../src/rpc/message-queue.js";
+
+/** A queue of texts, and what it did to its sender. */
+function open() {
+  const done: string[] = [];
+  const queue = new MessageQueue(
+    (bytes) => {
+      const text = Buffer.from(bytes).toString();
+      if (text === "malformed") throw new SyntaxError(text);
+      return text;
+    },
+    {
+      pause: () => void done.push("pause"),
+      resume: () => void done.push("resume"),
+      abandon: () => void done.push("abandon"),
+    },
+  );
+  return { queue, done, push: (text: string) => queue.push(Buffer.from(text)) };
+}
+
+const END = { done: true, value: undefined };
+
+t.test("messages come in order, whichever side is first", async (t) => {
+  const { queue, push } = open();
+  push("a");
+  push("b");
+  const taken = [queue.next(), queue.next(), queue.next(), queue.next()];
+  push("c");
+  queue.end();
+  t.match(await Promise.all(taken), [{ value: "a" }, { value: "b" }, { value: "c" }, END]);
+});
+
+t.test("what was pushed before the end is still read", async (t) => {
+  const { queue, push } = open();
+  push("a");
+  queue.end();
+  push("after the end");
+  t.match([await queue.next(), await queue.next(), await queue.next()], [{ value: "a" }, END, END]);
+});
+
+for (const [what, count, size] of [
+  ["messages", MOST_MESSAGES, 1],
+  ["bytes", 2, MOST_BYTES / 2],
+] as const) {
+  t.test(`many ${what} waiting pause the sender until the reader has caught up`, async (t) => {
+    const { queue, done, push } = open();
+    for (let i = 1; i < count; i++) push("a".repeat(size));
+    t.same(done, []);
+    push("a".repeat(size));
+    t.same(done, ["pause"]);
+    for (let i = 1; i < count; i++) await queue.next();
+    t.same(done, ["pause"]);
+    await queue.next();
+    t.same(done, ["pause", "resume"]);
+  });
+}
+
+t.test("a failure overtakes what waits, and is thrown once", async (t) => {
+  const { queue, push } = open();
+  push("a");
+  queue.fail(new Error("first"));
+  queue.fail(new Error("second"));
+  await t.rejects(queue.next(), { message: "first" });
+  t.match(await queue.next(), END);
+});
+
+t.test("a failure reaches a reader that waits", async (t) => {
+  const { queue } = open();
+  const taken = [queue.next(), queue.next()];
+  queue.fail(new Error("broken"));
+  await t.rejects(taken[0] as Promise<unknown>, { message: "broken" });
+  t.match(await taken[1], END);
+});
+
+t.test("a malformed message fails the reader and leaves the sender", async (t) => {
+  const { queue, done, push } = open();
+  push("malformed");
+  push("b");
+  await t.rejects(queue.next(), { name: "SyntaxError" });
+  t.same(done, ["abandon"]);
+  t.match(await queue.next(), END);
+});
+
+t.test("a reader that leaves early leaves the sender; one that leaves at the end does not", async (t) => {
+  const early = open();
+  early.push("a");
+  early.push("b");
+  for await (const _text of early.queue) break;
+  t.same(early.done, ["abandon"]);
+  t.match(await early.queue.next(), END);
+
+  const late = open();
+  late.push("a");
+  late.queue.end();
+  for await (const _text of late.queue);
+  await late.queue.return();
+  t.same(late.done, []);
+});
