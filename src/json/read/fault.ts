@@ -90,6 +90,7 @@ function abbreviated(segments: readonly (string | number)[]): string {
     else if (PLAIN_NAME.test(segment)) path += `${path === "" ? "" : "."}${segment.slice(1, -1)}`;
     else path += `[${segment}]`;
   }
+  path = visible(path);
   return path.length > MAX_PATH ? `…${path.slice(1 - MAX_PATH)}` : path;
 }
 
@@ -102,11 +103,19 @@ function valueAt(src: Uint8Array, offset: number): string {
   if (first === BRACKET_OPEN) return "an array";
   // Enough bytes for the characters that are shown, however long each is.
   const text = decode(src, offset, Math.min(src.length, offset + MAX_VALUE * 4));
-  if (first !== QUOTE) return shortened(TOKEN.exec(text)?.[0] ?? JSON.stringify(text.slice(0, 1)));
+  if (first !== QUOTE) return shortened(TOKEN.exec(text)?.[0] ?? `"${text.slice(0, 1)}"`);
   return shortened(decode(src, offset, Math.min(stringEnd(src, offset), offset + MAX_VALUE * 4)));
 }
 
-function shortened(text: string): string {
+/** What does not show, or would do something to whoever reads the message. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function visible(text: string): string {
+  return text.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function shortened(value: string): string {
+  const text = visible(value);
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1)}…` : text;
 }
 

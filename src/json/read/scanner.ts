@@ -284,16 +284,18 @@ export class Scanner {
     this.#plain = PLAIN;
   }
 
-  /** The offset of the first byte that is not UTF-8, found by halves. */
+  /** The offset of the first byte that is not UTF-8: where a decoder puts a U+FFFD that the text does not have. */
   #invalidUtf8(): number {
-    let valid = 0;
-    let invalid = this.src.length;
-    while (invalid - valid > 1) {
-      const middle = (valid + invalid) >> 1;
-      if (isPrefixOfUtf8(this.src.subarray(0, middle))) valid = middle;
-      else invalid = middle;
+    const { src } = this;
+    const text = Buffer.from(src.buffer, src.byteOffset, src.byteLength).toString("utf8");
+    let offset = 0;
+    for (let start = 0; ; ) {
+      const at = text.indexOf("\ufffd", start);
+      offset += Buffer.byteLength(text.slice(start, at));
+      if (src[offset] !== 0xef || src[offset + 1] !== 0xbf || src[offset + 2] !== 0xbd) return offset;
+      offset += 3;
+      start = at + 1;
     }
-    return valid;
   }
 
   /** A string with escapes, from its opening quote on. */
@@ -375,16 +377,4 @@ function tableOf(characters: string): Uint8Array {
   const table = new Uint8Array(256);
   for (const character of characters) table[character.charCodeAt(0)] = 1;
   return table;
-}
-
-/** Whether some bytes could follow to make it UTF-8. */
-function isPrefixOfUtf8(bytes: Uint8Array): boolean {
-  if (isUtf8(bytes)) return true;
-  // A sequence that the end cuts is at most three bytes long.
-  for (let cut = 1; cut <= 3 && cut <= bytes.length; cut++) {
-    const start = bytes.length - cut;
-    const needed = bytes[start]! >= 0xf0 ? 4 : bytes[start]! >= 0xe0 ? 3 : bytes[start]! >= 0xc2 ? 2 : 0;
-    if (needed > cut) return isUtf8(bytes.subarray(0, start));
-  }
-  return false;
 }

@@ -192,7 +192,7 @@ function number(value: number, out: TextWriter): void {
 
 /** The double with the fewest digits that is this float: 0.1 rather than 0.10000000149011612. */
 function shortest(float: number): number {
-  if (Number.isInteger(float) || !Number.isFinite(float)) return float;
+  if (!Number.isFinite(float) || (Number.isInteger(float) && Math.abs(float) < 1e6)) return float;
   for (let digits = 6; digits < 9; digits++) {
     const value = Number(float.toPrecision(digits));
     if (Math.fround(value) === float) return value;
