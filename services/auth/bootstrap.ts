@@ -59,7 +59,11 @@ export async function bootstrap(options: {
   return first && adminPassword === undefined ? { passwordFile, password } : undefined;
 }
 
-function installation(password: PasswordHash, enrolments: { name: string; sha256: Buffer }[]): ReturnType<Decide> {
+/** Everything that a fresh installation has. */
+export function installation(
+  password: PasswordHash,
+  enrolments: { name: string; sha256: Buffer }[],
+): ReturnType<Decide> {
   const namespace = DEFAULT_NAMESPACE;
   const rule = { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
   return [

@@ -42,7 +42,6 @@ export class Journal {
   readonly #log: Log;
   readonly #logger: Logger;
   readonly #clock: () => number;
-  readonly #snapshotInterval: number;
   readonly #followers = new Set<Follower>();
   #state = new State();
   #turn: Promise<unknown> = Promise.resolve();
@@ -51,11 +50,10 @@ export class Journal {
   #nextReading: Promise<void> | undefined;
   #keeping: Promise<unknown> = Promise.resolve();
 
-  private constructor({ log, logger, clock, snapshotInterval }: JournalOptions) {
+  private constructor({ log, logger, clock }: JournalOptions) {
     this.#log = log;
     this.#logger = logger;
     this.#clock = clock;
-    this.#snapshotInterval = snapshotInterval ?? SNAPSHOT_INTERVAL;
   }
 
   /**
@@ -159,7 +157,7 @@ export class Journal {
     if (revision !== this.#state.revision + 1) return;
     const changes = fold(this.#state, entry);
     for (const follower of this.#followers) follower.changed(revision, changes);
-    if (revision % this.#snapshotInterval === 0) this.#keep();
+    if (revision % SNAPSHOT_INTERVAL === 0) this.#keep();
   }
 
   async #read(): Promise<void> {
@@ -207,8 +205,6 @@ interface JournalOptions {
   readonly log: Log;
   readonly logger: Logger;
   readonly clock: () => number;
-  /** For tests; default 1000. */
-  readonly snapshotInterval?: number | undefined;
 }
 
 function unavailable(error: unknown): unknown {

@@ -61,7 +61,7 @@ export class Log {
   async read(after: number): Promise<Entry[] | undefined> {
     const revisions = Array.from({ length: BATCH + 1 }, (_, index) => after + index).filter((revision) => revision > 0);
     const texts = await this.#entries.getMany(revisions.map(keyOf));
-    if (after > 0 && texts[0] === undefined) return undefined;
+    if (texts[0] === undefined && (after > 0 || (await this.#snapshots.keys()).length > 0)) return undefined;
     const first = after > 0 ? 1 : 0;
     const gap = texts.indexOf(undefined, first);
     const end = gap === -1 ? texts.length : gap;

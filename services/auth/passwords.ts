@@ -75,7 +75,7 @@ export class Passwords {
     try {
       begin?.();
       // The same characters may be typed as different code points, by the keyboard's system.
-      return await derive(password.normalize("NFC"), salt, HASH_LENGTH, { N: n, r, p, maxmem: 256 * n * r });
+      return await derive(password.normalize("NFC"), salt, HASH_LENGTH, { N: n, r, p, maxmem: 256 * r * (n + p + 2) });
     } finally {
       // The turn goes to the next in line, or is given up.
       const next = this.#waiting.shift();

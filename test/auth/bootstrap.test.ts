@@ -16,7 +16,7 @@ const passwordFile = (folder: string) => join(folder, "admin-password");
 
 t.test("the first start makes up a password, and leaves it and the enrolment tokens in files", async (t) => {
   const folder = join(t.testdir(), "data");
-  const { authority, login, call } = await open(t, { folder, adminPassword: undefined });
+  const { authority, login, call } = await open(t, { folder, fresh: true });
   const password = readFileSync(passwordFile(folder), "utf8").trim();
   t.same(authority.firstStart, { passwordFile: passwordFile(folder), password });
   t.match(password, /^[a-km-z2-9]{5}(-[a-km-z2-9]{5}){3}$/);
@@ -44,7 +44,7 @@ t.test("the first start makes up a password, and leaves it and the enrolment tok
 });
 
 t.test("a given password is used, and kept nowhere", async (t) => {
-  const { authority, login, folder } = await open(t, { adminPassword: PASSWORD });
+  const { authority, login, folder } = await open(t, { fresh: true, adminPassword: PASSWORD });
   t.equal(authority.firstStart, undefined);
   t.notOk(existsSync(passwordFile(folder)));
   t.ok(await login("admin", PASSWORD));
@@ -52,10 +52,10 @@ t.test("a given password is used, and kept nowhere", async (t) => {
 
 t.test("the second start changes nothing", async (t) => {
   const folder = t.testdir();
-  const first = await open(t, { folder, adminPassword: undefined });
+  const first = await open(t, { folder, fresh: true });
   const password = first.authority.firstStart?.password ?? "";
   await first.close();
-  const second = await open(t, { folder, adminPassword: "another password" });
+  const second = await open(t, { folder, fresh: true, adminPassword: "another password" });
   t.equal(second.authority.firstStart, undefined);
   t.equal(readFileSync(passwordFile(folder), "utf8").trim(), password);
   await t.rejects(second.login("admin", "another password"));
@@ -64,7 +64,7 @@ t.test("the second start changes nothing", async (t) => {
 
 for (const [what, adminPassword] of Object.entries({ short: "eleven char", long: "x".repeat(129) })) {
   t.test(`a password that is too ${what} is refused`, (t) =>
-    t.rejects(open(t, { adminPassword }), {
+    t.rejects(open(t, { fresh: true, adminPassword }), {
       name: "ConfigError",
       message: "PORTICO_ADMIN_PASSWORD must have 12 to 128 characters",
     }),
@@ -73,7 +73,7 @@ for (const [what, adminPassword] of Object.entries({ short: "eleven char", long:
 
 t.test("a start that crashed before its entry was written is taken up by the next", async (t) => {
   const folder = t.testdir({ "admin-password": "left by the crashed one\n" });
-  const { authority, login } = await open(t, { folder, adminPassword: undefined });
+  const { authority, login } = await open(t, { folder, fresh: true });
   t.equal(authority.firstStart?.password, "left by the crashed one");
   t.ok(await login("admin", "left by the crashed one"));
 });
@@ -81,7 +81,7 @@ t.test("a start that crashed before its entry was written is taken up by the nex
 t.test("a file that no start can have written is refused", async (t) => {
   const folder = t.testdir();
   writeFileSync(passwordFile(folder), "short");
-  await t.rejects(open(t, { folder, adminPassword: undefined }), {
+  await t.rejects(open(t, { folder, fresh: true }), {
     message: `${passwordFile(folder)} is not what an earlier start wrote; delete it and start again`,
   });
 });

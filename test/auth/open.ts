@@ -1,18 +1,31 @@
 /** Opens an authority as a process does: on a real store, behind a dispatcher and a guard, called in process. */
-import { join } from "node:path";
+import { scryptSync } from "node:crypto";
 import pino from "pino";
 import type { Test } from "tap";
 import { type Authority, type AuthorityOptions, openAuthority } from "../../services/auth/authority.js";
+import { installation } from "../../services/auth/bootstrap.js";
+import { Journal, PORTICO } from "../../services/auth/journal.js";
+import { Log } from "../../services/auth/log.js";
 import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
+import { PolicyService } from "../../src/gen/portico/auth/v1/policy.js";
 import { openGuard, SYSTEM } from "../../src/guard.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { type CallOptions, unary } from "../../src/rpc/client.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process.js";
 import type { MethodDefinition } from "../../src/rpc/service.js";
-import { openStore } from "../../src/store.js";
+import { openStore, type Store } from "../../src/store.js";
+import { hashToken } from "../../src/token.js";
 
 export const PASSWORD = "correct horse battery";
+/** Of PASSWORD, by the cheapest scrypt there is, so that logins in tests cost nothing. */
+const HASH = {
+  salt: Buffer.from("salt"),
+  n: 2,
+  r: 1,
+  p: 1,
+  hash: scryptSync(PASSWORD, "salt", 32, { N: 2, r: 1, p: 1 }),
+};
 export const silent = pino({ level: "silent" });
 
 type Unary<Request, Response> = MethodDefinition<Request, Response> & {
@@ -36,15 +49,26 @@ export interface Open {
   close(): Promise<void>;
 }
 
+/** Sets up a store as the first start does, but for the cost of the password and without enrolments. */
+async function setUp(store: Store): Promise<void> {
+  const journal = await Journal.open({ log: new Log({ store, log: silent }), logger: silent, clock: Date.now });
+  await journal.commit(PORTICO, ({ revision }) => (revision === 0 ? installation(HASH, []) : []));
+}
+
+/** `fresh` leaves it to the authority to set up the store. */
 export async function open(
   t: Test,
-  { folder = t.testdir(), ...options }: Partial<AuthorityOptions> & { folder?: string } = {},
+  {
+    folder = t.testdir(),
+    fresh = false,
+    ...options
+  }: Partial<AuthorityOptions> & { folder?: string; fresh?: boolean } = {},
 ): Promise<Open> {
   const store = options.store ?? (await openStore("sqlite:", folder));
+  if (!fresh) await setUp(store);
   const authority = await openAuthority({
     store,
     dataFolder: folder,
-    adminPassword: PASSWORD,
     maxRules: 10_000,
     leaseMs: 5_000,
     log: silent,
@@ -81,7 +105,8 @@ export async function open(
   return { authority, channel, folder, call, login, close };
 }
 
-/** Where the store of a data folder is. */
-export function storeFile(folder: string): string {
-  return join(folder, "portico.sqlite");
+/** Whether a guard would accept the token. */
+export async function isGood({ call }: Open, token: string): Promise<boolean> {
+  const request = { sha256: hashToken(token) };
+  return (await call(PolicyService.resolve, request, undefined, { admission: SYSTEM })).caller !== undefined;
 }
