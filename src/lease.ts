@@ -45,6 +45,8 @@ export class Lease {
   /** Lets it run for a time, in milliseconds, after a moment. */
   extend(from: Moment, time: number): void {
     if (this.#closed) return;
+    // It ran out a moment ago, and the timer that tells is late.
+    if (this.#running && !this.runs(performance.now())) this.#lose(time);
     this.#end = { monotonic: from.monotonic + time, wall: from.wall + time };
     if (!this.runs(performance.now())) return;
     this.#watch(time);

@@ -211,6 +211,7 @@ export class Policy {
   }
 
   #applyChanges({ revision, changes }: WatchResponse_Changes): void {
+    if (this.#revision === undefined) throw new Error("the authority sent changes without a snapshot before them");
     const changed = new ChangedCallers();
     for (const { change } of changes) this.#applyChange(change, changed);
     this.#revision = revision;
