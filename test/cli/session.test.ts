@@ -7,6 +7,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t, { type Test } from "tap";
+import { Profile } from "../../src/cli/profile.js";
+import { StoredLogin } from "../../src/cli/session.js";
 import { createToken } from "../../src/token.js";
 import { start } from "../server/process.js";
 import { NOWHERE, type Outcome, portico } from "./command-line.js";
@@ -93,6 +95,15 @@ t.test("commands that run at the same time use one refresh token once", async (t
   );
   person.expire();
   t.match(await person.run(LIST), { exit: 0 }, "the login lives on");
+});
+
+t.test("who comes second takes the token that the first has got", async (t) => {
+  const person = await Person.loggedIn(t);
+  person.expire();
+  const session = () => new StoredLogin(new URL(url), new Profile("default", { XDG_CONFIG_HOME: person.config }));
+  const [first, second] = await Promise.all([session().token(), session().token()]);
+  t.equal(first, second);
+  t.equal(first, person.profile.login.token);
 });
 
 t.test("a refusal by the rules costs no refresh token", async (t) => {

@@ -142,19 +142,21 @@ function patternOf(expected: string, known: ReadonlyMap<string, string>): RegExp
   let pattern = "";
   let end = 0;
   for (const { 0: special, index } of expected.matchAll(SPECIAL)) {
-    pattern += literal(expected.slice(end, index)) + specialPattern(special, known);
+    pattern += literal(expected.slice(end, index)) + specialPattern(special, known, pattern);
     end = index + special.length;
   }
   return new RegExp(`^${pattern}${literal(expected.slice(end))}$`);
 }
 
-function specialPattern(special: string, known: ReadonlyMap<string, string>): string {
+function specialPattern(special: string, known: ReadonlyMap<string, string>, before: string): string {
   if (special === "…") return ".*";
   if (special.startsWith("{")) {
     const name = special.slice(1, -1);
     const value = known.get(name);
-    return value === undefined ? `(?<${name}>\\S+)` : literal(value);
+    if (value !== undefined) return literal(value);
+    return before.includes(`(?<${name}>`) ? `\\k<${name}>` : `(?<${name}>\\S+)`;
   }
+  if (special.startsWith("«^")) return "(?:\\^[CD])?"; // a terminal shows keys or not, as the program wants
   return special.endsWith("hidden") ? "" : literal(fill(special.slice(1, -1), known));
 }
 
