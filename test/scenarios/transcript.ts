@@ -22,7 +22,7 @@
  * Each command runs in a real terminal of its own, by bash.
  */
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -53,6 +53,8 @@ export interface World {
   readonly env?: Readonly<Record<string, string>>;
   /** Other values known from the start. */
   readonly values?: Readonly<Record<string, string>>;
+  /** Programs besides portico, as shell scripts by their names. */
+  readonly programs?: Readonly<Record<string, string>>;
   /** What `!` and a word make happen. */
   readonly events?: Readonly<Record<string, () => Promise<void>>>;
 }
@@ -81,6 +83,9 @@ export async function replay(t: Test, transcript: string, world: World): Promise
   const home = mkdtempSync(join(tmpdir(), "portico-transcript-"));
   mkdirSync(join(home, "bin"));
   symlinkSync(resolve(PROGRAM), join(home, "bin/portico"));
+  for (const [name, script] of Object.entries(world.programs ?? {})) {
+    writeFileSync(join(home, "bin", name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
   const terminal = {
     cwd: home,
     env: {

@@ -1,0 +1,21 @@
+// An internal client that is in no way ours, beside the command line, at a real terminal.
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import t from "tap";
+import { start } from "../server/process.js";
+import { replay } from "./transcript.js";
+
+t.test("internal client", async (t) => {
+  const data = t.testdir();
+  const portico = await start(["server"], { PORTICO_DATA: data });
+  t.teardown(() => portico.stop());
+  const transcript = readFileSync("test/scenarios/internal-client.txt", "utf8");
+  await replay(t, transcript, {
+    url: portico.address("HTTP"),
+    data,
+    values: { grpc: portico.address("gRPC") },
+    programs: {
+      grpcurl: `exec node --import=${import.meta.resolve("tsx")} ${resolve("test/scenarios/grpcurl.ts")} "$@"`,
+    },
+  });
+});
