@@ -47,6 +47,7 @@ export function fold(state: State, entry: Entry): Change[] {
 
 const FOLD: Fold = {
   namespaceCreated: (state, { name }, created) => {
+    if (state.namespaces.has(name)) return {};
     state.namespaces.set(name, { name, created, accounts: new Map(), rules: new Map(), audit: [] });
     return { record: ["namespace created", name] };
   },
@@ -59,8 +60,9 @@ const FOLD: Fold = {
     };
   },
   accountCreated: (state, { namespace, name, scopes, password }, created) => {
-    const account = { name, scopes, created, password, logins: new Set<string>(), keys: new Set<string>() };
-    state.namespaces.get(namespace)?.accounts.set(name, account);
+    const accounts = state.namespaces.get(namespace)?.accounts;
+    if (accounts === undefined || accounts.has(name)) return {};
+    accounts.set(name, { name, scopes, created, password, logins: new Set(), keys: new Set() });
     return { changes: [accountChanged(namespace, name)], record: ["account created", name] };
   },
   accountDeleted: (state, { namespace, name }) => {
@@ -119,7 +121,7 @@ const FOLD: Fold = {
     };
   },
   keyCreated: (state, { key }) => {
-    if (key === undefined) return {};
+    if (key === undefined || state.account(key.namespace, key.account) === undefined) return {};
     state.addKey(key);
     return { record: ["key created", key.prefix] };
   },

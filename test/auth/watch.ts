@@ -45,6 +45,11 @@ export class Watch {
     this.#stream.send({ message: { $case: "applied", value: { revision } } });
   }
 
+  /** The next response, whatever it is. */
+  async first(): Promise<WatchResponse["message"]> {
+    return (await this.#responses.next()).value?.message;
+  }
+
   /** The next response of a kind; others are passed over. */
   async next<C extends Case>(kind: C): Promise<Value<C>> {
     for (;;) {

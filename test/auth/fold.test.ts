@@ -1,0 +1,189 @@
+/** What the entries of the log add up to. */
+import fc from "fast-check";
+import t from "tap";
+import { fold, MAX_ACCESS, MAX_AUDIT, MAX_LOGINS, MAX_SPENT } from "../../services/auth/fold.js";
+import { State } from "../../services/auth/state.js";
+import { timestamp } from "../../services/auth/time.js";
+import { Entry, type Event, Snapshot } from "../../src/gen/portico/auth/log/v1/log.js";
+import { Access } from "../../src/gen/portico/auth/v1/rules.js";
+
+type Events = NonNullable<Event["event"]>;
+
+const DAY = 86_400_000;
+
+function entryOf(time: number, ...events: Events[]): Entry {
+  return { time: timestamp(time), actor: "admin", namespace: "n0", events: events.map((event) => ({ event })) };
+}
+
+/** Folds as from the log: nothing is shared between two states. */
+function apply(state: State, entry: Entry) {
+  return fold(state, Entry.decode(Entry.encode(entry).finish()));
+}
+
+const bytesOf = (state: State) => Buffer.from(Snapshot.encode(state.toSnapshot()).finish());
+
+const hash = (seed: string) => Buffer.from(seed.padEnd(32, "."));
+const token = (seed: string, expires = 30 * DAY) => ({ sha256: hash(seed), expires: timestamp(expires) });
+const password = { salt: hash("salt"), hash: hash("hash"), n: 2, r: 1, p: 1 };
+
+// Few names, so that events meet.
+const namespace = fc.constantFrom("n0", "n1");
+const name = fc.constantFrom("a", "b", "c");
+const seed = fc.integer({ min: 0, max: 9 }).map(String);
+const expires = fc.integer({ min: 0, max: 40 * DAY });
+const scopes = fc.array(name, { maxLength: 2 });
+const key = fc.record({ seed, namespace, account: name, expires }).map(({ seed, namespace, account, expires }) => ({
+  sha256: hash(`k${seed}`),
+  prefix: `ptk_${seed}`,
+  namespace,
+  account,
+  name: "key",
+  created: timestamp(0),
+  expires: timestamp(expires),
+  lastUsed: undefined,
+  resources: [],
+}));
+/** Tokens are never made twice, so they go by the index of their entry. */
+const pair = (index: number, a: number, r: number) => ({
+  access: token(`a${index}`, a),
+  refresh: token(`r${index}`, r),
+});
+
+const event: fc.Arbitrary<(index: number) => Events> = fc.oneof(
+  fc
+    .record({ namespace, account: name, a: expires, r: expires })
+    .map(({ namespace, account, a, r }) => (index: number) => {
+      const value = { login: hash(`r${index}`), namespace, account, ...pair(index, a, r) };
+      return { $case: "loggedIn", value } satisfies Events;
+    }),
+  fc.record({ back: fc.nat(20), a: expires, r: expires }).map(({ back, a, r }) => (index: number) => {
+    const value = { login: hash(`r${index - back}`), ...pair(index, a, r) };
+    return { $case: "refreshed", value } satisfies Events;
+  }),
+  fc.nat(20).map((back) => (index: number) => {
+    return { $case: "loginRevoked", value: { login: hash(`r${index - back}`), reused: false } } satisfies Events;
+  }),
+  simpleEvent().map((event) => () => event),
+);
+
+function simpleEvent(): fc.Arbitrary<Events> {
+  return fc.oneof(
+    namespace.map((name): Events => ({ $case: "namespaceCreated", value: { name } })),
+    namespace.map((name): Events => ({ $case: "namespaceDeleted", value: { name } })),
+    fc
+      .record({ namespace, name, scopes })
+      .map((value): Events => ({ $case: "accountCreated", value: { ...value, password } })),
+    fc.record({ namespace, name }).map((value): Events => ({ $case: "accountDeleted", value })),
+    fc.record({ namespace, name, scopes }).map((value): Events => ({ $case: "scopesSet", value })),
+    fc.record({ namespace, name }).map((value): Events => ({ $case: "passwordSet", value: { ...value, password } })),
+    fc.record({ namespace, name }).map(({ namespace, name: id }): Events => {
+      const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+      return { $case: "ruleCreated", value: { namespace, rule } };
+    }),
+    fc.record({ namespace, id: name }).map((value): Events => ({ $case: "ruleDeleted", value })),
+    key.map((key): Events => ({ $case: "keyCreated", value: { key } })),
+    seed.map((seed): Events => ({ $case: "keyRevoked", value: { sha256: hash(`k${seed}`) } })),
+    fc.record({ seed, expires }).map(({ seed, expires }): Events => {
+      return { $case: "keyShortened", value: { sha256: hash(`k${seed}`), expires: timestamp(expires) } };
+    }),
+    seed.map((seed): Events => {
+      return { $case: "keysUsed", value: { uses: [{ sha256: hash(`k${seed}`), time: timestamp(1) }] } };
+    }),
+    fc.record({ name, seed }).map(({ name, seed }): Events => {
+      return { $case: "enrolmentCreated", value: { name, sha256: hash(`e${name}${seed}`) } };
+    }),
+    name.map((name): Events => ({ $case: "enrolmentDeleted", value: { name } })),
+  );
+}
+
+t.test("any entries fold, and to the same state whether from the first or from a snapshot", async () => {
+  const entries = fc.array(fc.record({ event, time: expires }), { minLength: 1, maxLength: 600, size: "max" });
+  fc.assert(
+    fc.property(entries, fc.nat(), (list, at) => {
+      const snapshotAt = at % list.length;
+      const whole = new State();
+      let resumed = new State();
+      for (const [index, { event, time }] of list.entries()) {
+        const entry = entryOf(time, event(index));
+        apply(whole, entry);
+        apply(resumed, entry);
+        if (index === snapshotAt) resumed = State.fromSnapshot(Snapshot.decode(bytesOf(resumed)));
+      }
+      return bytesOf(whole).equals(bytesOf(resumed)) && everyTokenHasAnOwner(whole);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+function everyTokenHasAnOwner(state: State): boolean {
+  return [...state.tokens.values()].every((token) => {
+    if (token.kind === "enrolment") return state.enrolments.get(token.enrolment.name) === token.enrolment;
+    const { namespace, account } = token.kind === "key" ? token.key : token.login;
+    return state.account(namespace, account) !== undefined;
+  });
+}
+
+function withAccount(): State {
+  const state = new State();
+  apply(
+    state,
+    entryOf(
+      0,
+      { $case: "namespaceCreated", value: { name: "n0" } },
+      { $case: "accountCreated", value: { namespace: "n0", name: "a", scopes: [], password } },
+    ),
+  );
+  return state;
+}
+
+const loggedIn = (seed: string): Events => ({
+  $case: "loggedIn",
+  value: { login: hash(seed), namespace: "n0", account: "a", access: token(`a${seed}`), refresh: token(`r${seed}`) },
+});
+
+t.test("bounds", async (t) => {
+  await t.test(
+    `an account has at most ${MAX_LOGINS} logins; the oldest gives way, and guards hear of it`,
+    async (t) => {
+      const state = withAccount();
+      for (let count = 0; count < MAX_LOGINS; count++) t.same(apply(state, entryOf(0, loggedIn(`${count}`))), []);
+      const changes = apply(state, entryOf(0, loggedIn("one more")));
+      t.match(changes, [{ change: { $case: "tokensRevoked", value: { sha256: [hash("a0")] } } }]);
+      t.equal(state.logins.size, MAX_LOGINS);
+      t.equal(state.tokens.size, 2 * MAX_LOGINS);
+    },
+  );
+
+  await t.test("a login has so many access tokens and remembered refresh tokens", async (t) => {
+    const state = withAccount();
+    apply(state, entryOf(0, loggedIn("0")));
+    for (let count = 1; count <= 200; count++) {
+      const value = { login: hash("0"), access: token(`a${count}`), refresh: token(`r${count}`) };
+      apply(state, entryOf(0, { $case: "refreshed", value }));
+    }
+    const [login] = state.logins.values();
+    t.equal(login?.access.length, MAX_ACCESS);
+    t.equal(login?.spent.length, MAX_SPENT);
+    t.equal(state.tokens.size, MAX_ACCESS + MAX_SPENT + 1);
+  });
+
+  await t.test(`an audit trail keeps ${MAX_AUDIT} records`, async (t) => {
+    const state = withAccount();
+    const deleted: Events = { $case: "ruleDeleted", value: { namespace: "n0", id: "x" } };
+    for (let count = 0; count < MAX_AUDIT; count++) apply(state, entryOf(0, deleted));
+    const audit = state.namespaces.get("n0")?.audit;
+    t.equal(audit?.length, MAX_AUDIT);
+    t.equal(audit?.at(-1)?.revision, BigInt(MAX_AUDIT + 1));
+  });
+});
+
+t.test("what has expired is forgotten in time", async (t) => {
+  const state = withAccount();
+  apply(state, entryOf(0, loggedIn("0")));
+  const nothing: Events = { $case: "keysUsed", value: { uses: [] } };
+  for (let count = 0; count < 300; count++) apply(state, entryOf(30 * DAY - 1, nothing));
+  t.equal(state.tokens.size, 2, "not before");
+  for (let count = 0; count < 300; count++) apply(state, entryOf(30 * DAY, nothing));
+  t.equal(state.tokens.size, 0);
+  t.equal(state.logins.size, 0);
+});
