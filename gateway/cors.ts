@@ -12,6 +12,7 @@ const MAX_AGE = "7200";
 
 const ANY = ["Access-Control-Allow-Origin", "*", "Access-Control-Expose-Headers", EXPOSED];
 const VARY = ["Vary", "Origin"];
+const NONE: readonly string[] = [];
 
 export class Cors {
   readonly #origins: ReadonlySet<string> | "*";
@@ -20,10 +21,13 @@ export class Cors {
     this.#origins = origins === "*" ? "*" : new Set(origins);
   }
 
-  /** Headers of every answer. */
+  /**
+   * Headers of an answer. It varies with the origin only where not all origins are alike, or nothing is said to those
+   * that send none; which does not count, since no answer may be stored.
+   */
   headers({ origin }: RequestHeaders): readonly string[] {
-    if (this.#origins === "*") return ANY;
-    if (this.#origins.size === 0) return [];
+    if (this.#origins === "*") return origin === undefined ? NONE : ANY;
+    if (this.#origins.size === 0) return NONE;
     if (origin === undefined || !this.#origins.has(origin)) return VARY;
     return [...VARY, "Access-Control-Allow-Origin", origin, "Access-Control-Expose-Headers", EXPOSED];
   }

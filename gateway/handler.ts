@@ -4,7 +4,6 @@
  * The guard decides after the last byte of the body has come, so that a rule deleted while a slow client sends does not
  * grant any more; and on the very endpoint that is then called. Only an admitted body is looked into.
  */
-import { randomUUID } from "node:crypto";
 import type { Config } from "../src/config.js";
 import { Code, StatusError } from "../src/errors.js";
 import type { Admission, Guard } from "../src/guard.js";
@@ -28,6 +27,7 @@ import {
 import type { Health } from "./health.js";
 import { metadataOf } from "./metadata.js";
 import { parseQuery } from "./query.js";
+import { createRequestId } from "./request-id.js";
 import type { Routes, Target } from "./route.js";
 
 export interface HandlerOptions {
@@ -58,7 +58,7 @@ class Progress {
 
   constructor(request: GatewayRequest) {
     this.headers = readHeaders(request.headers);
-    this.requestId = requestIdOf(this.headers) ?? randomUUID();
+    this.requestId = requestIdOf(this.headers) ?? createRequestId();
   }
 }
 
@@ -110,7 +110,12 @@ class Gateway {
     const token = bearerToken(headers);
     const time = Math.min(timeoutOf(headers) ?? config.callTime, config.maxCallTime);
 
-    const body = announcesBody(headers) ? await readBody(request, headers) : NO_BODY;
+    let body: Uint8Array = NO_BODY;
+    if (announcesBody(headers)) {
+      checkContentType(headers);
+      checkMayHaveBody(method);
+      body = await request.body();
+    }
 
     // On /v1 the token alone says in which namespace the call is made.
     const credentials = { token, namespace: versioned ? undefined : namespace, tokenRequired: versioned };
@@ -165,9 +170,10 @@ class Gateway {
 
   #respond(status: number, extra: readonly string[], body: string, { headers, requestId }: Progress): GatewayResponse {
     const length = Buffer.byteLength(body);
-    const content = status === 204 ? NO_HEADERS : [...CONTENT, "Content-Length", String(length)];
+    const all = [...STANDARD, "X-Request-Id", requestId];
+    if (status !== 204) all.push("Content-Type", "application/json", "Content-Length", String(length));
     const cors = this.#cors.headers(headers);
-    return { status, headers: [...content, ...STANDARD, "X-Request-Id", requestId, ...cors, ...extra], body, length };
+    return { status, headers: cors.length + extra.length === 0 ? all : [...all, ...cors, ...extra], body, length };
   }
 
   #record(request: GatewayRequest, { status, length }: GatewayResponse, progress: Progress): void {
@@ -192,9 +198,8 @@ class Gateway {
 
 const MOST_PATH = 128;
 const NO_HEADERS: readonly string[] = [];
-const NO_BODY = Buffer.alloc(0);
+const NO_BODY = new Uint8Array(0);
 const NO_FIELDS = Buffer.from("{}");
-const CONTENT = ["Content-Type", "application/json"];
 const STANDARD = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
 function splitTarget(target: string): [path: string, query: string] {
@@ -217,11 +222,8 @@ function checkMethod(method: string, { methods, header }: Allow): void {
   throw new HttpError(405, `The method must be one of ${header[1]}, not ${method}`, { headers: header });
 }
 
-async function readBody(request: GatewayRequest, headers: RequestHeaders): Promise<Uint8Array> {
-  checkContentType(headers);
-  if (request.method !== "POST")
-    throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
-  return request.body();
+function checkMayHaveBody(method: string): void {
+  if (method !== "POST") throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
 }
 
 function readJson(target: Target, query: string, body: Uint8Array): Uint8Array {

@@ -1,6 +1,6 @@
 /**
  * Structured logs: one JSON object a line, on standard error. Nothing secret may be logged in the first place; should
- * it happen all the same, members with a secret's name are blanked.
+ * it happen all the same, a member with a secret's name is blanked.
  */
 import { type DestinationStream, destination, type Logger, pino } from "pino";
 
@@ -8,9 +8,11 @@ export type { Logger };
 
 const SECRETS = ["token", "authorization", "password", "secret", "enrolment", "cookie"];
 
-/** Lines are collected for up to this long, so that a call does not wait for a write. Exit flushes. */
+/** Lines are collected up to this time and size, so that no call waits for a write. Exit writes what is left. */
 const FLUSH_MS = 100;
 const FLUSH_BYTES = 4096;
+/** Where whoever reads the log is too slow, lines are dropped beyond this. */
+const MOST_BYTES = 16 * 1024 ** 2;
 
 /** @param level `info` for instance; `silent` turns logs off. */
 export function createLog(level: string, to: DestinationStream = standardError()): Logger {
@@ -20,12 +22,12 @@ export function createLog(level: string, to: DestinationStream = standardError()
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: "[secret]" },
+      serializers: Object.fromEntries(SECRETS.map((name) => [name, () => "[secret]"])),
     },
     to,
   );
 }
 
 function standardError(): DestinationStream {
-  return destination({ fd: 2, sync: false, minLength: FLUSH_BYTES, periodicFlush: FLUSH_MS });
+  return destination({ fd: 2, sync: false, minLength: FLUSH_BYTES, periodicFlush: FLUSH_MS, maxLength: MOST_BYTES });
 }

@@ -48,6 +48,7 @@ const FAIL = "service:probe:Probe.Fail";
 const ADA = ["Authorization", "Bearer {ada}"] as const;
 const GREETING = { message: "Hello Ada", msg: "Hello Ada" };
 const NAME = '{"name":"Ada"}';
+const NEW_ID = /^[\w-]{12}-[0-9a-z]+$/;
 
 const fails = (code: Code, extra: object = {}): string => JSON.stringify({ code, message: "as told", ...extra });
 const detailed = (code: Code, type: string, value: Uint8Array): string =>
@@ -1169,14 +1170,14 @@ const metadata: HttpCase[] = [
     target: "/nowhere",
     headers: [["X-Request-Id", "a b"]],
     status: 404,
-    has: { "x-request-id": /^[0-9a-f-]{36}$/ },
+    has: { "x-request-id": NEW_ID },
   },
   {
     title: "a long request id is replaced",
     target: "/nowhere",
     headers: [["X-Request-Id", "a".repeat(129)]],
     status: 404,
-    has: { "x-request-id": /^[0-9a-f-]{36}$/ },
+    has: { "x-request-id": NEW_ID },
   },
   {
     title: "two request ids are replaced",
@@ -1186,7 +1187,7 @@ const metadata: HttpCase[] = [
       ["X-Request-Id", "b"],
     ],
     status: 404,
-    has: { "x-request-id": /^[0-9a-f-]{36}$/ },
+    has: { "x-request-id": NEW_ID },
   },
   {
     title: "answers are not to be kept or guessed at",

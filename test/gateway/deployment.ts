@@ -52,7 +52,7 @@ export async function deploy(
   const config = loadConfig({ http: "127.0.0.1:0", data: dataFolder, ...options.flags }, {});
   const logged: Record<string, unknown>[] = [];
   const log = createLog(options.level ?? "info", { write: (line) => logged.push(JSON.parse(line)) });
-  const metrics = new Metrics({ process: false });
+  const metrics = new Metrics();
   const decided: string[] = [];
   const dispatched: string[] = [];
 
