@@ -138,7 +138,7 @@ export class Callers {
   async #lookUp(token: string): Promise<KnownCaller | undefined> {
     const caller = await this.ask(hashToken(token), Date.now() + LOOKUP_TIME);
     if (caller === undefined) this.#unknown.set(token, performance.now() + UNKNOWN_TIME);
-    else this.#known.set(token, caller);
+    else if (this.isCurrent(caller)) this.#known.set(token, caller);
     return caller;
   }
 

@@ -1,30 +1,16 @@
 // A guard decides only inside its lease, whatever becomes of the answers to its pings.
 import { setTimeout as pause } from "node:timers/promises";
-import t, { type Test } from "tap";
+import t from "tap";
 import { Code, StatusError } from "../../src/errors.js";
-import { type OpenGuard, openGuard } from "../../src/guard.js";
+import type { OpenGuard } from "../../src/guard.js";
 import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
-import { ScriptedAuthority } from "./scripted-authority.js";
+import { type ScriptedAuthority, start } from "./scripted-authority.js";
 
 const UNREACHABLE = new StatusError(
   Code.UNAVAILABLE,
   "The authority cannot be reached; no decision is made without it",
 );
-
-interface Started {
-  readonly script: ScriptedAuthority;
-  readonly guard: OpenGuard;
-}
-
-/** A guard that has opened its stream. */
-async function start(t: Test, options: Partial<ScriptedAuthority> = {}): Promise<Started> {
-  const script = Object.assign(new ScriptedAuthority(), options);
-  const guard = openGuard(script.access);
-  t.teardown(() => guard.close());
-  await script.until(() => script.streams.length > 0);
-  return { script, guard };
-}
 
 /** When the guard last let a call in before it refused one, by performance.now(). */
 async function lastGrant(guard: OpenGuard): Promise<number> {

@@ -3,6 +3,7 @@
  * to do. A real service behind a real dispatcher, reached in process.
  */
 
+import type { Test } from "tap";
 import type { AuthorityAccess } from "../../src/callers.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
@@ -15,7 +16,7 @@ import {
   type WatchRequest,
   type WatchResponse,
 } from "../../src/gen/portico/auth/v1/policy.js";
-import { type Guard, SYSTEM } from "../../src/guard.js";
+import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/guard.js";
 import { InProcessChannel } from "../../src/rpc/in-process.js";
 import { part, type Service } from "../../src/rpc/service.js";
 import type { Rule } from "../../src/rules.js";
@@ -208,3 +209,17 @@ const NOT_ASKED: Guard = {
   allows: () => false,
   follow: () => () => {},
 };
+
+export interface Started {
+  readonly script: ScriptedAuthority;
+  readonly guard: OpenGuard;
+}
+
+/** A guard that has opened its stream. */
+export async function start(t: Test, options: Partial<ScriptedAuthority> = {}): Promise<Started> {
+  const script = Object.assign(new ScriptedAuthority(), options);
+  const guard = openGuard(script.access);
+  t.teardown(() => guard.close());
+  await script.until(() => script.streams.length > 0);
+  return { script, guard };
+}
