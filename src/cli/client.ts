@@ -1,6 +1,6 @@
 /** Calls through the gateway, by the same HTTP API that anyone can use, as the caller that the session stands for. */
 import { CommandError, EXIT } from "./exit.js";
-import { type Answer, CallFailure, type Hint, LOOPBACK, type Request, send } from "./http.js";
+import { type Answer, type Hint, jsonOf, LOOPBACK, type Request, send } from "./http.js";
 import type { Session } from "./session.js";
 
 export interface ClientOptions {
@@ -79,8 +79,7 @@ export class Client {
       const renewed = await session.renew(token);
       if (renewed !== undefined) answer = await this.#send(request(renewed), renewed);
     }
-    if (answer.status === 200) return answer.body;
-    throw new CallFailure(answer, answer.status === 401 ? this.#hint(token) : undefined);
+    return jsonOf(answer, answer.status === 401 ? this.#hint(token) : undefined);
   }
 
   #hint(token: string | undefined): Hint | undefined {

@@ -99,6 +99,15 @@ function noAnswer(base: URL, error: NodeJS.ErrnoException): CommandError {
   return new CommandError(`The call to ${base.origin} broke off: ${error.message}`);
 }
 
+/**
+ * The JSON of an answer.
+ * @throws {CallFailure} when the call failed, or it was not Portico that answered.
+ */
+export function jsonOf(answer: Answer, hint?: Hint): string {
+  if (answer.status === 200 && answer.contentType.startsWith("application/json")) return answer.body;
+  throw new CallFailure(answer, hint);
+}
+
 /** What may help where a call failed. */
 export interface Hint {
   readonly text: string;

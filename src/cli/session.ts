@@ -3,7 +3,7 @@
  * An access token lives for an hour; a login renews it by itself for 30 days.
  */
 import { CommandError, EXIT } from "./exit.js";
-import { type Answer, CallFailure, type Request, send } from "./http.js";
+import { type Answer, jsonOf, type Request, send } from "./http.js";
 import type { Login, Profile, ProfileData } from "./profile.js";
 
 /** Answer of the authority's `Login` and `Refresh`. */
@@ -74,8 +74,7 @@ export class StoredLogin implements Session {
     signal: AbortSignal,
   ): Promise<ProfileData> {
     const answer = await post(this.#base, "/auth/login", { body: JSON.stringify(credentials), signal });
-    if (answer.status !== 200) throw new CallFailure(answer);
-    const tokens = JSON.parse(answer.body) as Tokens;
+    const tokens: Tokens = JSON.parse(jsonOf(answer));
     (await this.#profile.take())?.drop();
     const data = this.#keep(tokens);
     this.#profile.writeRefreshToken(tokens.refreshToken);
@@ -88,7 +87,7 @@ export class StoredLogin implements Session {
     if (data === undefined || this.#login(data) === undefined) return false;
     try {
       const answer = await post(this.#base, "/v1/auth/Logout", { token: await this.token() });
-      if (answer.status !== 200 && answer.status !== 401) throw new CallFailure(answer);
+      if (answer.status !== 401) jsonOf(answer); // 401: it was no longer good anyway
     } finally {
       (await this.#profile.take())?.drop();
       this.#profile.write(loggedOut(data));
@@ -109,10 +108,11 @@ export class StoredLogin implements Session {
       const answer = await post(this.#base, "/auth/Auth/Refresh", {
         body: JSON.stringify({ refreshToken: taken.token }),
       });
-      if (answer.status === 401) this.#profile.write(loggedOut(data));
-      if (answer.status === 401) throw ended();
-      if (answer.status !== 200) throw new CallFailure(answer);
-      const tokens = JSON.parse(answer.body) as Tokens;
+      if (answer.status === 401) {
+        this.#profile.write(loggedOut(data));
+        throw ended();
+      }
+      const tokens: Tokens = JSON.parse(jsonOf(answer));
       taken.replace(tokens.refreshToken);
       this.#keep(tokens);
       return tokens.accessToken;

@@ -20,12 +20,14 @@ async function listen(t: Test, listener: RequestListener): Promise<{ server: Ser
 
 const request = (parts: Partial<Request> = {}): Request => ({ method: "GET", path: "/x", timeoutMs: 10_000, ...parts });
 
-t.test("another server", async (t) => {
-  const { url } = await listen(t, (_, response) => response.writeHead(404).end("<h1>Not found</h1>"));
-  const { exit, stderr } = await portico(["services", "--url", url]);
-  t.equal(exit, 1);
-  t.equal(stderr, "The answer (HTTP 404) is not Portico's. Is the address right?\n");
-});
+for (const status of [200, 404, 502]) {
+  t.test(`another server that answers ${status}`, async (t) => {
+    const { url } = await listen(t, (_, response) => response.writeHead(status).end("<h1>Hello</h1>"));
+    const { exit, stderr } = await portico(["services", "--url", url]);
+    t.equal(exit, 1);
+    t.equal(stderr, `The answer (HTTP ${status}) is not Portico's. Is the address right?\n`);
+  });
+}
 
 t.test("a redirect is not followed, and so the token goes nowhere else", async (t) => {
   let calls = 0;

@@ -138,7 +138,7 @@ t.test("the token of a login goes to the Portico that issued it only", async (t)
   const seen: (string | undefined)[] = [];
   const other = createServer((request, response) => {
     seen.push(request.headers.authorization);
-    response.end("{}");
+    response.setHeader("content-type", "application/json").end("{}");
   }).listen(0, "127.0.0.1");
   await once(other, "listening");
   t.teardown(() => other.close());
