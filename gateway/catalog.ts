@@ -31,6 +31,8 @@ export interface CatalogOptions {
    * which the catalog closes.
    */
   readonly connect: (address: string) => Channel;
+  /** How long an instance that the registry does not know after an interruption has to register again; default 10 s. */
+  readonly graceMs?: number;
   readonly log: Logger;
 }
 
@@ -49,7 +51,6 @@ export function createCatalog(options: CatalogOptions): Catalog {
 /** Between attempts to reach the registry, in milliseconds. */
 const FIRST_WAIT = 100;
 const LONGEST_WAIT = 5000;
-/** How long an instance that a registry does not know after an interruption has to register again. */
 const GRACE = 10_000;
 
 interface Known {
@@ -132,7 +133,7 @@ class FollowedCatalog implements Catalog {
     for (const service of changed) this.#rebuild(service);
     if (!complete || this.#closing.signal.aborted) return;
     this.#ready = true;
-    if (this.#stale.size > 0) this.#grace = setTimeout(() => this.#dropStale(), GRACE);
+    if (this.#stale.size > 0) this.#grace = setTimeout(() => this.#dropStale(), this.#options.graceMs ?? GRACE);
   }
 
   #dropStale(): void {

@@ -52,7 +52,7 @@ interface Work {
   readonly answered: boolean;
   /** Whether the client is told of a fault, or will be, and the connection then closed. */
   readonly failed: boolean;
-  /** Makes its answer the connection's last; where a body is still being read, that answer is the fault. */
+  /** Makes its answer the connection's last; where its body is still to come, that answer is the fault. */
   fail(fault: HttpError): void;
 }
 
@@ -63,6 +63,7 @@ class Door implements Listening {
   readonly #handler: Handler;
   readonly #server: Server;
   readonly #connections = new Set<Connection>();
+  #address: Address = { host: "", port: 0 };
   #leaving = false;
 
   constructor(handler: Handler, limits: Limits) {
@@ -94,19 +95,20 @@ class Door implements Listening {
     this.#server = server;
   }
 
-  open({ host, port }: Address): Promise<void> {
+  open(wanted: Address): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen({ host, port, backlog: 1024 }, () => {
+      this.#server.listen({ ...wanted, backlog: 1024 }, () => {
         this.#server.off("error", reject);
+        const { address: host, port } = this.#server.address() as AddressInfo;
+        this.#address = { host, port };
         resolve();
       });
     });
   }
 
   get address(): Address {
-    const { address: host, port } = this.#server.address() as AddressInfo;
-    return { host, port };
+    return this.#address;
   }
 
   async close(drainMs: number): Promise<void> {
@@ -231,7 +233,7 @@ class Exchange implements GatewayRequest, Work {
   #closed(): void {
     if (this.#res.writableEnded) return;
     this.#gone = true;
-    this.fail(new HttpError(499, "The client has gone"));
+    this.#stopReading(new HttpError(499, "The client has gone"));
     this.#onGone?.();
   }
 
@@ -245,7 +247,7 @@ class Exchange implements GatewayRequest, Work {
       let size = 0;
       req.on("data", (chunk: Buffer) => {
         size += chunk.length;
-        if (size > this.#maxBody) this.fail(this.#tooLarge());
+        if (size > this.#maxBody) this.#stopReading(this.#tooLarge());
         else chunks.push(chunk);
       });
       req.on("end", () => {
@@ -261,6 +263,10 @@ class Exchange implements GatewayRequest, Work {
 
   fail(fault: HttpError): void {
     this.failed = true;
+    if (!this.req.complete) this.#stopReading(fault);
+  }
+
+  #stopReading(fault: HttpError): void {
     const reject = this.#rejectBody;
     if (reject === undefined) return;
     this.#rejectBody = undefined;
