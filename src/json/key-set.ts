@@ -8,7 +8,9 @@
  */
 import { randomBytes } from "node:crypto";
 
-const FEW = 12;
+const FEW = 16;
+/** Tables of at most so many places are kept for the next map. */
+const KEPT = 4096;
 const secret = randomBytes(8);
 const SEED = secret.readInt32LE(0);
 const FACTOR = secret.readInt32LE(4) | 1;
@@ -25,6 +27,8 @@ export class KeySet {
   #table: Int32Array | undefined;
   readonly #outer: { start: number; table: Int32Array | undefined }[] = [];
   #depth = 0;
+  /** The last table of each depth. */
+  readonly #kept: (Int32Array | undefined)[] = [];
 
   clear(): void {
     this.#top = 0;
@@ -93,7 +97,7 @@ export class KeySet {
   }
 
   #rebuild(size: number): void {
-    const table = new Int32Array(1 << (32 - Math.clz32(size - 1)));
+    const table = this.#emptyTable(1 << (32 - Math.clz32(size - 1)));
     const mask = table.length - 1;
     for (let at = this.#start; at < this.#top; at += 2) {
       let slot = this.#entries[at]! & mask;
@@ -102,12 +106,26 @@ export class KeySet {
     }
     this.#table = table;
   }
+
+  #emptyTable(size: number): Int32Array {
+    if (size > KEPT) return new Int32Array(size);
+    const kept = this.#kept[this.#depth];
+    if (kept !== undefined && kept.length >= size) return kept.fill(0);
+    const table = new Int32Array(size);
+    this.#kept[this.#depth] = table;
+    return table;
+  }
 }
 
-/** The hash of a key that is some bytes. */
-export function hashOfBytes(bytes: Uint8Array, start: number, end: number): number {
-  let hash = SEED;
-  for (let at = start; at < end; at++) {
+/** The hash of a key that is some bytes. `words` are the words of the array, if it has them. */
+export function hashOfBytes(bytes: Uint8Array, words: DataView, start: number, end: number): number {
+  let hash = SEED ^ (end - start);
+  let at = start;
+  for (const lastWord = Math.min(end, words.byteLength) - 4; at <= lastWord; at += 4) {
+    hash = Math.imul(hash ^ words.getInt32(at, true), FACTOR);
+    hash ^= hash >>> 15;
+  }
+  for (; at < end; at++) {
     hash = Math.imul(hash ^ bytes[at]!, FACTOR);
     hash ^= hash >>> 15;
   }

@@ -7,13 +7,13 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, QUOTE } from "../ascii.js";
 import { LENGTH, tagOf } from "../scalar-types.js";
 import { hasOwnForm } from "../well-known.js";
+import { Phrase, wordsOf } from "../words.js";
 import type { MessageReader, MessageReaders } from "./field.js";
-import { bytesOf } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
 
-const TYPE = bytesOf('"@type"');
-const VALUE = bytesOf('"value"');
+const TYPE = new Phrase('"@type"');
+const VALUE = new Phrase('"value"');
 const TYPE_URL_TAG = tagOf(1, LENGTH);
 const VALUE_TAG = tagOf(2, LENGTH);
 
@@ -78,7 +78,7 @@ function readTypeUrl(s: Scanner, w: WireWriter, find: (name: string) => DescMess
     throw s.unexpected("the URL of a known type such as type.googleapis.com/google.protobuf.Empty", at);
   const bytes = Buffer.from(url, "utf8");
   w.varint32(TYPE_URL_TAG);
-  w.lengthAndBytes(bytes, 0, bytes.length);
+  w.copy(bytes, wordsOf(bytes), 0, bytes.length);
   return type;
 }
 

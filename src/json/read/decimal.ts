@@ -11,7 +11,7 @@ import { DIGIT_0, DIGIT_9, DOT, LOWER_E, MINUS, PLUS, UPPER_E } from "../ascii.j
 /** Up to this many digits make a number that is exact as a double. */
 const EXACT_DIGITS = 15;
 /** 10^0 to 10^22: the powers that are exact as doubles. */
-const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
+export const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
 const MAX_UINT64_DIGITS = 20;
 
 export class Decimal {
@@ -21,7 +21,7 @@ export class Decimal {
   /** Whether it has neither fraction nor exponent. */
   plain = true;
 
-  #src: Uint8Array = new Uint8Array(0);
+  #src: Buffer = Buffer.alloc(0);
   #start = 0;
   #end = 0;
   #negative = false;
@@ -35,7 +35,7 @@ export class Decimal {
    * Takes in the number at `pos`, which may go on to `end` at most.
    * @returns the offset after it, or -1 when what is there is no JSON number (RFC 8259 §6).
    */
-  scan(src: Uint8Array, pos: number, end: number): number {
+  scan(src: Buffer, pos: number, end: number): number {
     this.#src = src;
     this.#start = pos;
     this.#negative = src[pos] === MINUS;
@@ -102,7 +102,7 @@ export class Decimal {
       magnitude = this.#scale < 0 ? this.#mantissa / POWERS[-this.#scale]! : this.#mantissa * POWERS[this.#scale]!;
       return this.#negative ? -magnitude : magnitude;
     }
-    return Number(textOf(this.#src, this.#start, this.#end));
+    return Number(this.#src.toString("latin1", this.#start, this.#end));
   }
 
   /** Whether it is an integer from -2^63 to 2^63-1, which `low` and `high` then are. */
@@ -129,12 +129,12 @@ export class Decimal {
       return true;
     }
     if (this.#digits > MAX_UINT64_DIGITS) return false;
-    return this.#toMagnitudeOf(textOf(this.#src, this.#end - this.#digits, this.#end));
+    return this.#toMagnitudeOf(this.#src.toString("latin1", this.#end - this.#digits, this.#end));
   }
 
   /** All digits of the integer that this is; undefined when it is none, or longer than any that fits. */
   #integerDigits(): string | undefined {
-    const text = textOf(this.#src, this.#start, this.#end);
+    const text = this.#src.toString("latin1", this.#start, this.#end);
     const [, whole, fraction = ""] = /^-?(\d+)(?:\.(\d+))?/.exec(text)!;
     const digits = trimZeros(whole! + fraction);
     if (digits.value === "") return "0";
@@ -164,8 +164,4 @@ function trimZeros(digits: string): { value: string; trailing: number } {
   while (start < end && digits.charCodeAt(start) === DIGIT_0) start++;
   while (end > start && digits.charCodeAt(end - 1) === DIGIT_0) end--;
   return { value: digits.slice(start, end), trailing: digits.length - end };
-}
-
-function textOf(src: Uint8Array, start: number, end: number): string {
-  return Buffer.from(src.buffer, src.byteOffset + start, end - start).toString("latin1");
 }

@@ -5,9 +5,10 @@
 import type { DescExtension, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, LOWER_N, QUOTE } from "../ascii.js";
 import { isRequired } from "../scalar-types.js";
+import { Phrase } from "../words.js";
 import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, takesNull } from "./field.js";
 import { Names } from "./names.js";
-import { bytesOf, NULL } from "./scalars.js";
+import { NULL } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
 
@@ -15,7 +16,7 @@ import type { WireWriter } from "./wire-writer.js";
 interface Member {
   readonly name: string;
   /** The name as it is written, with quotes. */
-  readonly written: Uint8Array;
+  readonly written: Phrase;
   /** Its place among the members, and its bit in the set of those seen. */
   readonly index: number;
   /** The bit of its oneof, -1 for none. */
@@ -34,7 +35,7 @@ function memberOf(
 ): Member {
   return {
     name: field.jsonName,
-    written: bytesOf(JSON.stringify(field.jsonName)),
+    written: new Phrase(JSON.stringify(field.jsonName)),
     index,
     oneof: field.oneof === undefined ? -1 : count + oneofs.indexOf(field.oneof),
     takesNull: takesNull(field),

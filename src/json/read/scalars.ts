@@ -1,6 +1,7 @@
 /** Readers of single values: of each scalar type, and of enums. */
 import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
 import { DIGIT_9, DOT, LOWER_F, LOWER_N, LOWER_T, QUOTE } from "../ascii.js";
+import { Phrase } from "../words.js";
 import { writeBase64 } from "./base64.js";
 import { Names } from "./names.js";
 import { NOT_SMALL, type Scanner } from "./scanner.js";
@@ -12,13 +13,9 @@ import type { WireWriter } from "./wire-writer.js";
  */
 export type ValueReader = (s: Scanner, w: WireWriter) => boolean;
 
-export const NULL = bytesOf("null");
-const TRUE = bytesOf("true");
-const FALSE = bytesOf("false");
-
-export function bytesOf(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
-}
+export const NULL = new Phrase("null");
+const TRUE = new Phrase("true");
+const FALSE = new Phrase("false");
 
 const INT32 = "an integer from -2147483648 to 2147483647";
 const UINT32 = "an integer from 0 to 4294967295";
@@ -190,8 +187,8 @@ const NOT_FINITE = new Names([
 
 /** A number that need not be finite, if it says so in quotes. */
 function readDouble(s: Scanner, narrow: (value: number) => number, expected: string): number {
-  const small = s.smallInteger();
-  if (small !== NOT_SMALL) return small;
+  const small = s.smallDecimal();
+  if (!Number.isNaN(small)) return narrow(small);
   const at = s.pos;
   if (!s.number(expected)) {
     const special = NOT_FINITE.find(s.text, s.textStart, s.textEnd);
@@ -220,8 +217,8 @@ function float(s: Scanner, w: WireWriter): boolean {
 /** A finite number, not in quotes: the content of a google.protobuf.Value. */
 export function plainDouble(s: Scanner, w: WireWriter): void {
   const at = s.pos;
-  let value = s.smallInteger();
-  if (value === NOT_SMALL) {
+  let value = s.smallDecimal();
+  if (Number.isNaN(value)) {
     s.number("a number");
     value = s.decimal.toDouble();
     if (!Number.isFinite(value)) throw s.unexpected("a number in the range of a double", at);

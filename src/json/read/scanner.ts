@@ -27,7 +27,10 @@ import {
   TAB,
   UPPER_E,
 } from "../ascii.js";
-import { Decimal } from "./decimal.js";
+import { asBuffer } from "../bytes.js";
+import { CARE_BEYOND_ASCII, NO_CARE_BEYOND_ASCII, needsCare, type Phrase, wordsOf } from "../words.js";
+import { Decimal, POWERS } from "./decimal.js";
+import { decodeEscapes, LONE_SURROGATE } from "./escapes.js";
 import { illFormed, malformed, refused, unexpected } from "./fault.js";
 import type { WireWriter } from "./wire-writer.js";
 
@@ -36,16 +39,15 @@ const MAX_DEPTH = 64;
 /** What `smallInteger` says when it found none: more than nine digits make. */
 export const NOT_SMALL = 0x7fffffff;
 
-const NOTHING = new Uint8Array(0);
+const NOTHING = Buffer.alloc(0);
 
-/** The bytes that stand for themselves in a string: ASCII only, and with all that is beyond ASCII. */
-const PLAIN_ASCII = Uint8Array.from({ length: 256 }, (_, byte) =>
+/** 1: the byte stands for itself in a string. 0: look closer. */
+const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= SPACE && byte < NOT_ASCII && byte !== QUOTE && byte !== BACKSLASH),
 );
-const PLAIN = PLAIN_ASCII.map((plain, byte) => (byte >= NOT_ASCII ? 1 : plain));
 
 export class Scanner {
-  src: Uint8Array = NOTHING;
+  src: Buffer = NOTHING;
   pos = 0;
   end = 0;
   depth = 0;
@@ -59,42 +61,49 @@ export class Scanner {
   readonly decimal = new Decimal();
 
   /** What `readText` read: where its characters are. */
-  text: Uint8Array = NOTHING;
+  text: Buffer = NOTHING;
   textStart = 0;
   textEnd = 0;
 
-  /** PLAIN once the whole text is known to be UTF-8, which is only looked at when there is something beyond ASCII. */
-  #plain = PLAIN_ASCII;
+  /** The words of `src`, and where the last of them ends. */
+  #words = wordsOf(NOTHING);
+  #endOfWords = 0;
+  /** Whether the whole text is known to be UTF-8. It is only looked at when there is something beyond ASCII. */
+  #isUtf8 = false;
 
-  begin(src: Uint8Array): void {
+  begin(text: Uint8Array): void {
+    const src = asBuffer(text);
     this.src = src;
     this.pos = 0;
     this.end = src.length;
     this.depth = 0;
     this.typeAt = -1;
     this.#seenTop = 0;
-    this.#plain = PLAIN_ASCII;
+    this.#words = wordsOf(src);
+    this.#endOfWords = this.#words.byteLength;
+    this.#isUtf8 = false;
   }
 
   /** Lets go of the text. */
   finish(): void {
     this.src = NOTHING;
     this.text = NOTHING;
+    this.#words = wordsOf(NOTHING);
   }
 
   /** Skips white space. The byte that follows, or -1 at the end. */
   peek(): number {
+    const byte = this.pos < this.end ? this.src[this.pos]! : -1;
+    return byte > SPACE || byte < 0 ? byte : this.#skipSpace();
+  }
+
+  #skipSpace(): number {
     const { src, end } = this;
-    let pos = this.pos;
-    while (pos < end) {
-      const byte = src[pos]!;
-      if (byte > SPACE || (byte !== SPACE && byte !== LINE_FEED && byte !== CARRIAGE_RETURN && byte !== TAB)) {
-        this.pos = pos;
-        return byte;
-      }
-      pos++;
+    while (this.pos < end) {
+      const byte = src[this.pos]!;
+      if (byte !== SPACE && byte !== LINE_FEED && byte !== CARRIAGE_RETURN && byte !== TAB) return byte;
+      this.pos++;
     }
-    this.pos = pos;
     return -1;
   }
 
@@ -105,18 +114,26 @@ export class Scanner {
     return this.peek();
   }
 
-  /** Steps over `word`, if the text goes on with it. */
-  takes(word: Uint8Array): boolean {
-    const { src, pos } = this;
-    const length = word.length;
+  /** Steps over `phrase`, if the text goes on with it. */
+  takes(phrase: Phrase): boolean {
+    const { pos } = this;
+    const { length, bytes } = phrase;
     if (pos + length > this.end) return false;
-    for (let at = 0; at < length; at++) if (src[pos + at] !== word[at]) return false;
+    let at = 0;
+    if (pos + length <= this.#endOfWords) {
+      const { words } = phrase;
+      for (let word = 0; word < words.length; word++) {
+        if (this.#words.getInt32(pos + at, true) !== words[word]) return false;
+        at += 4;
+      }
+    }
+    for (; at < length; at++) if (this.src[pos + at] !== bytes[at]) return false;
     this.pos = pos + length;
     return true;
   }
 
   /** Steps over `word`, which is all there may be where its first byte is. */
-  literal(word: Uint8Array): void {
+  literal(word: Phrase): void {
     if (!this.takes(word)) throw this.malformed("a value");
   }
 
@@ -204,6 +221,36 @@ export class Scanner {
     return negative ? -value : value;
   }
 
+  /**
+   * A number of at most 15 digits and without an exponent: nearly all there are. NaN, without a step, when it is
+   * anything else.
+   */
+  smallDecimal(): number {
+    const { src, end } = this;
+    let pos = this.pos;
+    const negative = src[pos] === MINUS;
+    if (negative) pos++;
+    const start = pos;
+    let value = 0;
+    let point = -1;
+    let byte = 0;
+    for (; pos < end; pos++) {
+      byte = src[pos]!;
+      if (byte >= DIGIT_0 && byte <= DIGIT_9) value = value * 10 + (byte - DIGIT_0);
+      else if (byte === DOT && point < 0) point = pos;
+      else break;
+    }
+    if (byte === LOWER_E || byte === UPPER_E || pos === end) return Number.NaN;
+    const whole = (point < 0 ? pos : point) - start;
+    const decimals = point < 0 ? 0 : pos - point - 1;
+    const malformed = whole === 0 || (decimals === 0) !== point < 0 || (src[start] === DIGIT_0 && whole > 1);
+    if (malformed || whole + decimals > 15) return Number.NaN;
+    this.pos = pos;
+    // One operation on two exact operands is correctly rounded.
+    const magnitude = decimals === 0 ? value : value / POWERS[decimals]!;
+    return negative ? -magnitude : magnitude;
+  }
+
   /** Takes the number at the cursor into `decimal`, in quotes or not. False when it is in quotes and none. */
   number(expected: string): boolean {
     const first = this.src[this.pos]!;
@@ -220,74 +267,91 @@ export class Scanner {
 
   /** A string, to the wire with its length in front. */
   string(w: WireWriter): void {
-    const { src, end } = this;
-    if (src[this.pos] !== QUOTE) throw this.unexpected("a string");
+    if (this.src[this.pos] !== QUOTE) throw this.unexpected("a string");
     const start = this.pos + 1;
-    let plain = this.#plain;
-    let pos = start;
-    for (;;) {
-      while (pos < end && plain[src[pos]!] === 1) pos++;
-      const byte = pos < end ? src[pos]! : -1;
-      if (byte === QUOTE) {
-        w.lengthAndBytes(src, start, pos);
-        this.pos = pos + 1;
-        return;
-      }
-      if (byte === BACKSLASH) {
-        const text = this.#unescaped();
-        w.lengthAndBytes(text, 0, text.length);
-        return;
-      }
-      if (byte < NOT_ASCII) throw this.#badCharacter(pos);
-      this.checkUtf8();
-      plain = this.#plain;
+    const end = this.#endOfPlain(start);
+    if (this.src[end] === QUOTE) {
+      w.copy(this.src, this.#words, start, end);
+      this.pos = end + 1;
+      return;
     }
+    const stop = this.#endOfString(end);
+    w.ensure(stop - start + 5);
+    const content = w.open(1);
+    w.pos = this.#unescape(start, stop, w.bytes, w.pos);
+    w.close(content, 1);
+    this.pos = stop + 1;
   }
 
   /**
-   * A string whose characters are to be looked at: `text` has them from `textStart` to `textEnd`. The bytes are not
-   * checked to be UTF-8.
+   * A string whose characters are to be looked at: `text` has them from `textStart` to `textEnd`. They are checked to be
+   * UTF-8.
    */
   readText(expected: string): void {
-    const { src, end } = this;
-    if (src[this.pos] !== QUOTE) throw this.unexpected(expected);
+    if (this.src[this.pos] !== QUOTE) throw this.unexpected(expected);
     const start = this.pos + 1;
-    let pos = start;
-    while (pos < end && PLAIN[src[pos]!] === 1) pos++;
-    if (src[pos] === QUOTE) {
-      this.text = src;
-      this.textStart = start;
-      this.textEnd = pos;
-      this.pos = pos + 1;
-      return;
-    }
-    if (src[pos] !== BACKSLASH) throw this.#badCharacter(pos);
-    this.text = this.#unescaped();
+    const end = this.#endOfPlain(start);
+    this.text = this.src;
+    this.textStart = start;
+    this.textEnd = end;
+    this.pos = end + 1;
+    if (this.src[end] === QUOTE) return;
+    const stop = this.#endOfString(end);
+    this.text = Buffer.allocUnsafe(stop - start);
     this.textStart = 0;
-    this.textEnd = this.text.length;
+    this.textEnd = this.#unescape(start, stop, this.text, 0);
+    this.pos = stop + 1;
+  }
+
+  /** The offset of the first byte in a string that does not stand for itself. */
+  #endOfPlain(pos: number): number {
+    const { src, end } = this;
+    const words = this.#words;
+    const lastWord = this.#endOfWords - 4;
+    for (;;) {
+      const care = this.#isUtf8 ? NO_CARE_BEYOND_ASCII : CARE_BEYOND_ASCII;
+      while (pos <= lastWord && !needsCare(words.getInt32(pos, true), care)) pos += 4;
+      while (pos < end && PLAIN[src[pos]!] === 1) pos++;
+      if (pos === end || src[pos]! < NOT_ASCII) return pos;
+      if (this.#isUtf8) while (pos < end && src[pos]! >= NOT_ASCII) pos++;
+      else this.checkUtf8();
+    }
+  }
+
+  /** The offset of the closing quote of the string that `pos` is in. */
+  #endOfString(pos: number): number {
+    const { src, end } = this;
+    for (; pos < end; pos++) {
+      if (src[pos] === QUOTE) return pos;
+      if (src[pos] === BACKSLASH) pos++;
+      else if (src[pos]! < SPACE) throw this.#illFormed(pos, "a string has a control character that is not escaped");
+      else if (src[pos]! >= NOT_ASCII && !this.#isUtf8) this.checkUtf8();
+    }
+    throw this.#illFormed(end, "a string is not closed");
+  }
+
+  #unescape(start: number, end: number, target: Uint8Array, pos: number): number {
+    const stop = decodeEscapes(this.src, start, end, target, pos);
+    if (stop >= 0) return stop;
+    if (stop === LONE_SURROGATE) throw this.#illFormed(start - 1, "a string has half of a surrogate pair");
+    throw this.#illFormed(start - 1, "a string has an escape that JSON does not know");
   }
 
   /** What `readText` read, as a JavaScript string. */
   textString(): string {
-    this.checkUtf8();
-    return Buffer.from(this.text.buffer, this.text.byteOffset, this.text.byteLength).toString(
-      "utf8",
-      this.textStart,
-      this.textEnd,
-    );
+    return this.text.toString("utf8", this.textStart, this.textEnd);
   }
 
-  /** Checks, once, that all of the text is UTF-8. Sequences cannot reach over the quotes of a string. */
+  /** Checks that all of the text is UTF-8. Sequences cannot reach over the quotes of a string. */
   checkUtf8(): void {
-    if (this.#plain === PLAIN) return;
-    if (!isUtf8(this.src)) throw illFormed(this.src, this.#invalidUtf8(), "the text is not valid UTF-8");
-    this.#plain = PLAIN;
+    if (!isUtf8(this.src)) throw this.#illFormed(this.#invalidUtf8(), "the text is not valid UTF-8");
+    this.#isUtf8 = true;
   }
 
   /** The offset of the first byte that is not UTF-8: where a decoder puts a U+FFFD that the text does not have. */
   #invalidUtf8(): number {
     const { src } = this;
-    const text = Buffer.from(src.buffer, src.byteOffset, src.byteLength).toString("utf8");
+    const text = src.toString("utf8");
     let offset = 0;
     for (let start = 0; ; ) {
       const at = text.indexOf("\ufffd", start);
@@ -298,36 +362,8 @@ export class Scanner {
     }
   }
 
-  /** A string with escapes, from its opening quote on. */
-  #unescaped(): Uint8Array {
-    const start = this.pos;
-    const end = this.#stringEnd();
-    this.checkUtf8();
-    const literal = Buffer.from(this.src.buffer, this.src.byteOffset + start, end - start).toString("utf8");
-    let text: string;
-    try {
-      text = JSON.parse(literal);
-    } catch {
-      throw illFormed(this.src, start, "a string has an escape that JSON does not know, or a control character");
-    }
-    if (!text.isWellFormed()) throw illFormed(this.src, start, "a string has half of a surrogate pair");
-    this.pos = end;
-    return Buffer.from(text, "utf8");
-  }
-
-  /** The offset after the closing quote of the string at `pos`. */
-  #stringEnd(): number {
-    const { src, end } = this;
-    for (let pos = this.pos + 1; pos < end; pos++) {
-      if (src[pos] === QUOTE) return pos + 1;
-      if (src[pos] === BACKSLASH) pos++;
-    }
-    throw this.#badCharacter(end);
-  }
-
-  #badCharacter(pos: number): Error {
-    const reason = pos >= this.end ? "a string is not closed" : "a string has a control character that is not escaped";
-    return illFormed(this.src, pos, reason);
+  #illFormed(offset: number, reason: string): Error {
+    return illFormed(this.src, offset, reason);
   }
 
   /** Steps over a value of any kind, looking only at what tells where it ends. Someone else reads it properly. */
@@ -336,7 +372,7 @@ export class Scanner {
     let open = 0;
     do {
       const byte = this.peek();
-      if (byte === QUOTE) this.pos = this.#stringEnd();
+      if (byte === QUOTE) this.pos = this.#endOfString(this.pos + 1) + 1;
       else if (byte === BRACE_OPEN || byte === BRACKET_OPEN) {
         open++;
         this.pos++;

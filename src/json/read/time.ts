@@ -24,9 +24,8 @@ export function timestamp(s: Scanner, w: WireWriter): void {
   const at = s.pos;
   s.readText(TIMESTAMP);
   const { text, textStart, textEnd } = s;
-  const refuse = () => s.unexpected(TIMESTAMP, at);
-  if (textEnd - textStart < 20) throw refuse();
-  for (const [offset, byte] of SEPARATORS) if (text[textStart + offset] !== byte) throw refuse();
+  if (textEnd - textStart < 20) throw s.unexpected(TIMESTAMP, at);
+  for (const [offset, byte] of SEPARATORS) if (text[textStart + offset] !== byte) throw s.unexpected(TIMESTAMP, at);
 
   const year = digits(text, textStart, 4);
   const month = digits(text, textStart + 5, 2);
@@ -34,15 +33,16 @@ export function timestamp(s: Scanner, w: WireWriter): void {
   const hour = digits(text, textStart + 11, 2);
   const minute = digits(text, textStart + 14, 2);
   const second = digits(text, textStart + 17, 2);
-  if (!(year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month))) throw refuse();
-  if (!(isWithin(hour, 23) && isWithin(minute, 59) && isWithin(second, 59))) throw refuse();
+  if (!(year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month)))
+    throw s.unexpected(TIMESTAMP, at);
+  if (!(isWithin(hour, 23) && isWithin(minute, 59) && isWithin(second, 59))) throw s.unexpected(TIMESTAMP, at);
 
   const fractionEnd = endOfFraction(text, textStart + 19, textEnd);
   const nanos = nanosOf(text, textStart + 19, fractionEnd);
   const offset = zoneOffset(text, fractionEnd, textEnd);
-  if (nanos < 0 || Number.isNaN(offset)) throw refuse();
+  if (nanos < 0 || Number.isNaN(offset)) throw s.unexpected(TIMESTAMP, at);
   const seconds = daysSinceEpoch(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
-  if (seconds < MIN_SECONDS || seconds > MAX_SECONDS) throw refuse();
+  if (seconds < MIN_SECONDS || seconds > MAX_SECONDS) throw s.unexpected(TIMESTAMP, at);
   writeSecondsAndNanos(w, seconds, nanos);
 }
 

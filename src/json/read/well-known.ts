@@ -1,16 +1,6 @@
 /** Readers of the messages of google.protobuf that have a JSON form of their own, all but Any. */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import {
-  BRACE_OPEN,
-  BRACKET_CLOSE,
-  BRACKET_OPEN,
-  COMMA,
-  LOWER_F,
-  LOWER_N,
-  LOWER_T,
-  NOT_ASCII,
-  QUOTE,
-} from "../ascii.js";
+import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, LOWER_F, LOWER_N, LOWER_T, QUOTE } from "../ascii.js";
 import { FIXED64, LENGTH, tagOf, VARINT } from "../scalar-types.js";
 import { wrapped } from "../well-known.js";
 import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, mapEntries } from "./field.js";
@@ -68,7 +58,6 @@ function fieldMaskPath(s: Scanner, w: WireWriter, start: number, end: number): b
   for (let at = start; at < end; at++) {
     const byte = s.text[at]!;
     if (byte === UNDERSCORE) return false;
-    if (byte >= NOT_ASCII) s.checkUtf8();
     if (byte >= UPPER_A && byte <= UPPER_Z) {
       w.bytes[w.pos++] = UNDERSCORE;
       w.bytes[w.pos++] = byte + 0x20;

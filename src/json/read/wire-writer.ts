@@ -13,6 +13,8 @@ import { hashOfBytes, KeySet } from "../key-set.js";
 
 const BLOCK = 64 * 1024;
 const LONGEST_IN_BLOCK = 8 * 1024;
+/** Beyond, a call of native code costs less. */
+const LONGEST_COPY_BY_WORDS = 256;
 
 export class WireWriter {
   /** What is written is in here; `grow` replaces it. */
@@ -84,7 +86,7 @@ export class WireWriter {
    */
   addKey(start: number, end: number): boolean {
     this.#keyLength = end - start;
-    return this.keys.add(hashOfBytes(this.bytes, start, end), start, this.#sameKey);
+    return this.keys.add(hashOfBytes(this.bytes, this.#view, start, end), start, this.#sameKey);
   }
 
   /** As no key is the beginning of another, the bytes of the new one are all that need to be equal. */
@@ -145,20 +147,24 @@ export class WireWriter {
     this.pos += 8;
   }
 
-  /** Bytes of another array, with their length in front. */
-  lengthAndBytes(source: Uint8Array, start: number, end: number): void {
+  /** Bytes of another array, with their length in front. `words` are the words of that array, if it has them. */
+  copy(source: Uint8Array, words: DataView, start: number, end: number): void {
     const length = end - start;
     this.ensure(length + 5);
     this.varint32(length);
-    if (length > 200) {
-      this.bytes.set(source.subarray(start, end), this.pos);
-      this.pos += length;
+    let pos = this.pos;
+    this.pos = pos + length;
+    if (length > LONGEST_COPY_BY_WORDS) {
+      this.bytes.set(source.subarray(start, end), pos);
       return;
     }
-    const bytes = this.bytes;
-    let pos = this.pos;
+    const target = this.#view;
+    for (const lastWord = Math.min(end, words.byteLength) - 4; start <= lastWord; start += 4) {
+      target.setInt32(pos, words.getInt32(start, true), true);
+      pos += 4;
+    }
+    const { bytes } = this;
     while (start < end) bytes[pos++] = source[start++]!;
-    this.pos = pos;
   }
 
   /** Starts something with a length in front, guessing how many bytes the length takes. The result is for `close`. */

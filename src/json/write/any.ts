@@ -1,15 +1,15 @@
 /** Writes google.protobuf.Any: `@type`, and beside it what the type's own JSON is. */
 import type { DescMessage } from "@bufbuild/protobuf";
-import { BRACE_CLOSE, BRACE_OPEN } from "../ascii.js";
+import { BRACE_CLOSE, BRACE_OPEN, COMMA } from "../ascii.js";
 import { LENGTH, tagOf } from "../scalar-types.js";
+import { Phrase } from "../words.js";
 import type { MessageWriter, MessageWriters } from "./field.js";
-import { bytesOf } from "./scalars.js";
 import { checked, truncated } from "./wire-reader.js";
 
 const TYPE_URL_TAG = tagOf(1, LENGTH);
 const VALUE_TAG = tagOf(2, LENGTH);
-const TYPE = bytesOf('{"@type":');
-const VALUE = bytesOf(',"value":');
+const TYPE = new Phrase('{"@type":');
+const VALUE = new Phrase(',"value":');
 
 /** `find` gives the message type of a full name, `writers` its writer. */
 export function anyWriter(find: (name: string) => DescMessage | undefined, writers: MessageWriters): MessageWriter {
@@ -34,15 +34,15 @@ export function anyWriter(find: (name: string) => DescMessage | undefined, write
       const slash = url.lastIndexOf("/");
       const type = slash < 0 ? undefined : find(url.slice(slash + 1));
       if (type === undefined) throw new Error(`a google.protobuf.Any has the unknown type ${JSON.stringify(url)}`);
-      out.raw(TYPE);
-      out.string(r.src, r.pos, urlEnd);
+      out.phrase(TYPE);
+      out.string(r.src, r.words, r.pos, urlEnd);
       r.pos = valueAt < 0 ? end : valueAt;
       const valueEnd = valueAt < 0 ? end : r.length();
       const writer = writers(type);
       if (writer.writeMembers === undefined) {
-        out.raw(VALUE);
+        out.phrase(VALUE);
         writer.write(r, out, valueEnd);
-      } else writer.writeMembers(r, out, valueEnd, false);
+      } else writer.writeMembers(r, out, valueEnd, COMMA);
       out.byte(BRACE_CLOSE);
       r.pos = end;
     },

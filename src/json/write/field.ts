@@ -15,8 +15,12 @@ export type FieldWriter = (r: WireReader, out: TextWriter, first: number, last: 
 /** Writes the content of a message from the cursor to `end`, and leaves the cursor there. */
 export interface MessageWriter {
   write(r: WireReader, out: TextWriter, end: number): void;
-  /** Where the JSON is an object of the fields: its members alone, to stand beside others as those of an Any do. */
-  writeMembers?(r: WireReader, out: TextWriter, end: number, first: boolean): void;
+  /**
+   * Where the JSON is an object of the fields: its members alone, to stand beside others as those of an Any do. `before`
+   * is the byte that stands before the first one.
+   * @returns whether there are any.
+   */
+  writeMembers?(r: WireReader, out: TextWriter, end: number, before: number): boolean;
 }
 
 /** Gives the writer of a message type: the same each time, since types may contain themselves. */
@@ -80,7 +84,7 @@ function group(number: number, message: MessageWriter): ValueWriter {
  * The content of all occurrences of a message field from the cursor to the one whose tag is at `last`. One after the
  * other they are the message that they make when merged: that is how the wire format is made.
  */
-export function merged(r: WireReader, wanted: number, last: number): Uint8Array {
+export function merged(r: WireReader, wanted: number, last: number): Buffer {
   const contents: Uint8Array[] = [];
   while (r.pos <= last) {
     const tag = r.tag();
@@ -119,27 +123,32 @@ export function elements(
 ): FieldWriter {
   return (r, out, first, last) => {
     let before = BRACKET_OPEN;
-    const element = () => {
-      if (known !== undefined) {
-        const at = r.pos;
-        if (!known.has(r.varint32())) return;
-        r.pos = at;
-      }
-      out.byte(before);
-      before = COMMA;
-      write(r, out);
-    };
     r.pos = first - 1;
     while (r.pos <= last) {
       const tag = r.tag();
-      if (tag === single) element();
-      else if (tag === packed) {
-        const end = r.length();
-        while (r.pos < end) element();
-        if (r.pos !== end) throw truncated();
-      } else r.skip(tag);
+      let end = r.pos + 1;
+      if (tag === packed) end = r.length();
+      else if (tag !== single) {
+        r.skip(tag);
+        continue;
+      }
+      while (r.pos < end) {
+        if (known !== undefined && !isKnown(r, known)) continue;
+        out.byte(before);
+        before = COMMA;
+        write(r, out);
+      }
+      if (tag === packed && r.pos !== end) throw truncated();
     }
     if (before === BRACKET_OPEN) out.byte(before);
     out.byte(BRACKET_CLOSE);
   };
+}
+
+/** Whether the number at the cursor is one that a closed enum has; if not, it is stepped over. */
+function isKnown(r: WireReader, known: ReadonlySet<number>): boolean {
+  const at = r.pos;
+  if (!known.has(r.varint32())) return false;
+  r.pos = at;
+  return true;
 }

@@ -29,7 +29,9 @@ interface Slot {
 export class Layout {
   /** In the order of their numbers, which is the order of the marks. */
   readonly fields: readonly Field[];
-  readonly #slots: readonly (Slot | undefined)[] | Map<number, Slot>;
+  /** By number; those with high numbers, if there are many gaps between, apart. */
+  readonly #slots: readonly (Slot | undefined)[];
+  readonly #farSlots: ReadonlyMap<number, Slot>;
   /** Two marks for each field and one for each oneof. */
   readonly #marks: number;
 
@@ -37,17 +39,19 @@ export class Layout {
     const fields = [...type.fields, ...extensions].sort((a, b) => a.number - b.number);
     const oneofOf = ({ oneof }: Field) => (oneof === undefined ? -1 : fields.length * 2 + type.oneofs.indexOf(oneof));
     const slots = new Map(fields.map((field, index) => [field.number, slotOf(field, index, oneofOf(field))]));
-    const highest = fields.at(-1)?.number ?? 0;
+    const near = 64 + fields.length * 4;
     this.fields = fields;
     this.#marks = fields.length * 2 + type.oneofs.length;
-    this.#slots =
-      highest < 64 + fields.length * 4 ? Array.from({ length: highest + 1 }, (_, number) => slots.get(number)) : slots;
+    this.#slots = Array.from({ length: Math.min(near, (fields.at(-1)?.number ?? 0) + 1) }, (_, number) =>
+      slots.get(number),
+    );
+    this.#farSlots = slots;
   }
 
+  /** The slot of the field that a tag stands before, if its wire type is one of the field's. */
   #slot(tag: number): Slot | undefined {
     const number = tag >>> 3;
-    const slots = this.#slots;
-    const slot = slots instanceof Map ? slots.get(number) : number < slots.length ? slots[number] : undefined;
+    const slot = number < this.#slots.length ? this.#slots[number] : this.#farSlots.get(number);
     if (slot === undefined) return undefined;
     const type = tag & 7;
     return type === slot.type || (slot.packable && type === LENGTH) ? slot : undefined;
@@ -61,27 +65,31 @@ export class Layout {
    */
   find(r: WireReader, end: number): number {
     const base = r.claim(this.#marks);
+    const { marks } = r;
     let run: Slot | undefined;
     while (r.pos < end) {
       const at = r.pos;
-      const tag = checked(r.tag());
+      const tag = r.tag();
       const slot = this.#slot(tag);
       const value = r.pos;
       if (slot?.known === undefined) r.skip(tag);
       else if (!slot.known.has(r.varint32())) continue;
-      if (slot === undefined) continue;
-      if (slot.oneof >= 0) chooseMember(r.marks, base, slot);
-      const mark = base + slot.index * 2;
-      if (slot.last) {
-        r.marks[mark] = value;
+      if (slot === undefined) {
+        checked(tag);
         continue;
       }
-      if (r.marks[mark] === 0) r.marks[mark] = at + 1;
+      if (slot.oneof >= 0) chooseMember(marks, base, slot);
+      const mark = base + slot.index * 2;
+      if (slot.last) {
+        marks[mark] = value;
+        continue;
+      }
+      if (marks[mark] === 0) marks[mark] = at + 1;
       else if (run !== slot) {
         r.release(base);
         return -1;
       }
-      r.marks[mark + 1] = at;
+      marks[mark + 1] = at;
       run = slot;
     }
     if (r.pos !== end) throw truncated();
@@ -89,7 +97,7 @@ export class Layout {
   }
 
   /** The known fields from `start` to `end`, one after the other; those of a oneof as they came, since the last counts. */
-  regrouped(r: WireReader, start: number, end: number): Uint8Array {
+  regrouped(r: WireReader, start: number, end: number): Buffer {
     const groups = new Map<number, Uint8Array[]>();
     r.pos = start;
     while (r.pos < end) {

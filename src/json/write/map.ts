@@ -7,9 +7,10 @@ import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COLON, COMMA } from "../ascii.js";
 import { hashOfBytes, hashOfInteger } from "../key-set.js";
 import { LENGTH, tagOf, VARINT, wireType } from "../scalar-types.js";
+import { Phrase } from "../words.js";
 import { type FieldWriter, type MessageWriter, type MessageWriters, merged, valueWriter } from "./field.js";
 import { knownNumbers } from "./layout.js";
-import { bytesOf, mapKeyWriter, type ValueWriter, zeroOf } from "./scalars.js";
+import { mapKeyWriter, type ValueWriter, zeroOf } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import { checked, truncated, type WireReader } from "./wire-reader.js";
 
@@ -23,7 +24,7 @@ export interface MapShape {
   readonly valueTag: number;
   /** The writer of a value that is a message, or of one that is not, with what stands for one that is missing. */
   readonly message?: MessageWriter;
-  readonly scalar?: { write: ValueWriter; zero: Uint8Array };
+  readonly scalar?: { write: ValueWriter; zero: Phrase };
   readonly known?: ReadonlySet<number> | undefined;
 }
 
@@ -32,7 +33,7 @@ export function mapField(field: MapField, writers: MessageWriters): FieldWriter 
   if (field.mapKind === "message") {
     return mapWriter({ number, key, checksUtf8, valueTag: tagOf(2, LENGTH), message: writers(field.message) });
   }
-  const scalar = { write: valueWriter(field), zero: bytesOf(zeroOf(field)) };
+  const scalar = { write: valueWriter(field), zero: new Phrase(zeroOf(field)) };
   const valueTag = tagOf(2, field.enum === undefined ? wireType(field.scalar) : VARINT);
   return mapWriter({ number, key, checksUtf8, valueTag, scalar, known: knownNumbers(field.enum) });
 }
@@ -47,7 +48,7 @@ class MapWriter {
   readonly #tag: number;
   readonly #keyTag: number;
   readonly #writeKey: ValueWriter;
-  readonly #zeroKey: Uint8Array;
+  readonly #zeroKey: Phrase;
   readonly #readInteger: ((r: WireReader) => void) | undefined;
 
   /** What `#entry` found: where key and value are, -1 for nowhere, and how many values there are. */
@@ -64,7 +65,7 @@ class MapWriter {
     this.#writeKey = mapKeyWriter(shape.key, shape.checksUtf8);
     this.#readInteger = integerReader(shape.key);
     const zero = zeroOf({ scalar: shape.key });
-    this.#zeroKey = bytesOf(zero.startsWith('"') ? zero : `"${zero}"`);
+    this.#zeroKey = new Phrase(zero.startsWith('"') ? zero : `"${zero}"`);
   }
 
   /** Writes the entries whose tags are from `first` to `last`. */
@@ -116,7 +117,7 @@ class MapWriter {
     const valueAt = this.#valueAt;
     const values = this.#values;
     out.byte(before);
-    if (this.#keyAt < 0) out.raw(this.#zeroKey);
+    if (this.#keyAt < 0) out.phrase(this.#zeroKey);
     else {
       r.pos = this.#keyAt;
       this.#writeKey(r, out);
@@ -125,7 +126,7 @@ class MapWriter {
     const { message, scalar } = this.#shape;
     if (scalar !== undefined) {
       r.pos = valueAt;
-      if (valueAt < 0) out.raw(scalar.zero);
+      if (valueAt < 0) out.phrase(scalar.zero);
       else scalar.write(r, out);
     } else if (values > 1) {
       r.pos = start;
@@ -161,10 +162,10 @@ class MapWriter {
 
   #hashOf(r: WireReader, keyAt: number): number {
     if (this.#readInteger === undefined) {
-      if (keyAt < 0) return hashOfBytes(r.src, 0, 0);
+      if (keyAt < 0) return hashOfBytes(r.src, r.words, 0, 0);
       r.pos = keyAt;
       const end = r.length();
-      return hashOfBytes(r.src, r.pos, end);
+      return hashOfBytes(r.src, r.words, r.pos, end);
     }
     if (keyAt < 0) return hashOfInteger(0, 0);
     r.pos = keyAt;

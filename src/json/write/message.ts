@@ -1,20 +1,22 @@
 /** Writes the JSON object of a message: its fields in the order of their numbers, those without presence always. */
+import type { Buffer } from "node:buffer";
 import type { DescExtension, DescMessage } from "@bufbuild/protobuf";
-import { BRACE_CLOSE, BRACE_OPEN } from "../ascii.js";
+import { BRACE_CLOSE, BRACE_OPEN, COMMA } from "../ascii.js";
 import { isImplicit, isRequired } from "../scalar-types.js";
+import { Phrase } from "../words.js";
 import { type FieldWriter, fieldWriter, type MessageWriter, type MessageWriters } from "./field.js";
 import { type Field, Layout } from "./layout.js";
-import { bytesOf, zeroOf } from "./scalars.js";
+import { zeroOf } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";
 
 /** What a field is written by. */
 interface Member {
-  /** `,"name":` */
-  readonly name: Uint8Array;
+  /** `,"name":`, of which the comma may be written as a brace. */
+  readonly name: Phrase;
   readonly write: FieldWriter;
   /** `,"name":0`, where the field is written also when it is not there. */
-  readonly absent: Uint8Array | undefined;
+  readonly absent: Phrase | undefined;
   /** What is wrong when it is not there. */
   readonly missing: string | undefined;
 }
@@ -45,38 +47,44 @@ export class ObjectWriter implements MessageWriter {
   }
 
   write(r: WireReader, out: TextWriter, end: number): void {
-    out.byte(BRACE_OPEN);
-    this.writeMembers(r, out, end, true);
+    if (!this.writeMembers(r, out, end, BRACE_OPEN)) out.byte(BRACE_OPEN);
     out.byte(BRACE_CLOSE);
   }
 
-  writeMembers(r: WireReader, out: TextWriter, end: number, first: boolean): void {
+  writeMembers(r: WireReader, out: TextWriter, end: number, before: number): boolean {
     this.#plan ??= this.#compile();
     const { layout, members } = this.#plan;
     const start = r.pos;
     const base = layout.find(r, end);
-    if (base < 0) {
-      const content = layout.regrouped(r, start, end);
-      r.within(content, () => this.writeMembers(r, out, content.length, first));
-      r.pos = end;
-      return;
-    }
+    if (base < 0) return this.#writeRegrouped(r, out, layout.regrouped(r, start, end), before);
     r.enter();
-    let comma = first ? 1 : 0;
+    let written = false;
     for (let index = 0; index < members.length; index++) {
       const member = members[index]!;
       const mark = r.marks[base + index * 2]!;
       if (mark !== 0) {
-        out.raw(member.name, comma);
+        out.member(member.name, before);
         member.write(r, out, mark, r.marks[base + index * 2 + 1]!);
-      } else if (member.absent !== undefined) out.raw(member.absent, comma);
+      } else if (member.absent !== undefined) out.member(member.absent, before);
       else if (member.missing !== undefined) throw new Error(member.missing);
       else continue;
-      comma = 0;
+      before = COMMA;
+      written = true;
     }
     r.leave();
     r.release(base);
     r.pos = end;
+    return written;
+  }
+
+  #writeRegrouped(r: WireReader, out: TextWriter, content: Buffer, before: number): boolean {
+    let written = false;
+    const end = r.pos;
+    r.within(content, () => {
+      written = this.writeMembers(r, out, content.length, before);
+    });
+    r.pos = end;
+    return written;
   }
 }
 
@@ -84,9 +92,9 @@ function memberOf(type: DescMessage, field: Field, writers: MessageWriters, omit
   const name = `,${JSON.stringify(field.jsonName)}:`;
   const absent = omitZeros ? undefined : zeroOfField(field);
   return {
-    name: bytesOf(name),
+    name: new Phrase(name),
     write: fieldWriter(field, writers),
-    absent: absent === undefined ? undefined : bytesOf(name + absent),
+    absent: absent === undefined ? undefined : new Phrase(name + absent),
     missing: isRequired(field) ? `${type.typeName} lacks the required field ${field.name}` : undefined,
   };
 }

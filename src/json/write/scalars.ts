@@ -2,15 +2,12 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
 import { NOT_ASCII } from "../ascii.js";
+import { Phrase } from "../words.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";
 
 /** Writes the value at the reader's cursor, which stands after its tag, and steps over it. */
 export type ValueWriter = (r: WireReader, out: TextWriter) => void;
-
-export function bytesOf(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
-}
 
 /** `checksUtf8`: whether strings that are not UTF-8 are an error. Else, as in proto2, what is wrong becomes U+FFFD. */
 export function scalarWriter(type: ScalarType, checksUtf8 = true): ValueWriter {
@@ -83,32 +80,32 @@ export function zeroOf({
 }
 
 const NULL_VALUE = "google.protobuf.NullValue";
-const QUOTE_MARK = bytesOf('"');
-const TRUE = bytesOf("true");
-const FALSE = bytesOf("false");
-const NULL = bytesOf("null");
-const NAN = bytesOf('"NaN"');
-const INFINITY = bytesOf('"Infinity"');
-const MINUS_INFINITY = bytesOf('"-Infinity"');
+const QUOTE_MARK = new Phrase('"');
+const TRUE = new Phrase("true");
+const FALSE = new Phrase("false");
+const NULL = new Phrase("null");
+const NAN = new Phrase('"NaN"');
+const INFINITY = new Phrase('"Infinity"');
+const MINUS_INFINITY = new Phrase('"-Infinity"');
 
 function quoted(write: ValueWriter): ValueWriter {
   return (r, out) => {
-    out.raw(QUOTE_MARK);
+    out.phrase(QUOTE_MARK);
     write(r, out);
-    out.raw(QUOTE_MARK);
+    out.phrase(QUOTE_MARK);
   };
 }
 
 function string(r: WireReader, out: TextWriter): void {
   const end = r.length();
-  out.string(r.src, r.pos, end);
+  out.string(r.src, r.words, r.pos, end);
   r.pos = end;
 }
 
 function lenientString(r: WireReader, out: TextWriter): void {
   const end = r.length();
   const valid = isAscii(r.src, r.pos, end) || isUtf8(r.src.subarray(r.pos, end));
-  if (valid) out.string(r.src, r.pos, end);
+  if (valid) out.string(r.src, r.words, r.pos, end);
   else out.text(Buffer.from(r.src.subarray(r.pos, end)).toString("utf8"));
   r.pos = end;
 }
@@ -126,7 +123,7 @@ function bytes(r: WireReader, out: TextWriter): void {
 
 function bool(r: WireReader, out: TextWriter): void {
   r.varint64();
-  out.raw((r.low | r.high) === 0 ? FALSE : TRUE);
+  out.phrase((r.low | r.high) === 0 ? FALSE : TRUE);
 }
 
 function int32(r: WireReader, out: TextWriter): void {
@@ -186,8 +183,8 @@ function float(r: WireReader, out: TextWriter): void {
 
 function number(value: number, out: TextWriter): void {
   if (Number.isFinite(value)) out.double(value);
-  else if (Number.isNaN(value)) out.raw(NAN);
-  else out.raw(value > 0 ? INFINITY : MINUS_INFINITY);
+  else if (Number.isNaN(value)) out.phrase(NAN);
+  else out.phrase(value > 0 ? INFINITY : MINUS_INFINITY);
 }
 
 /** The double with the fewest digits that is this float: 0.1 rather than 0.10000000149011612. */
@@ -205,17 +202,17 @@ export function enumWriter(type: DescEnum): ValueWriter {
   if (type.typeName === NULL_VALUE) {
     return (r, out) => {
       r.varint32();
-      out.raw(NULL);
+      out.phrase(NULL);
     };
   }
-  const names = new Map<number, Uint8Array>();
+  const names = new Map<number, Phrase>();
   for (const { number, jsonName } of type.values) {
-    if (!names.has(number)) names.set(number, bytesOf(JSON.stringify(jsonName)));
+    if (!names.has(number)) names.set(number, new Phrase(JSON.stringify(jsonName)));
   }
   return (r, out) => {
     const number = r.varint32();
     const name = names.get(number);
     if (name === undefined) out.integer(number);
-    else out.raw(name);
+    else out.phrase(name);
   };
 }

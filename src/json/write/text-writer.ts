@@ -7,6 +7,7 @@
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { BACKSLASH, DIGIT_0, MINUS, NOT_ASCII, QUOTE, SPACE } from "../ascii.js";
+import { CARE_BEYOND_ASCII, needsCare, type Phrase, wordsOf } from "../words.js";
 
 const BLOCK = 64 * 1024;
 /** Of long strings so many bytes are written at a time. */
@@ -27,6 +28,7 @@ const EQUALS = 0x3d;
 
 export class TextWriter {
   readonly #block = Buffer.allocUnsafeSlow(BLOCK);
+  readonly #words = wordsOf(this.#block);
   #pos = 0;
   #text = "";
   /** Whether there is anything but ASCII in the block. */
@@ -54,9 +56,12 @@ export class TextWriter {
     return this.#block.toString("utf8", 0, this.#pos);
   }
 
-  /** Makes room for `size` bytes, which must fit in a block. */
+  /** Makes room for `size` bytes. */
   #room(size: number): void {
-    if (this.#pos + size <= BLOCK) return;
+    if (this.#pos + size > BLOCK) this.#flush(size);
+  }
+
+  #flush(size: number): void {
     if (size > BLOCK) throw new Error(`a name is longer than ${BLOCK} bytes`);
     this.#text += this.#piece();
     this.#pos = 0;
@@ -68,13 +73,22 @@ export class TextWriter {
     this.#block[this.#pos++] = byte;
   }
 
-  /** ASCII or whole UTF-8 that is JSON already, from `start` on. */
-  raw(bytes: Uint8Array, start = 0): void {
-    this.#room(bytes.length);
-    const block = this.#block;
+  /** Whole UTF-8 that is JSON already. */
+  phrase({ length, words, bytes }: Phrase): void {
+    this.#room(length);
     let pos = this.#pos;
-    for (let at = start; at < bytes.length; at++) block[pos++] = bytes[at]!;
-    this.#pos = pos;
+    this.#pos = pos + length;
+    for (let word = 0; word < words.length; word++) {
+      this.#words.setInt32(pos, words[word]!, true);
+      pos += 4;
+    }
+    for (let at = words.length * 4; at < length; at++) this.#block[pos++] = bytes[at]!;
+  }
+
+  /** A phrase, with another byte in the place of its first. */
+  member(name: Phrase, before: number): void {
+    this.phrase(name);
+    this.#block[this.#pos - name.length] = before;
   }
 
   /** A string that is JSON already, of ASCII only. */
@@ -86,40 +100,50 @@ export class TextWriter {
     this.#pos = pos;
   }
 
-  /** Bytes that are the UTF-8 of a string, in quotes. */
-  string(src: Uint8Array, start: number, end: number): void {
+  /** Bytes that are the UTF-8 of a string, in quotes. `words` are the words of the array, if it has them. */
+  string(src: Uint8Array, words: DataView, start: number, end: number): void {
     this.byte(QUOTE);
-    while (end - start > PIECE) {
-      const stop = startOfCharacter(src, start + PIECE);
-      this.#characters(src, start, stop);
-      start = stop;
-    }
-    this.#characters(src, start, end);
+    for (; end - start > PIECE; start = this.#characters(src, words, start, startOfCharacter(src, start + PIECE)));
+    this.#characters(src, words, start, end);
     this.byte(QUOTE);
   }
 
-  #characters(src: Uint8Array, start: number, end: number): void {
+  /** Writes as much as fits, without cutting a character. */
+  #characters(src: Uint8Array, words: DataView, start: number, end: number): number {
     this.#room((end - start) * 6);
     const block = this.#block;
+    const target = this.#words;
+    const lastWord = Math.min(end, words.byteLength) - 4;
     let pos = this.#pos;
-    for (let at = start; at < end; at++) {
-      const byte = src[at]!;
-      if (PLAIN[byte] === 1) block[pos++] = byte;
-      else if (byte >= NOT_ASCII) {
-        block[pos++] = byte;
-        this.#beyondAscii = true;
-      } else {
-        const escaped = ESCAPES[byte]!;
-        for (let part = 0; part < escaped.length; part++) block[pos++] = escaped[part]!;
+    let at = start;
+    while (at < end) {
+      for (; at <= lastWord; at += 4) {
+        const word = words.getInt32(at, true);
+        if (needsCare(word, CARE_BEYOND_ASCII)) break;
+        target.setInt32(pos, word, true);
+        pos += 4;
+      }
+      // The rest of a word that needs care, and what makes no whole word.
+      for (let rest = Math.min(end, at + 4); at < rest; at++) {
+        const byte = src[at]!;
+        if (PLAIN[byte] === 1) block[pos++] = byte;
+        else if (byte >= NOT_ASCII) {
+          block[pos++] = byte;
+          this.#beyondAscii = true;
+        } else {
+          const escaped = ESCAPES[byte]!;
+          for (let part = 0; part < escaped.length; part++) block[pos++] = escaped[part]!;
+        }
       }
     }
     this.#pos = pos;
+    return end;
   }
 
   /** A JavaScript string, in quotes. */
   text(text: string): void {
     const bytes = Buffer.from(text, "utf8");
-    this.string(bytes, 0, bytes.length);
+    this.string(bytes, wordsOf(bytes), 0, bytes.length);
   }
 
   /** Bytes in base64, in quotes. */
@@ -158,17 +182,18 @@ export class TextWriter {
 
   /** A whole number of at most 32 bits, with or without a sign. */
   integer(value: number): void {
+    this.#room(12);
     if (value < 0) {
-      this.byte(MINUS);
+      this.#block[this.#pos++] = MINUS;
       value = -value;
     }
-    this.#room(20);
     this.#unsigned(value);
   }
 
   /** A whole number of at most 53 bits without a sign, where there is room for it. */
   #unsigned(value: number): void {
-    if (value < 1e9) this.#digits(value, digitsOf(value));
+    if (value < 10) this.#block[this.#pos++] = DIGIT_0 + value;
+    else if (value < 1e9) this.#digits(value, countDigits(value));
     else {
       const upper = Math.floor(value / 1e9);
       this.#unsigned(upper);
@@ -178,12 +203,14 @@ export class TextWriter {
 
   #digits(value: number, count: number): void {
     const block = this.#block;
-    for (let at = this.#pos + count - 1; at >= this.#pos; at--) {
-      const rest = (value / 10) | 0;
-      block[at] = DIGIT_0 + value - rest * 10;
-      value = rest;
+    const start = this.#pos;
+    let rest = value | 0;
+    for (let at = start + count - 1; at >= start; at--) {
+      const tenth = (rest / 10) | 0;
+      block[at] = DIGIT_0 + rest - tenth * 10;
+      rest = tenth;
     }
-    this.#pos += count;
+    this.#pos = start + count;
   }
 
   /** A 64-bit integer without a sign, of two's complement halves. */
@@ -222,10 +249,11 @@ export class TextWriter {
   }
 }
 
-function digitsOf(value: number): number {
-  let count = 1;
-  for (let power = 10; power <= value; power *= 10) count++;
-  return count;
+/** How many digits a number from 10 to 10^9 - 1 has. */
+function countDigits(value: number): number {
+  if (value < 10_000) return value < 100 ? 2 : value < 1000 ? 3 : 4;
+  if (value < 1_000_000) return value < 100_000 ? 5 : 6;
+  return value < 10_000_000 ? 7 : value < 100_000_000 ? 8 : 9;
 }
 
 /** The offset at or a little before `at` where no UTF-8 sequence is cut. */

@@ -2,9 +2,10 @@
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FIXED64, LENGTH, tagOf, VARINT, wireType } from "../scalar-types.js";
 import { wrapped } from "../well-known.js";
+import { Phrase } from "../words.js";
 import { elements, embedded, type MessageWriter, merged } from "./field.js";
 import { mapWriter } from "./map.js";
-import { bytesOf, scalarWriter, zeroOf } from "./scalars.js";
+import { scalarWriter, zeroOf } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import { duration, timestamp } from "./time.js";
 import { checked, truncated, type WireReader } from "./wire-reader.js";
@@ -32,7 +33,7 @@ export function wellKnownWriter(type: DescMessage): MessageWriter | undefined {
 function wrapperWriter(scalar: ScalarType): MessageWriter {
   const wanted = tagOf(1, wireType(scalar));
   const writeValue = scalarWriter(scalar);
-  const zero = bytesOf(zeroOf({ scalar }));
+  const zero = new Phrase(zeroOf({ scalar }));
   return {
     write(r, out, end) {
       let at = -1;
@@ -42,7 +43,7 @@ function wrapperWriter(scalar: ScalarType): MessageWriter {
         r.skip(tag);
       }
       if (r.pos !== end) throw truncated();
-      if (at < 0) return out.raw(zero);
+      if (at < 0) return out.phrase(zero);
       r.pos = at;
       writeValue(r, out);
       r.pos = end;
@@ -84,7 +85,7 @@ const BOOL_TAG = tagOf(4, VARINT);
 const STRUCT_TAG = tagOf(5, LENGTH);
 const LIST_TAG = tagOf(6, LENGTH);
 
-const NULL = bytesOf("null");
+const NULL = new Phrase("null");
 const writeString = scalarWriter(ScalarType.STRING);
 const writeBool = scalarWriter(ScalarType.BOOL);
 const valueWriter: MessageWriter = { write: value };
@@ -129,7 +130,7 @@ function value(r: WireReader, out: TextWriter, end: number): void {
   r.tag();
   switch (kind) {
     case NULL_TAG:
-      out.raw(NULL);
+      out.phrase(NULL);
       break;
     case NUMBER_TAG:
       finite(r.double(), out);

@@ -3,11 +3,13 @@
  * whatever is no message of its type is an error, never a wrong value.
  */
 import { Buffer } from "node:buffer";
+import { asBuffer } from "../bytes.js";
 import { KeySet } from "../key-set.js";
 import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../scalar-types.js";
+import { wordsOf } from "../words.js";
 
 const MAX_DEPTH = 100; // as other implementations have it
-const NOTHING = new Uint8Array(0);
+const NOTHING = Buffer.alloc(0);
 
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -15,8 +17,10 @@ const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const scratch = new DataView(new ArrayBuffer(8));
 
 export class WireReader {
-  src: Uint8Array = NOTHING;
+  src: Buffer = NOTHING;
   pos = 0;
+  /** The words of `src`, if it has them. */
+  words = wordsOf(NOTHING);
   /** Two's complement halves of the 64-bit value that was read last. */
   low = 0;
   high = 0;
@@ -27,8 +31,9 @@ export class WireReader {
   /** The keys of the maps that are being written. */
   readonly keys = new KeySet();
 
-  begin(src: Uint8Array): void {
-    this.src = src;
+  begin(bytes: Uint8Array): void {
+    this.src = asBuffer(bytes);
+    this.words = wordsOf(this.src);
     this.pos = 0;
     this.depth = 0;
     this.#marksTop = 0;
@@ -38,6 +43,7 @@ export class WireReader {
   /** Lets go of the bytes. */
   finish(): void {
     this.src = NOTHING;
+    this.words = wordsOf(NOTHING);
   }
 
   enter(): void {
@@ -159,7 +165,8 @@ export class WireReader {
   skip(tag: number): void {
     switch (tag & 7) {
       case VARINT:
-        this.varint32();
+        if (this.src[this.pos]! < 0x80) this.pos++;
+        else this.varint64();
         return;
       case FIXED64:
         this.pos += 8;
@@ -197,7 +204,7 @@ export class WireReader {
 
   /** Some of the bytes, as text. */
   latin1(start: number, end: number): string {
-    return Buffer.from(this.src.buffer, this.src.byteOffset + start, end - start).toString("latin1");
+    return this.src.toString("latin1", start, end);
   }
 
   /**
@@ -209,12 +216,14 @@ export class WireReader {
   }
 
   /** Runs `read` on other bytes. */
-  within(bytes: Uint8Array, read: () => void): void {
-    const { src, pos } = this;
+  within(bytes: Buffer, read: () => void): void {
+    const { src, words, pos } = this;
     this.src = bytes;
+    this.words = wordsOf(bytes);
     this.pos = 0;
     read();
     this.src = src;
+    this.words = words;
     this.pos = pos;
   }
 }

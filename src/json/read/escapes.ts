@@ -1,0 +1,86 @@
+/** Escapes in JSON strings (RFC 8259 §7), to the UTF-8 of what they stand for. */
+import { BACKSLASH, LOWER_U } from "../ascii.js";
+
+/** What `decodeEscapes` says instead of a position: `BAD_ESCAPE`, or that a surrogate pair is not one. */
+const BAD_ESCAPE = -1;
+export const LONE_SURROGATE = -2;
+
+/** What stands behind the backslash, to what it means. 0 is no escape. */
+const SIMPLE = new Uint8Array(256);
+for (const [letter, meaning] of Object.entries({
+  '"': '"',
+  "\\": "\\",
+  "/": "/",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+})) {
+  SIMPLE[letter.charCodeAt(0)] = meaning.charCodeAt(0);
+}
+
+const HEX = new Int8Array(256).fill(-1);
+for (let value = 0; value < 16; value++) {
+  HEX[value.toString(16).charCodeAt(0)] = value;
+  HEX[value.toString(16).toUpperCase().charCodeAt(0)] = value;
+}
+
+/**
+ * Writes the characters from `start` to `end`, which are between the quotes of a string, to `target` from `pos` on. They
+ * take no more room than their escapes do.
+ * @returns the position after them, or what is wrong.
+ */
+export function decodeEscapes(src: Uint8Array, start: number, end: number, target: Uint8Array, pos: number): number {
+  let at = start;
+  while (at < end) {
+    const byte = src[at++]!;
+    if (byte !== BACKSLASH) {
+      target[pos++] = byte;
+      continue;
+    }
+    const letter = src[at++]!;
+    if (letter !== LOWER_U) {
+      const meaning = SIMPLE[letter]!;
+      if (meaning === 0) return BAD_ESCAPE;
+      target[pos++] = meaning;
+      continue;
+    }
+    let code = hex4(src, at, end);
+    at += 4;
+    if (code >= 0xd800 && code < 0xe000) {
+      const paired = code < 0xdc00 && src[at] === BACKSLASH && src[at + 1] === LOWER_U;
+      const low = paired ? hex4(src, at + 2, end) : 0;
+      if (low < 0xdc00 || low > 0xdfff) return LONE_SURROGATE;
+      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+      at += 6;
+    }
+    if (code < 0) return BAD_ESCAPE;
+    pos = writeUtf8(code, target, pos);
+  }
+  return pos;
+}
+
+/** Four hexadecimal digits; negative when they are not. */
+function hex4(src: Uint8Array, at: number, end: number): number {
+  if (at + 4 > end) return -1;
+  return (HEX[src[at]!]! << 12) | (HEX[src[at + 1]!]! << 8) | (HEX[src[at + 2]!]! << 4) | HEX[src[at + 3]!]!;
+}
+
+function writeUtf8(code: number, target: Uint8Array, pos: number): number {
+  if (code < 0x80) {
+    target[pos++] = code;
+    return pos;
+  }
+  if (code < 0x800) target[pos++] = 0xc0 | (code >> 6);
+  else {
+    if (code < 0x10000) target[pos++] = 0xe0 | (code >> 12);
+    else {
+      target[pos++] = 0xf0 | (code >> 18);
+      target[pos++] = 0x80 | ((code >> 12) & 63);
+    }
+    target[pos++] = 0x80 | ((code >> 6) & 63);
+  }
+  target[pos++] = 0x80 | (code & 63);
+  return pos;
+}
