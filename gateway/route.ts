@@ -37,8 +37,8 @@ export const RESERVED: ReadonlySet<string> = new Set([
 ]);
 
 const SERVICE_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
-/** Characters that mean themselves in a path (RFC 3986 §2.3), and `/`. */
-const PLAIN = /^[A-Za-z0-9._~/-]*$/;
+/** A path of characters that mean themselves (RFC 3986 §2.3). */
+const PLAIN = /^\/[A-Za-z0-9._~/-]*$/;
 const UNRESERVED = /[A-Za-z0-9._~-]/;
 const PERCENT = /%(?:([0-9A-Fa-f]{2})|)/g;
 /** What a URI's path may be made of (RFC 3986 §3.3). */

@@ -1,0 +1,82 @@
+// What services are told of a call: the caller's token goes to those only who ask the rules themselves, and the gateway
+// speaks for a client's address to the authority only.
+import t from "tap";
+import { readHeaders } from "../../gateway/headers.js";
+import { metadataOf } from "../../gateway/metadata.js";
+import type { Target } from "../../gateway/route.js";
+import type { Caller } from "../../src/guard.js";
+
+const ADA: Caller = { namespace: "default", account: "ada", scopes: [], expires: 0, resources: [] };
+const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const always = [
+  ["platform-namespace", "default"],
+  ["x-request-id", "r"],
+];
+
+interface Case {
+  readonly title: string;
+  readonly service?: string;
+  readonly guarded?: boolean;
+  readonly caller?: Caller;
+  readonly token?: string;
+  readonly enrolment?: string;
+  readonly headers?: readonly string[];
+  readonly also: [string, string][];
+}
+
+const cases: Case[] = [
+  { title: "nobody", also: [] },
+  { title: "a caller, to a guarded service", caller: ADA, token: "t", also: [["authorization", "Bearer t"]] },
+  { title: "a caller, to a foreign service", guarded: false, caller: ADA, token: "t", also: [] },
+  { title: "a token that stands for nobody", token: "t", also: [] },
+  { title: "a gateway apart, to any service", enrolment: "pte", also: [] },
+  {
+    title: "a gateway apart, to the authority",
+    service: "auth",
+    enrolment: "pte",
+    also: [
+      ["x-portico-gateway", "pte"],
+      ["x-portico-client-address", "192.0.2.7"],
+    ],
+  },
+  { title: "to what only calls itself the authority", service: "auth", guarded: false, enrolment: "pte", also: [] },
+  { title: "in one process, to the authority", service: "auth", also: [] },
+  {
+    title: "a trace",
+    headers: ["Traceparent", TRACE, "Tracestate", "a=1"],
+    also: [
+      ["traceparent", TRACE],
+      ["tracestate", "a=1"],
+    ],
+  },
+  {
+    title: "a trace of a later version",
+    headers: ["Traceparent", `01${TRACE.slice(2)}-more`],
+    also: [["traceparent", `01${TRACE.slice(2)}-more`]],
+  },
+  { title: "no trace: version 00 with more", headers: ["Traceparent", `${TRACE}-more`], also: [] },
+  { title: "no trace: version ff", headers: ["Traceparent", `ff${TRACE.slice(2)}`], also: [] },
+  { title: "no trace: capital letters", headers: ["Traceparent", TRACE.toUpperCase()], also: [] },
+  { title: "no trace: two parents", headers: ["Traceparent", TRACE, "Traceparent", TRACE], also: [] },
+  { title: "a state without a trace", headers: ["Tracestate", "a=1"], also: [] },
+  {
+    title: "a trace, and a state that is too long",
+    headers: ["Traceparent", TRACE, "Tracestate", "a".repeat(513)],
+    also: [["traceparent", TRACE]],
+  },
+  {
+    title: "headers that are not on the list",
+    headers: ["X-Portico-Gateway", "me", "Connection", "close", "Te", "trailers", "Grpc-Status", "0"],
+    also: [],
+  },
+];
+
+for (const { title, service = "shop", guarded = true, caller, token, enrolment, headers = [], also } of cases) {
+  t.test(title, async (t) => {
+    const endpoint = { service } as Target["endpoint"];
+    const target = { endpoint, guarded } as Target;
+    const admission = { endpoint, caller, namespace: "default" };
+    const facts = { target, admission, headers: readHeaders(headers), requestId: "r", token, enrolment };
+    t.same(metadataOf({ ...facts, clientAddress: "192.0.2.7" }), [...always, ...also]);
+  });
+}
