@@ -9,7 +9,7 @@
 import { randomBytes } from "node:crypto";
 
 const FEW = 16;
-/** Tables of at most so many places are kept for the next map. */
+/** What has at most so many places is kept for the next map, or the next message. */
 const KEPT = 4096;
 const secret = randomBytes(8);
 const SEED = secret.readInt32LE(0);
@@ -20,7 +20,7 @@ export type SameKey = (offset: number, other: number) => boolean;
 
 export class KeySet {
   /** Hash and offset of each key. */
-  #entries = new Int32Array(128);
+  #entries = new Int32Array(FEW * 8);
   #top = 0;
   #start = 0;
   /** Of the innermost set, once it is large: positions in the stack, plus one; 0 is free. */
@@ -31,6 +31,7 @@ export class KeySet {
   readonly #kept: (Int32Array | undefined)[] = [];
 
   clear(): void {
+    if (this.#entries.length > KEPT) this.#entries = new Int32Array(FEW * 8);
     this.#top = 0;
     this.#start = 0;
     this.#table = undefined;
@@ -81,7 +82,7 @@ export class KeySet {
     this.#entries[top + 1] = offset;
     this.#top = top + 2;
     const size = (this.#top - this.#start) >> 1;
-    if (size > FEW && (this.#table === undefined || size * 2 > this.#table.length)) this.#rebuild(size * 8);
+    if (size > FEW && (this.#table === undefined || size * 2 > this.#table.length)) this.#rebuild(size * 4);
     return true;
   }
 

@@ -1,5 +1,5 @@
 /** Readers of google.protobuf.Timestamp (RFC 3339) and google.protobuf.Duration (`1.5s`). */
-import { COLON, DIGIT_0, DIGIT_9, DOT, MINUS, PLUS } from "../ascii.js";
+import { COLON, DIGIT_0, DIGIT_9, DOT, LOWER_S, MINUS, PLUS, UPPER_T, UPPER_Z } from "../ascii.js";
 import { daysInMonth, daysSinceEpoch, MAX_DURATION_SECONDS, MAX_SECONDS, MIN_SECONDS } from "../calendar.js";
 import { tagOf, VARINT } from "../scalar-types.js";
 import type { Scanner } from "./scanner.js";
@@ -7,9 +7,6 @@ import type { WireWriter } from "./wire-writer.js";
 
 const TIMESTAMP = 'a time from 0001 to 9999 such as "2006-01-02T15:04:05.5Z"';
 const DURATION = 'a duration of at most 315576000000 seconds such as "1.5s"';
-const UPPER_T = 0x54;
-const UPPER_Z = 0x5a;
-const LOWER_S = 0x73;
 
 /** "2006-01-02T15:04:05", which every timestamp begins with: what stands where the digits do not. */
 const SEPARATORS = [

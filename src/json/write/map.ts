@@ -43,6 +43,9 @@ export function mapWriter(shape: MapShape): FieldWriter {
   return (r, out, first, last) => map.write(r, out, first - 1, last);
 }
 
+/** The first mark of an entry that does not count: there is a later one with its key. */
+const DROPPED = -1;
+
 class MapWriter {
   readonly #shape: MapShape;
   readonly #tag: number;
@@ -50,11 +53,6 @@ class MapWriter {
   readonly #writeKey: ValueWriter;
   readonly #zeroKey: Phrase;
   readonly #readInteger: ((r: WireReader) => void) | undefined;
-
-  /** What `#entry` found: where key and value are, -1 for nowhere, and how many values there are. */
-  #keyAt = -1;
-  #valueAt = -1;
-  #values = 0;
   /** Whose keys are compared. */
   #reader: WireReader | undefined;
 
@@ -70,105 +68,112 @@ class MapWriter {
 
   /** Writes the entries whose tags are from `first` to `last`. */
   write(r: WireReader, out: TextWriter, first: number, last: number): void {
+    const base = r.claim(0);
+    const count = this.#find(r, first, last);
+    if (count > 1 && !this.#areUnique(r, base, count)) this.#dropEarlier(r, base, count);
     let before = BRACE_OPEN;
-    const unique = first === last || this.#areUnique(r, first, last);
-    for (const at of unique ? [] : this.#lastOfEachKey(r, first, last)) {
-      r.pos = at;
-      r.tag();
-      if (this.#writeEntry(r, out, before)) before = COMMA;
-    }
-    r.pos = first;
-    while (unique && r.pos <= last) {
-      const tag = r.tag();
-      if (tag !== this.#tag) r.skip(tag);
-      else if (this.#writeEntry(r, out, before)) before = COMMA;
+    for (let mark = base; mark < base + count * 2; mark += 2) {
+      const keyAt = r.marks[mark]!;
+      if (keyAt === DROPPED) continue;
+      out.byte(before);
+      before = COMMA;
+      this.#writeEntry(r, out, keyAt, r.marks[mark + 1]!);
     }
     if (before === BRACE_OPEN) out.byte(BRACE_OPEN);
     out.byte(BRACE_CLOSE);
+    r.release(base);
   }
 
-  /** Steps over an entry. False when it does not count, since its value is none that a closed enum has. */
-  #entry(r: WireReader): boolean {
+  /**
+   * Finds the entries, and leaves two marks for each: where the key is and where the value is, 0 for nowhere. Where a
+   * value comes more than once, it is the offset of the entry, negative.
+   * @returns how many entries there are.
+   */
+  #find(r: WireReader, first: number, last: number): number {
+    let count = 0;
+    r.pos = first;
+    while (r.pos <= last) {
+      const tag = r.tag();
+      if (tag === this.#tag) count += this.#findEntry(r);
+      else r.skip(tag);
+    }
+    return count;
+  }
+
+  #findEntry(r: WireReader): number {
+    const start = r.pos;
     const end = r.length();
-    this.#keyAt = -1;
-    this.#valueAt = -1;
-    this.#values = 0;
+    let keyAt = 0;
+    let valueAt = 0;
     while (r.pos < end) {
-      const tag = checked(r.tag());
-      if (tag === this.#keyTag) this.#keyAt = r.pos;
-      else if (tag === this.#shape.valueTag) {
-        this.#valueAt = r.pos;
-        this.#values++;
-      }
+      const tag = r.tag();
+      if (tag === this.#keyTag) keyAt = r.pos;
+      else if (tag === this.#shape.valueTag) valueAt = valueAt === 0 || this.#shape.scalar ? r.pos : -start;
+      else checked(tag);
       r.skip(tag);
     }
     if (r.pos !== end) throw truncated();
-    if (this.#shape.known === undefined || this.#valueAt < 0) return true;
-    r.pos = this.#valueAt;
-    const known = this.#shape.known.has(r.varint32());
-    r.pos = end;
-    return known;
+    if (this.#shape.known !== undefined && valueAt !== 0) {
+      r.pos = valueAt;
+      const known = this.#shape.known.has(r.varint32());
+      r.pos = end;
+      // An entry whose value is none that a closed enum has is as if it were not there.
+      if (!known) return 0;
+    }
+    const mark = r.claim(2);
+    r.marks[mark] = keyAt;
+    r.marks[mark + 1] = valueAt;
+    return 1;
   }
 
-  #writeEntry(r: WireReader, out: TextWriter, before: number): boolean {
-    const start = r.pos;
-    if (!this.#entry(r)) return false;
-    const end = r.pos;
-    const valueAt = this.#valueAt;
-    const values = this.#values;
-    out.byte(before);
-    if (this.#keyAt < 0) out.phrase(this.#zeroKey);
+  #writeEntry(r: WireReader, out: TextWriter, keyAt: number, valueAt: number): void {
+    if (keyAt === 0) out.phrase(this.#zeroKey);
     else {
-      r.pos = this.#keyAt;
+      r.pos = keyAt;
       this.#writeKey(r, out);
     }
     out.byte(COLON);
-    const { message, scalar } = this.#shape;
+    const { scalar, message, valueTag } = this.#shape;
+    r.pos = Math.abs(valueAt);
     if (scalar !== undefined) {
-      r.pos = valueAt;
-      if (valueAt < 0) out.phrase(scalar.zero);
+      if (valueAt === 0) out.phrase(scalar.zero);
       else scalar.write(r, out);
-    } else if (values > 1) {
-      r.pos = start;
-      r.length();
-      const content = merged(r, this.#shape.valueTag, end - 1);
+    } else if (valueAt >= 0) message!.write(r, out, valueAt === 0 ? r.pos : r.length());
+    else {
+      const end = r.length();
+      const content = merged(r, valueTag, end - 1);
       r.within(content, () => message!.write(r, out, content.length));
-    } else {
-      r.pos = values === 0 ? end : valueAt;
-      message!.write(r, out, values === 0 ? end : r.length());
     }
-    r.pos = end;
-    return true;
   }
 
-  #areUnique(r: WireReader, first: number, last: number): boolean {
-    r.keys.open();
+  #areUnique(r: WireReader, base: number, count: number): boolean {
     this.#reader = r;
-    r.pos = first;
+    r.keys.open();
     let unique = true;
-    while (unique && r.pos <= last) {
-      const tag = r.tag();
-      if (tag !== this.#tag) r.skip(tag);
-      else if (this.#entry(r)) {
-        const after = r.pos;
-        unique = r.keys.add(this.#hashOf(r, this.#keyAt), this.#keyAt, this.#same);
-        r.pos = after;
-      }
+    for (let mark = base; unique && mark < base + count * 2; mark += 2) {
+      const keyAt = r.marks[mark]!;
+      unique = r.keys.add(this.#hashOf(r, keyAt), keyAt, this.#same);
     }
     r.keys.close();
-    this.#reader = undefined;
     return unique;
   }
 
+  #dropEarlier(r: WireReader, base: number, count: number): void {
+    const keys = new Set<string>();
+    for (let mark = base + (count - 1) * 2; mark >= base; mark -= 2) {
+      const key = this.#keyOf(r.marks[mark]!);
+      if (keys.has(key)) r.marks[mark] = DROPPED;
+      keys.add(key);
+    }
+  }
+
   #hashOf(r: WireReader, keyAt: number): number {
+    r.pos = keyAt;
     if (this.#readInteger === undefined) {
-      if (keyAt < 0) return hashOfBytes(r.src, r.words, 0, 0);
-      r.pos = keyAt;
-      const end = r.length();
+      const end = keyAt === 0 ? 0 : r.length();
       return hashOfBytes(r.src, r.words, r.pos, end);
     }
-    if (keyAt < 0) return hashOfInteger(0, 0);
-    r.pos = keyAt;
+    if (keyAt === 0) return hashOfInteger(0, 0);
     this.#readInteger(r);
     return hashOfInteger(r.low, r.high);
   }
@@ -178,35 +183,14 @@ class MapWriter {
   /** What tells a key from others. */
   #keyOf(keyAt: number): string {
     const r = this.#reader!;
-    if (keyAt < 0) return this.#readInteger === undefined ? "" : "0:0";
     r.pos = keyAt;
     if (this.#readInteger === undefined) {
-      const end = r.length();
+      const end = keyAt === 0 ? 0 : r.length();
       return r.latin1(r.pos, end);
     }
+    if (keyAt === 0) return "0:0";
     this.#readInteger(r);
     return `${r.high}:${r.low}`;
-  }
-
-  /** Where the tags of the entries are that count. */
-  #lastOfEachKey(r: WireReader, first: number, last: number): Iterable<number> {
-    const places = new Map<string, number>();
-    this.#reader = r;
-    r.pos = first;
-    while (r.pos <= last) {
-      const at = r.pos;
-      const tag = r.tag();
-      if (tag !== this.#tag) {
-        r.skip(tag);
-        continue;
-      }
-      if (!this.#entry(r)) continue;
-      const after = r.pos;
-      places.set(this.#keyOf(this.#keyAt), at);
-      r.pos = after;
-    }
-    this.#reader = undefined;
-    return places.values();
   }
 }
 

@@ -6,7 +6,7 @@
  * the quote behind it.
  */
 import { Buffer, isUtf8 } from "node:buffer";
-import { BACKSLASH, DIGIT_0, MINUS, NOT_ASCII, QUOTE, SPACE } from "../ascii.js";
+import { BACKSLASH, DIGIT_0, DOT, MINUS, NOT_ASCII, QUOTE, SPACE } from "../ascii.js";
 import { CARE_BEYOND_ASCII, needsCare, type Phrase, wordsOf } from "../words.js";
 
 const BLOCK = 64 * 1024;
@@ -241,11 +241,35 @@ export class TextWriter {
 
   /** A finite number. */
   double(value: number): void {
-    if (Number.isInteger(value) && Math.abs(value) < 1e15) {
-      if (value < 0 || Object.is(value, -0)) this.byte(MINUS);
-      this.#room(20);
-      this.#unsigned(Math.abs(value));
-    } else this.ascii(String(value));
+    this.#room(20);
+    if (value < 0 || Object.is(value, -0)) {
+      this.#block[this.#pos++] = MINUS;
+      value = -value;
+    }
+    if (value >= 1e9) this.ascii(String(value));
+    else if (Number.isInteger(value)) this.#unsigned(value);
+    else {
+      // Most have a few decimals. If these give back the same number, they are all it needs: it has no shorter form
+      // but without the zeros at their end, since with so few digits no two decimals are the same double.
+      const millionths = Math.round(value * 1e6);
+      if (millionths / 1e6 === value) this.#millionths(millionths);
+      else this.ascii(String(value));
+    }
+  }
+
+  /** A number below 10^9 in millionths, of which there are some, where there is room for it. */
+  #millionths(value: number): void {
+    const whole = Math.floor(value / 1e6);
+    this.#unsigned(whole);
+    this.#block[this.#pos++] = DOT;
+    this.#digits(value - whole * 1e6, 6);
+    while (this.#block[this.#pos - 1] === DIGIT_0) this.#pos--;
+  }
+
+  /** A whole number below 10^9 with zeros in front, so that it has so many digits. */
+  padded(value: number, digits: number): void {
+    this.#room(digits);
+    this.#digits(value, digits);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Writers of google.protobuf.Timestamp (RFC 3339) and google.protobuf.Duration (`1.5s`). */
+import { COLON, DOT, LOWER_S, MINUS, QUOTE, UPPER_T, UPPER_Z } from "../ascii.js";
 import { dateOf, MAX_DURATION_SECONDS, MAX_SECONDS, MIN_SECONDS } from "../calendar.js";
 import { tagOf, VARINT } from "../scalar-types.js";
 import type { TextWriter } from "./text-writer.js";
@@ -31,10 +32,22 @@ export function timestamp(r: WireReader, out: TextWriter, end: number): void {
   const days = Math.floor(seconds / 86400);
   const time = seconds - days * 86400;
   const { year, month, day } = dateOf(days);
-  const date = `${String(year).padStart(4, "0")}-${two(month)}-${two(day)}`;
   const hour = Math.floor(time / 3600);
-  const minute = Math.floor(time / 60) % 60;
-  out.ascii(`"${date}T${two(hour)}:${two(minute)}:${two(time % 60)}${fraction(nanos)}Z"`);
+  out.byte(QUOTE);
+  out.padded(year, 4);
+  out.byte(MINUS);
+  out.padded(month, 2);
+  out.byte(MINUS);
+  out.padded(day, 2);
+  out.byte(UPPER_T);
+  out.padded(hour, 2);
+  out.byte(COLON);
+  out.padded(Math.floor(time / 60) - hour * 60, 2);
+  out.byte(COLON);
+  out.padded(time % 60, 2);
+  fraction(nanos, out);
+  out.byte(UPPER_Z);
+  out.byte(QUOTE);
 }
 
 export function duration(r: WireReader, out: TextWriter, end: number): void {
@@ -43,17 +56,19 @@ export function duration(r: WireReader, out: TextWriter, end: number): void {
   if (Math.abs(seconds) > MAX_DURATION_SECONDS || Math.abs(nanos) > 999_999_999 || !sameSign) {
     throw new Error("a google.protobuf.Duration is out of range, or its seconds and nanos differ in sign");
   }
-  const sign = seconds < 0 || nanos < 0 ? "-" : "";
-  out.ascii(`"${sign}${Math.abs(seconds)}${fraction(Math.abs(nanos))}s"`);
+  out.byte(QUOTE);
+  if (seconds < 0 || nanos < 0) out.byte(MINUS);
+  out.double(Math.abs(seconds));
+  fraction(Math.abs(nanos), out);
+  out.byte(LOWER_S);
+  out.byte(QUOTE);
 }
 
-function two(value: number): string {
-  return value < 10 ? `0${value}` : String(value);
-}
-
-/** Nanoseconds with 0, 3, 6 or 9 digits after a point. */
-function fraction(nanos: number): string {
-  if (nanos === 0) return "";
-  const digits = String(nanos).padStart(9, "0");
-  return `.${digits.endsWith("000000") ? digits.slice(0, 3) : digits.endsWith("000") ? digits.slice(0, 6) : digits}`;
+/** Nanoseconds with 3, 6 or 9 digits after a point, or nothing. */
+function fraction(nanos: number, out: TextWriter): void {
+  if (nanos === 0) return;
+  out.byte(DOT);
+  if (nanos % 1_000_000 === 0) out.padded(nanos / 1_000_000, 3);
+  else if (nanos % 1000 === 0) out.padded(nanos / 1000, 6);
+  else out.padded(nanos, 9);
 }

@@ -116,7 +116,7 @@ function value(r: WireReader, out: TextWriter, end: number): void {
   while (r.pos < end) {
     const at = r.pos;
     const tag = checked(r.tag());
-    if (KINDS.has(tag)) {
+    if (tag <= LIST_TAG && IS_KIND[tag] === 1) {
       if (tag !== kind) first = at;
       kind = tag;
       last = at;
@@ -148,7 +148,9 @@ function value(r: WireReader, out: TextWriter, end: number): void {
   r.pos = end;
 }
 
-const KINDS: ReadonlySet<number> = new Set([NULL_TAG, NUMBER_TAG, STRING_TAG, BOOL_TAG, STRUCT_TAG, LIST_TAG]);
+/** 1 for the tags of the six. */
+const IS_KIND = new Uint8Array(LIST_TAG + 1);
+for (const tag of [NULL_TAG, NUMBER_TAG, STRING_TAG, BOOL_TAG, STRUCT_TAG, LIST_TAG]) IS_KIND[tag] = 1;
 
 function finite(number: number, out: TextWriter): void {
   if (!Number.isFinite(number)) throw new Error("a google.protobuf.Value is NaN or infinite, which JSON cannot say");

@@ -9,6 +9,9 @@ import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../sca
 import { wordsOf } from "../words.js";
 
 const MAX_DEPTH = 100; // as other implementations have it
+/** How many marks there are at first, and how many are kept for the next message. */
+const FEW = 256;
+const KEPT = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -26,7 +29,7 @@ export class WireReader {
   high = 0;
   depth = 0;
   /** Where the fields of the messages that are being written stand: a stack, see `claim`. */
-  marks = new Int32Array(256);
+  marks = new Int32Array(FEW);
   #marksTop = 0;
   /** The keys of the maps that are being written. */
   readonly keys = new KeySet();
@@ -37,6 +40,7 @@ export class WireReader {
     this.pos = 0;
     this.depth = 0;
     this.#marksTop = 0;
+    if (this.marks.length > KEPT) this.marks = new Int32Array(FEW);
     this.keys.clear();
   }
 
