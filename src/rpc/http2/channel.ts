@@ -1,0 +1,217 @@
+/**
+ * The channel over our own HTTP/2: one connection, made at once and again whenever it is lost, with a growing pause after
+ * each failure. Calls wait for a connection that is being made, and for room where the server allows no more streams;
+ * while a connection has failed and is not being made anew, they fail at once, so that a balancer can turn elsewhere.
+ *
+ * A connection that the server asks to leave (GOAWAY) is replaced by a new one, and ends with its last call.
+ */
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { formatAddress } from "../../config.js";
+import { Code } from "../../errors.js";
+import type { Call, CallListener, CallStart, Channel } from "../channel.js";
+import { status } from "../status.js";
+import { ALPN, type Certificates, type Http2Address } from "./address.js";
+import { ClientCall, unreachable } from "./client-call.js";
+import { ClientConnection, type ConnectionOwner } from "./client-connection.js";
+import { Deadlines } from "./deadlines.js";
+import { checkMetadata } from "./grpc-headers.js";
+
+export interface Http2ChannelOptions {
+  /** Most bytes of a message received. */
+  readonly maxBody?: number | undefined;
+  /** Most bytes of a response's headers, and of its trailers. */
+  readonly maxHeaders?: number | undefined;
+  /** With it TLS is spoken; its own certificate makes it mutual. `servername` where the host is not the name certified. */
+  readonly tls?: (Certificates & { readonly servername?: string }) | undefined;
+}
+
+const DEFAULT_MAX_BODY = 4 * 2 ** 20;
+const DEFAULT_MAX_HEADERS = 16 * 2 ** 10;
+
+/** How long a server may take to accept a connection and introduce itself, in milliseconds. */
+const CONNECT_MS = 10_000;
+
+/** How soon a connection that failed is tried again, in milliseconds: at first, doubled each time, and at most. */
+const RECONNECT_MS = 100;
+const MAX_RECONNECT_MS = 5_000;
+
+/** A server that is silent during a call for this long is tested, and given up when it stays silent; in milliseconds. */
+const KEEPALIVE_MS = 30_000;
+const KEEPALIVE_TIMEOUT_MS = 5_000;
+
+/** Calls that wait for a connection or for room on it. */
+const MOST_WAITING = 4_096;
+
+export class Http2Channel implements Channel, ConnectionOwner {
+  readonly #address: Http2Address;
+  readonly #options: Http2ChannelOptions;
+  readonly #waiting = new Set<ClientCall>();
+  readonly #deadlines = new Deadlines();
+  /** All that are open, those included that take no more calls. */
+  readonly #connections = new Set<ClientConnection>();
+  /** The one for new calls; not yet ready perhaps. */
+  #current: ClientConnection | undefined;
+  #socket: Socket | undefined;
+  #state: Channel["state"] = "idle";
+  #timer: NodeJS.Timeout | undefined;
+  /** In a row. */
+  #failures = 0;
+  #keepAliveMs = KEEPALIVE_MS;
+
+  /** Connects at once, so that the first call finds out little later than the second. */
+  constructor(address: Http2Address, options: Http2ChannelOptions = {}) {
+    this.#address = address;
+    this.#options = options;
+    this.#connect();
+  }
+
+  get state(): Channel["state"] {
+    return this.#state;
+  }
+
+  open(start: CallStart, listener: CallListener): Call {
+    const maxMessage = this.#options.maxBody ?? DEFAULT_MAX_BODY;
+    const call = new ClientCall(start, listener, this.#waiting, this.#deadlines, maxMessage);
+    try {
+      checkMetadata(start.metadata);
+    } catch (error) {
+      call.fail(status(Code.INTERNAL, `the metadata cannot be sent: ${(error as Error).message}`));
+      return call;
+    }
+    if (start.deadline !== undefined && start.deadline <= Date.now()) {
+      call.fail(status(Code.DEADLINE_EXCEEDED, "Deadline exceeded"));
+    } else if (this.#current?.hasRoom && this.#waiting.size === 0) {
+      this.#current.open(call);
+    } else {
+      this.#wait(call);
+    }
+    return call;
+  }
+
+  close(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    clearTimeout(this.#timer);
+    this.#socket?.destroy();
+    for (const call of this.#waiting)
+      call.fail(status(Code.UNAVAILABLE, "the channel was closed", { neverSent: true }));
+    for (const connection of this.#connections) {
+      for (const call of connection.streams.values()) {
+        (call as ClientCall).fail(status(Code.UNAVAILABLE, "the channel was closed"));
+      }
+      connection.close();
+    }
+    this.#deadlines.close();
+  }
+
+  #wait(call: ClientCall): void {
+    if (this.#state === "closed") {
+      call.fail(status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true }));
+    } else if (this.#state === "broken") {
+      call.fail(unreachable());
+    } else if (this.#waiting.size >= MOST_WAITING) {
+      const message = "too many calls are waiting for the service";
+      call.fail(status(Code.UNAVAILABLE, message, { neverSent: true }));
+    } else {
+      this.#waiting.add(call);
+    }
+  }
+
+  // Connecting.
+
+  #connect(): void {
+    this.#state = "connecting";
+    const socket = this.#openSocket();
+    this.#socket = socket;
+    const failed = (): void => {
+      if (this.#socket === socket) this.#onFailure();
+    };
+    this.#timer = setTimeout(() => socket.destroy(), CONNECT_MS);
+    socket.once("error", failed);
+    socket.once("close", failed);
+    socket.once(this.#options.tls === undefined ? "connect" : "secureConnect", () => {
+      if (this.#state === "closed") return;
+      if (this.#options.tls !== undefined && (socket as TLSSocket).alpnProtocol !== ALPN) {
+        socket.destroy();
+        return;
+      }
+      socket.off("error", failed);
+      socket.off("close", failed);
+      this.#socket = undefined;
+      this.#current = new ClientConnection(socket, this.#connectionOptions(), this);
+      this.#connections.add(this.#current);
+    });
+  }
+
+  #openSocket(): Socket {
+    const { tls } = this.#options;
+    const where = "path" in this.#address ? { path: this.#address.path } : { ...this.#address };
+    return tls === undefined ? connectTcp(where) : connectTls({ ...where, ...tls, ALPNProtocols: [ALPN] });
+  }
+
+  #connectionOptions(): ConstructorParameters<typeof ClientConnection>[1] {
+    return {
+      scheme: this.#options.tls === undefined ? "http" : "https",
+      authority: "path" in this.#address ? "localhost" : formatAddress(this.#address),
+      maxHeaders: this.#options.maxHeaders ?? DEFAULT_MAX_HEADERS,
+      keepAlive: { after: this.#keepAliveMs, timeout: KEEPALIVE_TIMEOUT_MS },
+    };
+  }
+
+  #onFailure(): void {
+    clearTimeout(this.#timer);
+    this.#socket = undefined;
+    this.#current = undefined;
+    if (this.#state === "closed") return;
+    this.#state = "broken";
+    for (const call of this.#waiting) call.fail(unreachable());
+    const most = Math.min(RECONNECT_MS * 2 ** this.#failures, MAX_RECONNECT_MS);
+    this.#failures++;
+    this.#timer = setTimeout(() => this.#connect(), most / 2 + (Math.random() * most) / 2);
+    // Nobody waits for it.
+    this.#timer.unref();
+  }
+
+  // What a connection says.
+
+  onReady(connection: ClientConnection): void {
+    if (connection !== this.#current) return;
+    clearTimeout(this.#timer);
+    this.#state = "ready";
+    this.onRoom(connection);
+  }
+
+  onRoom(connection: ClientConnection): void {
+    if (connection !== this.#current || this.#waiting.size === 0) return;
+    for (const call of this.#waiting) {
+      if (!connection.hasRoom) return;
+      this.#waiting.delete(call);
+      connection.open(call);
+    }
+  }
+
+  onDraining(connection: ClientConnection, tooManyPings: boolean): void {
+    // The server decides how often it may be tested (gRFC A8).
+    if (tooManyPings) this.#keepAliveMs *= 2;
+    if (connection === this.#current) this.#replace(connection);
+  }
+
+  onClosed(connection: ClientConnection): void {
+    this.#connections.delete(connection);
+    if (connection === this.#current) this.#replace(connection);
+  }
+
+  /** At once, unless the connection was of no use: then as after a failure. */
+  #replace(connection: ClientConnection): void {
+    this.#current = undefined;
+    clearTimeout(this.#timer);
+    if (this.#state === "closed") return;
+    if (!connection.served) {
+      this.#onFailure();
+      return;
+    }
+    this.#failures = 0;
+    this.#connect();
+  }
+}

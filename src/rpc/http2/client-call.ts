@@ -1,0 +1,248 @@
+/** A call at the caller's end: the stream that carries it, from waiting for a connection to the end. */
+import { Code, type StatusError } from "../../errors.js";
+import type { Call, CallListener, CallStart, Status } from "../channel.js";
+import type { Metadata } from "../metadata.js";
+import { status, toStatus } from "../status.js";
+import type { ClientConnection } from "./client-connection.js";
+import type { Deadlines, Expiring } from "./deadlines.js";
+import { codeOfHttpStatus, codeOfReset, ErrorCode } from "./errors.js";
+import { Flag } from "./frames.js";
+import { CONTENT_TYPE, flawOf, formatTimeout, metadataOf, roomOf, statusOf, writeMetadata } from "./grpc-headers.js";
+import type { HeaderList } from "./hpack-decoder.js";
+import { isEncoding } from "./messages.js";
+import type { Field } from "./static-table.js";
+import { Stream } from "./stream.js";
+
+/** Where calls wait that have no stream yet. */
+export interface Waiting {
+  delete(call: ClientCall): void;
+}
+
+const TIMEOUT_ROOM = 64;
+
+const NOTHING = new Uint8Array(0);
+
+export class ClientCall extends Stream implements Call, Expiring {
+  readonly deadline: number;
+  readonly #start: CallStart;
+  readonly #listener: CallListener;
+  readonly #waiting: Waiting;
+  readonly #deadlines: Deadlines;
+  #connection: ClientConnection | undefined;
+  /** Of the response; 0 until its headers have come. */
+  #httpStatus = 0;
+  /** From the trailers. */
+  #status: Status | undefined;
+  #over = false;
+  protected readonly endsWithMessage = true;
+
+  constructor(start: CallStart, listener: CallListener, waiting: Waiting, deadlines: Deadlines, maxMessage: number) {
+    super(maxMessage);
+    this.#start = start;
+    this.#listener = listener;
+    this.#waiting = waiting;
+    this.#deadlines = deadlines;
+    this.deadline = start.deadline ?? Number.POSITIVE_INFINITY;
+    if (start.deadline !== undefined) deadlines.add(this);
+  }
+
+  protected get connection(): ClientConnection | undefined {
+    return this.#connection;
+  }
+
+  get metadata(): Metadata {
+    return this.#start.metadata;
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Takes the place of a new stream on a connection. */
+  attach(connection: ClientConnection, id: number): void {
+    this.id = id;
+    this.#connection = connection;
+    this.sendWindow = connection.peer.initialWindow;
+    connection.schedule(this);
+  }
+
+  // What the caller does.
+
+  send(message: Uint8Array): boolean {
+    return this.#over || this.ending ? true : this.enqueue(message);
+  }
+
+  end(): void {
+    if (this.#over || this.ending) return;
+    this.ending = true;
+    this.#connection?.schedule(this);
+  }
+
+  cancel(): void {
+    this.fail(status(Code.CANCELLED, "Cancelled"));
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    queueMicrotask(() => this.deliver());
+  }
+
+  /** Ends the call from this side; the listener is told a little later. */
+  fail(how: Status): void {
+    if (this.#leave()) queueMicrotask(() => this.#listener.onEnd(how));
+  }
+
+  expire(): void {
+    this.#finish(status(Code.DEADLINE_EXCEEDED, "Deadline exceeded"));
+  }
+
+  #finish(how: Status): void {
+    if (this.#leave()) this.#listener.onEnd(how);
+  }
+
+  /** False where the call has ended already. */
+  #leave(): boolean {
+    if (this.#over) return false;
+    this.#over = true;
+    this.dropUnsent();
+    this.#deadlines.delete(this);
+    if (this.#connection === undefined) this.#waiting.delete(this);
+    else if (!this.headersWritten) this.#connection.release(this, "by us");
+    else if (this.remoteEnded && this.localEnded) this.#connection.release(this, "by the peer");
+    else this.#connection.reset(this, this.remoteEnded ? ErrorCode.NO_ERROR : ErrorCode.CANCEL);
+    return true;
+  }
+
+  // What is written.
+
+  protected writeHeaders(connection: ClientConnection): void {
+    this.headersWritten = true;
+    const { path, metadata } = this.#start;
+    const request = connection.request(path);
+    const at = connection.beginHeaders(request.room + roomOf(metadata) + TIMEOUT_ROOM);
+    const { encoder, output } = connection;
+    encoder.list(output, path, request.fields);
+    if (this.deadline !== Number.POSITIVE_INFINITY) {
+      encoder.field(output, "grpc-timeout", formatTimeout(this.deadline - Date.now()));
+    }
+    writeMetadata(encoder, output, metadata);
+    this.localEnded = this.ending && !this.hasUnsent;
+    connection.endHeaders(at, this.id, this.localEnded ? Flag.END_STREAM : 0);
+  }
+
+  protected writeEnd(connection: ClientConnection): void {
+    connection.writeData(this.id, Flag.END_STREAM, NOTHING);
+  }
+
+  protected onDrain(): void {
+    if (!this.#over) this.#listener.onDrain?.();
+  }
+
+  // What comes.
+
+  onHeaders({ fields, tooLarge }: HeaderList, endStream: boolean): void {
+    if (this.#over) return;
+    if (tooLarge) {
+      this.#finish(status(Code.RESOURCE_EXHAUSTED, "the headers of the response are too large"));
+      return;
+    }
+    const trailers = this.#httpStatus !== 0;
+    if ((trailers && !endStream) || flawOf(fields, trailers ? "trailers" : "response") !== undefined) {
+      this.#connection?.streamError(this, ErrorCode.PROTOCOL_ERROR);
+    } else if (trailers) {
+      this.#onTrailers(fields);
+    } else {
+      this.#onResponse(fields, endStream);
+    }
+  }
+
+  #onResponse(fields: readonly Field[], endStream: boolean): void {
+    const httpStatus = Number(headerOf(fields, ":status"));
+    if (httpStatus >= 100 && httpStatus < 200) {
+      // An interim response (RFC 9113, section 8.1); the real one is to come.
+      if (endStream) this.#connection?.streamError(this, ErrorCode.PROTOCOL_ERROR);
+      return;
+    }
+    this.#httpStatus = httpStatus;
+    if (endStream) {
+      this.#onTrailers(fields);
+      return;
+    }
+    const refused = refusal(httpStatus, fields);
+    if (refused !== undefined) {
+      this.#finish(refused);
+      return;
+    }
+    const encoding = headerOf(fields, "grpc-encoding");
+    if (encoding !== undefined) {
+      if (isEncoding(encoding)) this.reader.encoding = encoding;
+      else this.#finish(status(Code.INTERNAL, `the service compresses by ${encoding}, which it was not offered`));
+    }
+    if (!this.#over) this.#listener.onHeaders?.(metadataOf(fields));
+  }
+
+  #onTrailers(fields: readonly Field[]): void {
+    this.remoteEnded = true;
+    const how = statusOf(fields, this.#httpStatus);
+    this.#status = how;
+    if (how.code === Code.OK) this.deliver();
+    else this.#finish(how);
+  }
+
+  protected onMessage(message: Uint8Array): void {
+    this.#listener.onMessage(message);
+  }
+
+  protected onDelivered(): void {
+    if (this.reader.hasMore) this.#finish(status(Code.INTERNAL, "the response ends within a message"));
+    else this.#finish(this.#status ?? statusOf([], this.#httpStatus));
+  }
+
+  protected onBroken(error: StatusError): void {
+    this.#finish(toStatus(error));
+  }
+
+  onReset(errorCode: number): void {
+    // All has come; the peer only has no use for what else would be sent.
+    if (this.remoteEnded && errorCode === ErrorCode.NO_ERROR) return;
+    const code = codeOfReset(errorCode);
+    if (errorCode === ErrorCode.REFUSED_STREAM) this.#finish(unreachable());
+    else if (code === Code.CANCELLED && Date.now() >= this.deadline) this.expire();
+    else this.#finish(status(code, `the service broke the call off (HTTP/2 error ${errorCode})`));
+  }
+
+  /** The peer goes away, and has not seen this call. */
+  onUnseen(): void {
+    this.#finish(unreachable());
+  }
+
+  onLost(): void {
+    if (this.#status !== undefined) return;
+    if (this.headersWritten) this.#finish(status(Code.UNAVAILABLE, "the connection to the service was lost"));
+    else this.onUnseen();
+  }
+}
+
+/** How a call ends that the service certainly never saw. */
+export function unreachable(): Status {
+  return status(Code.UNAVAILABLE, "the service cannot be reached", { neverSent: true });
+}
+
+function headerOf(fields: readonly Field[], wanted: string): string | undefined {
+  for (const { name, value } of fields) if (name === wanted) return value;
+  return undefined;
+}
+
+/** How a call ends whose response is none of gRPC's. */
+function refusal(httpStatus: number, fields: readonly Field[]): Status | undefined {
+  const type = headerOf(fields, "content-type");
+  if (httpStatus !== 200)
+    return status(codeOfHttpStatus(httpStatus), `the service answered with HTTP status ${httpStatus}`);
+  if (type?.startsWith(CONTENT_TYPE)) return undefined;
+  return status(Code.UNKNOWN, `the service answered with the content type ${type ?? "of nothing"}, which is not gRPC`);
+}

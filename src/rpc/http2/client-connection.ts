@@ -1,0 +1,176 @@
+/** A connection at the caller's end: opens streams, as many as the server allows, until either end has had enough. */
+import type { Socket } from "node:net";
+import { Code } from "../../errors.js";
+import { status } from "../status.js";
+import { ClientCall } from "./client-call.js";
+import { Connection } from "./connection.js";
+import { ConnectionError, ErrorCode } from "./errors.js";
+import { CONNECTION_WINDOW, STREAM_WINDOW } from "./flow-control.js";
+import { LAST_STREAM_ID, PREFACE } from "./frames.js";
+import { CONTENT_TYPE, roomOf } from "./grpc-headers.js";
+import type { HeaderList } from "./hpack-decoder.js";
+import { ACCEPTED_ENCODINGS } from "./messages.js";
+import { DEFAULT_WINDOW, Setting, settingsFrame } from "./settings.js";
+import { type Field, sizeOf } from "./static-table.js";
+
+/** Who uses the connection. */
+export interface ConnectionOwner {
+  /** The server has introduced itself: calls may be opened. */
+  onReady(connection: ClientConnection): void;
+  /** There may be room for another call. */
+  onRoom(connection: ClientConnection): void;
+  /** No more calls can be opened; those that are open go on. */
+  onDraining(connection: ClientConnection, tooManyPings: boolean): void;
+  onClosed(connection: ClientConnection): void;
+}
+
+export interface ClientConnectionOptions {
+  readonly scheme: "http" | "https";
+  readonly authority: string;
+  /** Most bytes of a header list. */
+  readonly maxHeaders: number;
+  /** How long the server may be silent during a call before it is tested, and then; in milliseconds. */
+  readonly keepAlive: { readonly after: number; readonly timeout: number };
+}
+
+/** The headers that all calls to a path have. */
+export interface Request {
+  readonly fields: readonly Field[];
+  /** Bytes of a header block. */
+  readonly room: number;
+}
+
+/** Paths whose headers are kept. */
+const MOST_PATHS = 1_000;
+
+export class ClientConnection extends Connection {
+  /** The server has introduced itself. */
+  ready = false;
+  /** A call has been answered, be it with a failure. */
+  served = false;
+  /** Ids are never used twice (RFC 9113, section 5.1.1): a connection ends when there are none left. */
+  nextStreamId = 1;
+  readonly #owner: ConnectionOwner;
+  readonly #options: ClientConnectionOptions;
+  readonly #requests = new Map<string, Request>();
+  #draining = false;
+
+  /** @param socket connected */
+  constructor(socket: Socket, options: ClientConnectionOptions, owner: ConnectionOwner) {
+    super(socket, "server", options.maxHeaders);
+    this.#options = options;
+    this.#owner = owner;
+    this.writeRaw(PREFACE);
+    this.writeRaw(
+      settingsFrame([
+        [Setting.ENABLE_PUSH, 0],
+        [Setting.INITIAL_WINDOW_SIZE, STREAM_WINDOW],
+        [Setting.MAX_HEADER_LIST_SIZE, options.maxHeaders],
+      ]),
+    );
+    this.writeWindowUpdate(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
+    this.keepAlive(options.keepAlive, () => this.streams.size > 0);
+  }
+
+  /** Whether a call may be opened now. */
+  get hasRoom(): boolean {
+    return this.ready && !this.#draining && !this.closed && this.streams.size < this.peer.maxStreams;
+  }
+
+  /** Opens a call; there is room. */
+  open(call: ClientCall): void {
+    const most = this.peer.maxHeaderListSize;
+    if (most !== Number.POSITIVE_INFINITY && roomOf(call.metadata) > most) {
+      call.fail(
+        status(Code.RESOURCE_EXHAUSTED, `the metadata is larger than the ${most} bytes that the service takes`),
+      );
+      return;
+    }
+    const id = this.nextStreamId;
+    this.nextStreamId += 2;
+    this.streams.set(id, call);
+    call.attach(this, id);
+    if (this.nextStreamId > LAST_STREAM_ID) this.drain(false);
+  }
+
+  /** Opens no more calls, and ends when those that are open have ended. */
+  drain(tooManyPings: boolean): void {
+    if (this.#draining) return;
+    this.#draining = true;
+    this.wake();
+    this.#owner.onDraining(this, tooManyPings);
+  }
+
+  /** Ends the connection; its calls have been ended. */
+  close(): void {
+    this.fail(ErrorCode.NO_ERROR, "");
+  }
+
+  request(path: string): Request {
+    const kept = this.#requests.get(path);
+    if (kept !== undefined) return kept;
+    const fields = [
+      { name: ":method", value: "POST" },
+      { name: ":scheme", value: this.#options.scheme },
+      { name: ":path", value: path },
+      { name: ":authority", value: this.#options.authority },
+      { name: "te", value: "trailers" },
+      { name: "content-type", value: CONTENT_TYPE },
+      { name: "grpc-accept-encoding", value: ACCEPTED_ENCODINGS },
+      { name: "user-agent", value: "grpc-node-portico" },
+    ];
+    const request = { fields, room: fields.reduce((room, field) => room + sizeOf(field), 0) };
+    if (this.#requests.size < MOST_PATHS) this.#requests.set(path, request);
+    return request;
+  }
+
+  protected get lastPeerStream(): number {
+    return 0;
+  }
+
+  protected isIdle(streamId: number): boolean {
+    return streamId % 2 === 0 || streamId >= this.nextStreamId;
+  }
+
+  protected onHeaders(streamId: number, list: HeaderList, endStream: boolean): void {
+    const call = this.streams.get(streamId);
+    if (call instanceof ClientCall) {
+      this.served = true;
+      call.onHeaders(list, endStream);
+    } else if (this.isIdle(streamId)) {
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `HEADERS on stream ${streamId}, which is idle`);
+    }
+  }
+
+  protected onSettings(first: boolean): void {
+    if (first) {
+      this.ready = true;
+      this.#owner.onReady(this);
+    } else {
+      this.#owner.onRoom(this);
+    }
+  }
+
+  protected onGoaway(lastStreamId: number, errorCode: number, debug: string): void {
+    this.drain(errorCode === ErrorCode.ENHANCE_YOUR_CALM && debug === "too_many_pings");
+    for (const [id, call] of this.streams) if (id > lastStreamId) this.#unseen(call as ClientCall);
+  }
+
+  #unseen(call: ClientCall): void {
+    this.release(call, "by us");
+    call.onUnseen();
+  }
+
+  protected override onReleased(): void {
+    if (this.#draining) this.wake();
+    else this.#owner.onRoom(this);
+  }
+
+  protected override onFlushed(): void {
+    if (this.#draining && this.streams.size === 0) this.close();
+  }
+
+  protected override onClosed(): void {
+    this.#owner.onClosed(this);
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * What gRPC puts into header lists (PROTOCOL-HTTP2.md, "Requests" and "Responses"): metadata, timeouts, statuses; and
+ * what HTTP/2 asks of any list (RFC 9113, sections 8.2 and 8.3).
+ */
+import { Code } from "../../errors.js";
+import type { Status } from "../channel.js";
+import { type Metadata, NO_METADATA } from "../metadata.js";
+import { DETAILS_TRAILER, decodeDetails, encodeDetails } from "../status.js";
+import { codeOfHttpStatus } from "./errors.js";
+import type { HpackEncoder } from "./hpack-encoder.js";
+import type { Output } from "./output.js";
+import type { Field } from "./static-table.js";
+
+export const CONTENT_TYPE = "application/grpc";
+
+/** Headers of the protocol, which are no metadata. */
+const PROTOCOL = new Set([
+  "accept-encoding",
+  "content-type",
+  "date",
+  "grpc-accept-encoding",
+  "grpc-encoding",
+  "grpc-message",
+  "grpc-status",
+  "grpc-timeout",
+  "te",
+  DETAILS_TRAILER,
+]);
+
+/** Headers that HTTP/2 does not have (section 8.2.2). */
+const CONNECTION_SPECIFIC = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]);
+
+const NAME = /^[0-9a-z_.-]+$/;
+const TEXT = /^[ -~]*$/;
+
+/**
+ * @throws {Error} for names or values that cannot be sent
+ */
+export function checkMetadata(metadata: Metadata): void {
+  for (const [name, value] of metadata) {
+    if (!NAME.test(name) || PROTOCOL.has(name) || CONNECTION_SPECIFIC.has(name)) {
+      throw new Error(`"${name}" is not a name for metadata`);
+    }
+    if (typeof value === "string" ? name.endsWith("-bin") || !TEXT.test(value) : !name.endsWith("-bin")) {
+      throw new Error(`the value of "${name}" is not ${name.endsWith("-bin") ? "bytes" : "printable ASCII"}`);
+    }
+  }
+}
+
+/** Bytes of a header list that metadata takes; at least as many as it takes of a block. */
+export function roomOf(metadata: Metadata): number {
+  let room = 0;
+  for (const [name, value] of metadata) {
+    room += name.length + 32 + (typeof value === "string" ? value.length : Math.ceil((value.length * 4) / 3));
+  }
+  return room;
+}
+
+/** Writes metadata that has been checked. */
+export function writeMetadata(encoder: HpackEncoder, output: Output, metadata: Metadata): void {
+  for (const [name, value] of metadata) encoder.field(output, name, typeof value === "string" ? value : base64(value));
+}
+
+/** Without padding, as the protocol has it. */
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64").replace(/=+$/, "");
+}
+
+/** What is metadata among the fields of a list. */
+export function metadataOf(fields: readonly Field[]): Metadata {
+  let metadata: (readonly [string, string | Uint8Array])[] | undefined;
+  for (const { name, value } of fields) {
+    if (name.charCodeAt(0) === COLON || PROTOCOL.has(name)) continue;
+    metadata ??= [];
+    if (!name.endsWith("-bin")) metadata.push([name, value]);
+    // Values of one name may have been joined on the way.
+    else for (const part of value.split(",")) metadata.push([name, Buffer.from(part, "base64")]);
+  }
+  return metadata ?? NO_METADATA;
+}
+
+const COLON = 0x3a;
+
+export type ListKind = "request" | "response" | "trailers";
+
+const PSEUDO: Record<ListKind, ReadonlySet<string>> = {
+  request: new Set([":method", ":scheme", ":path", ":authority"]),
+  response: new Set([":status"]),
+  trailers: new Set(),
+};
+
+const FORBIDDEN_IN_NAME = /[^!-9;-@[-~]/;
+const FORBIDDEN_IN_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/;
+
+/** What is wrong with a list, where it is malformed (section 8.1.1). */
+export function flawOf(fields: readonly Field[], kind: ListKind): string | undefined {
+  let regular = false;
+  const seen = new Set<string>();
+  for (const { name, value } of fields) {
+    if (name.charCodeAt(0) === COLON) {
+      if (regular) return `${name} comes after a header`;
+      if (!PSEUDO[kind].has(name)) return `${name} has no place here`;
+      if (seen.has(name)) return `${name} comes twice`;
+      seen.add(name);
+      continue;
+    }
+    regular = true;
+    if (name === "" || FORBIDDEN_IN_NAME.test(name)) return "a header's name is malformed";
+    if (FORBIDDEN_IN_VALUE.test(value)) return `the value of ${name} is malformed`;
+    if (CONNECTION_SPECIFIC.has(name)) return `HTTP/2 has no ${name}`;
+    if (name === "te" && value !== "trailers") return "te is not trailers";
+  }
+  if (kind === "response" && !seen.has(":status")) return ":status is missing";
+  if (kind === "request" && !(seen.has(":method") && seen.has(":scheme") && seen.has(":path"))) {
+    return "a pseudo-header is missing";
+  }
+  return undefined;
+}
+
+const UNITS: readonly (readonly [unit: string, milliseconds: number])[] = [
+  ["m", 1],
+  ["S", 1_000],
+  ["M", 60_000],
+  ["H", 3_600_000],
+];
+
+/** At most eight digits ("Timeout"); rounded up, and `0m` is not allowed. */
+export function formatTimeout(milliseconds: number): string {
+  for (const [unit, size] of UNITS) {
+    const value = Math.max(Math.ceil(milliseconds / size), 1);
+    if (value < 100_000_000) return `${value}${unit}`;
+  }
+  return "99999999H";
+}
+
+/** In milliseconds; undefined for what is no timeout. */
+export function parseTimeout(text: string): number | undefined {
+  const match = /^(\d{1,8})([HMSmun])$/.exec(text);
+  if (match === null) return undefined;
+  const [, value, unit] = match;
+  const size = unit === "u" ? 0.001 : unit === "n" ? 0.000_001 : UNITS.find(([name]) => name === unit)?.[1];
+  return Number(value) * (size as number);
+}
+
+/** Percent-encoding of what is not printable ASCII ("Status-Message"). */
+export function encodeMessage(message: string): string {
+  if (/^[ -$&-~]*$/.test(message)) return message;
+  let encoded = "";
+  for (const byte of Buffer.from(message)) {
+    const plain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
+    encoded += plain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  }
+  return encoded;
+}
+
+/** Takes what is not encoded as it should be for what it is, as the protocol asks. */
+export function decodeMessage(encoded: string): string {
+  if (!/[%\x80-\xff]/.test(encoded)) return encoded;
+  const bytes = Buffer.from(
+    encoded.replace(/%([0-9a-fA-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+    "latin1",
+  );
+  return bytes.toString();
+}
+
+/** What carries a status that is not OK, beside its code. The trailers have been checked. */
+export function statusMetadata(status: Status): Metadata {
+  const metadata = [...status.trailers];
+  if (status.message !== "") metadata.push(["grpc-message", encodeMessage(status.message)]);
+  if (status.details.length > 0) metadata.push([DETAILS_TRAILER, encodeDetails(status)]);
+  return metadata;
+}
+
+/**
+ * The status in trailers.
+ * @param httpStatus what stands for it where there is none
+ */
+export function statusOf(fields: readonly Field[], httpStatus: number): Status {
+  let grpcStatus: string | undefined;
+  let message = "";
+  let packed: string | undefined;
+  for (const { name, value } of fields) {
+    if (name === "grpc-status") grpcStatus = value;
+    else if (name === "grpc-message") message = decodeMessage(value);
+    else if (name === DETAILS_TRAILER) packed = value;
+  }
+  const trailers = metadataOf(fields);
+  if (grpcStatus === undefined) {
+    const code = codeOfHttpStatus(httpStatus);
+    const what = httpStatus === 200 ? "ended the call without a status" : `answered with HTTP status ${httpStatus}`;
+    return { code, message: `the service ${what}`, details: [], trailers };
+  }
+  const code = /^\d{1,2}$/.test(grpcStatus) ? Number(grpcStatus) : Number.NaN;
+  return {
+    code: Code[code] === undefined || code < 0 ? Code.UNKNOWN : code,
+    message,
+    details: packed === undefined ? [] : decodeDetails(Buffer.from(packed, "base64")),
+    trailers,
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * Cuts the bytes of a stream into gRPC messages (PROTOCOL-HTTP2.md, "Length-Prefixed-Message"): a flag, four bytes of
+ * length, the message.
+ *
+ * A message that lies whole in what arrived is handed over where it lies. One that does not is gathered in a buffer that
+ * grows with what has really come, never with what its length merely promises.
+ */
+import { gunzipSync, inflateSync } from "node:zlib";
+import { Code, StatusError } from "../../errors.js";
+
+export const PREFIX = 5;
+
+/** What is gathered at least, where so much is promised: a connection's chunks are about as large. */
+const GATHERED = 65_536;
+
+export type Encoding = "identity" | "gzip" | "deflate";
+
+/** For grpc-accept-encoding. */
+export const ACCEPTED_ENCODINGS = "identity,deflate,gzip";
+
+export function isEncoding(name: string): name is Encoding {
+  return name === "identity" || name === "gzip" || name === "deflate";
+}
+
+export class MessageReader {
+  encoding: Encoding = "identity";
+  readonly #maxMessage: number;
+  #pending: Buffer | undefined;
+  #start = 0;
+  #end = 0;
+  /** The pending bytes lie in a buffer made here, which has room behind them. */
+  #own = false;
+
+  /** @param maxMessage most bytes of a message, before and after decompression */
+  constructor(maxMessage: number) {
+    this.#maxMessage = maxMessage;
+  }
+
+  /** Whether a part of a message, or a message, is there. */
+  get hasMore(): boolean {
+    return this.#pending !== undefined;
+  }
+
+  push(buffer: Buffer, start: number, end: number): void {
+    if (this.#pending === undefined) {
+      this.#pending = buffer;
+      this.#start = start;
+      this.#end = end;
+      this.#own = false;
+      return;
+    }
+    if (!this.#own || this.#pending.length - this.#end < end - start) this.#grow(end - start);
+    this.#end += buffer.copy(this.#pending, this.#end, start, end);
+  }
+
+  /**
+   * The next message, if all of it is there.
+   * @throws {StatusError} where there can be none any more
+   */
+  next(): Uint8Array | undefined {
+    const pending = this.#pending;
+    if (pending === undefined || this.#end - this.#start < PREFIX) return undefined;
+    const flag = pending[this.#start] as number;
+    const start = this.#start + PREFIX;
+    const length = pending.readUInt32BE(this.#start + 1);
+    if (flag > 1) throw new StatusError(Code.INTERNAL, `a message has the unknown flag ${flag}`);
+    if (length > this.#maxMessage) throw this.#tooLarge();
+    const end = start + length;
+    if (end > this.#end) return undefined;
+    this.#start = end;
+    if (end === this.#end) this.#pending = undefined;
+    const message = pending.subarray(start, end);
+    return flag === 0 ? message : this.#decompress(message);
+  }
+
+  /** Makes room behind the pending bytes. Messages handed out before may lie in the old buffer, which is left as it is. */
+  #grow(more: number): void {
+    const pending = this.#pending as Buffer;
+    const size = this.#end - this.#start + more;
+    const promised = this.#end - this.#start < PREFIX ? size : PREFIX + pending.readUInt32BE(this.#start + 1);
+    const room = promised > size ? Math.min(promised, Math.max(2 * size, GATHERED)) : 2 * size;
+    const grown = Buffer.allocUnsafeSlow(room);
+    this.#end = pending.copy(grown, 0, this.#start, this.#end);
+    this.#start = 0;
+    this.#pending = grown;
+    this.#own = true;
+  }
+
+  #decompress(message: Buffer): Uint8Array {
+    try {
+      if (this.encoding === "gzip") return gunzipSync(message, { maxOutputLength: this.#maxMessage });
+      if (this.encoding === "deflate") return inflateSync(message, { maxOutputLength: this.#maxMessage });
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw this.#tooLarge();
+      throw new StatusError(Code.INTERNAL, `a message is not ${this.encoding}`, { cause });
+    }
+    throw new StatusError(Code.INTERNAL, "a message is compressed, but grpc-encoding does not say how");
+  }
+
+  #tooLarge(): StatusError {
+    return new StatusError(Code.RESOURCE_EXHAUSTED, `a message is larger than ${this.#maxMessage} bytes`);
+  }
+}

@@ -1,0 +1,151 @@
+/** A connection at the service's end: opens a stream for each request, within bounds, until it is drained. */
+import type { Socket } from "node:net";
+import type { Config } from "../../config.js";
+import type { Dispatcher } from "../dispatch.js";
+import { Connection } from "./connection.js";
+import { ConnectionError, ErrorCode } from "./errors.js";
+import { CONNECTION_WINDOW, STREAM_WINDOW } from "./flow-control.js";
+import { LAST_STREAM_ID, PREFACE } from "./frames.js";
+import type { HeaderList } from "./hpack-decoder.js";
+import { ServerStream } from "./server-stream.js";
+import { DEFAULT_WINDOW, Setting, settingsFrame } from "./settings.js";
+
+export type Http2Limits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections">;
+
+/** Calls at once on one connection. */
+const MAX_STREAMS = 100;
+
+/** How long a client may take to introduce itself, in milliseconds. */
+const HANDSHAKE_MS = 10_000;
+
+/** A connection silent for this long is tested, and closed when it stays silent; in milliseconds. */
+const KEEPALIVE = { after: 60_000, timeout: 20_000 };
+
+/** How long a client may take to hear that the connection is to be left, in milliseconds. */
+const LEAVING_MS = 1_000;
+/** In the PING that asks whether it has. */
+const LEAVING_MARK = 1;
+
+export class ServerConnection extends Connection {
+  readonly dispatcher: Dispatcher;
+  readonly limits: Http2Limits;
+  /** The address at the other end, without port. */
+  readonly peerAddress: string;
+  protected lastPeerStream = 0;
+  #prefaceHas = 0;
+  #handshake: NodeJS.Timeout | undefined;
+  #age: NodeJS.Timeout | undefined;
+  #leaving: NodeJS.Timeout | undefined;
+  #drained = false;
+
+  /** @param maxAge after which time the connection is drained, in milliseconds */
+  constructor(socket: Socket, dispatcher: Dispatcher, limits: Http2Limits, maxAge: number) {
+    super(socket, "client", limits.maxHeaders);
+    this.dispatcher = dispatcher;
+    this.limits = limits;
+    this.peerAddress = socket.remoteAddress ?? "unix";
+    this.#handshake = setTimeout(() => this.fail(ErrorCode.SETTINGS_TIMEOUT, "no SETTINGS came"), HANDSHAKE_MS);
+    this.#age = setTimeout(() => this.drain(), maxAge);
+    this.#age.unref();
+    this.writeRaw(
+      settingsFrame([
+        [Setting.MAX_CONCURRENT_STREAMS, MAX_STREAMS],
+        [Setting.INITIAL_WINDOW_SIZE, STREAM_WINDOW],
+        [Setting.MAX_HEADER_LIST_SIZE, limits.maxHeaders],
+      ]),
+    );
+    this.writeWindowUpdate(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
+    this.keepAlive(KEEPALIVE, () => true);
+  }
+
+  /**
+   * Takes no more calls, lets those in flight finish, and closes. In two steps (RFC 9113, section 6.8): first the client is
+   * told, and only when it certainly has heard is it told which call was the last, so that none is lost on the way.
+   */
+  drain(): void {
+    if (this.closed || this.#leaving !== undefined) return;
+    this.writeGoaway(LAST_STREAM_ID, ErrorCode.NO_ERROR, "");
+    this.writePing(LEAVING_MARK);
+    this.#leaving = setTimeout(() => this.onPong(LEAVING_MARK), LEAVING_MS);
+  }
+
+  protected override onPong(mark: number): void {
+    if (mark !== LEAVING_MARK || this.#leaving === undefined || this.#drained) return;
+    clearTimeout(this.#leaving);
+    this.#drained = true;
+    this.writeGoaway(this.lastPeerStream, ErrorCode.NO_ERROR, "");
+  }
+
+  protected override receive(chunk: Buffer): void {
+    if (this.#prefaceHas === PREFACE.length) {
+      super.receive(chunk);
+      return;
+    }
+    const length = Math.min(PREFACE.length - this.#prefaceHas, chunk.length);
+    if (PREFACE.compare(chunk, 0, length, this.#prefaceHas, this.#prefaceHas + length) !== 0) {
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "HTTP/2 is spoken here");
+    }
+    this.#prefaceHas += length;
+    if (length < chunk.length) super.receive(chunk.subarray(length));
+  }
+
+  protected onHeaders(streamId: number, list: HeaderList, endStream: boolean): void {
+    const stream = this.streams.get(streamId);
+    if (stream instanceof ServerStream) {
+      if (stream.remoteEnded) this.streamError(stream, ErrorCode.STREAM_CLOSED);
+      else stream.onTrailers(list, endStream);
+    } else if (this.#isNew(streamId)) {
+      this.lastPeerStream = streamId;
+      if (this.#drained || this.streams.size >= MAX_STREAMS) this.#refuse(streamId);
+      else this.#open(streamId, list, endStream);
+    }
+  }
+
+  /** False for a stream that we have reset: what was under way is ignored. */
+  #isNew(streamId: number): boolean {
+    if (this.isIdle(streamId) && streamId % 2 === 1) return true;
+    const ending = this.closedStreams.find(streamId);
+    if (ending === "by us") return false;
+    const code = ending === undefined ? ErrorCode.PROTOCOL_ERROR : ErrorCode.STREAM_CLOSED;
+    throw new ConnectionError(code, `HEADERS on stream ${streamId}, which cannot be opened`);
+  }
+
+  #refuse(streamId: number): void {
+    this.closedStreams.add(streamId, "by us");
+    this.writeReset(streamId, ErrorCode.REFUSED_STREAM);
+  }
+
+  #open(streamId: number, list: HeaderList, endStream: boolean): void {
+    const stream = new ServerStream(this, streamId, this.limits.maxBody);
+    this.streams.set(streamId, stream);
+    stream.open(list, endStream);
+  }
+
+  protected isIdle(streamId: number): boolean {
+    return streamId % 2 === 0 || streamId > this.lastPeerStream;
+  }
+
+  protected onSettings(first: boolean): void {
+    if (first) clearTimeout(this.#handshake);
+  }
+
+  /** The client opens no more streams; it will close the connection when those it has are over. */
+  protected onGoaway(): void {
+    this.#drained = true;
+    this.wake();
+  }
+
+  protected override onReleased(): void {
+    if (this.#drained) this.wake();
+  }
+
+  protected override onFlushed(): void {
+    if (this.#drained && this.streams.size === 0) this.end();
+  }
+
+  protected override onClosed(): void {
+    clearTimeout(this.#handshake);
+    clearTimeout(this.#age);
+    clearTimeout(this.#leaving);
+  }
+}

@@ -1,0 +1,320 @@
+/** A call at the service's end: takes the request to the dispatcher, and writes what it answers. */
+import { Code, type StatusError } from "../../errors.js";
+import type { Status } from "../channel.js";
+import { type Metadata, NO_METADATA } from "../metadata.js";
+import type { IncomingListener, Reply } from "../server-call.js";
+import { status, toStatus } from "../status.js";
+import type { Connection } from "./connection.js";
+import { ErrorCode } from "./errors.js";
+import { Flag } from "./frames.js";
+import {
+  CONTENT_TYPE,
+  checkMetadata,
+  flawOf,
+  metadataOf,
+  parseTimeout,
+  roomOf,
+  statusMetadata,
+  writeMetadata,
+} from "./grpc-headers.js";
+import type { HeaderList } from "./hpack-decoder.js";
+import { ACCEPTED_ENCODINGS, isEncoding } from "./messages.js";
+import type { ServerConnection } from "./server-connection.js";
+import type { Field } from "./static-table.js";
+import { Stream } from "./stream.js";
+
+/** The headers of every response, and what they take of a block. */
+const RESPONSE: readonly Field[] = [
+  { name: ":status", value: "200" },
+  { name: "content-type", value: CONTENT_TYPE },
+];
+const RESPONSE_ROOM = 128;
+const OK_TRAILERS: readonly Field[] = [{ name: "grpc-status", value: "0" }];
+const STATUS_ROOM = 64;
+
+/** What is answered to requests that are none of gRPC's. */
+interface Refusal {
+  readonly httpStatus: string;
+  readonly text: string;
+}
+
+export class ServerStream extends Stream implements Reply {
+  readonly #connection: ServerConnection;
+  #endpoint: IncomingListener | undefined;
+  #headers: Metadata | undefined;
+  #status: Status | undefined;
+  #refusal: Refusal | undefined;
+  #textWritten = 0;
+  /** The peer has cancelled or is gone. */
+  #gone = false;
+  /** By content-length, which gRPC does not need and HTTP has checked. */
+  #expected: number | undefined;
+  #received = 0;
+  /** END_STREAM came by itself. */
+  #endedEmpty = false;
+  protected readonly endsWithMessage = false;
+
+  constructor(connection: ServerConnection, id: number, maxMessage: number) {
+    super(maxMessage);
+    this.id = id;
+    this.#connection = connection;
+    this.sendWindow = connection.peer.initialWindow;
+  }
+
+  protected get connection(): Connection {
+    return this.#connection;
+  }
+
+  /** Nothing more is for the endpoint. */
+  protected get over(): boolean {
+    return this.#status !== undefined || this.#gone || this.#refusal !== undefined;
+  }
+
+  // What comes.
+
+  open({ fields, tooLarge }: HeaderList, endStream: boolean): void {
+    this.remoteEnded = endStream;
+    const { maxHeaders } = this.#connection.limits;
+    if (tooLarge) {
+      this.end(status(Code.RESOURCE_EXHAUSTED, `the metadata is larger than ${maxHeaders} bytes`));
+      return;
+    }
+    if (flawOf(fields, "request") !== undefined) {
+      this.#connection.streamError(this, ErrorCode.PROTOCOL_ERROR);
+      return;
+    }
+    const head = new Map<string, string>();
+    for (const { name, value } of fields) if (HEAD.has(name)) head.set(name, value);
+    if (!this.#fitsLength(head.get("content-length"), endStream)) return;
+    const refusal = refusalOf(head);
+    if (refusal !== undefined) {
+      this.#refusal = refusal;
+      this.#connection.schedule(this);
+      return;
+    }
+    this.#begin(head, fields);
+    // A request without a message is for the dispatcher to judge.
+    if (endStream) this.deliver();
+  }
+
+  #begin(head: ReadonlyMap<string, string>, fields: readonly Field[]): void {
+    const encoding = head.get("grpc-encoding") ?? "identity";
+    if (!isEncoding(encoding)) {
+      const trailers: Metadata = [["grpc-accept-encoding", ACCEPTED_ENCODINGS]];
+      const message = `messages compressed by ${encoding} are not read; ${ACCEPTED_ENCODINGS} are`;
+      this.#finish({ ...status(Code.UNIMPLEMENTED, message), trailers });
+      return;
+    }
+    this.reader.encoding = encoding;
+    const asked = head.get("grpc-timeout");
+    const time = asked === undefined ? undefined : parseTimeout(asked);
+    if (asked !== undefined && time === undefined) {
+      this.end(status(Code.INTERNAL, "grpc-timeout is malformed"));
+      return;
+    }
+    const path = head.get(":path") as string;
+    const deadline = time === undefined ? undefined : Date.now() + time;
+    this.#endpoint = this.#connection.dispatcher.open(
+      { path, metadata: metadataOf(fields), deadline },
+      this.#connection.peerAddress,
+      this,
+    );
+    if (this.#gone) this.#endpoint.onCancel();
+  }
+
+  /** Trailers of a request: gRPC has none, HTTP may. */
+  onTrailers({ fields, tooLarge }: HeaderList, endStream: boolean): void {
+    if (!endStream || tooLarge || flawOf(fields, "trailers") !== undefined) {
+      this.#connection.streamError(this, ErrorCode.PROTOCOL_ERROR);
+      return;
+    }
+    this.remoteEnded = true;
+    this.deliver();
+  }
+
+  override receive(size: number, buffer: Buffer, start: number, end: number, endStream: boolean): void {
+    this.#received += end - start;
+    this.#endedEmpty = endStream && start === end;
+    const wrong = this.#received > (this.#expected ?? this.#received) || (endStream && !this.#isWhole);
+    if (wrong) this.#connection.streamError(this, ErrorCode.PROTOCOL_ERROR);
+    else super.receive(size, buffer, start, end, endStream);
+  }
+
+  get #isWhole(): boolean {
+    return this.#expected === undefined || this.#received === this.#expected;
+  }
+
+  /** Section 8.1.1: a content-length that does not fit makes the request malformed. */
+  #fitsLength(length: string | undefined, endStream: boolean): boolean {
+    if (length !== undefined) this.#expected = /^\d{1,15}$/.test(length) ? Number(length) : -1;
+    if (length === undefined || (this.#expected !== -1 && !(endStream && !this.#isWhole))) return true;
+    this.#connection.streamError(this, ErrorCode.PROTOCOL_ERROR);
+    return false;
+  }
+
+  protected onMessage(message: Uint8Array): void {
+    this.#endpoint?.onMessage(message);
+  }
+
+  protected onDelivered(): void {
+    if (this.reader.hasMore) {
+      this.#abort(status(Code.INTERNAL, "the request ends within a message"));
+      return;
+    }
+    // A client on node:http2 that cancels half-closes first. An endpoint must not take that for the whole stream.
+    if (this.#endedEmpty) setImmediate(() => this.#endEndpoint());
+    else this.#endEndpoint();
+  }
+
+  #endEndpoint(): void {
+    if (!this.over) this.#endpoint?.onEnd();
+  }
+
+  protected onBroken(error: StatusError): void {
+    this.#abort(toStatus(error));
+  }
+
+  #abort(how: Status): void {
+    this.end(how);
+    this.#endpoint?.onCancel();
+  }
+
+  onReset(): void {
+    this.#leave();
+  }
+
+  onLost(): void {
+    this.#leave();
+  }
+
+  #leave(): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.dropUnsent();
+    this.#endpoint?.onCancel();
+  }
+
+  // What the dispatcher answers.
+
+  sendHeaders(metadata: Metadata): void {
+    if (this.over || this.headersWritten || this.#headers !== undefined) return;
+    checkMetadata(metadata);
+    this.#headers = metadata;
+    this.#connection.schedule(this);
+  }
+
+  send(message: Uint8Array): boolean {
+    return this.over ? true : this.enqueue(message);
+  }
+
+  end(how: Status): void {
+    if (!this.over) this.#finish(sendable(how));
+  }
+
+  #finish(how: Status): void {
+    this.#status = how;
+    this.ending = true;
+    this.urgent = how.code !== Code.OK;
+    this.#connection.schedule(this);
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    queueMicrotask(() => this.deliver());
+  }
+
+  protected onDrain(): void {
+    if (!this.over) this.#endpoint?.onDrain();
+  }
+
+  // What is written.
+
+  override write(): void {
+    if (this.#refusal !== undefined) this.#writeRefusal(this.#refusal);
+    else super.write();
+  }
+
+  protected writeHeaders(connection: Connection): void {
+    if (this.#headers === undefined && !this.hasUnsent) return;
+    this.headersWritten = true;
+    const metadata = this.#headers ?? NO_METADATA;
+    const at = connection.beginHeaders(RESPONSE_ROOM + roomOf(metadata));
+    connection.encoder.list(connection.output, "response", RESPONSE);
+    writeMetadata(connection.encoder, connection.output, metadata);
+    connection.endHeaders(at, this.id, 0);
+  }
+
+  /** Trailers; or all in one where nothing went before ("Trailers-Only"). */
+  protected writeEnd(connection: Connection): void {
+    const how = this.#status as Status;
+    const metadata = how.code === Code.OK ? how.trailers : statusMetadata(how);
+    const at = connection.beginHeaders(RESPONSE_ROOM + STATUS_ROOM + roomOf(metadata));
+    const { encoder, output } = connection;
+    if (!this.headersWritten) encoder.list(output, "response", RESPONSE);
+    if (how.code === Code.OK) encoder.list(output, "ok", OK_TRAILERS);
+    else encoder.list(output, `status ${how.code}`, [{ name: "grpc-status", value: `${how.code}` }]);
+    writeMetadata(encoder, output, metadata);
+    connection.endHeaders(at, this.id, Flag.END_STREAM);
+    this.#close();
+  }
+
+  #writeRefusal({ httpStatus, text }: Refusal): void {
+    const body = Buffer.from(text);
+    if (!this.headersWritten) {
+      this.headersWritten = true;
+      const at = this.#connection.beginHeaders(STATUS_ROOM + RESPONSE_ROOM);
+      const { encoder, output } = this.#connection;
+      encoder.list(output, `HTTP status ${httpStatus}`, [
+        { name: ":status", value: httpStatus },
+        { name: "content-type", value: "text/plain" },
+      ]);
+      this.#connection.endHeaders(at, this.id, 0);
+    }
+    this.#writeText(body);
+  }
+
+  /** As far as the windows allow; the rest when they do. */
+  #writeText(body: Buffer): void {
+    const rest = body.subarray(this.#textWritten);
+    const size = Math.min(rest.length, this.sendWindow, this.#connection.sendWindow);
+    if (size <= 0) {
+      if (this.sendWindow > 0) this.#connection.starve(this);
+      return;
+    }
+    this.#connection.writeData(this.id, size === rest.length ? Flag.END_STREAM : 0, rest.subarray(0, size));
+    this.sendWindow -= size;
+    this.#textWritten += size;
+    if (size === rest.length) this.#close();
+  }
+
+  /** A peer that has more to send need not (RFC 9113, section 8.1). */
+  #close(): void {
+    if (this.remoteEnded) this.#connection.release(this, "by the peer");
+    else this.#connection.reset(this, ErrorCode.NO_ERROR);
+  }
+}
+
+const HEAD = new Set([":method", ":path", "content-type", "content-length", "grpc-encoding", "grpc-timeout"]);
+
+function refusalOf(head: ReadonlyMap<string, string>): Refusal | undefined {
+  const text = `gRPC is spoken here: POST with content-type ${CONTENT_TYPE}\n`;
+  if (head.get(":method") !== "POST") return { httpStatus: "405", text };
+  if (!head.get("content-type")?.startsWith(CONTENT_TYPE)) return { httpStatus: "415", text };
+  return undefined;
+}
+
+/** A status whose trailers cannot be sent goes without them. */
+function sendable(how: Status): Status {
+  if (how.trailers.length === 0) return how;
+  try {
+    checkMetadata(how.trailers);
+    return how;
+  } catch {
+    return { ...how, trailers: NO_METADATA };
+  }
+}

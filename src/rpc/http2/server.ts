@@ -1,0 +1,111 @@
+/** Serves a dispatcher over our own HTTP/2, in place of serveGrpc: over TCP or a unix socket, with TLS or without. */
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import type { Dispatcher } from "../dispatch.js";
+import type { GrpcServer } from "../grpc-server.js";
+import { ALPN, type Certificates, formatHttp2Address, type Http2Address } from "./address.js";
+import { type Http2Limits, ServerConnection } from "./server-connection.js";
+
+export interface Http2ServerOptions {
+  /** With it TLS is spoken; with `ca` clients must show a certificate of that authority. */
+  readonly tls?: Certificates | undefined;
+  /**
+   * After this time a connection takes no new calls, in milliseconds, so that clients look up names anew and find new
+   * servers. Calls on it end in their own time. Default 30 minutes, more or less a tenth.
+   */
+  readonly maxConnectionAge?: number | undefined;
+}
+
+const MAX_CONNECTION_AGE_MS = 30 * 60_000;
+
+/** How long a client may take for TLS's own beginning, in milliseconds. */
+const TLS_MS = 10_000;
+
+/**
+ * Listens.
+ * @returns as serveGrpc does; for a unix socket the address has its path as host, and port 0
+ * @throws {Error} when the address cannot be had; the message names it.
+ */
+export async function serveHttp2(
+  dispatcher: Dispatcher,
+  address: Http2Address,
+  limits: Http2Limits,
+  options: Http2ServerOptions = {},
+): Promise<GrpcServer> {
+  const connections = new Connections(dispatcher, limits, options);
+  const port = await connections.listen(address);
+  let closing: Promise<void> | undefined;
+  return {
+    address: "path" in address ? { host: address.path, port: 0 } : { host: address.host, port },
+    close(drainMs) {
+      dispatcher.health.close();
+      closing ??= connections.drain(drainMs);
+      return closing;
+    },
+  };
+}
+
+class Connections {
+  readonly #listener: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Set<ServerConnection>();
+
+  constructor(dispatcher: Dispatcher, limits: Http2Limits, { tls, maxConnectionAge }: Http2ServerOptions) {
+    const accept = (socket: Socket): void => {
+      // All of them at once would come back all at once.
+      const age = (maxConnectionAge ?? MAX_CONNECTION_AGE_MS) * (0.9 + Math.random() * 0.2);
+      const connection = new ServerConnection(socket, dispatcher, limits, age);
+      this.#connections.add(connection);
+      socket.once("close", () => this.#connections.delete(connection));
+    };
+    this.#listener = tls === undefined ? createServer(accept) : createSecureServer(tls, accept);
+    this.#listener.maxConnections = limits.maxConnections;
+    // These are the bare ones, of which TLS may still be at its beginning.
+    this.#listener.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  listen(address: Http2Address): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#listener.once("error", (cause) =>
+        reject(new Error(`cannot listen on ${formatHttp2Address(address)}: ${cause.message}`, { cause })),
+      );
+      this.#listener.listen({ ...address }, () => {
+        const listening = this.#listener.address() as AddressInfo | string;
+        resolve(typeof listening === "string" ? 0 : listening.port);
+      });
+    });
+  }
+
+  async drain(drainMs: number): Promise<void> {
+    const closed = new Promise((resolve) => this.#listener.close(resolve));
+    const force = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, drainMs);
+    for (const connection of this.#connections) connection.drain();
+    await closed;
+    clearTimeout(force);
+  }
+}
+
+function createSecureServer(tls: Certificates, accept: (socket: Socket) => void): Server {
+  const mutual = tls.ca !== undefined;
+  const server = createTlsServer(
+    {
+      ...tls,
+      ALPNProtocols: [ALPN],
+      handshakeTimeout: TLS_MS,
+      requestCert: mutual,
+      rejectUnauthorized: mutual,
+    },
+    (socket: TLSSocket) => {
+      if (socket.alpnProtocol === ALPN) accept(socket);
+      else socket.destroy();
+    },
+  );
+  // A client that fails at TLS has been told by TLS.
+  server.on("tlsClientError", (_error, socket) => socket.destroy());
+  return server;
+}

@@ -1,0 +1,83 @@
+/** The static table of HPACK (RFC 7541, Appendix A), and what both directions know of a field. */
+
+/** A header field. One object may stand in a table and in many lists. */
+export interface Field {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** What a field takes of a table's size, and of a header list's (RFC 7541, section 4.1; RFC 9113, section 6.5.2). */
+export function sizeOf({ name, value }: Field): number {
+  return name.length + value.length + 32;
+}
+
+/** What the protocol sets for the dynamic table until settings say otherwise (RFC 9113, section 6.5.2). */
+export const DEFAULT_TABLE_SIZE = 4096;
+
+/** Index 0 is not used. */
+export const STATIC_TABLE: readonly Field[] = (
+  [
+    ["", ""],
+    [":authority", ""],
+    [":method", "GET"],
+    [":method", "POST"],
+    [":path", "/"],
+    [":path", "/index.html"],
+    [":scheme", "http"],
+    [":scheme", "https"],
+    [":status", "200"],
+    [":status", "204"],
+    [":status", "206"],
+    [":status", "304"],
+    [":status", "400"],
+    [":status", "404"],
+    [":status", "500"],
+    ["accept-charset", ""],
+    ["accept-encoding", "gzip, deflate"],
+    ["accept-language", ""],
+    ["accept-ranges", ""],
+    ["accept", ""],
+    ["access-control-allow-origin", ""],
+    ["age", ""],
+    ["allow", ""],
+    ["authorization", ""],
+    ["cache-control", ""],
+    ["content-disposition", ""],
+    ["content-encoding", ""],
+    ["content-language", ""],
+    ["content-length", ""],
+    ["content-location", ""],
+    ["content-range", ""],
+    ["content-type", ""],
+    ["cookie", ""],
+    ["date", ""],
+    ["etag", ""],
+    ["expect", ""],
+    ["expires", ""],
+    ["from", ""],
+    ["host", ""],
+    ["if-match", ""],
+    ["if-modified-since", ""],
+    ["if-none-match", ""],
+    ["if-range", ""],
+    ["if-unmodified-since", ""],
+    ["last-modified", ""],
+    ["link", ""],
+    ["location", ""],
+    ["max-forwards", ""],
+    ["proxy-authenticate", ""],
+    ["proxy-authorization", ""],
+    ["range", ""],
+    ["referer", ""],
+    ["refresh", ""],
+    ["retry-after", ""],
+    ["server", ""],
+    ["set-cookie", ""],
+    ["strict-transport-security", ""],
+    ["transfer-encoding", ""],
+    ["user-agent", ""],
+    ["vary", ""],
+    ["via", ""],
+    ["www-authenticate", ""],
+  ] as const
+).map(([name, value]) => ({ name, value }));
