@@ -83,9 +83,8 @@ export class OpenStreams {
   async #renew({ sha256 }: KnownCaller, streams: OpenStream[], deadline: number): Promise<void> {
     const { callers } = this.#options;
     try {
-      let caller: KnownCaller | undefined;
-      do caller = await callers.ask(Buffer.from(sha256, "hex"), deadline);
-      while (caller !== undefined && !callers.isCurrent(caller));
+      // What changes meanwhile has the same streams renewed once more.
+      const caller = await callers.ask(Buffer.from(sha256, "hex"), deadline);
       for (const stream of streams) {
         if (caller === undefined) this.#refuse(stream, refusal("unauthorized", stream.admission.endpoint, undefined));
         else this.#goOn(stream, caller);
