@@ -1,0 +1,56 @@
+// A bounded map keeps what is used, and never more than its bound.
+import fc from "fast-check";
+import t from "tap";
+import { BoundedMap } from "../../src/bounded-map.js";
+
+t.test("it is never larger than its bound, and never wrong about what it has", async () => {
+  const step = fc.record({ key: fc.integer({ min: 0, max: 30 }), set: fc.boolean() });
+  fc.assert(
+    fc.property(fc.integer({ min: 2, max: 20 }), fc.array(step, { maxLength: 300 }), (bound, steps) => {
+      const map = new BoundedMap<number, number>(bound);
+      const last = new Map<number, number>();
+      for (const [index, { key, set }] of steps.entries()) {
+        if (set) {
+          map.set(key, index);
+          last.set(key, index);
+          if (map.get(key) !== index) return false;
+        } else {
+          const found = map.get(key);
+          if (found !== undefined && found !== last.get(key)) return false;
+        }
+        if (map.size > bound + (bound % 2)) return false;
+      }
+      return true;
+    }),
+  );
+});
+
+t.test("what is used stays while others come and go", async (t) => {
+  const map = new BoundedMap<string, number>(100);
+  map.set("used", 0);
+  for (let index = 1; index < 10_000; index++) {
+    map.set(`key ${index}`, index);
+    if (index % 40 === 0) t.equal(map.get("used"), 0);
+  }
+  t.equal(map.get("key 1"), undefined);
+});
+
+t.test("it holds at least half its bound", async (t) => {
+  const map = new BoundedMap<number, number>(100);
+  for (let key = 0; key < 1_000; key++) map.set(key, key);
+  for (let key = 950; key < 1_000; key++) t.equal(map.get(key), key);
+});
+
+t.test("deleting reaches both generations", async (t) => {
+  const map = new BoundedMap<number, number>(10);
+  for (let key = 0; key < 10; key++) map.set(key, key);
+  map.deleteWhere((value) => value % 2 === 0);
+  map.delete(1);
+  map.delete(9);
+  t.same(
+    Array.from({ length: 10 }, (_, key) => map.get(key)),
+    [undefined, undefined, undefined, 3, undefined, 5, undefined, 7, undefined, undefined],
+  );
+  map.clear();
+  t.equal(map.size, 0);
+});
