@@ -4,6 +4,7 @@
  * The guard decides after the last byte of the body has come, so that a rule deleted while a slow client sends does not
  * grant any more; and on the very endpoint that is then called. Only an admitted body is looked into.
  */
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Config } from "../src/config.js";
 import { Code, StatusError } from "../src/errors.js";
 import type { Admission, Guard } from "../src/guard.js";
@@ -55,6 +56,8 @@ class Progress {
   service = "gateway";
   target: Target | undefined;
   admission: Admission | undefined;
+  /** Why the gateway or a service failed, in more words than the caller reads. */
+  failure: string | undefined;
 
   constructor(request: GatewayRequest) {
     this.headers = readHeaders(request.headers);
@@ -110,12 +113,7 @@ class Gateway {
     const token = bearerToken(headers);
     const time = Math.min(timeoutOf(headers) ?? config.callTime, config.maxCallTime);
 
-    let body: Uint8Array = NO_BODY;
-    if (announcesBody(headers)) {
-      checkContentType(headers);
-      checkMayHaveBody(method);
-      body = await request.body();
-    }
+    const body = announcesBody(headers) ? await readBody(request, headers) : NO_BODY;
 
     // On /v1 the token alone says in which namespace the call is made.
     const credentials = { token, namespace: versioned ? undefined : namespace, tokenRequired: versioned };
@@ -123,8 +121,7 @@ class Gateway {
     const admission = admitted instanceof Promise ? await admitted : admitted;
     progress.admission = admission;
 
-    if (endpoint.shape !== "unary")
-      throw new StatusError(Code.UNIMPLEMENTED, `${endpoint.name} streams: call it by gRPC`);
+    if (endpoint.shape !== "unary") throw new StatusError(Code.UNIMPLEMENTED, `${endpoint.name} streams: use gRPC`);
     const message = method === "POST" ? readJson(target, query, body) : target.request.readQuery(parseQuery(query));
 
     const { requestId } = progress;
@@ -132,6 +129,7 @@ class Gateway {
     const { enrolment } = this.#options;
     const start = {
       path: endpoint.path,
+      repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
       metadata: metadataOf({ target, admission, headers, requestId, token, clientAddress, enrolment }),
       deadline: Date.now() + time,
       admission,
@@ -162,9 +160,8 @@ class Gateway {
   #refuse(thrown: unknown, progress: Progress): GatewayResponse {
     const { service, target, requestId } = progress;
     const { status, headers, body } = answerError(service, thrown, target?.types);
-    if (status >= 500) {
-      this.#options.log.warn({ requestId, endpoint: target?.endpoint.name, status, err: thrown }, "call failed");
-    }
+    if (status >= 500) progress.failure = reasonOf(thrown);
+    if (status === 500 && !(thrown instanceof StatusError)) this.#options.log.error({ requestId, err: thrown }, "bug");
     return this.#respond(status, headers, body, progress);
   }
 
@@ -192,6 +189,7 @@ class Gateway {
       account: admission?.caller?.account,
       namespace: admission?.namespace,
       bytes: length,
+      failure: progress.failure,
     });
   }
 }
@@ -222,8 +220,16 @@ function checkMethod(method: string, { methods, header }: Allow): void {
   throw new HttpError(405, `The method must be one of ${header[1]}, not ${method}`, { headers: header });
 }
 
-function checkMayHaveBody(method: string): void {
-  if (method !== "POST") throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
+function readBody(request: GatewayRequest, headers: RequestHeaders): Uint8Array | Promise<Uint8Array> {
+  checkContentType(headers);
+  if (request.method === "POST") return request.body();
+  throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
+}
+
+/** What was thrown, and what that came from. */
+function reasonOf(thrown: unknown): string {
+  const { message, cause } = thrown as Error;
+  return cause === undefined ? message : `${message}: ${cause instanceof Error ? cause.message : cause}`;
 }
 
 function readJson(target: Target, query: string, body: Uint8Array): Uint8Array {

@@ -1235,6 +1235,12 @@ const wire: HttpCase[] = [
     id: "helloworld",
   },
   {
+    title: "smuggling: chunks of something else",
+    raw: "POST /helloworld HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    status: 400,
+    id: "helloworld",
+  },
+  {
     title: "smuggling: space before the colon",
     raw: "GET /helloworld HTTP/1.1\r\nHost: x\r\nContent-Length : 0\r\n\r\n",
     status: 400,
