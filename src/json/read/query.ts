@@ -23,18 +23,19 @@ const MAX_ECHO = 40;
 export function queryJson(type: DescMessage, parameters: Iterable<readonly [name: string, value: string]>): string {
   const root = new Map<string, Node>();
   for (const [name, value] of parameters) {
-    const problem = addToMessage(type, root, partsOf(name), value);
+    const problem = value.isWellFormed() ? addToMessage(type, root, partsOf(name), value) : NOT_UNICODE;
     if (problem === undefined) continue;
     throw new JsonError(`${name.length > MAX_ECHO ? `${name.slice(0, MAX_ECHO - 1)}…` : name}: ${problem}`);
   }
   return textOf(root);
 }
 
+const NOT_UNICODE = "the text has half of a surrogate pair";
 const UNKNOWN = "no such parameter";
 const TWICE = "given more than once";
 
 /** A part of a name: `field`, `.field` or `[key]`. */
-const PART = /(?:^|\.)([^.[\]]+)|(\[.*?\])(?=$|[.[])/sy;
+const PART = /(?:^|(?<=.)\.)([^.[\]]+)|(\[.*?\])(?=$|[.[])/sy;
 
 /** The parts of a name, keys still in brackets; none when it is no name. */
 function partsOf(name: string): string[] {

@@ -1,0 +1,505 @@
+/** What a service may send, and what JSON that is. Types are those of test/json/*.proto. */
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+
+export interface Wire {
+  readonly type: string;
+  readonly title: string;
+  readonly wire: Uint8Array;
+}
+
+const { Varint, Bit64, LengthDelimited, StartGroup, EndGroup, Bit32 } = WireType;
+
+/** Numbers are varints, strings and messages have their length in front, everything else is written as it is. */
+type Value = number | bigint | string | Uint8Array | ((w: BinaryWriter) => void);
+
+/** A message of fields, each a number and a value. */
+function message(...fields: readonly (readonly [number: number, value: Value])[]): Uint8Array {
+  const w = new BinaryWriter();
+  for (const [number, value] of fields) {
+    if (typeof value === "number") w.tag(number, Varint).int64(value);
+    else if (typeof value === "bigint") w.tag(number, Varint).uint64(value);
+    else if (typeof value === "string") w.tag(number, LengthDelimited).string(value);
+    else if (value instanceof Uint8Array) w.tag(number, LengthDelimited).bytes(value);
+    else value(w);
+  }
+  return w.finish();
+}
+
+const fixed32 = (number: number, value: number) =>
+  [number, (w: BinaryWriter) => w.tag(number, Bit32).sfixed32(value)] as const;
+const double = (number: number, value: number) =>
+  [number, (w: BinaryWriter) => w.tag(number, Bit64).double(value)] as const;
+const float = (number: number, value: number) =>
+  [number, (w: BinaryWriter) => w.tag(number, Bit32).float(value)] as const;
+const group = (number: number, content: Uint8Array) =>
+  [number, (w: BinaryWriter) => w.tag(number, StartGroup).raw(content).tag(number, EndGroup)] as const;
+const raw = (...bytes: number[]) => Uint8Array.from(bytes);
+const joined = (...parts: Uint8Array[]) => Buffer.concat(parts);
+const ZEROS =
+  '{"double":0,"float":0,"int32":0,"int64":"0","uint32":0,"uint64":"0","sint32":0,"sint64":"0","fixed32":0,' +
+  '"fixed64":"0","sfixed32":0,"sfixed64":"0","bool":false,"string":"","bytes":"","color":"COLOR_NONE"}';
+
+export const written: readonly (Wire & { json: string })[] = [
+  { type: "Implicit", title: "fields without presence are always there", wire: message(), json: ZEROS },
+  {
+    type: "Lists",
+    title: "lists too",
+    wire: message([3, 1]),
+    json: '{"double":[],"float":[],"int32":[1],"int64":[],"uint32":[],"uint64":[],"sint32":[],"sint64":[],"fixed32":[],"fixed64":[],"sfixed32":[],"sfixed64":[],"bool":[],"string":[],"bytes":[],"color":[],"message":[],"unpacked":[],"value":[],"null":[],"wrapped":[]}',
+  },
+  {
+    type: "Optional",
+    title: "others only when they are",
+    wire: message([3, 0]),
+    json: '{"int32":0,"lastColor":"COLOR_NONE"}',
+  },
+  {
+    type: "Implicit",
+    title: "a message has presence",
+    wire: message([17, message()]),
+    json: `${ZEROS.slice(0, -1)},"nested":${ZEROS}}`,
+  },
+];
+
+/** With zeros left out, so that what is shown is short. */
+export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
+  {
+    type: "Optional",
+    title: "the last of a singular field counts",
+    wire: message([3, 1], [14, "a"], [3, 2]),
+    json: '{"int32":2,"string":"a"}',
+  },
+  { type: "Optional", title: "any order", wire: message([14, "a"], [3, 1]), json: '{"int32":1,"string":"a"}' },
+  {
+    type: "Optional",
+    title: "messages are merged",
+    wire: message([17, message([3, 1], [14, "a"])], [17, message([3, 2])]),
+    json: '{"nested":{"int32":2,"string":"a"}}',
+  },
+  {
+    type: "Optional",
+    title: "messages apart are merged",
+    wire: message([17, message([3, 1])], [3, 5], [17, message([14, "a"])]),
+    json: '{"int32":5,"nested":{"int32":1,"string":"a"}}',
+  },
+  {
+    type: "Lists",
+    title: "lists apart are one",
+    wire: message([3, 1], [14, "a"], [3, 2], [14, "b"], [3, 3]),
+    json: '{"int32":[1,2,3],"string":["a","b"]}',
+  },
+  {
+    type: "Lists",
+    title: "packed and not, whatever was declared",
+    wire: message([3, raw(1, 2)], [3, 3], [3, raw()], [18, raw(4, 5)], [18, 6]),
+    json: '{"int32":[1,2,3],"unpacked":[4,5,6]}',
+  },
+  {
+    type: "Lists",
+    title: "packed fixed",
+    wire: message([9, raw(1, 0, 0, 0, 2, 0, 0, 0)], fixed32(9, 3)),
+    json: '{"fixed32":[1,2,3]}',
+  },
+  { type: "Choice", title: "the last member of a oneof counts", wire: message([1, "a"], [2, 1]), json: '{"number":1}' },
+  {
+    type: "Choice",
+    title: "the last member of a oneof counts, whatever its number",
+    wire: message([2, 1], [1, "a"]),
+    json: '{"text":"a"}',
+  },
+  {
+    type: "Choice",
+    title: "a member that another one replaced is not merged with",
+    wire: message([3, message([3, 1])], [1, "a"], [3, message([14, "b"])]),
+    json: '{"message":{"string":"b"}}',
+  },
+  {
+    type: "Choice",
+    title: "a message of a oneof in pieces is merged",
+    wire: message([3, message([3, 1])], [7, 1], [3, message([14, "b"])]),
+    json: '{"message":{"int32":1,"string":"b"},"yes":true}',
+  },
+  { type: "Choice", title: "two oneofs", wire: message([7, 1], [1, "a"], [8, 1]), json: '{"text":"a","no":true}' },
+  {
+    type: "Maps",
+    title: "the last of equal keys counts",
+    wire: message([1, message([1, "a"], [2, "1"])], [1, message([1, "b"], [2, "2"])], [1, message([1, "a"], [2, "3"])]),
+    json: '{"string":{"b":"2","a":"3"}}',
+  },
+  {
+    type: "Maps",
+    title: "equal keys, written differently",
+    wire: message([2, joined(raw(0x08, 0x81, 0x00), message([2, 1]))], [2, message([1, 1], [2, 2])]),
+    json: '{"int32":{"1":2}}',
+  },
+  {
+    type: "Maps",
+    title: "booleans are true when they are not zero",
+    wire: message([12, message([1, 2], [2, 1])], [12, message([1, 1], [2, 0])]),
+    json: '{"bool":{"true":false}}',
+  },
+  {
+    type: "Maps",
+    title: "what an entry lacks is zero",
+    wire: message([1, message()], [2, message([1, 5])], [17, message([1, "a"])], [16, message([1, "c"])]),
+    json: '{"string":{"":""},"int32":{"5":0},"color":{"c":"COLOR_NONE"},"message":{"a":{}}}',
+  },
+  {
+    type: "Maps",
+    title: "entries in any order, with unknown fields",
+    wire: message([1, message([2, "1"], [9, 9], [1, "a"])]),
+    json: '{"string":{"a":"1"}}',
+  },
+  {
+    type: "Maps",
+    title: "a value in pieces",
+    wire: message([17, message([1, "a"], [2, message([3, 1])], [2, message([14, "b"])])]),
+    json: '{"message":{"a":{"int32":1,"string":"b"}}}',
+  },
+  {
+    type: "Maps",
+    title: "keys are escaped",
+    wire: message([1, message([1, '"\\\n__proto__'], [2, ""])]),
+    json: '{"string":{"\\"\\\\\\n__proto__":""}}',
+  },
+  {
+    type: "Optional",
+    title: "unknown fields are left out",
+    wire: message(
+      [100, 1],
+      [3, 1],
+      [101, "a"],
+      fixed32(102, 1),
+      double(103, 1),
+      group(104, message([1, 1], group(2, message()))),
+    ),
+    json: '{"int32":1}',
+  },
+  {
+    type: "Optional",
+    title: "so is one with a wire type that is not its own",
+    wire: message([3, "a"], [14, 1], fixed32(3, 1)),
+    json: "{}",
+  },
+  {
+    type: "Optional",
+    title: "int32 takes what fits of a longer varint",
+    wire: message([3, 0x1_0000_0001n], [5, 0x1_0000_0002n], [13, 0x1_0000_0000n]),
+    json: '{"int32":1,"uint32":2,"bool":true}',
+  },
+  {
+    type: "Optional",
+    title: "negative in five bytes",
+    wire: joined(raw(0x18), raw(0xff, 0xff, 0xff, 0xff, 0x0f)),
+    json: '{"int32":-1}',
+  },
+  {
+    type: "Optional",
+    title: "a tag in more bytes than it needs",
+    wire: raw(0x98, 0x80, 0x00, 0x01),
+    json: '{"int32":1}',
+  },
+  {
+    type: "Optional",
+    title: "integers at their limits",
+    wire: message(
+      [4, 0x8000_0000_0000_0000n],
+      [6, 0xffff_ffff_ffff_ffffn],
+      [7, 0xffff_ffffn],
+      [8, 0xffff_ffff_ffff_ffffn],
+    ),
+    json: '{"int64":"-9223372036854775808","uint64":"18446744073709551615","sint32":-2147483648,"sint64":"-9223372036854775808"}',
+  },
+  {
+    type: "Optional",
+    title: "numbers as JavaScript has them",
+    wire: message(double(1, 1e21), float(2, 0.3)),
+    json: '{"double":1e+21,"float":0.3}',
+  },
+  {
+    type: "Optional",
+    title: "small numbers",
+    wire: message(double(1, 1e-7), float(2, 1.17549435e-38)),
+    json: '{"double":1e-7,"float":1.1754944e-38}',
+  },
+  {
+    type: "Lists",
+    title: "decimals",
+    wire: message(
+      ...[0.1, 0.000001, 123456789.123456, 0.1 + 0.2, -1.5, 999999999.999999, 4.35, 1e9 + 0.5].map((value) =>
+        double(1, value),
+      ),
+    ),
+    json: '{"double":[0.1,0.000001,123456789.123456,0.30000000000000004,-1.5,999999999.999999,4.35,1000000000.5]}',
+  },
+  {
+    type: "Lists",
+    title: "not finite",
+    wire: message(double(1, Number.NaN), double(1, -Infinity), float(2, Infinity), double(1, -0)),
+    json: '{"double":["NaN","-Infinity",-0],"float":["Infinity"]}',
+  },
+  { type: "Optional", title: "an enum's number where it has no name", wire: message([16, 77]), json: '{"color":77}' },
+  { type: "Optional", title: "a high field number", wire: message([536870911, 1]), json: '{"lastColor":"COLOR_RED"}' },
+  {
+    type: "WellKnown",
+    title: "an empty timestamp and duration",
+    wire: message([2, message()], [3, message()]),
+    json: '{"timestamp":"1970-01-01T00:00:00Z","duration":"0s"}',
+  },
+  {
+    type: "WellKnown",
+    title: "a timestamp in pieces",
+    wire: message([2, message([1, 1])], [2, message([2, 5])]),
+    json: '{"timestamp":"1970-01-01T00:00:01.000000005Z"}',
+  },
+  {
+    type: "WellKnown",
+    title: "a negative duration below a second",
+    wire: message([3, message([2, -1])]),
+    json: '{"duration":"-0.000000001s"}',
+  },
+  {
+    type: "WellKnown",
+    title: "a value is the last of its kinds",
+    wire: message([6, message([3, "a"], [4, 1])]),
+    json: '{"value":true}',
+  },
+  {
+    type: "WellKnown",
+    title: "a struct in pieces",
+    wire: message([
+      6,
+      message(
+        [5, message([1, message([1, "a"], [2, message([1, 0])])])],
+        [5, message([1, message([1, "b"], [2, message([4, 1])])])],
+      ),
+    ]),
+    json: '{"value":{"a":null,"b":true}}',
+  },
+  { type: "WellKnown", title: "any of nothing", wire: message([1, message()]), json: '{"any":{}}' },
+  {
+    type: "WellKnown",
+    title: "any keeps its URL",
+    wire: message([1, message([1, "example.com/x/json.Optional"], [2, message([3, 1])])]),
+    json: '{"any":{"@type":"example.com/x/json.Optional","int32":1}}',
+  },
+  {
+    type: "WellKnown",
+    title: "a field mask",
+    wire: message([4, message([1, "foo_bar.baz"], [1, "c_d"])]),
+    json: '{"mask":"fooBar.baz,cD"}',
+  },
+  { type: "WellKnown", title: "null, whatever its number", wire: message([18, 3]), json: '{"null":null}' },
+  {
+    type: "legacy.Legacy",
+    title: "what a closed enum does not have is not there",
+    wire: message(
+      [3, 9],
+      [4, 2],
+      [4, 9],
+      [5, raw(3, 9, 2)],
+      [6, message([1, "a"], [2, 9])],
+      [6, message([1, "b"], [2, 3])],
+    ),
+    json: '{"shades":["DARK"],"packedShades":["LIGHT","DARK"],"byName":{"b":"LIGHT"}}',
+  },
+  {
+    type: "legacy.Legacy",
+    title: "nor does it replace what was there",
+    wire: message([3, 3], [3, 9], [10, 2], [11, 9]),
+    json: '{"shade":"LIGHT","one":"DARK"}',
+  },
+  {
+    type: "legacy.Legacy",
+    title: "groups, merged and in lists",
+    wire: message(
+      group(7, message([1, 1])),
+      group(7, message([2, message([1, 2])])),
+      group(8, message()),
+      group(8, message([1, 3])),
+    ),
+    json: '{"group":{"number":1,"nested":{"number":2}},"groups":[{},{"number":3}]}',
+  },
+  {
+    type: "legacy.Legacy",
+    title: "extensions",
+    wire: message([100, 1], [101, "a"], [101, "b"], [102, message([100, 2])], [150, 1]),
+    json: '{"[json.legacy.extended]":1,"[json.legacy.many]":["a","b"],"[json.legacy.deep]":{"[json.legacy.extended]":2}}',
+  },
+  {
+    type: "legacy.Legacy",
+    title: "text that was never checked",
+    wire: message([2, raw(0x61, 0xff)]),
+    json: '{"text":"a\ufffd"}',
+  },
+  {
+    type: "edition.Edition",
+    title: "delimited messages",
+    wire: message([3, 1], group(4, message([3, 2])), group(5, message([1, "a"]))),
+    json: '{"required":1,"delimited":{"required":2},"inners":[{"name":"a"}]}',
+  },
+];
+
+const deep = (levels: number): Uint8Array => (levels === 0 ? message() : message([17, deep(levels - 1)]));
+const deepValue = (levels: number): Uint8Array =>
+  levels === 0 ? message([1, 0]) : message([6, message([1, deepValue(levels - 1)])]);
+const any = (url: string, value: Uint8Array) => message([1, message([1, url], [2, value])]);
+
+export const notWritten: readonly (Wire & { because: RegExp })[] = [
+  { type: "Optional", title: "cut short in a tag", wire: raw(0x98), because: /cut short/ },
+  { type: "Optional", title: "cut short in a varint", wire: raw(0x18, 0x80), because: /cut short/ },
+  { type: "Optional", title: "cut short before a value", wire: raw(0x18), because: /cut short/ },
+  { type: "Optional", title: "cut short in a string", wire: raw(0x72, 0x02, 0x61), because: /cut short/ },
+  { type: "Optional", title: "cut short in a double", wire: raw(0x09, 0, 0, 0), because: /cut short/ },
+  { type: "Optional", title: "cut short in a float", wire: raw(0x15, 0, 0, 0), because: /cut short/ },
+  {
+    type: "Optional",
+    title: "a field that goes on behind its message",
+    wire: joined(raw(0x8a, 0x01, 0x02, 0x18, 0x80), raw(0x01)),
+    because: /cut short/,
+  },
+  {
+    type: "Optional",
+    title: "a string that goes on behind its message",
+    wire: joined(raw(0x8a, 0x01, 0x02, 0x72, 0x03), raw(1, 2, 3)),
+    because: /cut short/,
+  },
+  {
+    type: "Lists",
+    title: "packed numbers that do not fill their length",
+    wire: message([9, raw(1, 0, 0)]),
+    because: /cut short/,
+  },
+  {
+    type: "Lists",
+    title: "a packed varint that goes on behind its list",
+    wire: joined(message([3, raw(0x80)]), raw(0x01)),
+    because: /cut short/,
+  },
+  {
+    type: "Optional",
+    title: "a length of 2^32 and more",
+    wire: raw(0x72, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01),
+    because: /cut short/,
+  },
+  {
+    type: "Optional",
+    title: "a varint of eleven bytes",
+    wire: joined(raw(0x18), raw(...new Array(10).fill(0x80)), raw(0)),
+    because: /longer than ten bytes/,
+  },
+  { type: "Optional", title: "field number 0", wire: raw(0x00, 0x00), because: /number 0/ },
+  { type: "Optional", title: "field number 0, once more", wire: raw(0x02, 0x00), because: /number 0/ },
+  { type: "Optional", title: "wire type 6", wire: raw(0x1e, 0x00), because: /wire type 6/ },
+  { type: "Optional", title: "wire type 7", wire: raw(0x1f, 0x00), because: /wire type 7/ },
+  { type: "Optional", title: "the end of no group", wire: raw(0x1c), because: /wire type 4/ },
+  { type: "Optional", title: "a group that does not end", wire: raw(0x1b), because: /cut short/ },
+  { type: "Optional", title: "a group that another ends", wire: raw(0x1b, 0x24), because: /not begun/ },
+  { type: "Optional", title: "too deep", wire: deep(101), because: /more than 100 levels/ },
+  {
+    type: "Optional",
+    title: "too deep in unknown groups",
+    wire: raw(...new Array(200).fill(0x1b)),
+    because: /more than 100 levels/,
+  },
+  { type: "google.protobuf.Value", title: "values too deep", wire: deepValue(101), because: /more than 100 levels/ },
+  { type: "Optional", title: "text that is not UTF-8", wire: message([14, raw(0xff)]), because: /not valid UTF-8/ },
+  {
+    type: "Optional",
+    title: "text that ends within a character",
+    wire: message([14, raw(0xe2, 0x82)]),
+    because: /not valid UTF-8/,
+  },
+  {
+    type: "Optional",
+    title: "half of a surrogate pair",
+    wire: message([14, raw(0xed, 0xa0, 0x80)]),
+    because: /not valid UTF-8/,
+  },
+  {
+    type: "Maps",
+    title: "a key that is not UTF-8",
+    wire: message([1, message([1, raw(0xff)])]),
+    because: /not valid UTF-8/,
+  },
+  {
+    type: "WellKnown",
+    title: "a timestamp before the year 1",
+    wire: message([2, message([1, -62135596801])]),
+    because: /Timestamp/,
+  },
+  {
+    type: "WellKnown",
+    title: "a timestamp after the year 9999",
+    wire: message([2, message([1, 253402300800])]),
+    because: /Timestamp/,
+  },
+  { type: "WellKnown", title: "negative nanoseconds", wire: message([2, message([2, -1])]), because: /Timestamp/ },
+  {
+    type: "WellKnown",
+    title: "too many nanoseconds",
+    wire: message([2, message([2, 1_000_000_000])]),
+    because: /Timestamp/,
+  },
+  {
+    type: "WellKnown",
+    title: "a duration out of range",
+    wire: message([3, message([1, 315576000001])]),
+    because: /Duration/,
+  },
+  {
+    type: "WellKnown",
+    title: "a duration of two signs",
+    wire: message([3, message([1, 1], [2, -1])]),
+    because: /Duration/,
+  },
+  {
+    type: "WellKnown",
+    title: "a field mask that has no way back",
+    wire: message([4, message([1, "fooBar"])]),
+    because: /FieldMask/,
+  },
+  {
+    type: "WellKnown",
+    title: "a field mask with an underscore and a digit",
+    wire: message([4, message([1, "foo_3"])]),
+    because: /FieldMask/,
+  },
+  {
+    type: "WellKnown",
+    title: "a field mask with two underscores",
+    wire: message([4, message([1, "foo__bar"])]),
+    because: /FieldMask/,
+  },
+  { type: "WellKnown", title: "a value of nothing", wire: message([6, message()]), because: /Value has no value/ },
+  {
+    type: "WellKnown",
+    title: "a value that is NaN",
+    wire: message([6, message(double(2, Number.NaN))]),
+    because: /NaN or infinite/,
+  },
+  {
+    type: "WellKnown",
+    title: "a value that is infinite",
+    wire: message([6, message(double(2, Infinity))]),
+    because: /NaN or infinite/,
+  },
+  {
+    type: "WellKnown",
+    title: "any of an unknown type",
+    wire: any("a/none", message()),
+    because: /unknown type "a\/none"/,
+  },
+  {
+    type: "WellKnown",
+    title: "any with a broken message",
+    wire: any("a/json.Optional", raw(0x18)),
+    because: /cut short/,
+  },
+  {
+    type: "legacy.Needs",
+    title: "a required field that is missing",
+    wire: message([1, "a"]),
+    because: /json\.legacy\.Needs lacks the required field inner/,
+  },
+];

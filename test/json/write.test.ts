@@ -1,0 +1,47 @@
+/** Whatever a service may send becomes the JSON that it means, or an error; @bufbuild/protobuf agrees on the meaning. */
+import { fromBinary, toJsonString } from "@bufbuild/protobuf";
+import t from "tap";
+import { compileCodecs } from "../../src/json/compile.js";
+import { notWritten, type Wire, written, writtenWithoutZeros } from "../cases/wire.js";
+import { codecOf, typeOf, types } from "./types.js";
+
+const withoutZeros = compileCodecs(types, { omitZeros: true });
+
+/**
+ * Where the reference says otherwise: it has no -0 and no short floats, reads fields of a wrong wire type, and in lists
+ * and maps keeps what a closed enum does not have (https://protobuf.dev/programming-guides/enum/says what is right).
+ */
+const OTHERWISE = new Set([
+  "not finite",
+  "numbers as JavaScript has them",
+  "small numbers",
+  "so is one with a wire type that is not its own",
+  "what a closed enum does not have is not there",
+]);
+
+for (const { type, title, wire, json } of written) {
+  t.equal(codecOf(typeOf(type)).write(wire), json, title);
+  t.same(JSON.parse(json), JSON.parse(reference({ type, title, wire }, true)), `${title}: so says the reference`);
+}
+
+for (const { type, title, wire, json } of writtenWithoutZeros) {
+  t.equal(withoutZeros(typeOf(type)).write(wire), json, title);
+  if (OTHERWISE.has(title)) continue;
+  t.same(JSON.parse(json), JSON.parse(reference({ type, title, wire }, false)), `${title}: so says the reference`);
+}
+
+for (const { type, title, wire, because } of notWritten) {
+  const codec = codecOf(typeOf(type));
+  t.throws(() => codec.write(wire), because, title);
+  t.equal(codecOf(typeOf("google.protobuf.StringValue")).write(Uint8Array.of(0x0a, 1, 0x61)), '"a"', `after ${title}`);
+}
+
+t.test("a text of many pieces is whole, wherever they are cut", async (t) => {
+  const codec = withoutZeros(typeOf("Lists"));
+  const json = JSON.stringify({ string: Array.from({ length: 3000 }, (_, at) => `${"ä".repeat(at % 90)}${at}`) });
+  t.equal(codec.write(codec.read(Buffer.from(json))), json);
+});
+
+function reference({ type, wire }: Wire, alwaysEmitImplicit: boolean): string {
+  return toJsonString(typeOf(type), fromBinary(typeOf(type), wire), { registry: types, alwaysEmitImplicit });
+}
