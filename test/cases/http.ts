@@ -30,6 +30,8 @@ export interface HttpCase {
   readonly status: number;
   /** The `Id` of an error; default `gateway` without `calls`, else the service of `calls`. */
   readonly id?: string;
+  /** The whole body. */
+  readonly exactly?: string;
   /** The `Detail` of an error. */
   readonly detail?: string | RegExp;
   /** Members that the answer must have; of an error, its `Details`. */
@@ -342,7 +344,7 @@ const tokens: HttpCase[] = [
     target: "/v1/helloworld/call",
     body: NAME,
     status: 401,
-    detail: "Unauthorized call made to helloworld:Helloworld.Call",
+    exactly: `{"Id":"helloworld","Code":401,"Detail":"Unauthorized call made to helloworld:Helloworld.Call","Status":"Unauthorized"}`,
     has: { "www-authenticate": "Bearer" },
     decides: HELLO,
   },

@@ -106,6 +106,7 @@ async function check(t: Test, row: HttpCase, way: string, run: () => Promise<Ans
       else t.equal(headers[name], value, name);
     }
     if (row.method === "HEAD" || status === 204) return;
+    if (row.exactly !== undefined) t.equal(body, row.exactly);
     t.equal(Number(headers["content-length"]), Buffer.byteLength(body), "length");
     if (status < 300) t.match(JSON.parse(body), JSON.parse(filled(JSON.stringify(row.answer ?? {}))), "answer");
     else checkError(t, row, JSON.parse(body));
