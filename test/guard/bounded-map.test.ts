@@ -41,6 +41,14 @@ t.test("it holds at least half its bound", async (t) => {
   for (let key = 950; key < 1_000; key++) t.equal(map.get(key), key);
 });
 
+t.test("an older value of a key never comes back", async (t) => {
+  const map = new BoundedMap<string, string>(4);
+  for (const key of ["key", "a", "b"]) map.set(key, "old");
+  map.set("key", "new");
+  map.deleteWhere((value) => value === "new");
+  t.equal(map.get("key"), undefined);
+});
+
 t.test("deleting reaches both generations", async (t) => {
   const map = new BoundedMap<number, number>(10);
   for (let key = 0; key < 10; key++) map.set(key, key);
