@@ -88,6 +88,9 @@ class GrpcCall implements Call {
   #paused = false;
   /** A message has been asked for. */
   #reading = false;
+  /** A message that had been asked for when the caller paused; and the OK that must not overtake it. */
+  #held: Uint8Array | undefined;
+  #heldStatus: Status | undefined;
   #ended = false;
 
   constructor(listener: CallListener, open: Set<GrpcCall>) {
@@ -110,12 +113,15 @@ class GrpcCall implements Call {
         if (!this.#ended) this.#listener.onHeaders?.(fromGrpc(headers));
       },
       onReceiveMessage: (message: Buffer) => {
-        this.#reading = false;
         if (this.#ended) return;
-        this.#listener.onMessage(message);
-        this.#read();
+        if (this.#paused) this.#held = message;
+        else this.#take(message);
       },
-      onReceiveStatus: (ended) => this.#end(localized(fromGrpcStatus(ended))),
+      onReceiveStatus: (received) => {
+        const how = localized(fromGrpcStatus(received));
+        if (this.#held !== undefined && how.code === Code.OK) this.#heldStatus = how;
+        else this.#end(how);
+      },
     });
     this.#read();
   }
@@ -144,14 +150,30 @@ class GrpcCall implements Call {
 
   resume(): void {
     this.#paused = false;
-    this.#read();
+    if (this.#held === undefined) this.#read();
+    else queueMicrotask(() => this.#release());
   }
 
   /** Ends the call from this side. */
   fail(why: Status): void {
     if (this.#ended) return;
+    this.#close();
     this.#call?.cancelWithStatus(Code.CANCELLED as number, "Cancelled");
-    queueMicrotask(() => this.#end(why));
+    queueMicrotask(() => this.#listener.onEnd(why));
+  }
+
+  #take(message: Uint8Array): void {
+    this.#reading = false;
+    this.#listener.onMessage(message);
+    this.#read();
+  }
+
+  #release(): void {
+    const message = this.#held;
+    if (message === undefined || this.#paused || this.#ended) return;
+    this.#held = undefined;
+    this.#take(message);
+    if (this.#heldStatus !== undefined) this.#end(this.#heldStatus);
   }
 
   #read(): void {
@@ -182,10 +204,14 @@ class GrpcCall implements Call {
 
   #end(how: Status): void {
     if (this.#ended) return;
+    this.#close();
+    this.#listener.onEnd(how);
+  }
+
+  #close(): void {
     this.#ended = true;
     this.#open.delete(this);
     this.#waiting.length = 0;
-    this.#listener.onEnd(how);
   }
 }
 

@@ -541,6 +541,28 @@ const BEHAVIOURS: Record<string, (t: Test, serve: Serve) => Promise<void>> = {
     t.ok(callbacks >= 5);
   },
 
+  "holds an answer back from a paused caller, and its end with it": async (t, serve) => {
+    const channel = await serve({ one: (request) => request });
+    const told = new Recorded();
+    const call = channel.open(start(RawService.one), told);
+    call.pause();
+    call.send(Buffer.from("a"));
+    call.end();
+    for (let calls = 0; calls < 5; calls++) await unary(channel, RawService.one, Buffer.from("tick"));
+    t.equal(told.messages.length + told.ends.length, 0);
+    call.resume();
+    t.equal((await told.ended).code, Code.OK);
+    t.same(told.messages.map(text), ["a"]);
+  },
+
+  "says how it was closed also from within a timer": async (t, serve) => {
+    const channel = await serve({ one: never });
+    const told = new Recorded();
+    channel.open(start(RawService.one), told);
+    setTimeout(() => channel.close());
+    t.equal((await told.ended).code, Code.UNAVAILABLE);
+  },
+
   "stops a producer while its reader is paused": async (t, serve) => {
     const size = 50_000;
     const total = 400;

@@ -10,6 +10,8 @@ import { InProcessChannel } from "../../src/rpc/in-process.js";
 import { type RawImplementation, RawService, rawService } from "./raw-service.js";
 import { dispatcherOf, LIMITS, listen } from "./serve.js";
 
+const NEVER_SENT = { code: Code.UNAVAILABLE, message: "gone", details: [], trailers: [], neverSent: true };
+
 /** An instance that answers its own name. */
 function instance(name: string, endpoints: Partial<RawImplementation> = {}): Channel {
   const dispatcher = dispatcherOf([rawService({ one: () => Buffer.from(name), ...endpoints })]);
@@ -190,6 +192,33 @@ t.test("a stream whose instance cannot be reached begins at another, with what w
     }
     t.same(heard, ["first", "second"]);
   }
+});
+
+t.test("a caller told to wait by an instance that is then gone may go on at the next", async (t) => {
+  // No channel of ours asks to wait for room and then turns out never to have left: this one does.
+  const gone: Channel = {
+    state: "ready",
+    open(_start, listener) {
+      const send = () => {
+        queueMicrotask(() => listener.onEnd(NEVER_SENT));
+        return false;
+      };
+      return { send, end() {}, cancel() {}, pause() {}, resume() {} };
+    },
+    close() {},
+  };
+  const live = instance("b", {
+    async *chat(requests) {
+      for await (const request of requests) yield request;
+    },
+  });
+  const { send, drained, end, responses } = stream(balance(t, { gone, live }), RawService.chat);
+  t.equal(send(Buffer.from("first")), false);
+  await drained();
+  end();
+  const heard: string[] = [];
+  for await (const response of responses) heard.push(`${response}`);
+  t.same(heard, ["first"]);
 });
 
 t.test("after closing, every channel is closed and calls are refused", async (t) => {
