@@ -68,7 +68,27 @@ export function refusal(
   caller: Caller | undefined,
 ): StatusError {
   if (decision === "unauthorized" || caller === undefined) {
-    return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);
+    return withoutStack(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);
   }
-  return new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${caller.account}`);
+  return withoutStack(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${caller.account}`);
+}
+
+/** What is said where a decision cannot be made. */
+export function authorityUnreachable(cause?: unknown): StatusError {
+  return withoutStack(
+    Code.UNAVAILABLE,
+    "The authority cannot be reached; no decision is made without it",
+    cause === undefined ? {} : { cause },
+  );
+}
+
+/** These are answers, not faults: whence they come says nothing, and a flood of them must cost little. */
+function withoutStack(...args: ConstructorParameters<typeof StatusError>): StatusError {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return new StatusError(...args);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }

@@ -7,7 +7,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Caller } from "./admission.js";
+import { authorityUnreachable, type Caller } from "./admission.js";
 import { BoundedMap } from "./bounded-map.js";
 import { Code, StatusError } from "./errors.js";
 import { PolicyService, type Caller as ResolvedCaller } from "./gen/portico/auth/v1/policy.js";
@@ -84,13 +84,6 @@ export class KnownCaller implements Caller {
 function expiry({ expires, enrolment }: ResolvedCaller): number {
   if (expires === undefined) return enrolment === "" ? 0 : Number.POSITIVE_INFINITY;
   return Number(expires.seconds) * 1000 + expires.nanos / 1e6;
-}
-
-/** What a guard says outside its lease, and wherever a token cannot be looked up. */
-export function authorityUnreachable(cause?: unknown): StatusError {
-  return new StatusError(Code.UNAVAILABLE, "The authority cannot be reached; no decision is made without it", {
-    cause,
-  });
 }
 
 export class Callers {

@@ -5,8 +5,15 @@
  * and kept (callers.ts); open streams are judged again whenever either changes (open-streams.ts). So a call with a known
  * token is decided at once, from memory.
  */
-import { type Admission, type Caller, type Credentials, type Guard, refusal } from "./admission.js";
-import { type AuthorityAccess, authorityUnreachable, Callers, KnownCaller, NOBODY } from "./callers.js";
+import {
+  type Admission,
+  authorityUnreachable,
+  type Caller,
+  type Credentials,
+  type Guard,
+  refusal,
+} from "./admission.js";
+import { type AuthorityAccess, Callers, KnownCaller, NOBODY } from "./callers.js";
 import { type Endpoint, Callers as MayCall } from "./endpoint.js";
 import { OpenStreams } from "./open-streams.js";
 import { Policy } from "./policy.js";
