@@ -147,7 +147,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
   #openSocket(): Socket {
     const { tls } = this.#options;
     const where = "path" in this.#address ? { path: this.#address.path } : { ...this.#address };
-    return tls === undefined ? connectTcp(where) : connectTls({ ...where, ...tls, ALPNProtocols: [ALPN] });
+    const socket = tls === undefined ? connectTcp(where) : connectTls({ ...where, ...tls, ALPNProtocols: [ALPN] });
+    return socket.setNoDelay(true);
   }
 
   #connectionOptions(): ConstructorParameters<typeof ClientConnection>[1] {

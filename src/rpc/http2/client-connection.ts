@@ -1,5 +1,5 @@
 /** A connection at the caller's end: opens streams, as many as the server allows, until either end has had enough. */
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { Code } from "../../errors.js";
 import { status } from "../status.js";
 import { ClientCall } from "./client-call.js";
@@ -56,7 +56,7 @@ export class ClientConnection extends Connection {
   #draining = false;
 
   /** @param socket connected */
-  constructor(socket: Socket, options: ClientConnectionOptions, owner: ConnectionOwner) {
+  constructor(socket: Duplex, options: ClientConnectionOptions, owner: ConnectionOwner) {
     super(socket, "server", options.maxHeaders);
     this.#options = options;
     this.#owner = owner;

@@ -23,4 +23,10 @@ export class ClosedStreams {
     if (index < 0) return undefined;
     return this.#byUs[index] ? "by us" : "by the peer";
   }
+
+  /** A stream that we have reset has been ended by the peer too: nothing is under way any more. */
+  endedByPeer(id: number): void {
+    const index = this.#ids.indexOf(id);
+    if (index >= 0) this.#byUs[index] = 0;
+  }
 }

@@ -9,7 +9,7 @@
  * Reading: a chunk is handled to its end at once. A peer's mistake within a stream resets the stream; any other ends the
  * connection with a GOAWAY that says why.
  */
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { Allowance, EARNED_BY_WORK, IDLE_FRAMES, RESETS } from "./allowance.js";
 import { ClosedStreams } from "./closed-streams.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
@@ -70,7 +70,7 @@ export abstract class Connection implements FrameHandler {
   /** No frame is read or written any more. */
   closed = false;
 
-  protected readonly socket: Socket;
+  protected readonly socket: Duplex;
   protected readonly closedStreams = new ClosedStreams();
   readonly #reader = new FrameReader(this);
   readonly #decoder: HpackDecoder;
@@ -96,12 +96,11 @@ export abstract class Connection implements FrameHandler {
    * @param from which end the peer is
    * @param maxHeaders most bytes of a header list
    */
-  constructor(socket: Socket, from: "client" | "server", maxHeaders: number) {
+  constructor(socket: Duplex, from: "client" | "server", maxHeaders: number) {
     this.socket = socket;
     this.#from = from;
     this.#decoder = new HpackDecoder(maxHeaders);
     this.#maxBlock = maxHeaders * BLOCK_FACTOR;
-    socket.setNoDelay(true);
     socket.on("data", this.#receive);
     socket.on("drain", this.#flush);
     socket.on("end", () => socket.end());
@@ -260,6 +259,7 @@ export abstract class Connection implements FrameHandler {
     const stream = this.streams.get(streamId);
     if (stream === undefined) {
       this.#spendIdle();
+      this.closedStreams.endedByPeer(streamId);
       return;
     }
     this.#spendReset();

@@ -101,6 +101,7 @@ export function flawOf(fields: readonly Field[], kind: ListKind): string | undef
       if (regular) return `${name} comes after a header`;
       if (!PSEUDO[kind].has(name)) return `${name} has no place here`;
       if (seen.has(name)) return `${name} comes twice`;
+      if (name === ":path" && value === "") return ":path is empty";
       seen.add(name);
       continue;
     }

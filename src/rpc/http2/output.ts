@@ -3,7 +3,7 @@
  * slab's region is given to the socket once and never written again, and a full slab is replaced. Payloads too large to
  * be worth copying are given to the socket as they are.
  */
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 const SLAB = 65_536;
 const COPY_BELOW = 4_096;
@@ -50,7 +50,7 @@ export class Output {
   }
 
   /** Gives all that was gathered to the socket, as one write. */
-  flush(socket: Socket): void {
+  flush(socket: Duplex): void {
     this.#cut();
     const pieces = this.#pieces;
     if (pieces.length === 0) return;

@@ -1,5 +1,5 @@
 /** A connection at the service's end: opens a stream for each request, within bounds, until it is drained. */
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Config } from "../../config.js";
 import type { Dispatcher } from "../dispatch.js";
 import { Connection } from "./connection.js";
@@ -38,12 +38,15 @@ export class ServerConnection extends Connection {
   #leaving: NodeJS.Timeout | undefined;
   #drained = false;
 
-  /** @param maxAge after which time the connection is drained, in milliseconds */
-  constructor(socket: Socket, dispatcher: Dispatcher, limits: Http2Limits, maxAge: number) {
+  /**
+   * @param peerAddress of the other end, without port
+   * @param maxAge after which time the connection is drained, in milliseconds
+   */
+  constructor(socket: Duplex, peerAddress: string, dispatcher: Dispatcher, limits: Http2Limits, maxAge: number) {
     super(socket, "client", limits.maxHeaders);
     this.dispatcher = dispatcher;
     this.limits = limits;
-    this.peerAddress = socket.remoteAddress ?? "unix";
+    this.peerAddress = peerAddress;
     this.#handshake = setTimeout(() => this.fail(ErrorCode.SETTINGS_TIMEOUT, "no SETTINGS came"), HANDSHAKE_MS);
     this.#age = setTimeout(() => this.drain(), maxAge);
     this.#age.unref();

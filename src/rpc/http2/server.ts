@@ -54,11 +54,11 @@ class Connections {
     const accept = (socket: Socket): void => {
       // All of them at once would come back all at once.
       const age = (maxConnectionAge ?? MAX_CONNECTION_AGE_MS) * (0.9 + Math.random() * 0.2);
-      const connection = new ServerConnection(socket, dispatcher, limits, age);
+      const connection = new ServerConnection(socket, socket.remoteAddress ?? "unix", dispatcher, limits, age);
       this.#connections.add(connection);
       socket.once("close", () => this.#connections.delete(connection));
     };
-    this.#listener = tls === undefined ? createServer(accept) : createSecureServer(tls, accept);
+    this.#listener = tls === undefined ? createServer({ noDelay: true }, accept) : createSecureServer(tls, accept);
     this.#listener.maxConnections = limits.maxConnections;
     // These are the bare ones, of which TLS may still be at its beginning.
     this.#listener.on("connection", (socket: Socket) => {
@@ -95,6 +95,7 @@ function createSecureServer(tls: Certificates, accept: (socket: Socket) => void)
   const server = createTlsServer(
     {
       ...tls,
+      noDelay: true,
       ALPNProtocols: [ALPN],
       handshakeTimeout: TLS_MS,
       requestCert: mutual,

@@ -1,0 +1,16 @@
+// h2spec, the conformance suite for HTTP/2 servers, against ours. It needs Go, once, to be installed.
+import t from "tap";
+import { dispatcherOf } from "../rpc/serve.js";
+import { goProgram, run } from "./interop/go.js";
+import { testService } from "./interop/service.js";
+import { listenHttp2 } from "./serve.js";
+
+const h2spec = goProgram("github.com/summerwind/h2spec/cmd/h2spec", "v2.2.1+incompatible");
+
+if (h2spec === undefined) t.pass("skipped");
+else {
+  const { address } = await listenHttp2(t, dispatcherOf([testService]));
+  const { status, output } = await run(h2spec, ["-h", address.host, "-p", `${address.port}`, "--strict", "-o", "2"]);
+  t.equal(status, 0, output.match(/\d+ tests, .*/)?.[0] ?? "h2spec says nothing");
+  if (status !== 0) t.comment(output.slice(output.indexOf("Failures:")));
+}

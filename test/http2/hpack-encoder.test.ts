@@ -1,0 +1,97 @@
+import fc from "fast-check";
+import t from "tap";
+import { HpackDecoder } from "../../src/rpc/http2/hpack-decoder.js";
+import { HpackEncoder } from "../../src/rpc/http2/hpack-encoder.js";
+import { Output } from "../../src/rpc/http2/output.js";
+import type { Field } from "../../src/rpc/http2/static-table.js";
+
+/** Writes a block and gives its bytes. */
+function write(encoder: HpackEncoder, fill: (output: Output) => void): Buffer {
+  const output = new Output();
+  output.reserve(100_000);
+  const start = output.at;
+  encoder.begin(output);
+  fill(output);
+  return Buffer.from(output.buffer.subarray(start, output.at));
+}
+
+const REQUEST: Field[] = [
+  { name: ":method", value: "POST" },
+  { name: ":path", value: "/helloworld.Helloworld/Call" },
+  { name: "te", value: "trailers" },
+];
+
+t.test("a list that comes again is an index for each field", async (t) => {
+  const encoder = new HpackEncoder();
+  const decoder = new HpackDecoder(16_384);
+  const sizes = [1, 2, 3].map(() => {
+    const bytes = write(encoder, (output) => encoder.list(output, "request", REQUEST));
+    t.same(decoder.decode(bytes, 0, bytes.length).fields, REQUEST);
+    return bytes.length;
+  });
+  t.same(sizes.slice(1), [3, 3]);
+});
+
+t.test("a field of one call never goes into the table", async (t) => {
+  const encoder = new HpackEncoder();
+  const bytes = write(encoder, (output) => encoder.field(output, "authorization", "Bearer secret"));
+  // Section 6.2.3: never indexed, with the name's static index 23.
+  t.same(bytes.subarray(0, 2), Buffer.from([0x1f, 8]));
+  t.same(
+    write(encoder, (output) => encoder.field(output, "authorization", "Bearer secret")),
+    bytes,
+  );
+});
+
+t.test("a smaller table is told at the beginning of the next block, and used from then on", async (t) => {
+  const encoder = new HpackEncoder();
+  write(encoder, (output) => encoder.list(output, "request", REQUEST));
+  encoder.setTableSize(0);
+  const bytes = write(encoder, (output) => encoder.list(output, "request", REQUEST));
+  t.equal(bytes[0], 0x20, "the size, 0");
+  t.same(new HpackDecoder(16_384).decode(bytes, 0, bytes.length).fields, REQUEST, "without the table");
+  encoder.setTableSize(100);
+  const grown = write(encoder, (output) => encoder.list(output, "request", REQUEST));
+  t.same(grown.subarray(0, 3), Buffer.from([0x20, 0x3f, 0x45]), "0 empties it, then 100");
+});
+
+t.test("a table larger than the default is not used", async (t) => {
+  const encoder = new HpackEncoder();
+  encoder.setTableSize(1_000_000);
+  t.same(
+    write(encoder, () => {}),
+    Buffer.alloc(0),
+  );
+});
+
+t.test("whatever is written is read the same", async () => {
+  const ascii = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)) });
+  const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/);
+  const field = fc.record({ name, value: ascii });
+  const step = fc.oneof(
+    fc.record({ list: fc.array(field, { maxLength: 4 }) }),
+    fc.record({ field }),
+    fc.record({ tableSize: fc.integer({ min: 0, max: 8_192 }) }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const encoder = new HpackEncoder();
+      const decoder = new HpackDecoder(1_000_000);
+      for (const step of steps) {
+        if ("tableSize" in step) {
+          encoder.setTableSize(step.tableSize);
+          continue;
+        }
+        const fields = "list" in step ? step.list : [step.field];
+        const bytes = write(encoder, (output) => {
+          if ("list" in step) encoder.list(output, JSON.stringify(step.list), step.list);
+          else encoder.field(output, step.field.name, step.field.value);
+        });
+        const read = decoder.decode(bytes, 0, bytes.length).fields;
+        if (JSON.stringify(read) !== JSON.stringify(fields.map(({ name, value }) => ({ name, value })))) return false;
+      }
+      return true;
+    }),
+    { numRuns: 200 },
+  );
+});

@@ -1,0 +1,42 @@
+// gRPC's interoperability cases with grpc-go, both ways round. It needs Go, once, to be installed.
+import { spawn } from "node:child_process";
+import { createServer } from "node:net";
+import t from "tap";
+import { dispatcherOf } from "../rpc/serve.js";
+import { CASES } from "./interop/cases.js";
+import { goProgram, run } from "./interop/go.js";
+import { testService } from "./interop/service.js";
+import { channelTo, listenHttp2 } from "./serve.js";
+
+const VERSION = "v1.85.0";
+const client = goProgram("google.golang.org/grpc/interop/client", VERSION);
+const server = goProgram("google.golang.org/grpc/interop/server", VERSION);
+
+async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => listener.once("listening", resolve));
+  const { port } = listener.address() as { port: number };
+  await new Promise((resolve) => listener.close(resolve));
+  return port;
+}
+
+if (client !== undefined && server !== undefined) {
+  t.test("grpc-go's client to our server", async (t) => {
+    const { address } = await listenHttp2(t, dispatcherOf([testService]));
+    for (const name of Object.keys(CASES)) {
+      const parameters = ["-server_host", address.host, "-server_port", `${address.port}`, "-test_case", name];
+      const { status, output } = await run(client, parameters);
+      t.equal(status, 0, name);
+      if (status !== 0) t.comment(output);
+    }
+  });
+
+  t.test("our client to grpc-go's server", async (t) => {
+    const port = await freePort();
+    const child = spawn(server, ["-port", `${port}`], { stdio: "ignore" });
+    t.teardown(() => child.kill());
+    const channel = channelTo(t, { host: "127.0.0.1", port });
+    while (channel.state !== "ready") await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const [name, check] of Object.entries(CASES)) await t.test(name, (t) => check(t, channel));
+  });
+} else t.pass("skipped");
