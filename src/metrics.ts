@@ -1,5 +1,5 @@
 /**
- * Counts and times of requests, and the process's own figures, in the text format of Prometheus
+ * Counts and times of requests and calls, and the process's own figures, in the text format of Prometheus
  * (https://prometheus.io/docs/instrumenting/exposition_formats/). Labels are bounded: endpoints come from the catalog
  * under their canonical names, which need no quoting, and whatever reached none of them is `gateway`.
  *
@@ -8,6 +8,7 @@
  */
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Endpoint } from "./endpoint.js";
+import { Code } from "./errors.js";
 
 /** Upper bounds of request times, in seconds. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, Infinity];
@@ -16,9 +17,8 @@ const GATEWAY = "gateway";
 interface Counted {
   readonly service: string;
   readonly endpoint: string;
-  /** Requests by HTTP status. */
-  readonly byStatus: Map<number, number>;
-  /** Requests by the lowest bound they kept. */
+  readonly byCode: Map<number | string, number>;
+  /** By the lowest bound that was kept. */
   readonly byBound: number[];
   /** Of all of them. */
   seconds: number;
@@ -26,61 +26,83 @@ interface Counted {
 
 export class Metrics {
   readonly #process = new Registry();
-  readonly #counted = new Map<string, Counted>();
+  readonly #requests = new Family("portico_request", "Requests answered over HTTP, by status");
+  readonly #calls = new Family("portico_grpc_call", "Calls answered over gRPC, by code");
   readonly contentType = this.#process.contentType;
 
   constructor() {
     collectDefaultMetrics({ register: this.#process });
   }
 
-  /** A request was answered; without an endpoint, by the gateway itself. */
+  /** A request was answered over HTTP; without an endpoint, by the gateway itself. */
   request(endpoint: Endpoint | undefined, status: number, seconds: number): void {
+    this.#requests.count(endpoint, status, seconds);
+  }
+
+  /** A call was answered over gRPC. */
+  grpcCall(endpoint: Endpoint, code: Code, seconds: number): void {
+    this.#calls.count(endpoint, Code[code], seconds);
+  }
+
+  /** Everything, in the text format. */
+  async text(): Promise<string> {
+    return [...this.#requests.lines(), ...this.#calls.lines(), await this.#process.metrics()].join("\n");
+  }
+}
+
+/** Counts by code, and times, of one kind of call. */
+class Family {
+  readonly #name: string;
+  readonly #help: string;
+  readonly #counted = new Map<string, Counted>();
+
+  constructor(name: string, help: string) {
+    this.#name = name;
+    this.#help = help;
+  }
+
+  count(endpoint: Endpoint | undefined, code: number | string, seconds: number): void {
     const counted = this.#counted.get(endpoint?.name ?? GATEWAY) ?? this.#add(endpoint);
-    counted.byStatus.set(status, (counted.byStatus.get(status) ?? 0) + 1);
+    counted.byCode.set(code, (counted.byCode.get(code) ?? 0) + 1);
     let bound = 0;
     while (seconds > BOUNDS[bound]!) bound++;
     counted.byBound[bound]!++;
     counted.seconds += seconds;
   }
 
-  /** Everything, in the text format. */
-  async text(): Promise<string> {
+  lines(): string[] {
     const all = [...this.#counted.values()];
     return [
-      "# HELP portico_requests_total Requests answered, by HTTP status.",
-      "# TYPE portico_requests_total counter",
-      ...all.flatMap(counts),
-      "# HELP portico_request_duration_seconds Time from a request's headers to its answer.",
-      "# TYPE portico_request_duration_seconds histogram",
-      ...all.flatMap(times),
-      await this.#process.metrics(),
-    ].join("\n");
+      `# HELP ${this.#name}s_total ${this.#help}.`,
+      `# TYPE ${this.#name}s_total counter`,
+      ...all.flatMap((counted) => this.#counts(counted)),
+      `# HELP ${this.#name}_duration_seconds Time from the beginning to the last of the answer.`,
+      `# TYPE ${this.#name}_duration_seconds histogram`,
+      ...all.flatMap((counted) => this.#times(counted)),
+    ];
   }
 
   #add(endpoint: Endpoint | undefined): Counted {
     const { service, name } = endpoint ?? { service: GATEWAY, name: GATEWAY };
-    const counted = { service, endpoint: name, byStatus: new Map(), byBound: BOUNDS.map(() => 0), seconds: 0 };
+    const counted = { service, endpoint: name, byCode: new Map(), byBound: BOUNDS.map(() => 0), seconds: 0 };
     this.#counted.set(name, counted);
     return counted;
   }
-}
 
-function counts({ service, endpoint, byStatus }: Counted): string[] {
-  const labels = `service="${service}",endpoint="${endpoint}"`;
-  return [...byStatus].map(([status, count]) => `portico_requests_total{${labels},code="${status}"} ${count}`);
-}
+  #counts({ service, endpoint, byCode }: Counted): string[] {
+    const labels = `service="${service}",endpoint="${endpoint}"`;
+    return [...byCode].map(([code, count]) => `${this.#name}s_total{${labels},code="${code}"} ${count}`);
+  }
 
-function times({ service, endpoint, byBound, seconds }: Counted): string[] {
-  const labels = `service="${service}",endpoint="${endpoint}"`;
-  let within = 0;
-  const buckets = BOUNDS.map((bound, at) => {
-    within += byBound[at]!;
-    const le = bound === Infinity ? "+Inf" : bound;
-    return `portico_request_duration_seconds_bucket{${labels},le="${le}"} ${within}`;
-  });
-  return [
-    ...buckets,
-    `portico_request_duration_seconds_sum{${labels}} ${seconds}`,
-    `portico_request_duration_seconds_count{${labels}} ${within}`,
-  ];
+  #times({ service, endpoint, byBound, seconds }: Counted): string[] {
+    const labels = `service="${service}",endpoint="${endpoint}"`;
+    const name = `${this.#name}_duration_seconds`;
+    let within = 0;
+    const buckets = BOUNDS.map((bound, at) => {
+      within += byBound[at]!;
+      const le = bound === Infinity ? "+Inf" : bound;
+      return `${name}_bucket{${labels},le="${le}"} ${within}`;
+    });
+    return [...buckets, `${name}_sum{${labels}} ${seconds}`, `${name}_count{${labels}} ${within}`];
+  }
 }

@@ -29,11 +29,11 @@ import type { Logger } from "../log.js";
 import { Metrics } from "../metrics.js";
 import { register } from "../registration.js";
 import type { Channel } from "../rpc/channel.js";
-import { Dispatcher } from "../rpc/dispatch.js";
+import { Dispatcher, type EndedCall } from "../rpc/dispatch.js";
 import { GrpcChannel } from "../rpc/grpc-channel.js";
 import { type GrpcServer, serveGrpc } from "../rpc/grpc-server.js";
 import { InProcessChannel } from "../rpc/in-process.js";
-import type { Metadata } from "../rpc/metadata.js";
+import { first, type Metadata } from "../rpc/metadata.js";
 import type { Service } from "../rpc/service.js";
 import { openStore } from "../store.js";
 import { CommandError } from "./exit.js";
@@ -99,13 +99,15 @@ export function startGateway(config: Config, log: Logger): Promise<Running> {
 export function startService(service: Service, config: Config, log: Logger): Promise<Running> {
   return starting(async (opened) => {
     const { channel, metadata, guard } = joinMesh(opened, config, enrolmentOf(service.name, config), log);
-    const dispatcher = new Dispatcher({ services: [service], guard, limits: config, log });
+    const metrics = new Metrics();
+    const onEnd = recorder(metrics, log);
+    const dispatcher = new Dispatcher({ services: [service], guard, limits: config, log, onEnd });
     const grpc = await bound("grpc", config, () => serveGrpc(dispatcher, config.grpc, config));
     opened.own(() => grpc.close(config.drain));
     const registration = register({ channel, metadata, instance: instanceOf(service, grpc, config), log });
     opened.own(() => registration.close());
     const health = new Health({ guard: () => guard.state === "ready" });
-    const admin = await openAdmin(opened, config, new Metrics(), health);
+    const admin = await openAdmin(opened, config, metrics, health);
     return { grpc: grpc.address, admin, ready: await isSoonReady(guard) };
   });
 }
@@ -157,14 +159,15 @@ async function openCore(opened: Opened, config: Config, log: Logger, local: read
   opened.own(() => guard.close());
   const registry = createRegistry({ guard, foreign: config.services, log });
   const services = [authority.service, registry.service, ...local];
-  const dispatcher = new Dispatcher({ services, guard, limits: config, log });
+  const metrics = new Metrics();
+  const dispatcher = new Dispatcher({ services, guard, limits: config, log, onEnd: recorder(metrics, log) });
   const grpc = await bound("grpc", config, () => serveGrpc(dispatcher, config.grpc, config));
   opened.own(() => grpc.close(config.drain));
   opened.own(() => registry.close());
   addAll(registry, services, grpc, config);
   await guard.ready();
   const channel = new InProcessChannel(dispatcher);
-  return { guard, dispatcher, channel, grpc, metrics: new Metrics(), firstStart: authority.firstStart };
+  return { guard, dispatcher, channel, grpc, metrics, firstStart: authority.firstStart };
 }
 
 interface DoorOptions {
@@ -191,6 +194,21 @@ async function openDoor(
   opened.own(() => door.close(config.drain));
   opened.own(() => health.leave());
   return { http: door.address, health };
+}
+
+/** Counts and logs each call that came over gRPC, as the gateway does with what comes over HTTP. */
+function recorder(metrics: Metrics, log: Logger): (call: EndedCall) => void {
+  return ({ endpoint, code, milliseconds, metadata, caller, namespace }) => {
+    metrics.grpcCall(endpoint, code, milliseconds / 1000);
+    log.info({
+      requestId: first(metadata, "x-request-id"),
+      endpoint: endpoint.name,
+      code: Code[code],
+      ms: Math.round(milliseconds * 1000) / 1000,
+      account: caller?.account,
+      namespace,
+    });
+  };
 }
 
 /** Lets nobody in: only the process itself calls here. */

@@ -15,7 +15,7 @@ import type { CallStart } from "./channel.js";
 import { Health } from "./health.js";
 import { first, type Metadata } from "./metadata.js";
 import { createReflection } from "./reflection.js";
-import { type Admitted, RunningCall, type ServedMethod, type Surroundings } from "./running-call.js";
+import { type Admitted, type CallEnd, RunningCall, type ServedMethod, type Surroundings } from "./running-call.js";
 import type { IncomingListener, Reply } from "./server-call.js";
 import type { MethodDefinition, Part, Service } from "./service.js";
 import { status } from "./status.js";
@@ -27,6 +27,12 @@ export interface DispatcherOptions {
   readonly guard: Guard;
   readonly limits: DispatchLimits;
   readonly log: Logger;
+  /** Told of each call to a service from outside of this process, when it has ended. */
+  readonly onEnd?: (call: EndedCall) => void;
+}
+
+export interface EndedCall extends CallEnd {
+  readonly endpoint: Endpoint;
 }
 
 /** A gateway shows with its enrolment token that it may speak for its client's address. */
@@ -50,10 +56,10 @@ export class Dispatcher {
   readonly #surroundings: Surroundings;
 
   /** @throws {Error} when services and descriptors do not fit, or two services serve one path. */
-  constructor({ services, guard, limits, log }: DispatcherOptions) {
+  constructor({ services, guard, limits, log, onEnd }: DispatcherOptions) {
     this.#guard = guard;
     this.#limits = limits;
-    this.#surroundings = { guard, log, maxBody: limits.maxBody };
+    this.#surroundings = { guard, log, maxBody: limits.maxBody, onEnd: onEnd && ((call) => this.#ended(call, onEnd)) };
     this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
     const open = [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, FileRegistry>();
@@ -90,6 +96,18 @@ export class Dispatcher {
       call.fail(error);
     }
     return call;
+  }
+
+  /** Says that this process serves no longer, and ends the calls that would never end by themselves. */
+  leave(): void {
+    this.health.close();
+    const leaving = new StatusError(Code.UNAVAILABLE, "this process is stopping");
+    for (const { running } of this.#methods.values()) for (const call of running ?? []) call.stop(leaving);
+  }
+
+  #ended(call: CallEnd, onEnd: (call: EndedCall) => void): void {
+    const endpoint = this.#methods.get(call.path)?.endpoint;
+    if (endpoint !== undefined) onEnd({ ...call, endpoint });
   }
 
   #add(service: Service, registry: FileRegistry, unguarded: boolean): void {
@@ -171,6 +189,8 @@ function serve(
     responseStream,
     encode: responseSerialize,
     run: (request, context) => run.call(implementation, request, context),
+    // Watches and registrations of gateways and services.
+    running: endpoint.callers === Callers.ENROLLED && (requestStream || responseStream) ? new Set() : undefined,
     decode(bytes) {
       try {
         return requestDeserialize(bytes as Buffer);

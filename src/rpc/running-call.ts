@@ -27,6 +27,8 @@ export interface ServedMethod {
   readonly decode: (bytes: Uint8Array) => unknown;
   readonly encode: (response: unknown) => Uint8Array;
   readonly run: (request: unknown, context: Context) => unknown;
+  /** The calls that run now, of an endpoint whose calls never end by themselves: a stop ends them. */
+  readonly running?: Set<RunningCall> | undefined;
 }
 
 /** Who calls, as the door has established. */
@@ -40,6 +42,20 @@ export interface Surroundings {
   readonly log: Logger;
   /** Most bytes of a message, either way. */
   readonly maxBody: number;
+  /** A call from outside of this process has ended. */
+  readonly onEnd: ((call: CallEnd) => void) | undefined;
+}
+
+/** What there is to tell of a call that has ended. */
+export interface CallEnd {
+  /** gRPC path. */
+  readonly path: string;
+  readonly code: Code;
+  readonly milliseconds: number;
+  readonly metadata: Metadata;
+  /** Undefined for nobody, and where the guard let nobody in. */
+  readonly caller: Admission["caller"];
+  readonly namespace: string | undefined;
 }
 
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -53,6 +69,7 @@ export class RunningCall implements IncomingListener {
   readonly #reply: Reply;
   readonly #surroundings: Surroundings;
   readonly #deadline: number | undefined;
+  readonly #started: number;
   #timer: NodeJS.Timeout | undefined;
   #context: CallContext | undefined;
   /** The request of an endpoint that takes one message. */
@@ -78,6 +95,7 @@ export class RunningCall implements IncomingListener {
     this.#reply = reply;
     this.#surroundings = surroundings;
     this.#deadline = deadline;
+    this.#started = surroundings.onEnd === undefined ? 0 : performance.now();
     // In a microtask, because a unary call in process is often over by then, and a timer costs more than all the rest.
     if (deadline !== undefined) queueMicrotask(() => this.#watch(deadline));
     if (method.requestStream) {
@@ -93,6 +111,7 @@ export class RunningCall implements IncomingListener {
   /** The call is let in. */
   begin({ admission, clientAddress }: Admitted): void {
     if (this.#ended) return;
+    if (admission !== SYSTEM) this.#method.running?.add(this);
     this.#context = new CallContext(this.#method, this.#start, this.#reply, this.#deadline, admission, clientAddress);
     const streams = this.#method.requestStream || this.#method.responseStream;
     if (streams && admission !== undefined && admission !== SYSTEM) this.#follow(admission);
@@ -131,6 +150,11 @@ export class RunningCall implements IncomingListener {
 
   onDrain(): void {
     this.#wake?.();
+  }
+
+  /** Ends the call because this process stops. */
+  stop(why: StatusError): void {
+    this.#abort(why);
   }
 
   onCancel(): void {
@@ -223,8 +247,17 @@ export class RunningCall implements IncomingListener {
     this.#ended = true;
     clearTimeout(this.#timer);
     this.#unfollow?.();
+    this.#method.running?.delete(this);
     this.#reply.end(status);
     this.#wake?.();
+    if (this.#start.admission === undefined) this.#report(status.code);
+  }
+
+  #report(code: Code): void {
+    const { path, metadata } = this.#start;
+    const { caller, namespace } = this.#context ?? {};
+    const milliseconds = performance.now() - this.#started;
+    this.#surroundings.onEnd?.({ path, code, milliseconds, metadata, caller, namespace });
   }
 
   /** Lets the endpoint's generator clean up. A generator that is at work does so when it comes to its next `yield`. */

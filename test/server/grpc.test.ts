@@ -71,6 +71,14 @@ await t.test("the authority's own endpoints are no way round", async (t) => {
   await t.rejects(resolve({}, bearer(admin.authorization)), { code: grpc.status.PERMISSION_DENIED });
 });
 
+await t.test("calls are counted by endpoint and code", async (t) => {
+  const metrics = await (await fetch(portico.address("Metrics"))).text();
+  const labels = 'service="helloworld",endpoint="helloworld:Helloworld.Call"';
+  t.match(metrics, `portico_grpc_calls_total{${labels},code="OK"} 2`);
+  t.match(metrics, `portico_grpc_calls_total{${labels},code="UNAUTHENTICATED"} 2`);
+  t.match(metrics, `portico_grpc_call_duration_seconds_count{${labels}} 4`);
+});
+
 await t.test("health says that it serves", async (t) => {
   const health = client("grpc/health/v1/health.proto", "grpc.health.v1.Health");
   const check = promisify(health.Check.bind(health)) as (...args: unknown[]) => Promise<unknown>;

@@ -41,6 +41,14 @@ await t.test("a rule created or deleted holds at the gateway when the command re
   }
 });
 
+await t.test("watches and registrations do not hold up an authority that stops", async (t) => {
+  const started = performance.now();
+  t.equal(await authority.stop(), 0);
+  t.ok(performance.now() - started < 5_000, "less than the time that calls in flight would get");
+  authority = await start(["authority"], { PORTICO_DATA: data, PORTICO_LEASE: lease, PORTICO_GRPC: grpc });
+  await until(200);
+});
+
 await t.test("without its authority the gateway answers 503 once the lease is out", async (t) => {
   await authority.stop("SIGKILL");
   await until(503);
