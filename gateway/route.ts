@@ -7,7 +7,7 @@
  * else is repaired: no dot segment is removed, no empty segment or trailing slash overlooked, and `%2F` is no `/`.
  */
 import type { Registry } from "@bufbuild/protobuf";
-import { Callers, type Endpoint } from "../src/endpoint.js";
+import { Callers, type Endpoint, RESERVED_NAMES } from "../src/endpoint.js";
 import type { Codec } from "../src/json/codec.js";
 import { nearest } from "../src/nearest.js";
 import type { Channel } from "../src/rpc/channel.js";
@@ -31,11 +31,6 @@ export interface Route {
   readonly versioned: boolean;
 }
 
-/** First segments of paths that are the gateway's own. No service can have these names. */
-export const RESERVED: ReadonlySet<string> = new Set([
-  ..."v1 livez readyz openapi explore console metrics gateway".split(" "),
-]);
-
 const SERVICE_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 /** A path of characters that mean themselves (RFC 3986 §2.3). */
 const PLAIN = /^\/[A-Za-z0-9._~/-]*$/;
@@ -54,7 +49,7 @@ export class Routes {
    */
   set(service: string, targets: readonly Target[]): void {
     if (!SERVICE_NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
-    if (RESERVED.has(service)) throw new Error("its name is reserved for the gateway's own paths");
+    if (RESERVED_NAMES.has(service)) throw new Error("its name is reserved for the gateway's own paths");
     const routes = routesOf(service, targets);
     this.delete(service);
     for (const [path, route] of routes) this.#routes.set(path, route);

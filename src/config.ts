@@ -65,7 +65,12 @@ export const SETTINGS = {
   enrolment: secret("PORTICO_ENROLMENT", "enrolment token; default the one in the data folder"),
   cors: setting("PORTICO_CORS", "*", "origins whose pages may call, separated by commas; none turns CORS off", origins),
   logLevel: setting("PORTICO_LOG_LEVEL", "info", "trace, debug, info, warn, error, fatal or silent", logLevel),
-  maxBody: setting("PORTICO_MAX_BODY", "4MiB", "largest body of a request or message", bytes(1, 2 ** 30)),
+  maxBody: setting(
+    "PORTICO_MAX_BODY",
+    "4MiB",
+    "largest body of a request; over gRPC, a message may have 4MiB at least",
+    bytes(1, 2 ** 30),
+  ),
   maxHeaders: setting("PORTICO_MAX_HEADERS", "16KiB", "largest header section", bytes(1024, 2 ** 20)),
   maxHeaderCount: setting("PORTICO_MAX_HEADER_COUNT", "100", "most headers of a request", integer(10, 2000)),
   headerTime: setting("PORTICO_HEADER_TIME", "10s", "time to send the headers", duration(0.1, 300)),

@@ -38,6 +38,11 @@ export interface Endpoint {
 /** Services whose endpoints say themselves who may call them. No other service may take these names. */
 export const SELF_GOVERNED: ReadonlySet<string> = new Set(["auth", "registry"]);
 
+/** First segments of the gateway's own paths: no service may take these names. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set(
+  "v1 livez readyz openapi explore console metrics gateway".split(" "),
+);
+
 /**
  * Reads a serialized google.protobuf.FileDescriptorSet with all its imports.
  * @throws {Error} when the bytes are not one, or an import is missing.

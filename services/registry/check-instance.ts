@@ -1,11 +1,7 @@
 /** What an instance may be called, and where it may be. */
-import { SELF_GOVERNED } from "../../src/endpoint.js";
+import { RESERVED_NAMES, SELF_GOVERNED } from "../../src/endpoint.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 
-/** First segments of paths that the gateway answers itself. */
-const RESERVED: ReadonlySet<string> = new Set(
-  ["v1", "livez", "readyz", "openapi", "explore", "console", "metrics", "gateway"], //
-);
 const SERVICE = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const ID = /^[!-~]{1,128}$/;
 const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]{1,253}):(\d{1,5})$/;
@@ -20,7 +16,7 @@ export function checkServiceName(name: string, local: boolean): void {
     const shown = JSON.stringify(name.slice(0, 80));
     throw new Error(`service name ${shown} must be 1 to 63 lower-case letters, digits and -, not starting with -`);
   }
-  if (RESERVED.has(name) || (SELF_GOVERNED.has(name) && !local)) {
+  if (RESERVED_NAMES.has(name) || (SELF_GOVERNED.has(name) && !local)) {
     throw new Error(`service name "${name}" is reserved; choose another`);
   }
 }

@@ -101,8 +101,8 @@ export function startService(service: Service, config: Config, log: Logger): Pro
     const { channel, metadata, guard } = joinMesh(opened, config, enrolmentOf(service.name, config), log);
     const metrics = new Metrics();
     const onEnd = recorder(metrics, log);
-    const dispatcher = new Dispatcher({ services: [service], guard, limits: config, log, onEnd });
-    const grpc = await bound("grpc", config, () => serveGrpc(dispatcher, config.grpc, config));
+    const dispatcher = new Dispatcher({ services: [service], guard, limits: messageLimits(config), log, onEnd });
+    const grpc = await bound("grpc", config, () => serveGrpc(dispatcher, config.grpc, messageLimits(config)));
     opened.own(() => grpc.close(config.drain));
     const registration = register({ channel, metadata, instance: instanceOf(service, grpc, config), log });
     opened.own(() => registration.close());
@@ -154,14 +154,20 @@ async function openCore(opened: Opened, config: Config, log: Logger, local: read
   const authority = await openAuthority({ store, dataFolder, adminPassword, maxRules, leaseMs, log });
   opened.own(() => authority.close());
   // The guard asks the authority, and every other way to the authority leads past the guard: hence a way of its own.
-  const inside = new Dispatcher({ services: [authority.service], guard: NO_DOOR, limits: config, log });
+  const inside = new Dispatcher({ services: [authority.service], guard: NO_DOOR, limits: messageLimits(config), log });
   const guard = openGuard({ channel: new InProcessChannel(inside), admission: SYSTEM, log });
   opened.own(() => guard.close());
   const registry = createRegistry({ guard, foreign: config.services, log });
   const services = [authority.service, registry.service, ...local];
   const metrics = new Metrics();
-  const dispatcher = new Dispatcher({ services, guard, limits: config, log, onEnd: recorder(metrics, log) });
-  const grpc = await bound("grpc", config, () => serveGrpc(dispatcher, config.grpc, config));
+  const dispatcher = new Dispatcher({
+    services,
+    guard,
+    limits: messageLimits(config),
+    log,
+    onEnd: recorder(metrics, log),
+  });
+  const grpc = await bound("grpc", config, () => serveGrpc(dispatcher, config.grpc, messageLimits(config)));
   opened.own(() => grpc.close(config.drain));
   opened.own(() => registry.close());
   addAll(registry, services, grpc, config);
@@ -195,6 +201,14 @@ async function openDoor(
   opened.own(() => health.leave());
   return { http: door.address, health };
 }
+
+/** The registry sends descriptors, whatever bodies callers may send. */
+function messageLimits(config: Config): Config {
+  return { ...config, maxBody: Math.max(config.maxBody, LEAST_MESSAGE) };
+}
+
+/** In bytes. */
+const LEAST_MESSAGE = 4 * 1024 ** 2;
 
 /** Counts and logs each call that came over gRPC, as the gateway does with what comes over HTTP. */
 function recorder(metrics: Metrics, log: Logger): (call: EndedCall) => void {
@@ -237,7 +251,7 @@ function instanceOf(service: Service, grpc: GrpcServer, config: Config): Instanc
 
 /** The authority and registry of another process, and a guard that follows it. */
 function joinMesh(opened: Opened, config: Config, enrolment: string, log: Logger) {
-  const channel = new GrpcChannel({ ...config.authority, maxBody: config.maxBody });
+  const channel = new GrpcChannel({ ...config.authority, ...messageLimits(config) });
   opened.own(() => channel.close());
   const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
   const guard = openGuard({ channel, metadata, log });
@@ -259,8 +273,8 @@ function enrolmentOf(name: string, config: Config): string {
   }
 }
 
-function connectTo(address: string, { maxBody }: Config): Channel {
-  return new GrpcChannel({ ...parseAddress(address), maxBody });
+function connectTo(address: string, config: Config): Channel {
+  return new GrpcChannel({ ...parseAddress(address), ...messageLimits(config) });
 }
 
 /** How long a start waits for the authority before it goes on without, in milliseconds. */

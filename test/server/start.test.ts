@@ -65,3 +65,11 @@ t.test("an acknowledged change survives kill -9", async (t) => {
   const { body } = await call(`${second.address("HTTP")}/v1/auth/Rules/List`, {}, admin);
   t.match(body, { rules: [{ id: "kept", priority: 3 }, { id: "default" }] });
 });
+
+t.test("a small bound on bodies is for callers: the registry's own messages are larger", async (t) => {
+  const portico = await start(["server"], { PORTICO_DATA: t.testdir(), PORTICO_MAX_BODY: "100B" });
+  t.teardown(() => portico.stop());
+  const url = `${portico.address("HTTP")}/helloworld/call`;
+  t.equal((await call(url, { name: "Ada" })).status, 200);
+  t.equal((await call(url, { name: "Ada".repeat(100) })).status, 413);
+});
