@@ -1,0 +1,191 @@
+// What a hostile peer may do before it is cut off. Each bound is shown from both sides: what lies below it goes through,
+// and what lies above ends the connection; nothing else does, so that without the bound these tests fail.
+import t, { type Test } from "tap";
+import { ErrorCode } from "../../src/rpc/http2/errors.js";
+import { Flag, FrameType } from "../../src/rpc/http2/frames.js";
+import { rawService } from "../rpc/raw-service.js";
+import { dispatcherOf } from "../rpc/serve.js";
+import { block, frame, headers, isType, message, type RawPeer, REQUEST, rawClient, reset, uint32 } from "./peer.js";
+import { listenHttp2 } from "./serve.js";
+
+async function connect(t: Test): Promise<RawPeer> {
+  const service = rawService({ one: () => new Promise(() => {}), upload: () => new Promise(() => {}) });
+  const { address } = await listenHttp2(t, dispatcherOf([service]));
+  return rawClient(t, address);
+}
+
+const UPLOAD = REQUEST.map(([name, value]) => [name, name === ":path" ? "/raw.Raw/Upload" : value] as const);
+
+const goawayCode = async (peer: RawPeer): Promise<number | undefined> =>
+  (await peer.next(isType(FrameType.GOAWAY)))?.payload.readUInt32BE(4);
+
+/** Frames that carry nothing; stream 1 is open. */
+const IDLE: [what: string, frame: (index: number) => Buffer][] = [
+  ["PING", () => frame(FrameType.PING, 0, 0, Buffer.alloc(8))],
+  ["acknowledgements of PING", () => frame(FrameType.PING, Flag.ACK, 0, Buffer.alloc(8))],
+  ["SETTINGS", () => frame(FrameType.SETTINGS, 0, 0)],
+  ["acknowledgements of SETTINGS", () => frame(FrameType.SETTINGS, Flag.ACK, 0)],
+  ["empty DATA", () => frame(FrameType.DATA, 0, 1)],
+  ["DATA of nothing but padding", () => frame(FrameType.DATA, Flag.PADDED, 1, Buffer.from([3, 0, 0, 0]))],
+  ["WINDOW_UPDATE of the connection", () => frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(1))],
+  ["WINDOW_UPDATE of a stream", () => frame(FrameType.WINDOW_UPDATE, 0, 1, uint32(1))],
+  ["PRIORITY", () => frame(FrameType.PRIORITY, 0, 1, Buffer.alloc(5))],
+  ["frames of unknown types", () => frame(0xbe, 0, 1, Buffer.alloc(3))],
+  ["RST_STREAM of ended streams", (index) => (index === 0 ? reset(1, 0) : reset(1, 0))],
+  ["GOAWAY", () => frame(FrameType.GOAWAY, 0, 0, Buffer.alloc(8))],
+];
+
+for (const [what, one] of IDLE) {
+  t.test(`a flood of ${what}`, async (t) => {
+    const peer = await connect(t);
+    peer.send(headers(1, UPLOAD));
+    peer.send(...Array.from({ length: 900 }, (_, index) => one(index)));
+    t.ok(await peer.answersPing(), "900 go through");
+    peer.send(...Array.from({ length: 500 }, (_, index) => one(index)));
+    t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM, "1400 do not");
+    await peer.ended();
+  });
+}
+
+t.test("useful work makes up for such frames", async (t) => {
+  const peer = await connect(t);
+  peer.send(headers(1, UPLOAD));
+  const useful = frame(FrameType.DATA, 0, 1, message(Buffer.from("a")));
+  for (let round = 0; round < 5; round++) {
+    peer.send(...Array.from({ length: 900 }, () => frame(FrameType.PING, 0, 0, Buffer.alloc(8))));
+    peer.send(...Array.from({ length: 300 }, () => useful));
+    t.ok(await peer.answersPing());
+  }
+});
+
+t.test("rapid reset: streams opened to be reset", async (t) => {
+  const peer = await connect(t);
+  const pair = (index: number) => [headers(1 + 2 * index, REQUEST), reset(1 + 2 * index, ErrorCode.CANCEL)];
+  peer.send(...Array.from({ length: 900 }, (_, index) => pair(index)).flat());
+  t.ok(await peer.answersPing(), "900 go through");
+  peer.send(...Array.from({ length: 500 }, (_, index) => pair(900 + index)).flat());
+  t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM, "1400 do not");
+});
+
+t.test("streams that we are made to reset", async (t) => {
+  const peer = await connect(t);
+  const pair = (index: number) => [
+    headers(1 + 2 * index, REQUEST),
+    frame(FrameType.WINDOW_UPDATE, 0, 1 + 2 * index, uint32(0)),
+  ];
+  peer.send(...Array.from({ length: 900 }, (_, index) => pair(index)).flat());
+  t.ok(await peer.answersPing(), "900 go through");
+  peer.send(...Array.from({ length: 500 }, (_, index) => pair(900 + index)).flat());
+  t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM, "1400 do not");
+});
+
+t.test("more streams at once than allowed are refused, and the others go on", async (t) => {
+  const peer = await connect(t);
+  peer.send(...Array.from({ length: 101 }, (_, index) => headers(1 + 2 * index, REQUEST)));
+  const refused = await peer.next(isType(FrameType.RST_STREAM));
+  t.equal(refused?.streamId, 201);
+  t.equal(refused?.payload.readUInt32BE(), ErrorCode.REFUSED_STREAM);
+  t.ok(await peer.answersPing());
+});
+
+const LARGE = "v".repeat(15_000);
+
+t.test("a header list that is too large is refused, and the connection goes on", async (t) => {
+  const peer = await connect(t);
+  const large = block([...REQUEST, ["x-a", LARGE], ["x-b", LARGE]]);
+  peer.send(
+    frame(FrameType.HEADERS, Flag.END_STREAM, 1, large.subarray(0, 16_384)),
+    frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1, large.subarray(16_384)),
+  );
+  const answer = await peer.next(isType(FrameType.HEADERS));
+  t.match(peer.fields(answer as never), { "grpc-status": "8" });
+  t.ok(await peer.answersPing());
+});
+
+t.test("CONTINUATION without end: a block of many bytes", async (t) => {
+  const peer = await connect(t);
+  peer.send(frame(FrameType.HEADERS, 0, 1, Buffer.alloc(16_384)));
+  peer.send(...Array.from({ length: 3 }, () => frame(FrameType.CONTINUATION, 0, 1, Buffer.alloc(16_384))));
+  peer.send(frame(FrameType.CONTINUATION, 0, 1, Buffer.alloc(1)));
+  t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM);
+});
+
+t.test("CONTINUATION without end: a block of many frames", async (t) => {
+  const peer = await connect(t);
+  peer.send(headers(1, REQUEST, 0));
+  peer.send(...Array.from({ length: 17 }, () => frame(FrameType.CONTINUATION, 0, 1)));
+  t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM);
+});
+
+t.test("a block in as many frames as allowed", async (t) => {
+  const peer = await connect(t);
+  peer.send(headers(1, REQUEST, 0));
+  peer.send(...Array.from({ length: 15 }, () => frame(FrameType.CONTINUATION, 0, 1)));
+  peer.send(frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1));
+  t.ok(await peer.answersPing());
+});
+
+t.test("a small block that stands for a large list is refused", async (t) => {
+  const peer = await connect(t);
+  const repeated = Buffer.concat([Buffer.from([0x40, 3]), Buffer.from("x-a"), Buffer.from([127, 0x81, 0x1e])]);
+  const bomb = Buffer.concat([block(REQUEST), repeated, Buffer.alloc(4_000, "v"), Buffer.alloc(12_000, 0xbe)]);
+  peer.send(frame(FrameType.HEADERS, Flag.END_HEADERS | Flag.END_STREAM, 1, bomb));
+  const answer = await peer.next(isType(FrameType.HEADERS));
+  t.match(peer.fields(answer as never), { "grpc-status": "8" });
+});
+
+t.test("more DATA than a stream's window is refused", async (t) => {
+  const peer = await connect(t);
+  peer.send(headers(1, UPLOAD));
+  // The endpoint does not read: after its queue is full nothing is given back.
+  const bytes = message(Buffer.alloc(200_000));
+  const sent = Buffer.concat([bytes, bytes, bytes]);
+  const frames = [];
+  for (let at = 0; at < sent.length; at += 16_384)
+    frames.push(frame(FrameType.DATA, 0, 1, sent.subarray(at, at + 16_384)));
+  peer.send(...frames);
+  const refused = await peer.next(isType(FrameType.RST_STREAM));
+  t.equal(refused?.payload.readUInt32BE(), ErrorCode.FLOW_CONTROL_ERROR);
+  t.ok(await peer.answersPing());
+});
+
+t.test("windows that overflow", async (t) => {
+  const ofStream = await connect(t);
+  ofStream.send(headers(1, REQUEST), frame(FrameType.WINDOW_UPDATE, 0, 1, uint32(0x7fff_ffff)));
+  const refused = await ofStream.next(isType(FrameType.RST_STREAM));
+  t.equal(refused?.payload.readUInt32BE(), ErrorCode.FLOW_CONTROL_ERROR);
+  t.ok(await ofStream.answersPing());
+  const ofConnection = await connect(t);
+  ofConnection.send(frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(0x7fff_ffff)));
+  t.equal(await goawayCode(ofConnection), ErrorCode.FLOW_CONTROL_ERROR);
+});
+
+t.test("a peer that does not read what it makes us write is cut off", async (t) => {
+  let sending = true;
+  const service = rawService({
+    async *download() {
+      for (; sending; ) yield Buffer.alloc(60_000);
+    },
+  });
+  t.teardown(() => {
+    sending = false;
+  });
+  const { address } = await listenHttp2(t, dispatcherOf([service]));
+  const peer = await rawClient(t, address);
+  peer.socket.pause();
+  const download = REQUEST.map(([name, value]) => [name, name === ":path" ? "/raw.Raw/Download" : value] as const);
+  // A window for everything, so that only the socket holds the response back; then PINGs that work pays for.
+  peer.send(frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])));
+  peer.send(frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(0x7fff_0000)));
+  peer.send(headers(1, download), frame(FrameType.DATA, Flag.END_STREAM, 1, message(Buffer.from("a"))));
+  peer.send(headers(3, UPLOAD));
+  const useful = frame(FrameType.DATA, 0, 3, message(Buffer.from("a")));
+  const pings = Buffer.concat(Array.from({ length: 4 }, () => frame(FrameType.PING, 0, 0, Buffer.alloc(8))));
+  const round = Buffer.concat(Array.from({ length: 200 }, () => Buffer.concat([useful, pings])));
+  const cut = new Promise((resolve) => peer.socket.once("error", resolve));
+  const flood = (): void => {
+    if (!peer.socket.destroyed) peer.socket.write(round, () => setImmediate(flood));
+  };
+  flood();
+  t.match(await cut, { code: /ECONNRESET|EPIPE/ });
+});
