@@ -16,7 +16,7 @@ import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import { Metrics } from "../../src/metrics.js";
-import type { Channel } from "../../src/rpc/channel.js";
+import type { CallStart, Channel } from "../../src/rpc/channel.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process.js";
@@ -39,6 +39,8 @@ export interface Deployment {
   readonly decided: string[];
   /** Canonical resources of the endpoints that the gateway opened calls to, in order. */
   readonly dispatched: string[];
+  /** How those calls were opened. */
+  readonly starts: CallStart[];
   /** Registers another service of this process. */
   add(instance: Partial<Instance>): () => void;
   close(): Promise<void>;
@@ -55,6 +57,7 @@ export async function deploy(
   const metrics = new Metrics();
   const decided: string[] = [];
   const dispatched: string[] = [];
+  const starts: CallStart[] = [];
 
   const store = openMemoryStore();
   const authority = await openAuthority({
@@ -99,7 +102,10 @@ export async function deploy(
   const connect = (address: string): Channel => {
     if (!address.startsWith("in-process:")) return new GrpcChannel({ host: "127.0.0.1", port: 1 });
     const channel = new InProcessChannel(dispatcher);
-    return recording(channel, (path) => dispatched.push(resources.get(path) ?? path));
+    return recording(channel, (start) => {
+      starts.push(start);
+      dispatched.push(resources.get(start.path) ?? start.path);
+    });
   };
   const catalog = createCatalog({ channel: own, admission: SYSTEM, connect, log });
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
@@ -121,7 +127,7 @@ export async function deploy(
   await guard.ready();
   await arrival(catalog);
   return {
-    ...{ handler, door, catalog, health, guard, metrics, logged, decided, dispatched, add },
+    ...{ handler, door, catalog, health, guard, metrics, logged, decided, dispatched, starts, add },
     async close() {
       await door.close(0);
       catalog.close();
@@ -139,10 +145,10 @@ async function arrival(catalog: Catalog): Promise<void> {
   while (!catalog.ready) await new Promise((resolve) => setImmediate(resolve));
 }
 
-function recording(channel: Channel, onOpen: (path: string) => void): Channel {
+function recording(channel: Channel, onOpen: (start: CallStart) => void): Channel {
   return {
     open(start, listener) {
-      onOpen(start.path);
+      onOpen(start);
       return channel.open(start, listener);
     },
     get state() {
