@@ -1,23 +1,27 @@
 /** One unary call over a channel, from wire bytes to wire bytes. */
 import { Code, StatusError } from "../src/errors.js";
-import type { Call, CallListener, CallStart, Channel, Status } from "../src/rpc/channel.js";
+import type { CallListener, CallStart, Channel, Status } from "../src/rpc/channel.js";
 import { HttpError } from "./errors.js";
 
 /**
- * Sends a message and waits for the one answer. `onOpen` is given the open call, to cancel it.
+ * Sends a message and waits for the one answer. `onGone` is given what ends the call early, with the reason.
  * @throws {StatusError} as the service ended the call, or UNAVAILABLE when it could not be reached.
  * @throws {HttpError} 502 when it answered with none or with several messages.
+ * @throws {Error} the reason for which it was ended early.
  */
 export function callUnary(
   channel: Channel,
   start: CallStart,
   message: Uint8Array,
   service: string,
-  onOpen: (call: Call) => void,
+  onGone: (stop: (why: Error) => void) => void,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const call = channel.open(start, new Answer(service, resolve, reject));
-    onOpen(call);
+    onGone((why) => {
+      reject(why);
+      call.cancel();
+    });
     call.send(message);
     call.end();
   });
@@ -39,16 +43,21 @@ class Answer implements CallListener {
   }
 
   onEnd(status: Status): void {
-    if (status.code !== Code.OK) this.reject(this.#failure(status));
+    if (status.code !== Code.OK) this.reject(failureOf(this.service, status));
     else if (this.#message !== undefined && this.#count === 1) this.resolve(this.#message);
-    else this.reject(new HttpError(502, `${this.service} answered with ${this.#count} messages instead of one`));
+    else this.reject(notOne(this.service, this.#count));
   }
+}
 
-  /** A channel's own words may name addresses inside; the service's own are passed on. */
-  #failure({ code, message, details, neverSent }: Status): StatusError {
-    if (neverSent && code === Code.UNAVAILABLE) {
-      return new StatusError(code, `${this.service} cannot be reached at the moment`, { cause: message });
-    }
-    return new StatusError(code, message, { details });
+/** What a call failed with. A channel's own words may name addresses inside; the service's own are passed on. */
+export function failureOf(service: string, { code, message, details, neverSent }: Status): StatusError {
+  if (neverSent && code === Code.UNAVAILABLE) {
+    return new StatusError(code, `${service} cannot be reached at the moment`, { cause: message });
   }
+  return new StatusError(code, message, { details });
+}
+
+/** A service that must answer with one message, and did not. */
+export function notOne(service: string, count: number): HttpError {
+  return new HttpError(502, `${service} answered with ${count} messages instead of one`);
 }

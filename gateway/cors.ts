@@ -32,6 +32,10 @@ export class Cors {
     return [...VARY, "Access-Control-Allow-Origin", origin, "Access-Control-Expose-Headers", EXPOSED];
   }
 
+  allows(origin: string): boolean {
+    return this.#origins === "*" || this.#origins.has(origin);
+  }
+
   /** Whether a browser asks if it may call. */
   isPreflight(method: string, { origin, requestMethod }: RequestHeaders): boolean {
     return method === "OPTIONS" && origin !== undefined && requestMethod !== undefined;

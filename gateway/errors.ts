@@ -14,6 +14,7 @@ import { JsonError } from "../src/json/codec.js";
 
 /** Reason phrases: RFC 9110 §15, RFC 6585 (429, 431), and 499 as nginx names it. */
 const REASONS: Readonly<Record<number, string>> = {
+  101: "Switching Protocols",
   200: "OK",
   204: "No Content",
   400: "Bad Request",
@@ -26,6 +27,7 @@ const REASONS: Readonly<Record<number, string>> = {
   413: "Content Too Large",
   415: "Unsupported Media Type",
   417: "Expectation Failed",
+  426: "Upgrade Required",
   429: "Too Many Requests",
   431: "Request Header Fields Too Large",
   499: "Client Closed Request",

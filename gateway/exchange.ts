@@ -19,17 +19,65 @@ export interface GatewayRequest {
    * @throws {HttpError} 413 too large, 408 too slow, 400 malformed, 499 the client has gone.
    */
   body(): Uint8Array | Promise<Uint8Array>;
-  /** Calls back, at once or later, when the client has gone without waiting for its answer. */
-  onGone(listener: () => void): void;
+  /** Whether the client asks for a WebSocket (RFC 6455) at this path. */
+  readonly upgrade?: boolean | undefined;
+  /**
+   * Calls back, at once or later, when there is no more time for the answer: 499 the client has gone without waiting
+   * for its end, 503 the server stops.
+   */
+  onGone(listener: (why: HttpError) => void): void;
 }
 
 export interface GatewayResponse {
   readonly status: number;
   /** Name, value, name, value … complete, but for what belongs to the connection. */
   readonly headers: readonly string[];
-  readonly body: string;
-  /** Bytes of the body. */
+  readonly body: string | Uint8Array | BodyStream;
+  /** Bytes of a whole body. */
   readonly length: number;
+  /** With status 101: what speaks for the gateway on the WebSocket. */
+  readonly session?: SocketSession | undefined;
+}
+
+/** A body that comes in pieces. */
+export interface BodyStream {
+  /** Begins to write. */
+  open(sink: BodySink): void;
+  /** More may be written, after a `write` that returned false. */
+  onDrain(): void;
+}
+
+export function isStream(body: GatewayResponse["body"]): body is BodyStream {
+  return typeof body === "object" && "open" in body;
+}
+
+/** Takes a body, as fast as the client does. */
+export interface BodySink {
+  /** False means: wait for `onDrain` before the next piece. */
+  write(piece: string | Uint8Array): boolean;
+  end(): void;
+  /** Breaks off, so that the client sees that the body is not whole. */
+  abort(): void;
+}
+
+/** The gateway's end of a WebSocket. */
+export interface SocketSession {
+  open(socket: MessageSocket): void;
+  /** A message of the client: the bytes of a text frame, or undefined for a binary one. */
+  onMessage(text: Uint8Array | undefined): void;
+  /** More may be sent, after a `send` that returned false. */
+  onDrain(): void;
+}
+
+/** An open WebSocket, one message a frame. All of it is harmless after the close. */
+export interface MessageSocket {
+  /** Sends a text frame. False means: wait for `onDrain` before the next one. */
+  send(text: string): boolean;
+  /** Stops and restarts `onMessage`, and so, through flow control, the client. */
+  pause(): void;
+  resume(): void;
+  /** Closes after what has been sent (codes: RFC 6455 §7.4). */
+  close(code: number, reason: string): void;
 }
 
 export type Handler = (request: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>;

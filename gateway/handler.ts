@@ -6,19 +6,20 @@
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Config } from "../src/config.js";
+import type { Endpoint } from "../src/endpoint.js";
 import { Code, StatusError } from "../src/errors.js";
 import type { Admission, Guard } from "../src/guard.js";
 import type { Logger } from "../src/log.js";
 import type { Metrics } from "../src/metrics.js";
 import { callUnary } from "./call.js";
 import { Cors } from "./cors.js";
-import { answerError, HttpError } from "./errors.js";
-import type { GatewayRequest, GatewayResponse, Handler } from "./exchange.js";
+import { answerError, type ErrorAnswer, HttpError } from "./errors.js";
+import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";
 import {
   announcesBody,
   bearerToken,
-  checkContentType,
   checkHeaders,
+  listOf,
   namespaceOf,
   type RequestHeaders,
   readHeaders,
@@ -26,10 +27,17 @@ import {
   timeoutOf,
 } from "./headers.js";
 import type { Health } from "./health.js";
+import { chunks, isHttpBody, RAW_HEADERS } from "./http-body.js";
+import { checkBody, readGet, readPost, writeAnswer, writeJson } from "./message.js";
 import { metadataOf } from "./metadata.js";
-import { parseQuery } from "./query.js";
+import { ndjson } from "./ndjson.js";
 import { createRequestId } from "./request-id.js";
 import type { Routes, Target } from "./route.js";
+import { acceptsEvents, hasHadAll, serverSentEvents } from "./sse.js";
+import { StreamBody } from "./stream-body.js";
+import type { StreamCallOptions } from "./stream-call.js";
+import { StreamSocket } from "./stream-socket.js";
+import { checkHandshake, checkOrigin, protocolToken } from "./upgrade.js";
 
 export interface HandlerOptions {
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };
@@ -40,7 +48,11 @@ export interface HandlerOptions {
   readonly enrolment?: string | undefined;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** After how much silence a stream gets a heartbeat, in milliseconds; default 15 s. */
+  readonly heartbeatMs?: number | undefined;
 }
+
+const HEARTBEAT_MS = 15_000;
 
 export function createHandler(options: HandlerOptions): Handler {
   const gateway = new Gateway(options);
@@ -82,7 +94,8 @@ class Gateway {
     } catch (thrown) {
       response = this.#refuse(thrown, progress);
     }
-    this.#record(request, response, progress);
+    // A stream is recorded when it ends.
+    if (response.session === undefined && !isStream(response.body)) this.#record(request, response, progress);
     return response;
   }
 
@@ -104,25 +117,22 @@ class Gateway {
     progress.target = target;
     progress.service = endpoint.service;
 
-    const allow = versioned ? POST_ONLY : GET_OR_POST;
+    const allow = request.upgrade ? GET_ONLY : versioned ? POST_ONLY : GET_OR_POST;
     if (method === "OPTIONS") return this.#respond(204, allow.header, "", progress);
     checkMethod(method, allow);
 
     checkHeaders(headers);
     const namespace = namespaceOf(headers);
-    const token = bearerToken(headers);
-    const time = Math.min(timeoutOf(headers) ?? config.callTime, config.maxCallTime);
+    const token = request.upgrade ? this.#checkUpgrade(request, endpoint, headers) : bearerToken(headers);
+    const timeout = timeoutOf(headers);
 
-    const body = announcesBody(headers) ? await readBody(request, headers) : NO_BODY;
+    const body = announcesBody(headers) ? await receiveBody(request, target, headers) : NO_BODY;
 
     // On /v1 the token alone says in which namespace the call is made.
     const credentials = { token, namespace: versioned ? undefined : namespace, tokenRequired: versioned };
     const admitted = guard.admit(credentials, endpoint);
     const admission = admitted instanceof Promise ? await admitted : admitted;
     progress.admission = admission;
-
-    if (endpoint.shape !== "unary") throw new StatusError(Code.UNIMPLEMENTED, `${endpoint.name} streams: use gRPC`);
-    const message = method === "POST" ? readJson(target, query, body) : target.request.readQuery(parseQuery(query));
 
     const { requestId } = progress;
     const clientAddress = request.remoteAddress;
@@ -131,14 +141,67 @@ class Gateway {
       path: endpoint.path,
       repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
       metadata: metadataOf({ target, admission, headers, requestId, token, clientAddress, enrolment }),
-      deadline: Date.now() + time,
+      deadline: deadlineOf(endpoint, timeout, config),
       admission,
       clientAddress,
     };
-    const answer = await callUnary(target.channel, start, message, endpoint.service, (call) =>
-      request.onGone(() => call.cancel()),
-    );
-    return this.#respond(200, NO_HEADERS, writeJson(target, answer), progress);
+    const stream = { channel: target.channel, start, guard, admission };
+    if (request.upgrade) return this.#openSocket(request, target, stream, progress);
+    checkPlain(endpoint);
+
+    const read = method === "POST" ? readPost(target, query, headers, body) : readGet(target, query);
+    const message = read instanceof Promise ? await read : read;
+    if (endpoint.shape === "server_streaming") return this.#openBody(request, target, stream, message, progress);
+    const answer = await callUnary(target.channel, start, message, endpoint.service, (stop) => request.onGone(stop));
+    const { body: content, contentType, headers: extra } = writeAnswer(target, answer);
+    return this.#respond(200, extra, content, progress, contentType);
+  }
+
+  /** What is asked of a request for a WebSocket. Gives its token. */
+  #checkUpgrade(request: GatewayRequest, endpoint: Endpoint, headers: RequestHeaders): string | undefined {
+    if (endpoint.shape === "unary") throw new HttpError(400, `${endpoint.name} does not stream: call it by plain HTTP`);
+    checkHandshake(request.headers);
+    checkOrigin(this.#cors, headers);
+    return protocolToken(request.headers, headers) ?? bearerToken(headers);
+  }
+
+  #openSocket(request: GatewayRequest, target: Target, stream: StreamCallOptions, progress: Progress): GatewayResponse {
+    const session = new StreamSocket({
+      ...stream,
+      target,
+      explain: (error) => this.#explain(error, progress),
+      onEnd: ({ status, bytes, messages, received }) =>
+        this.#record(request, { status, length: bytes }, progress, { messages, received }),
+    });
+    request.onGone((why) => session.stop(why));
+    return { status: 101, headers: ["X-Request-Id", progress.requestId], body: "", length: 0, session };
+  }
+
+  /** The answer of a server-streaming endpoint, which begins when its first message has come. */
+  async #openBody(
+    request: GatewayRequest,
+    target: Target,
+    stream: StreamCallOptions,
+    message: Uint8Array,
+    progress: Progress,
+  ): Promise<GatewayResponse> {
+    const raw = isHttpBody(target.endpoint.method.output);
+    const events = !raw && acceptsEvents(listOf(request.headers, "accept"));
+    if (events && hasHadAll(listOf(request.headers, "last-event-id"))) return this.#respond(204, [], "", progress);
+    const write = (one: Uint8Array): string => writeJson(target, one);
+    const body = new StreamBody({
+      ...stream,
+      message,
+      frames: raw ? chunks(target.endpoint.service) : events ? serverSentEvents(write) : ndjson(write),
+      explain: (error) => this.#explain(error, progress),
+      onEnd: ({ status, bytes, messages }) => this.#record(request, { status, length: bytes }, progress, { messages }),
+      heartbeatMs: this.#options.heartbeatMs ?? HEARTBEAT_MS,
+    });
+    request.onGone((why) => body.stop(why));
+    const contentType = await body.contentType;
+    if (request.method === "HEAD") body.stop(new HttpError(499, "Only the headers were asked for"));
+    const headers = this.#headers(raw ? RAW_HEADERS : UNBUFFERED, progress);
+    return { status: 200, headers: [...headers, "Content-Type", contentType], body, length: 0 };
   }
 
   /** What the gateway answers itself, and what is nowhere. */
@@ -158,22 +221,45 @@ class Gateway {
   }
 
   #refuse(thrown: unknown, progress: Progress): GatewayResponse {
-    const { service, target, requestId } = progress;
-    const { status, headers, body } = answerError(service, thrown, target?.types);
-    if (status >= 500) progress.failure = reasonOf(thrown);
-    if (status === 500 && !(thrown instanceof StatusError)) this.#options.log.error({ requestId, err: thrown }, "bug");
+    const { status, headers, body } = this.#explain(thrown, progress);
     return this.#respond(status, headers, body, progress);
   }
 
-  #respond(status: number, extra: readonly string[], body: string, { headers, requestId }: Progress): GatewayResponse {
-    const length = Buffer.byteLength(body);
-    const all = [...STANDARD, "X-Request-Id", requestId];
-    if (status !== 204) all.push("Content-Type", "application/json", "Content-Length", String(length));
-    const cors = this.#cors.headers(headers);
-    return { status, headers: cors.length + extra.length === 0 ? all : [...all, ...cors, ...extra], body, length };
+  /** What the client is told of a failure; the operator reads more of it in the log. */
+  #explain(thrown: unknown, progress: Progress): ErrorAnswer {
+    const { service, target, requestId } = progress;
+    const answer = answerError(service, thrown, target?.types);
+    const { status } = answer;
+    if (status >= 500) progress.failure = reasonOf(thrown);
+    if (status === 500 && !(thrown instanceof StatusError)) this.#options.log.error({ requestId, err: thrown }, "bug");
+    return answer;
   }
 
-  #record(request: GatewayRequest, { status, length }: GatewayResponse, progress: Progress): void {
+  #respond(
+    status: number,
+    extra: readonly string[],
+    body: string | Uint8Array,
+    progress: Progress,
+    contentType = "application/json",
+  ): GatewayResponse {
+    const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+    const headers = this.#headers(extra, progress);
+    if (status !== 204) headers.push("Content-Type", contentType, "Content-Length", String(length));
+    return { status, headers, body, length };
+  }
+
+  #headers(extra: readonly string[], { headers, requestId }: Progress): string[] {
+    const all = [...STANDARD, "X-Request-Id", requestId];
+    const cors = this.#cors.headers(headers);
+    return cors.length + extra.length === 0 ? all : [...all, ...cors, ...extra];
+  }
+
+  #record(
+    request: GatewayRequest,
+    { status, length }: Pick<GatewayResponse, "status" | "length">,
+    progress: Progress,
+    streamed?: { readonly messages: number; readonly received?: number },
+  ): void {
     const { log, metrics } = this.#options;
     const { target, admission, requestId } = progress;
     const ms = performance.now() - progress.started;
@@ -190,6 +276,7 @@ class Gateway {
       namespace: admission?.namespace,
       bytes: length,
       failure: progress.failure,
+      ...streamed,
     });
   }
 }
@@ -197,7 +284,8 @@ class Gateway {
 const MOST_PATH = 128;
 const NO_HEADERS: readonly string[] = [];
 const NO_BODY = new Uint8Array(0);
-const NO_FIELDS = Buffer.from("{}");
+/** Has nginx pass each message on as it comes (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering). */
+const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
 const STANDARD = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
 function splitTarget(target: string): [path: string, query: string] {
@@ -220,8 +308,12 @@ function checkMethod(method: string, { methods, header }: Allow): void {
   throw new HttpError(405, `The method must be one of ${header[1]}, not ${method}`, { headers: header });
 }
 
-function readBody(request: GatewayRequest, headers: RequestHeaders): Uint8Array | Promise<Uint8Array> {
-  checkContentType(headers);
+function receiveBody(
+  request: GatewayRequest,
+  target: Target,
+  headers: RequestHeaders,
+): Uint8Array | Promise<Uint8Array> {
+  checkBody(target, headers);
   if (request.method === "POST") return request.body();
   throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
 }
@@ -232,17 +324,20 @@ function reasonOf(thrown: unknown): string {
   return cause === undefined ? message : `${message}: ${cause instanceof Error ? cause.message : cause}`;
 }
 
-function readJson(target: Target, query: string, body: Uint8Array): Uint8Array {
-  if (query !== "") throw new HttpError(400, "A query is read with GET only; POST has its fields in the body");
-  return target.request.read(body.length === 0 ? NO_FIELDS : body);
+/** When a call must have ended, in milliseconds of `Date.now()`. A stream has no end but one that is asked for. */
+function deadlineOf(
+  { shape }: Endpoint,
+  timeout: number | undefined,
+  { callTime, maxCallTime }: HandlerOptions["config"],
+): number | undefined {
+  if (shape === "unary") return Date.now() + Math.min(timeout ?? callTime, maxCallTime);
+  return timeout === undefined ? undefined : Date.now() + timeout;
 }
 
-function writeJson({ endpoint, response }: Target, message: Uint8Array): string {
-  try {
-    return response.write(message);
-  } catch (cause) {
-    throw new HttpError(502, `${endpoint.service} answered with what is no ${endpoint.method.output.typeName}`, {
-      cause,
-    });
-  }
+/** Over plain HTTP a request is whole before its answer comes, so a stream of requests needs a WebSocket. */
+function checkPlain({ shape, name }: Endpoint): void {
+  if (shape === "unary" || shape === "server_streaming") return;
+  throw new HttpError(426, `${name} takes a stream of messages: open a WebSocket at this path`, {
+    headers: ["Upgrade", "websocket", "Connection", "Upgrade"],
+  });
 }

@@ -58,6 +58,15 @@ export function readHeaders(raw: readonly string[]): RequestHeaders {
   return headers;
 }
 
+/** The values of a header that few requests are looked through for, joined as a list (RFC 9110 §5.3); "" for none. */
+export function listOf(raw: readonly string[], name: string): string {
+  const values: string[] = [];
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    if ((raw[index] as string).toLowerCase() === name) values.push(raw[index + 1] as string);
+  }
+  return values.join(",");
+}
+
 /** Whether a body follows (RFC 9112 §6.3). */
 export function announcesBody(headers: RequestHeaders): boolean {
   return (
@@ -83,10 +92,19 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset="?utf-8"?[ \t]*)
  * Refuses a body that is not JSON in UTF-8.
  * @throws {HttpError} 415
  */
-export function checkContentType({ contentType, contentEncoding }: RequestHeaders): void {
+export function checkContentType(headers: RequestHeaders): void {
+  const { contentType } = headers;
   if (contentType !== "application/json" && !JSON_TYPE.test(contentType ?? "")) {
     throw new HttpError(415, "The body must be JSON in UTF-8, sent with Content-Type: application/json");
   }
+  checkEncoding(headers);
+}
+
+/**
+ * Refuses a compressed body.
+ * @throws {HttpError} 415
+ */
+export function checkEncoding({ contentEncoding }: RequestHeaders): void {
   if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== "identity") {
     throw new HttpError(415, "The body must not be compressed", { headers: ["Accept-Encoding", "identity"] });
   }

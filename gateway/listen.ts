@@ -7,7 +7,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Address, Config } from "../src/config.js";
 import { HttpError, reason } from "./errors.js";
-import type { GatewayRequest, GatewayResponse, Handler } from "./exchange.js";
+import {
+  type BodySink,
+  type BodyStream,
+  type GatewayRequest,
+  type GatewayResponse,
+  type Handler,
+  isStream,
+} from "./exchange.js";
+import { type Upgrade, type WebSocketLimits, WebSockets } from "./websocket.js";
 
 export type Limits = Pick<
   Config,
@@ -19,14 +27,15 @@ export type Limits = Pick<
   | "keepAlive"
   | "maxCallTime"
   | "maxConnections"
->;
+> &
+  Pick<WebSocketLimits, "heartbeatMs">;
 
 export interface Listening {
   /** Where it listens, with the port that was found for port 0. */
   readonly address: Address;
   /**
-   * Stops accepting, lets requests in flight finish, and cuts those that have not after `drainMs`. Resolves when all
-   * connections are closed.
+   * Stops accepting, lets requests in flight finish, and tells those that have not after `drainMs` that the server stops,
+   * streams in their last frame. Resolves when all connections are closed.
    */
   close(drainMs: number): Promise<void>;
 }
@@ -43,6 +52,8 @@ export async function listen(handler: Handler, address: Address, limits: Limits)
  * would reset the connection, and the client might never see the answer (RFC 9112 §9.6).
  */
 const LINGER_MS = 1000;
+/** What is told to clients when the server stops has this long to reach them. */
+const FLUSH_MS = 500;
 /** An unread body up to this size is dropped and the connection kept; before a larger one it is closed. */
 const DROPPED_BODY = 64 * 1024;
 
@@ -54,6 +65,8 @@ interface Work {
   readonly failed: boolean;
   /** Makes its answer the connection's last; where its body is still to come, that answer is the fault. */
   fail(fault: HttpError): void;
+  /** Makes it end now, as soon as it can. */
+  stop(why: HttpError): void;
 }
 
 const WORK = Symbol("work");
@@ -63,11 +76,13 @@ class Door implements Listening {
   readonly #handler: Handler;
   readonly #server: Server;
   readonly #connections = new Set<Connection>();
+  readonly #webSockets: WebSockets;
   #address: Address = { host: "", port: 0 };
   #leaving = false;
 
   constructor(handler: Handler, limits: Limits) {
     this.#handler = handler;
+    this.#webSockets = new WebSockets(limits);
     const server = createServer({
       maxHeaderSize: limits.maxHeaders,
       headersTimeout: limits.headerTime,
@@ -91,6 +106,7 @@ class Door implements Listening {
       this.#serve(new Exchange(req, res, limits.maxBody, { waits: true, fault: UNKNOWN_EXPECTATION })),
     );
     server.on("connect", (_req, socket: Connection) => this.#refuse(socket, NO_TUNNEL));
+    server.on("upgrade", (req, socket: Connection, head) => this.#upgrade({ req, socket, head }));
     server.on("clientError", (error, socket: Connection) => this.#broken(error, socket));
     this.#server = server;
   }
@@ -116,16 +132,55 @@ class Door implements Listening {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     // Node counts a connection that never sent anything as busy.
     for (const connection of this.#connections) if (connection.bytesRead === 0) connection.destroy();
-    const cut = setTimeout(() => this.#server.closeAllConnections(), drainMs);
+    const timers = [setTimeout(() => this.#stop(timers), drainMs)];
     await closed;
-    clearTimeout(cut);
+    for (const timer of timers) clearTimeout(timer);
+  }
+
+  /** Ends what is still in flight, and a little later every connection. */
+  #stop(timers: NodeJS.Timeout[]): void {
+    const cut = (): void => {
+      for (const connection of this.#connections) connection.destroy();
+    };
+    for (const connection of this.#connections) connection[WORK]?.stop(STOPPING);
+    timers.push(setTimeout(cut, FLUSH_MS));
   }
 
   #serve(exchange: Exchange): void {
     (exchange.req.socket as Connection)[WORK] = exchange;
     const answer = this.#handler(exchange);
-    if (answer instanceof Promise) answer.then((response) => exchange.answer(response, this.#leaving));
-    else exchange.answer(answer, this.#leaving);
+    const isLast = (): boolean => this.#leaving;
+    if (answer instanceof Promise) answer.then((response) => exchange.answer(response, isLast));
+    else exchange.answer(answer, isLast);
+  }
+
+  /** A request for another protocol, with which node stops to read HTTP on the connection. */
+  async #upgrade(upgrade: Upgrade & { readonly socket: Connection }): Promise<void> {
+    const { req, socket } = upgrade;
+    // Its answer would overtake the one before.
+    if (socket[WORK]?.answered === false) return void socket.destroy();
+    if (!/(?:^|,)[ \t]*websocket[ \t]*(?:,|$)/i.test(req.headers.upgrade ?? "")) return this.#ignoreUpgrade(upgrade);
+    const opening = new Opening(req, socket);
+    socket[WORK] = opening;
+    const response = await this.#handler(opening);
+    opening.answered = true;
+    if (opening.gone) return;
+    if (response.session === undefined) return this.#answerRaw(socket, response);
+    this.#webSockets.accept(upgrade, response.headers, response.session, (why) => opening.stop(why));
+  }
+
+  /**
+   * Other protocols are not spoken here, and who asks for one takes the answer in HTTP/1.1 too (RFC 9110 §7.8). So the
+   * request is read once more, without the header: node cannot be told beforehand which upgrades to leave alone.
+   */
+  #ignoreUpgrade({ req, socket, head }: Upgrade): void {
+    const lines = [`${req.method} ${req.url} HTTP/${req.httpVersion}`];
+    for (let at = 0; at < req.rawHeaders.length; at += 2) {
+      const name = req.rawHeaders[at] as string;
+      if (name.toLowerCase() !== "upgrade") lines.push(`${name}: ${req.rawHeaders[at + 1]}`);
+    }
+    socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
+    this.#server.emit("connection", socket);
   }
 
   /** The bytes that came are no HTTP, or came too late. */
@@ -141,7 +196,11 @@ class Door implements Listening {
   async #refuse(socket: Connection, fault: HttpError): Promise<void> {
     const refusal = new Refusal(fault, socket.remoteAddress ?? "");
     socket[WORK] = refusal;
-    const { status, headers, body } = await this.#handler(refusal);
+    this.#answerRaw(socket, await this.#handler(refusal));
+  }
+
+  /** Answers where node does not, and closes. */
+  #answerRaw(socket: Connection, { status, headers, body }: GatewayResponse): void {
     if (!socket.writable) return void socket.destroy();
     const lines = [`HTTP/1.1 ${status} ${reason(status)}`, `Date: ${new Date().toUTCString()}`, "Connection: close"];
     for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
@@ -151,6 +210,8 @@ class Door implements Listening {
   }
 }
 
+const STOPPING = new HttpError(503, "Portico is stopping");
+const GONE = new HttpError(499, "The client has gone");
 const UNKNOWN_EXPECTATION = new HttpError(417, "The only expectation understood is 100-continue");
 const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["Allow", "GET, HEAD, POST, OPTIONS"] });
 const NO_HOST = new HttpError(400, "The header Host is missing");
@@ -179,6 +240,63 @@ class Refusal implements GatewayRequest, Work {
   }
   onGone(): void {}
   fail(): void {}
+  stop(): void {}
+}
+
+/** A request for a WebSocket. */
+class Opening implements GatewayRequest, Work {
+  readonly upgrade = true;
+  readonly fault = undefined;
+  readonly failed = true;
+  answered = false;
+  /** Before it was answered. */
+  gone = false;
+  readonly #req: IncomingMessage;
+  #why: HttpError | undefined;
+  #onGone: ((why: HttpError) => void) | undefined;
+
+  constructor(req: IncomingMessage, socket: Socket) {
+    this.#req = req;
+    // Node has left the socket to us, with nobody who listens.
+    socket.on("error", () => {});
+    socket.once("close", () => {
+      this.gone = true;
+      this.stop(GONE);
+    });
+  }
+
+  get method(): string {
+    return this.#req.method as string;
+  }
+
+  get target(): string {
+    return this.#req.url as string;
+  }
+
+  get headers(): readonly string[] {
+    return this.#req.rawHeaders;
+  }
+
+  get remoteAddress(): string {
+    return this.#req.socket.remoteAddress ?? "";
+  }
+
+  body(): never {
+    throw new HttpError(400, "The request for a WebSocket must have no body");
+  }
+
+  onGone(listener: (why: HttpError) => void): void {
+    if (this.#why === undefined) this.#onGone = listener;
+    else listener(this.#why);
+  }
+
+  fail(): void {}
+
+  stop(why: HttpError): void {
+    if (this.#why !== undefined) return;
+    this.#why = why;
+    this.#onGone?.(why);
+  }
 }
 
 /** One request and its answer, on node's own. */
@@ -191,8 +309,10 @@ class Exchange implements GatewayRequest, Work {
   readonly fault: HttpError | undefined;
   answered = false;
   failed = false;
+  /** Why there is no more time for the answer. */
+  #why: HttpError | undefined;
   #gone = false;
-  #onGone: (() => void) | undefined;
+  #onGone: ((why: HttpError) => void) | undefined;
   #rejectBody: ((fault: HttpError) => void) | undefined;
 
   constructor(
@@ -225,16 +345,22 @@ class Exchange implements GatewayRequest, Work {
     return this.req.socket.remoteAddress ?? "";
   }
 
-  onGone(listener: () => void): void {
-    if (this.#gone) listener();
-    else this.#onGone = listener;
+  onGone(listener: (why: HttpError) => void): void {
+    if (this.#why === undefined) this.#onGone = listener;
+    else listener(this.#why);
+  }
+
+  stop(why: HttpError): void {
+    if (this.#why !== undefined || this.#res.writableEnded) return;
+    this.#why = why;
+    this.#stopReading(why);
+    this.#onGone?.(why);
   }
 
   #closed(): void {
     if (this.#res.writableEnded) return;
     this.#gone = true;
-    this.#stopReading(new HttpError(499, "The client has gone"));
-    this.#onGone?.();
+    this.stop(GONE);
   }
 
   body(): Promise<Uint8Array> {
@@ -274,14 +400,15 @@ class Exchange implements GatewayRequest, Work {
     reject(fault);
   }
 
-  /** Sends the answer, in one write. */
-  answer({ status, headers, body }: GatewayResponse, last: boolean): void {
+  /** Sends the answer: a whole body in one write. `isLast` tells whether the connection is to be closed after it. */
+  answer({ status, headers, body }: GatewayResponse, isLast: () => boolean): void {
     this.answered = true;
     const res = this.#res;
     if (this.#gone) return;
     const lingers = this.#lingers();
-    const all = last || this.failed || lingers ? [...headers, "Connection", "close"] : headers;
+    const all = isLast() || this.failed || lingers ? [...headers, "Connection", "close"] : headers;
     res.writeHead(status, reason(status), all as string[]);
+    if (isStream(body)) return void this.#pour(body, isLast);
     if (!lingers) return void res.end(body);
     this.failed = true;
     // The client has its whole answer by this; what is left of its request is dropped before the connection closes.
@@ -289,6 +416,21 @@ class Exchange implements GatewayRequest, Work {
     const cut = setTimeout(() => res.end(), LINGER_MS);
     this.req.once("end", () => res.end()).resume();
     res.once("close", () => clearTimeout(cut));
+  }
+
+  /** Sends a body as it comes. */
+  #pour(body: BodyStream, isLast: () => boolean): void {
+    const res = this.#res;
+    const { socket } = this.req;
+    // Silence is no sign of a client that has gone: it may read slowly, or have nothing to read.
+    socket.setTimeout(0);
+    res.on("drain", () => body.onDrain());
+    const sink: BodySink = {
+      write: (piece) => res.write(piece),
+      end: () => res.end(() => isLast() && socket.destroySoon()),
+      abort: () => socket.destroySoon(),
+    };
+    body.open(sink);
   }
 
   /** Whether the rest of the body is too much, or too uncertain, to be dropped and the connection kept. */

@@ -181,12 +181,12 @@ t.test("a client that goes", async (t) => {
     });
     const client = await dial(door);
     client.socket.write(get("/1"));
-    const gone = new Promise<void>((resolve) => void request.then((it) => it.onGone(resolve)));
+    const gone = new Promise<void>((resolve) => void request.then((it) => it.onGone(() => resolve())));
     await request;
     client.socket.destroy();
     await gone;
     t.pass("gone");
-    await new Promise<void>((resolve) => void request.then((it) => it.onGone(resolve)));
+    await new Promise<void>((resolve) => void request.then((it) => it.onGone(() => resolve())));
     t.pass("also to whoever asks later");
   });
 

@@ -1,0 +1,78 @@
+/**
+ * Requests and answers as messages: which content types a request may come in, and how each becomes wire bytes and back.
+ */
+import { HttpError } from "./errors.js";
+import { checkContentType, checkEncoding, type RequestHeaders } from "./headers.js";
+import { decodeHttpBody, encodeHttpBody, isHttpBody, RAW_HEADERS } from "./http-body.js";
+import { isForm, readForm } from "./multipart.js";
+import { parseQuery } from "./query.js";
+import type { Target } from "./route.js";
+
+/**
+ * Refuses a body that the endpoint's request cannot come in.
+ * @throws {HttpError} 415
+ */
+export function checkBody({ endpoint }: Target, headers: RequestHeaders): void {
+  const { input } = endpoint.method;
+  if (isHttpBody(input) || isForm(headers.contentType, input)) checkEncoding(headers);
+  else checkContentType(headers);
+}
+
+/**
+ * The message of a GET.
+ * @throws {JsonError}
+ * @throws {HttpError} 400
+ */
+export function readGet({ request }: Target, query: string): Uint8Array {
+  return request.readQuery(parseQuery(query));
+}
+
+/**
+ * The message of a POST.
+ * @throws {JsonError}
+ * @throws {HttpError} 400
+ */
+export function readPost(
+  target: Target,
+  query: string,
+  { contentType = "" }: RequestHeaders,
+  body: Uint8Array,
+): Uint8Array | Promise<Uint8Array> {
+  if (query !== "") throw new HttpError(400, "A query is read with GET only; POST has its fields in the body");
+  const { input } = target.endpoint.method;
+  if (isHttpBody(input)) return encodeHttpBody({ contentType, data: body });
+  if (body.length === 0) return target.request.read(NO_FIELDS);
+  return isForm(contentType, input) ? readForm(target, contentType, body) : target.request.read(body);
+}
+
+const NO_FIELDS = Buffer.from("{}");
+
+/** A whole answer. */
+export interface Content {
+  readonly contentType: string;
+  readonly body: string | Uint8Array;
+  /** Name, value, name, value … */
+  readonly headers: readonly string[];
+}
+
+const NO_HEADERS: readonly string[] = [];
+
+/** @throws {HttpError} 502 when the bytes are not a message of the type. */
+export function writeAnswer(target: Target, message: Uint8Array): Content {
+  if (!isHttpBody(target.endpoint.method.output)) {
+    return { contentType: "application/json", body: writeJson(target, message), headers: NO_HEADERS };
+  }
+  const { contentType, data } = decodeHttpBody(target.endpoint.service, message);
+  return { contentType, body: data, headers: RAW_HEADERS };
+}
+
+/** @throws {HttpError} 502 when the bytes are not a message of the type. */
+export function writeJson({ endpoint, response }: Target, message: Uint8Array): string {
+  try {
+    return response.write(message);
+  } catch (cause) {
+    throw new HttpError(502, `${endpoint.service} answered with what is no ${endpoint.method.output.typeName}`, {
+      cause,
+    });
+  }
+}

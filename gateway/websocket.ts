@@ -1,0 +1,165 @@
+/**
+ * WebSockets on the HTTP port, spoken by the package ws. What is added to it here: how much may come in a second, pings
+ * that must be answered, and that writing tells when the client does not keep up.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { type RawData, type WebSocket, WebSocketServer } from "ws";
+import { HttpError } from "./errors.js";
+import type { MessageSocket, SocketSession } from "./exchange.js";
+import { PROTOCOL } from "./upgrade.js";
+
+export interface WebSocketLimits {
+  /** Most bytes of a message. */
+  readonly maxBody: number;
+  /** How often a client is pinged, and how long it has to answer, in milliseconds; default 15 s. */
+  readonly heartbeatMs?: number | undefined;
+}
+
+const HEARTBEAT_MS = 15_000;
+/** A client that sends more messages in a second is read again in the next. */
+const MOST_A_SECOND = 10_000;
+
+export class WebSockets {
+  readonly #server: WebSocketServer;
+  readonly #heartbeatMs: number;
+  /** Of the response that is being written. */
+  #headers: readonly string[] = [];
+
+  constructor({ maxBody, heartbeatMs = HEARTBEAT_MS }: WebSocketLimits) {
+    this.#heartbeatMs = heartbeatMs;
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      // Compression would let a few bytes become many, and holds memory for each connection.
+      perMessageDeflate: false,
+      maxPayload: maxBody,
+      handleProtocols: (offered) => (offered.has(PROTOCOL) ? PROTOCOL : false),
+    });
+    this.#server.on("headers", (lines) => {
+      for (let at = 0; at < this.#headers.length; at += 2) lines.push(`${this.#headers[at]}: ${this.#headers[at + 1]}`);
+    });
+  }
+
+  /** Answers an upgrade with 101. `onGone` is called when the client has gone first. */
+  accept(upgrade: Upgrade, headers: readonly string[], session: SocketSession, onGone: (why: HttpError) => void): void {
+    this.#headers = headers;
+    const { req, socket, head } = upgrade;
+    this.#server.handleUpgrade(req, socket, head, (opened) => {
+      const connected = new Connected(opened, socket, session, onGone, this.#heartbeatMs);
+      session.open(connected);
+    });
+  }
+}
+
+/** What node tells of a request for another protocol. */
+export interface Upgrade {
+  readonly req: IncomingMessage;
+  readonly socket: Socket;
+  /** What came after the request. */
+  readonly head: Buffer;
+}
+
+class Connected implements MessageSocket {
+  readonly #opened: WebSocket;
+  readonly #socket: Socket;
+  readonly #session: SocketSession;
+  readonly #onGone: (why: HttpError) => void;
+  readonly #heartbeat: NodeJS.Timeout;
+  #rest: NodeJS.Timeout | undefined;
+  /** Whether anything has come since the last ping. */
+  #heard = true;
+  /** The session takes no messages for now. */
+  #paused = false;
+  /** Frames of this second, and when it began. */
+  #frames = 0;
+  #second = performance.now();
+
+  constructor(
+    opened: WebSocket,
+    socket: Socket,
+    session: SocketSession,
+    onGone: (why: HttpError) => void,
+    heartbeatMs: number,
+  ) {
+    this.#opened = opened;
+    this.#socket = socket;
+    this.#session = session;
+    this.#onGone = onGone;
+    opened.on("message", (data, isBinary) => this.#message(data, isBinary));
+    opened.on("ping", () => this.#count());
+    opened.on("pong", () => this.#count());
+    opened.on("error", (error: Error & { code?: string }) => onGone(faultOf(error)));
+    opened.on("close", () => this.#closed());
+    socket.on("drain", () => session.onDrain());
+    this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs);
+  }
+
+  send(text: string): boolean {
+    if (this.#opened.readyState === this.#opened.OPEN) this.#opened.send(text);
+    return !this.#socket.writableNeedDrain;
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#opened.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (this.#rest === undefined) this.#opened.resume();
+  }
+
+  close(code: number, reason: string): void {
+    this.#opened.close(code, reason);
+    // What the client still sends is read, and dropped, until its own close comes.
+    this.resume();
+  }
+
+  #message(data: RawData, isBinary: boolean): void {
+    this.#count();
+    this.#session.onMessage(isBinary ? undefined : (data as Buffer));
+  }
+
+  #count(): void {
+    this.#heard = true;
+    const now = performance.now();
+    if (now - this.#second >= 1000) {
+      this.#second = now;
+      this.#frames = 0;
+    }
+    if (++this.#frames !== MOST_A_SECOND) return;
+    this.#opened.pause();
+    this.#rest = setTimeout(() => this.#rested(), 1000 - (now - this.#second));
+  }
+
+  #rested(): void {
+    this.#rest = undefined;
+    if (!this.#paused) this.#opened.resume();
+  }
+
+  /** Where one side does not keep up no answer is to be expected: it, or the ping, would wait behind all the rest. */
+  #beat(): void {
+    if (this.#socket.writableNeedDrain || this.#opened.isPaused) return;
+    if (!this.#heard) {
+      this.#onGone(new HttpError(499, "The client did not answer a ping"));
+      this.#opened.terminate();
+      return;
+    }
+    this.#heard = false;
+    this.#opened.ping();
+  }
+
+  #closed(): void {
+    clearInterval(this.#heartbeat);
+    clearTimeout(this.#rest);
+    this.#onGone(new HttpError(499, "The client has gone"));
+  }
+}
+
+/** An error of the package, which has closed the WebSocket already: with 1009, 1007 or 1002. */
+function faultOf({ code, message }: Error & { code?: string }): HttpError {
+  if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") return new HttpError(413, "The message is too large");
+  if (code?.startsWith("WS_ERR_")) return new HttpError(400, `The frames are no WebSocket's: ${message}`);
+  return new HttpError(499, "The client has gone");
+}
