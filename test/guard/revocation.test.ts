@@ -16,19 +16,17 @@ import { declaring, call as endpoint } from "./endpoints.js";
 const PASSWORD = "a password for bob";
 const forEnrolled = declaring(Callers.ENROLLED);
 
+/** A door, and who shall lose something: an account `bob` with the scope `staff`, logged in. */
+interface Scene extends Door {
+  readonly bob: string;
+}
+
 /** What is granted before, and how it is taken away. */
 interface Case {
   readonly what: string;
-  prepare(door: Door): Promise<{ shown: Partial<Credentials>; takeAway: () => Promise<unknown> }>;
+  prepare(scene: Scene): Promise<{ shown: Partial<Credentials>; takeAway: () => Promise<unknown> }>;
   readonly at?: typeof endpoint;
   readonly refusal?: Code;
-}
-
-/** The token of a new account `bob`. */
-async function bob({ call, login, admin }: Door, scopes: string[] = []): Promise<string> {
-  await call(AccountsService.delete, { name: "bob" }, admin).catch(() => {});
-  await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes }, admin);
-  return login("bob", PASSWORD);
 }
 
 const cases: readonly Case[] = [
@@ -42,38 +40,32 @@ const cases: readonly Case[] = [
   {
     what: "a rule is created that denies",
     refusal: Code.PERMISSION_DENIED,
-    prepare: async (door) => ({
-      shown: { token: await bob(door) },
-      takeAway: () => door.call(RulesService.create, { rule: readRule("* denied *:*:* 1", "deny") }, door.admin),
+    prepare: async ({ call, admin, bob }) => ({
+      shown: { token: bob },
+      takeAway: () => call(RulesService.create, { rule: readRule("* denied *:*:* 1", "deny") }, admin),
     }),
   },
   {
-    what: "a token is logged out",
-    prepare: async (door) => {
-      const token = await bob(door);
-      return { shown: { token, tokenRequired: true }, takeAway: () => door.call(AuthService.logout, {}, token) };
-    },
-  },
-  {
-    what: "a key is revoked",
-    prepare: async (door) => {
-      const token = await bob(door);
-      const { secret, key } = await door.call(
-        KeysService.create,
-        { name: "k", lifetime: undefined, resources: [] },
-        token,
-      );
+    what: "a scope is taken from an account",
+    prepare: async ({ call, admin, bob }) => {
+      await call(RulesService.create, { rule: readRule("staff granted *:*:*", "staff") }, admin);
+      await call(RulesService.delete, { id: "default" }, admin);
       return {
-        shown: { token: secret, tokenRequired: true },
-        takeAway: () => door.call(KeysService.revoke, { prefix: key?.prefix ?? "" }, door.admin),
+        shown: { token: bob },
+        takeAway: () => call(AccountsService.setScopes, { name: "bob", scopes: [] }, admin),
       };
     },
   },
   {
+    what: "a token is logged out",
+    prepare: async ({ call, login }) => {
+      const token = await login("bob", PASSWORD);
+      return { shown: { token, tokenRequired: true }, takeAway: () => call(AuthService.logout, {}, token) };
+    },
+  },
+  {
     what: "a refresh token is used twice",
-    prepare: async (door) => {
-      const { call } = door;
-      await bob(door);
+    prepare: async ({ call }) => {
       const { accessToken, refreshToken } = await call(AuthService.login, {
         account: "bob",
         password: PASSWORD,
@@ -87,34 +79,28 @@ const cases: readonly Case[] = [
     },
   },
   {
-    what: "a scope is taken from an account",
-    prepare: async (door) => {
-      const token = await bob(door, ["staff"]);
-      await door.call(RulesService.create, { rule: readRule("staff granted *:*:*", "staff") }, door.admin);
-      await door.call(RulesService.delete, { id: "default" }, door.admin);
+    what: "a key is revoked",
+    prepare: async ({ call, admin, bob }) => {
+      const { secret, key } = await call(KeysService.create, { name: "k", lifetime: undefined, resources: [] }, bob);
       return {
-        shown: { token },
-        takeAway: () => door.call(AccountsService.setScopes, { name: "bob", scopes: [] }, door.admin),
+        shown: { token: secret, tokenRequired: true },
+        takeAway: () => call(KeysService.revoke, { prefix: key?.prefix ?? "" }, admin),
       };
     },
   },
   {
     what: "a password is set",
-    prepare: async (door) => ({
-      shown: { token: await bob(door), tokenRequired: true },
+    prepare: async ({ call, admin, bob }) => ({
+      shown: { token: bob, tokenRequired: true },
       takeAway: () =>
-        door.call(
-          AccountsService.setPassword,
-          { name: "bob", currentPassword: "", newPassword: "another password" },
-          door.admin,
-        ),
+        call(AccountsService.setPassword, { name: "bob", currentPassword: "", newPassword: "another password" }, admin),
     }),
   },
   {
     what: "an account is deleted",
-    prepare: async (door) => ({
-      shown: { token: await bob(door), tokenRequired: true },
-      takeAway: () => door.call(AccountsService.delete, { name: "bob" }, door.admin),
+    prepare: async ({ call, login, admin }) => ({
+      shown: { token: await login("bob", "another password"), tokenRequired: true },
+      takeAway: () => call(AccountsService.delete, { name: "bob" }, admin),
     }),
   },
   {
@@ -144,10 +130,12 @@ const cases: readonly Case[] = [
 
 t.test("what has been taken away", async (t) => {
   const door = await openDoor(t);
+  await door.call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, door.admin);
+  const bob = await door.login("bob", PASSWORD);
   for (const { what, prepare, at = endpoint, refusal = Code.UNAUTHENTICATED } of cases) {
     await t.test(what, async (t) => {
       await onlyTheDefaultRule(door);
-      const { shown, takeAway } = await prepare(door);
+      const { shown, takeAway } = await prepare({ ...door, bob });
       await ask(door.guard, at, shown);
 
       // Asked without pause before, while and after it is taken away.
