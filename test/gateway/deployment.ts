@@ -4,7 +4,7 @@
  */
 
 import { type Catalog, createCatalog } from "../../gateway/catalog.js";
-import type { GatewayRequest, GatewayResponse, Handler } from "../../gateway/exchange.js";
+import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "../../gateway/exchange.js";
 import { createHandler } from "../../gateway/handler.js";
 import { Health } from "../../gateway/health.js";
 import { type Listening, listen } from "../../gateway/listen.js";
@@ -46,11 +46,17 @@ export interface Deployment {
   close(): Promise<void>;
 }
 
-/** @param events of the service probe */
-export async function deploy(
-  dataFolder: string,
-  options: { flags?: Flags; level?: string; events?: Parameters<typeof createProbe>[0] } = {},
-): Promise<Deployment> {
+export interface DeployOptions {
+  readonly flags?: Flags;
+  readonly level?: string;
+  /** Of the service probe. */
+  readonly events?: Parameters<typeof createProbe>[0];
+  /** Others than helloworld and probe. */
+  readonly services?: readonly Service[];
+  readonly heartbeatMs?: number;
+}
+
+export async function deploy(dataFolder: string, options: DeployOptions = {}): Promise<Deployment> {
   const config = loadConfig({ http: "127.0.0.1:0", data: dataFolder, ...options.flags }, {});
   const logged: Record<string, unknown>[] = [];
   const log = createLog(options.level ?? "info", { write: (line) => logged.push(JSON.parse(line)) });
@@ -76,6 +82,7 @@ export async function deploy(
   };
   const registry = createRegistry({ guard: lateGuard, foreign: [], log });
   const services: Service[] = [authority.service, registry.service, helloworld, createProbe(options.events)];
+  services.push(...(options.services ?? []));
   // Small bodies at the door do not make the registry's messages smaller.
   const inside = { ...config, maxBody: 4 * 1024 ** 2 };
   const dispatcher = new Dispatcher({ services, guard: lateGuard, limits: inside, log });
@@ -122,8 +129,9 @@ export async function deploy(
     config,
     log,
     metrics,
+    heartbeatMs: options.heartbeatMs,
   });
-  const door = await listen(handler, config.http, config);
+  const door = await listen(handler, config.http, { ...config, heartbeatMs: options.heartbeatMs });
   await guard.ready();
   await arrival(catalog);
   return {
@@ -191,7 +199,8 @@ function readable({ status, headers, body }: GatewayResponse): Answer {
     if (name in byName) throw new Error(`the answer has two headers ${name}`);
     byName[name] = headers[at + 1] as string;
   }
-  return { status, headers: byName, body };
+  if (isStream(body)) throw new Error("the answer is a stream");
+  return { status, headers: byName, body: body.toString() };
 }
 
 /** A JSON POST, as function call; the answer parsed. */
