@@ -79,6 +79,7 @@ export class RawPeer {
   closed = false;
   readonly #decoder = new HpackDecoder(1_000_000);
   #waiting: (() => void)[] = [];
+  #pings = 0;
 
   constructor(socket: Socket, skip = 0) {
     this.socket = socket;
@@ -127,8 +128,11 @@ export class RawPeer {
 
   /** Whether the peer is still there and answers. */
   async answersPing(): Promise<boolean> {
-    this.send(frame(FrameType.PING, 0, 0, Buffer.alloc(8, 7)));
-    return (await this.next(({ type, flags }) => type === FrameType.PING && flags === Flag.ACK)) !== undefined;
+    const mark = Buffer.alloc(8, ++this.#pings);
+    this.send(frame(FrameType.PING, 0, 0, mark));
+    const answers = ({ type, flags, payload }: Frame) =>
+      type === FrameType.PING && flags === Flag.ACK && payload.equals(mark);
+    return (await this.next(answers)) !== undefined;
   }
 
   #wake(): void {
