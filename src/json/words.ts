@@ -33,12 +33,14 @@ export function wordsOf(bytes: Uint8Array): DataView {
 export class Phrase {
   readonly bytes: Uint8Array;
   readonly length: number;
+  readonly isAscii: boolean;
   /** As many whole words as there are. */
   readonly words: Int32Array;
 
   constructor(text: string) {
     this.bytes = new TextEncoder().encode(text);
     this.length = this.bytes.length;
+    this.isAscii = this.length === text.length;
     const view = new DataView(this.bytes.buffer);
     this.words = Int32Array.from({ length: this.length >> 2 }, (_, at) => view.getInt32(at * 4, true));
   }

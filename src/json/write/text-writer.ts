@@ -74,8 +74,9 @@ export class TextWriter {
   }
 
   /** Whole UTF-8 that is JSON already. */
-  phrase({ length, words, bytes }: Phrase): void {
+  phrase({ length, words, bytes, isAscii }: Phrase): void {
     this.#room(length);
+    if (!isAscii) this.#beyondAscii = true;
     let pos = this.#pos;
     this.#pos = pos + length;
     for (let word = 0; word < words.length; word++) {
