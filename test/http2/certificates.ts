@@ -1,0 +1,92 @@
+/**
+ * Certificates made for a test, so that no key lies in the repository: X.509 version 3 (RFC 5280, section 4.1) with
+ * ECDSA over P-256, written as DER by hand.
+ */
+import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+
+export interface Certified {
+  /** PEM. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Authority extends Certified {
+  issue(name: string): Certified;
+}
+
+const der = (tag: number, ...content: Uint8Array[]): Buffer => {
+  const bytes = Buffer.concat(content);
+  const length = bytes.length < 128 ? [bytes.length] : [0x82, bytes.length >> 8, bytes.length & 255];
+  return Buffer.concat([Buffer.from([tag, ...length]), bytes]);
+};
+const sequence = (...content: Uint8Array[]): Buffer => der(0x30, ...content);
+const octets = (bytes: Uint8Array): Buffer => der(0x04, bytes);
+const bits = (bytes: Uint8Array): Buffer => der(0x03, Buffer.from([0]), bytes);
+const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, "hex"));
+const time = (date: Date): Buffer =>
+  der(
+    0x17,
+    Buffer.from(
+      `${date
+        .toISOString()
+        .replace(/[-T:]|\.\d+/g, "")
+        .slice(2)}`,
+    ),
+  );
+const name = (text: string): Buffer => sequence(der(0x31, sequence(oid("550403"), der(0x0c, Buffer.from(text)))));
+
+const ECDSA_SHA256 = sequence(oid("2a8648ce3d040302"));
+const BASIC_CONSTRAINTS = oid("551d13");
+const ALTERNATIVE_NAMES = oid("551d11");
+const TRUE = der(0x01, Buffer.from([255]));
+
+const DAY = 86_400_000;
+
+function pem(bytes: Buffer): string {
+  return `-----BEGIN CERTIFICATE-----\n${bytes.toString("base64").replace(/.{64}/g, "$&\n")}\n-----END CERTIFICATE-----\n`;
+}
+
+function certificate(
+  subject: string,
+  publicKey: KeyObject,
+  issuer: string,
+  signer: KeyObject,
+  authority: boolean,
+): string {
+  const spki = publicKey.export({ type: "spki", format: "der" });
+  const serial = createHash("sha256").update(spki).digest().subarray(0, 8);
+  serial[0] = ((serial[0] as number) & 0x7f) | 1;
+  const names = sequence(der(0x82, Buffer.from(subject)), der(0x87, Buffer.from([127, 0, 0, 1])));
+  const extension = authority
+    ? sequence(BASIC_CONSTRAINTS, TRUE, octets(sequence(TRUE)))
+    : sequence(ALTERNATIVE_NAMES, octets(names));
+  const toBeSigned = sequence(
+    der(0xa0, der(0x02, Buffer.from([2]))),
+    der(0x02, serial),
+    ECDSA_SHA256,
+    name(issuer),
+    sequence(time(new Date(Date.now() - DAY)), time(new Date(Date.now() + DAY))),
+    name(subject),
+    spki,
+    der(0xa3, sequence(extension)),
+  );
+  return pem(sequence(toBeSigned, ECDSA_SHA256, bits(sign("sha256", toBeSigned, signer))));
+}
+
+const newKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
+const exported = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" }).toString();
+
+export function createAuthority(issuer: string): Authority {
+  const own = newKeys();
+  return {
+    cert: certificate(issuer, own.publicKey, issuer, own.privateKey, true),
+    key: exported(own.privateKey),
+    issue(subject) {
+      const keys = newKeys();
+      return {
+        cert: certificate(subject, keys.publicKey, issuer, own.privateKey, false),
+        key: exported(keys.privateKey),
+      };
+    },
+  };
+}

@@ -1,0 +1,85 @@
+// What takes too long to happen by itself: ids that run out, and servers that fall silent.
+import { connect as connectTcp } from "node:net";
+import t, { type Test } from "tap";
+import type { Status } from "../../src/rpc/channel.js";
+import { ClientCall } from "../../src/rpc/http2/client-call.js";
+import { ClientConnection } from "../../src/rpc/http2/client-connection.js";
+import { Deadlines } from "../../src/rpc/http2/deadlines.js";
+import { Flag, FrameType, LAST_STREAM_ID } from "../../src/rpc/http2/frames.js";
+import { goaway, headers, RESPONSE, rawServer, SETTINGS } from "./peer.js";
+
+const END = Flag.END_HEADERS | Flag.END_STREAM;
+
+async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) {
+  const server = await rawServer(t);
+  const socket = connectTcp(server.address.port, server.address.host);
+  await new Promise((resolve) => socket.once("connect", resolve));
+  const events: string[] = [];
+  let ready: () => void = () => {};
+  const introduced = new Promise<void>((resolve) => {
+    ready = resolve;
+  });
+  const connection = new ClientConnection(
+    socket,
+    { scheme: "http", authority: "test", maxHeaders: 16_384, keepAlive },
+    {
+      onReady: () => ready(),
+      onRoom() {},
+      onDraining: (_connection, tooManyPings) => events.push(tooManyPings ? "draining: too many pings" : "draining"),
+      onClosed: () => events.push("closed"),
+    },
+  );
+  t.teardown(() => connection.destroy());
+  const peer = await server.next();
+  peer.send(SETTINGS);
+  await introduced;
+  return { connection, peer, events };
+}
+
+function open(connection: ClientConnection): Promise<Status> {
+  return new Promise((resolve) => {
+    const start = { path: "/a.A/B", metadata: [] };
+    const call = new ClientCall(start, { onMessage() {}, onEnd: resolve }, new Set(), new Deadlines(), 1_000);
+    connection.open(call);
+    call.end();
+  });
+}
+
+t.test("a connection whose ids have run out takes no more calls, and ends with its last", async (t) => {
+  const { connection, peer, events } = await connect(t);
+  connection.nextStreamId = LAST_STREAM_ID;
+  t.equal(connection.hasRoom, true);
+  const last = open(connection);
+  t.equal(connection.hasRoom, false);
+  t.same(events, ["draining"]);
+  await peer.next(({ type, streamId }) => type === FrameType.HEADERS && streamId === LAST_STREAM_ID);
+  peer.send(headers(LAST_STREAM_ID, [...RESPONSE, ["grpc-status", "0"]], END));
+  t.match(await last, { code: 0 });
+  await peer.next(({ type }) => type === FrameType.GOAWAY);
+});
+
+t.test("a server that is silent during a call is tested, and given up when it stays silent", async (t) => {
+  const { connection, peer, events } = await connect(t, { after: 20, timeout: 50 });
+  const lost = open(connection);
+  t.ok(await peer.next(({ type }) => type === FrameType.PING));
+  t.match(await lost, { code: 14, message: "the connection to the service was lost" });
+  t.same(events, ["closed"]);
+});
+
+t.test("a server that answers the test is kept", async (t) => {
+  const { connection, peer } = await connect(t, { after: 20, timeout: 10 });
+  const call = open(connection);
+  for (let round = 0; round < 3; round++) {
+    await peer.next(({ type, flags }) => type === FrameType.PING && flags === 0);
+    await peer.answersPing();
+  }
+  peer.send(headers(1, [...RESPONSE, ["grpc-status", "0"]], END));
+  t.match(await call, { code: 0 });
+});
+
+t.test("a server that has had enough of being tested says so", async (t) => {
+  const { peer, events } = await connect(t);
+  peer.send(goaway(0, 0xb, "too_many_pings"));
+  await peer.next(({ type }) => type === FrameType.GOAWAY);
+  t.same(events, ["draining: too many pings", "closed"]);
+});
