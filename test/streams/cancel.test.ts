@@ -1,0 +1,55 @@
+// A client that leaves ends its call at the service, within 50 ms.
+import { once } from "node:events";
+import t from "tap";
+import { dial, logLine, open, scene } from "./client.js";
+
+const it = await scene(t);
+const MOST_MS = 50;
+const NAME = "feed:Feed.Count";
+
+/** How long the service takes to hear of what `leave` does. */
+async function hears(leave: () => void): Promise<number> {
+  const over = once(it.feed, "over");
+  const before = performance.now();
+  leave();
+  await over;
+  return performance.now() - before;
+}
+
+for (const [title, path, headers] of [
+  ["a silent stream", "/feed/count?messages=1&hang=true", {}],
+  ["a busy stream", "/feed/count", {}],
+  ["events", "/feed/count?messages=1&hang=true", { accept: "text/event-stream" }],
+] as const) {
+  t.test(title, async (t) => {
+    it.logged.length = 0;
+    const { response } = await open(it, path, { headers });
+    await once(response, "readable");
+    const ms = await hears(() => response.destroy());
+    t.ok(ms < MOST_MS, `${ms.toFixed(1)} ms`);
+    t.match(await logLine(it, NAME), { status: 499 });
+  });
+}
+
+t.test("before the first message", async (t) => {
+  const { request } = await import("node:http");
+  const opened = once(it.feed, "opened");
+  const asked = request({ host: "127.0.0.1", port: it.port, path: "/feed/count?hang=true", agent: false });
+  asked.on("error", () => {}).end();
+  await opened;
+  const ms = await hears(() => asked.destroy());
+  t.ok(ms < MOST_MS, `${ms.toFixed(1)} ms`);
+});
+
+for (const [title, leave] of [
+  ["a WebSocket that is closed", (socket) => socket.close()],
+  ["a WebSocket whose connection is cut", (socket) => socket.terminate()],
+] as [string, (socket: Awaited<ReturnType<typeof dial>>["socket"]) => void][]) {
+  t.test(title, async (t) => {
+    const { socket, count } = await dial(it, "/feed/chat");
+    socket.send('{"number":1}');
+    await count(1);
+    const ms = await hears(() => leave(socket));
+    t.ok(ms < MOST_MS, `${ms.toFixed(1)} ms`);
+  });
+}

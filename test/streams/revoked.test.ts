@@ -1,0 +1,61 @@
+// A stream goes on only while it would be let in: what ends it is told in its last frame.
+import { once } from "node:events";
+import t from "tap";
+import { createRule, deleteRule, dial, open, scene, until } from "./client.js";
+
+const it = await scene(t);
+const RESOURCE = "service:feed:Feed.Count";
+const UNAUTHORIZED = {
+  ...{ Id: "feed", Code: 401, Detail: "Unauthorized call made to feed:Feed.Count", Status: "Unauthorized" },
+};
+const ENDLESS = "/feed/count?messages=1&hang=true";
+await createRule(it, { id: "nobody", scope: "<public>", access: "DENIED", resource: RESOURCE, priority: 1 });
+const admit = (id: string): Promise<void> =>
+  createRule(it, { id, scope: "<public>", access: "GRANTED", resource: RESOURCE, priority: 2 });
+
+for (const [title, headers, last] of [
+  ["NDJSON", {}, `{"error":${JSON.stringify(UNAUTHORIZED)}}\n`],
+  ["server-sent events", { accept: "text/event-stream" }, `event: error\ndata: ${JSON.stringify(UNAUTHORIZED)}\n\n`],
+] as const) {
+  t.test(`the rule that let it in is deleted: ${title}`, async (t) => {
+    await admit(title.slice(0, 3));
+    const { response, text } = await open(it, ENDLESS, { headers });
+    await until(response, /"1"/);
+    await deleteRule(it, title.slice(0, 3));
+    t.equal(await text(), last);
+    await it.feed.idle();
+  });
+}
+
+t.test("the rule that let it in is deleted: WebSocket", async (t) => {
+  await admit("ws");
+  const { socket, frames, count, closed } = await dial(it, "/feed/count");
+  socket.send('{"messages":1,"hang":true}');
+  await count(1);
+  await deleteRule(it, "ws");
+  t.same(await closed, [4401, UNAUTHORIZED.Detail]);
+  t.same(frames.slice(1), [JSON.stringify(UNAUTHORIZED)]);
+  await it.feed.idle();
+});
+
+t.test("before the first message it is an ordinary 401", async (t) => {
+  await admit("early");
+  const opened = once(it.feed, "opened");
+  const answer = open(it, "/feed/count?hang=true");
+  await opened;
+  await deleteRule(it, "early");
+  const { status, headers, text } = await answer;
+  t.equal(status, 401);
+  t.equal(headers["www-authenticate"], "Bearer");
+  t.same(JSON.parse(await text()), UNAUTHORIZED);
+});
+
+t.test("a stream that another rule lets in goes on", async (t) => {
+  await admit("one");
+  await admit("two");
+  const { response } = await open(it, ENDLESS);
+  await deleteRule(it, "one");
+  t.equal(it.feed.open, 1);
+  response.destroy();
+  await it.feed.idle();
+});

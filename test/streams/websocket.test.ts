@@ -1,0 +1,190 @@
+// WebSockets: a JSON message a text frame, either way, at the path of the endpoint.
+import t from "tap";
+import { createRule, dial, logLine, open, refused, scene } from "./client.js";
+
+const it = await scene(t, { flags: { maxBody: "1KiB" } });
+const tick = (number: number): string => `{"number":"${number}","padding":""}`;
+const END = "";
+await createRule(it, {
+  ...{ id: "collect", scope: "<public>", access: "DENIED", resource: "service:feed:Feed.Collect", priority: 1 },
+});
+await createRule(it, {
+  ...{ id: "admins", scope: "admin", access: "GRANTED", resource: "service:feed:Feed.Collect", priority: 2 },
+});
+const AUTHORIZED = { authorization: `Bearer ${it.admin}` };
+
+t.test("two-way: what is sent is answered while more is sent; an empty frame ends it", async (t) => {
+  const { socket, frames, count, closed } = await dial(it, "/feed/chat");
+  for (const number of [1, 2, 3]) {
+    socket.send(JSON.stringify({ number }));
+    await count(number);
+  }
+  t.equal(it.feed.open, 1);
+  socket.send(END);
+  t.same(await closed, [1000, ""]);
+  t.same(frames, [tick(1), tick(2), tick(3)]);
+  t.match(await logLine(it, "feed:Feed.Chat"), { status: 200, messages: 3, received: 3, method: "GET" });
+});
+
+t.test("client stream: one answer after the end", async (t) => {
+  const { socket, frames, closed } = await dial(it, "/v1/feed/collect", [], AUTHORIZED);
+  for (const number of [1, 2, 3]) socket.send(JSON.stringify({ number }));
+  socket.send(END);
+  t.same(await closed, [1000, ""]);
+  t.same(frames, ['{"count":"3","total":"6"}']);
+});
+
+t.test("server stream: the first message is the request", async (t) => {
+  const { socket, frames, closed } = await dial(it, "/feed/count");
+  socket.send('{"messages":2}');
+  t.same(await closed, [1000, ""]);
+  t.same(frames, [tick(1), tick(2)]);
+});
+
+t.test("the 101 has the request's id", async (t) => {
+  const { WebSocket } = await import("ws");
+  const headers = { "x-request-id": "mine" };
+  const socket = new WebSocket(`ws://127.0.0.1:${it.port}/feed/chat`, { headers });
+  const answered = await new Promise((resolve) => socket.once("upgrade", ({ headers }) => resolve(headers)));
+  t.match(answered, { "x-request-id": "mine", "sec-websocket-extensions": undefined });
+  socket.terminate();
+  await it.feed.idle();
+});
+
+t.test("tokens", async (t) => {
+  const path = "/feed/collect";
+
+  t.test("none", async (t) => {
+    const { status, headers, error } = await refused(it, path);
+    t.equal(status, 401);
+    t.equal(headers["www-authenticate"], "Bearer");
+    t.match(error, { Id: "feed", Code: 401, Detail: "Unauthorized call made to feed:Feed.Collect" });
+  });
+
+  t.test("none, versioned", async (t) => t.equal((await refused(it, "/v1/feed/chat")).status, 401));
+
+  t.test("in the header Authorization", async (t) => {
+    const { socket } = await dial(it, path, [], AUTHORIZED);
+    t.equal(socket.protocol, "");
+    socket.terminate();
+  });
+
+  t.test("as browsers can, in a subprotocol that is not sent back", async (t) => {
+    const { socket } = await dial(it, path, ["portico", `bearer.${it.admin}`]);
+    t.equal(socket.protocol, "portico");
+    socket.terminate();
+  });
+
+  t.test("in both: 400", async (t) => {
+    const { status } = await refused(it, path, AUTHORIZED, ["portico", `bearer.${it.admin}`]);
+    t.equal(status, 400);
+  });
+
+  t.test("never in the URL", async (t) => {
+    const { status } = await refused(it, `${path}?access_token=${it.admin}&authorization=${it.admin}`);
+    t.equal(status, 401);
+  });
+
+  t.test("never in a cookie", async (t) => {
+    const { status } = await refused(it, path, { cookie: `token=${it.admin}; authorization=Bearer ${it.admin}` });
+    t.equal(status, 401);
+  });
+});
+
+const bad: [title: string, frame: string | Buffer, code: number, error: object][] = [
+  ["what is no JSON", "hello", 4400, { Code: 400, Detail: /./ }],
+  ["a message that does not fit", '{"number":"x"}', 4400, { Code: 400, Detail: /^number: / }],
+  ["a field that is not known", '{"what":1}', 4400, { Code: 400, Detail: /what/ }],
+  ["a binary frame", Buffer.from("{}"), 4415, { Code: 415, Status: "Unsupported Media Type" }],
+];
+for (const [title, frame, expected, error] of bad) {
+  t.test(`${title}: told, closed, and the call is over`, async (t) => {
+    const { socket, frames, closed } = await dial(it, "/feed/chat");
+    socket.send(frame);
+    const [code, reason] = await closed;
+    t.equal(code, expected);
+    t.equal(frames.length, 1);
+    const told = JSON.parse(String(frames[0]));
+    t.match(told, { Id: "feed", ...error });
+    t.equal(reason, told.Detail);
+    await it.feed.idle();
+  });
+}
+
+t.test("a message after the last one", async (t) => {
+  for (const [path, first] of [
+    ["/feed/chat", END],
+    ["/feed/count", '{"messages":1,"hang":true}'],
+  ] as const) {
+    const { socket, closed } = await dial(it, path);
+    socket.send(first);
+    socket.send("{}");
+    t.same(await closed, [4400, "The last message has been sent already"], path);
+  }
+});
+
+t.test("a message of the largest size is taken, one byte more is not", async (t) => {
+  const sized = (length: number): string => `{"padding":"${"x".repeat(length - 14)}"}`;
+  const { socket, frames, count, closed } = await dial(it, "/feed/chat");
+  socket.send(sized(1024));
+  await count(1);
+  t.match(JSON.parse(String(frames[0])), { padding: /^x{1010}$/ });
+  it.logged.length = 0;
+  socket.send(sized(1025));
+  t.equal((await closed)[0], 1009);
+  t.match(await logLine(it, "feed:Feed.Chat"), { status: 413 });
+  await it.feed.idle();
+});
+
+t.test("a long reason is shortened, the error is whole", async (t) => {
+  const { socket, frames, closed } = await dial(it, "/feed/chat");
+  socket.send(`{"number":"${"ü".repeat(300)}"}`);
+  const [, reason] = await closed;
+  t.ok(Buffer.byteLength(reason) <= 123);
+  t.ok(JSON.parse(String(frames[0])).Detail.startsWith(reason));
+});
+
+const KEY = "dGhlIHNhbXBsZSBub25jZQ==";
+const handshakes: [title: string, path: string, headers: Record<string, string>, status: number][] = [
+  ["a unary endpoint", "/helloworld/call", {}, 400],
+  ["no endpoint", "/feed/nothing", {}, 404],
+  ["another version", "/feed/chat", { "sec-websocket-version": "12" }, 426],
+  ["a bad key", "/feed/chat", { "sec-websocket-key": "short" }, 400],
+  ["a path that is none", "/feed/%zz", {}, 400],
+  ["a body", "/feed/chat", { "content-type": "application/json", "content-length": "2" }, 400],
+];
+for (const [title, path, changed, status] of handshakes) {
+  t.test(`${title}: ${status} instead of 101`, async (t) => {
+    const asked = {
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": KEY,
+    };
+    const { text, ...answer } = await open(it, path, { headers: { ...asked, ...changed } });
+    t.equal(answer.status, status);
+    t.equal(JSON.parse(await text()).Code, status);
+  });
+}
+
+for (const [method, path] of [
+  ["POST", "/feed/chat"],
+  ["GET", "/feed/chat"],
+  ["POST", "/v1/feed/collect"],
+] as const) {
+  t.test(`plain ${method} ${path}: 426`, async (t) => {
+    const { status, headers, text } = await open(it, path, { method, headers: AUTHORIZED });
+    t.equal(status, 426);
+    t.match(headers, { upgrade: "websocket", connection: /upgrade/i });
+    t.match(JSON.parse(await text()), { Code: 426, Status: "Upgrade Required", Detail: /open a WebSocket/ });
+  });
+}
+
+t.test("an upgrade to another protocol is ignored", async (t) => {
+  const upgrade = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABk" };
+  for (const ask of [{}, { body: { name: "Ada" } }]) {
+    const { status, text } = await open(it, "/helloworld/call", { ...ask, headers: upgrade });
+    t.equal(status, 200);
+    t.match(JSON.parse(await text()), { message: /^Hello/ });
+  }
+});
