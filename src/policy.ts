@@ -75,6 +75,8 @@ export class Policy {
   #rules = new Map<string, RuleSet>();
   /** The applied revision; undefined until there is a snapshot. */
   #revision: bigint | undefined;
+  /** The snapshot that is coming, as far as it has come. */
+  #parts: WatchResponse_Snapshot[] = [];
   #leaseTime = FIRST_LEASE_TIME;
   /** What the authority's clock is ahead of `performance.now()`, at most. */
   #clockLead = 0;
@@ -160,6 +162,7 @@ export class Policy {
 
   /** Follows one stream to its end. */
   async #follow(): Promise<void> {
+    this.#parts = [];
     const { channel, metadata, admission, log } = this.#authority;
     const watch = stream(channel, PolicyService.watch, { metadata, admission });
     const pings = new Pings(watch, this.#listener, log);
@@ -189,7 +192,11 @@ export class Policy {
 
   #apply(message: WatchResponse["message"], watch: Watch): void {
     try {
-      if (message?.$case === "snapshot") this.#applySnapshot(message.value);
+      if (message?.$case === "snapshot") {
+        this.#parts.push(message.value);
+        if (!message.value.last) return;
+        this.#applySnapshot(this.#parts.splice(0));
+      } else if (this.#parts.length > 0) throw new Error("the authority broke off a snapshot");
       else if (message?.$case === "changes") this.#applyChanges(message.value);
       else throw new Error(`the authority sent a message of a kind that is not known here; ${NEWER}`);
     } catch (error) {
@@ -204,8 +211,16 @@ export class Policy {
     });
   }
 
-  #applySnapshot({ revision, namespaces }: WatchResponse_Snapshot): void {
-    this.#rules = new Map(namespaces.map(({ namespace, rules }) => [namespace, RuleSet.compile(rules)]));
+  #applySnapshot(parts: readonly WatchResponse_Snapshot[]): void {
+    const snapshot = new Map<string, RuleSet>();
+    for (const { namespace, rules } of parts.flatMap((part) => part.namespaces)) {
+      const set = snapshot.get(namespace) ?? new RuleSet();
+      for (const rule of rules) set.add(rule);
+      snapshot.set(namespace, set);
+    }
+    const revision = parts.at(-1)?.revision ?? 0n;
+    if (parts.some((part) => part.revision !== revision)) throw new Error("the authority mixed two snapshots");
+    this.#rules = snapshot;
     this.#revision = revision;
     this.#settleAfter(this.#listener.onSnapshot(revision));
   }

@@ -7,7 +7,7 @@
 import { Code, StatusError } from "../../src/errors.js";
 import {
   type Caller,
-  type Change,
+  Change,
   PolicyService,
   type ResolveRequest,
   type ResolveResponse,
@@ -26,6 +26,10 @@ import { millis, timestamp } from "./time.js";
 
 /** Most changes that wait for a guard; beyond, a snapshot is less work for both. */
 const MAX_UNSENT = 10_000;
+/** Most bytes of them: they go out in one message. */
+const MAX_UNSENT_BYTES = 512 * 1024;
+/** Most rules in one part of a snapshot. The largest rule has some 500 bytes, so a part has well under 1 MiB. */
+const MAX_PART = 1_500;
 const MAX_UNSENT_PONGS = 100;
 /** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
 const NEVER = 253_402_300_799_000;
@@ -111,8 +115,11 @@ class Watcher implements Follower {
   readonly #journal: Journal;
   #unfollow: (() => void) | undefined;
   #snapshot = false;
+  /** What is left to send of a snapshot. */
+  #parts: WatchResponse_Snapshot[] = [];
   #revision = 0;
   #changes: Change[] = [];
+  #bytes = 0;
   #news = false;
   #pongs: WatchResponse_Pong[] = [];
   #ended = false;
@@ -135,7 +142,8 @@ class Watcher implements Follower {
   changed(revision: number, changes: readonly Change[]): void {
     this.#revision = revision;
     this.#news = true;
-    if (this.#changes.length + changes.length > MAX_UNSENT) this.#snapshot = true;
+    for (const change of changes) this.#bytes += Change.encode(change).finish().length;
+    if (this.#changes.length + changes.length > MAX_UNSENT || this.#bytes > MAX_UNSENT_BYTES) this.#snapshot = true;
     if (!this.#snapshot) this.#changes.push(...changes);
     this.#wake();
   }
@@ -172,28 +180,50 @@ class Watcher implements Follower {
   }
 
   #next(): WatchResponse["message"] {
-    if (this.#snapshot) {
+    if (this.#snapshot && this.#parts.length === 0) {
       this.#snapshot = false;
-      this.#news = false;
-      this.#changes = [];
-      return { $case: "snapshot", value: snapshotOf(this.#journal.state) };
+      this.#takeChanges();
+      this.#parts = snapshotOf(this.#journal.state);
     }
+    const part = this.#parts.shift();
+    if (part !== undefined) return { $case: "snapshot", value: part };
     if (this.#news) {
-      const changes = this.#changes;
-      this.#news = false;
-      this.#changes = [];
+      const changes = this.#takeChanges();
       return { $case: "changes", value: { revision: BigInt(this.#revision), changes } };
     }
     const pong = this.#pongs.shift();
     return pong && { $case: "pong", value: pong };
   }
+
+  #takeChanges(): Change[] {
+    const changes = this.#changes;
+    this.#news = false;
+    this.#changes = [];
+    this.#bytes = 0;
+    return changes;
+  }
 }
 
-function snapshotOf({ revision, namespaces }: State): WatchResponse_Snapshot {
-  return {
-    revision: BigInt(revision),
-    namespaces: [...namespaces.values()].map(({ name, rules }) => ({ namespace: name, rules: [...rules.values()] })),
-  };
+/** In parts that each fit a message; at least one. A namespace may be in several. */
+function snapshotOf({ revision, namespaces }: State): WatchResponse_Snapshot[] {
+  const parts: WatchResponse_Snapshot[] = [];
+  let room = 0;
+  for (const { name: namespace, rules } of namespaces.values()) {
+    const all = [...rules.values()];
+    // One without rules has a place too, so that many of them do not make one large part.
+    for (let at = 0; at === 0 || at < all.length; ) {
+      if (room === 0) {
+        parts.push({ revision: BigInt(revision), namespaces: [], last: false });
+        room = MAX_PART;
+      }
+      const some = all.slice(at, at + room);
+      parts.at(-1)?.namespaces.push({ namespace, rules: some });
+      at += Math.max(some.length, 1);
+      room -= Math.max(some.length, 1);
+    }
+  }
+  const last = parts.pop() ?? { revision: BigInt(revision), namespaces: [], last: true };
+  return [...parts, { ...last, last: true }];
 }
 
 async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<ResolveResponse> {

@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import t from "tap";
 import { Code, StatusError } from "../../src/errors.js";
 import type { OpenGuard } from "../../src/guard.js";
+import { readRule } from "../rules/read-rule.js";
 import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
 import { type ScriptedAuthority, start } from "./scripted-authority.js";
@@ -51,6 +52,39 @@ t.test("changes without a snapshot before them give no lease", async (t) => {
   });
   await script.until(() => script.streams.length === 3);
   t.equal(guard.state, "starting");
+});
+
+t.test("a snapshot in parts holds when its last part has come", async (t) => {
+  const rules = (rule: string) => [{ namespace: "default", rules: [readRule(rule, rule.slice(1, 4))] }];
+  const { script, guard } = await start(t, {
+    snapshot: () => ({
+      $case: "snapshot",
+      value: { revision: 1n, namespaces: rules("<public> granted *:*:*"), last: false },
+    }),
+  });
+  await script.until(() => script.stream.pings.length > 1);
+  t.equal(guard.state, "starting", "though its pings are answered");
+  t.same(script.stream.applied, []);
+  const namespaces = rules("* denied *:*:* 7");
+  script.stream.send({ $case: "snapshot", value: { revision: 1n, namespaces, last: true } });
+  await guard.ready();
+  await ask(guard, call);
+});
+
+t.test("a snapshot that is broken off gives no lease, and the next one starts anew", async (t) => {
+  const whole: ScriptedAuthority["snapshot"] = () => ({
+    $case: "snapshot",
+    value: { revision: 1n, namespaces: [], last: true },
+  });
+  const { script, guard } = await start(t, {
+    snapshot: () => ({ $case: "snapshot", value: { revision: 1n, namespaces: [], last: false } }),
+  });
+  await script.until(() => script.streams.length === 1);
+  script.stream.send({ $case: "changes", value: { revision: 1n, changes: [] } });
+  await script.until(() => script.stream.cancelled);
+  t.equal(guard.state, "starting");
+  script.snapshot = whole;
+  await guard.ready();
 });
 
 t.test("without answers, nothing is decided after the lease; with answers, all is well again", async (t) => {

@@ -156,7 +156,10 @@ export class ScriptedAuthority {
 
   snapshot(): Message {
     const rules: Rule[] = this.rules.map((rule, index) => readRule(rule, `r${index + 1}`));
-    return { $case: "snapshot", value: { revision: this.revision, namespaces: [{ namespace: "default", rules }] } };
+    return {
+      $case: "snapshot",
+      value: { revision: this.revision, namespaces: [{ namespace: "default", rules }], last: true },
+    };
   }
 
   /** Sends changes as the next revision. */

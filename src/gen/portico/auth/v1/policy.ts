@@ -62,10 +62,14 @@ export interface WatchResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** Everything a guard needs to know. It forgets what it knew before, callers included. */
+/**
+ * Everything a guard needs to know. It forgets what it knew before, callers included. A large one comes in parts, one
+ * after the other, and holds when the last one has come.
+ */
 export interface WatchResponse_Snapshot {
   revision: bigint;
   namespaces: NamespaceRules[];
+  last: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -626,7 +630,7 @@ export const WatchResponse: MessageFns<WatchResponse> = {
 };
 
 function createBaseWatchResponse_Snapshot(): WatchResponse_Snapshot {
-  return { revision: 0n, namespaces: [], _unknownFields: {} };
+  return { revision: 0n, namespaces: [], last: false, _unknownFields: {} };
 }
 
 export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
@@ -639,6 +643,9 @@ export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
     }
     for (const v of message.namespaces) {
       NamespaceRules.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.last !== false) {
+      writer.uint32(24).bool(message.last);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -680,6 +687,14 @@ export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
             message.namespaces.push(NamespaceRules.decode(reader, reader.uint32()));
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.last = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -707,6 +722,7 @@ export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
     const message = createBaseWatchResponse_Snapshot();
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     message.namespaces = object.namespaces?.map((e) => NamespaceRules.fromPartial(e)) || [];
+    message.last = object.last ?? false;
     return message;
   },
 };
