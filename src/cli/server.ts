@@ -104,6 +104,7 @@ export function startService(service: Service, config: Config, log: Logger): Pro
     const dispatcher = new Dispatcher({ services: [service], guard, limits: messageLimits(config), log, onEnd });
     const grpc = await bound("grpc", config, () => serveGrpc(dispatcher, config.grpc, messageLimits(config)));
     opened.own(() => grpc.close(config.drain));
+    tellHealth(opened, dispatcher, guard);
     const registration = register({ channel, metadata, instance: instanceOf(service, grpc, config), log });
     opened.own(() => registration.close());
     const health = new Health({ guard: () => guard.state === "ready" });
@@ -172,6 +173,7 @@ async function openCore(opened: Opened, config: Config, log: Logger, local: read
   opened.own(() => registry.close());
   addAll(registry, services, grpc, config);
   await guard.ready();
+  tellHealth(opened, dispatcher, guard);
   const channel = new InProcessChannel(dispatcher);
   return { guard, dispatcher, channel, grpc, metrics, firstStart: authority.firstStart };
 }
@@ -209,6 +211,19 @@ function messageLimits(config: Config): Config {
 
 /** In bytes. */
 const LEAST_MESSAGE = 4 * 1024 ** 2;
+
+/** How often gRPC health is brought up to date, in milliseconds. */
+const HEALTH_INTERVAL = 500;
+
+/** gRPC health says what `/readyz` says: a process whose guard cannot decide does not serve. */
+function tellHealth(opened: Opened, dispatcher: Dispatcher, guard: OpenGuard): void {
+  const tell = () => {
+    dispatcher.health.serving = guard.state === "ready";
+  };
+  const timer = setInterval(tell, HEALTH_INTERVAL);
+  opened.own(() => clearInterval(timer));
+  tell();
+}
 
 /** Counts and logs each call that came over gRPC, as the gateway does with what comes over HTTP. */
 function recorder(metrics: Metrics, log: Logger): (call: EndedCall) => void {

@@ -1,6 +1,10 @@
 // The roles as three processes: authority, gateway, service. They find each other through the registry, decide as one
 // process would, refuse when the authority is gone, and recover by themselves.
 import t from "tap";
+import { parseAddress } from "../../src/config.js";
+import { HealthService } from "../../src/gen/grpc/health/v1/health.js";
+import { unary } from "../../src/rpc/client.js";
+import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
 import { administrator, call, type Portico, start } from "./process.js";
 
 const data = t.testdir();
@@ -53,6 +57,17 @@ await t.test("without its authority the gateway answers 503 once the lease is ou
   await authority.stop("SIGKILL");
   await until(503);
   t.match((await call(hello)).body, { Id: "helloworld", Code: 503, Status: "Service Unavailable" });
+});
+
+await t.test("and the service says by gRPC health that it does not serve", async (t) => {
+  const NOT_SERVING = 2;
+  const channel = new GrpcChannel(parseAddress(service.address("gRPC")));
+  t.teardown(() => channel.close());
+  const late = Date.now() + 10_000;
+  let status: number;
+  do ({ status } = await unary(channel, HealthService.check, { service: "helloworld.Helloworld" }));
+  while (status !== NOT_SERVING && Date.now() < late);
+  t.equal(status, NOT_SERVING);
 });
 
 await t.test("and recovers by itself, with the service, when the authority is back", async (t) => {
