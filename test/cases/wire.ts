@@ -471,6 +471,12 @@ export const notWritten: readonly (Wire & { because: RegExp })[] = [
     wire: message([4, message([1, "foo__bar"])]),
     because: /FieldMask/,
   },
+  {
+    type: "WellKnown",
+    title: "a field mask with an empty path",
+    wire: message([4, message([1, "a"], [1, ""])]),
+    because: /FieldMask/,
+  },
   { type: "WellKnown", title: "a value of nothing", wire: message([6, message()]), because: /Value has no value/ },
   {
     type: "WellKnown",

@@ -2,19 +2,13 @@
  * Over random types, random JSON, and JSON that is spoilt at random, the codec does what @bufbuild/protobuf does: it
  * takes and refuses the same, and makes the same message of it, but where it is meant to be stricter or more exact.
  */
-import {
-  type DescMessage,
-  type FileRegistry,
-  fromBinary,
-  fromJsonString,
-  toBinary,
-  toJsonString,
-} from "@bufbuild/protobuf";
+import { type DescMessage, type FileRegistry, fromJsonString, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import t from "tap";
 import { JsonError } from "../../src/json/codec.js";
 import { compileCodecs } from "../../src/json/compile.js";
 import { randomJson, randomTypes } from "./random-types.js";
+import { meaningOf } from "./reference.js";
 
 /** Refused here and taken by the reference, by what is said of it. */
 const STRICTER: readonly RegExp[] = [
@@ -179,16 +173,6 @@ function attempt<T>(run: () => T): [result: T, error: undefined] | [result: unde
 }
 
 function sameMessage(type: DescMessage, wire: Uint8Array, expected: Uint8Array): void {
-  const [ours, theirs] = [wire, expected].map((bytes) =>
-    canonical(JSON.parse(toJsonString(type, fromBinary(type, bytes)))),
-  );
+  const [ours, theirs] = [meaningOf(type, wire), meaningOf(type, expected)];
   if (ours !== theirs) throw new Error(`${ours} is not ${theirs}`);
-}
-
-/** JSON with the keys of objects in order. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join()}}`;
 }

@@ -1,8 +1,9 @@
 /** JSON is taken to the letter, and the same letters come back; @bufbuild/protobuf agrees on what was meant. */
-import { fromBinary, fromJsonString, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { fromJsonString, toBinary } from "@bufbuild/protobuf";
 import t from "tap";
 import { compileCodecs } from "../../src/json/compile.js";
 import { accepted } from "../cases/json.js";
+import { meaningOf } from "./reference.js";
 import { typeOf, types } from "./types.js";
 
 // Zeros have a test of their own.
@@ -16,7 +17,6 @@ for (const { type: name, json, again = json } of accepted) {
   t.equal(codec.write(wire), again, title);
 
   const reference = toBinary(type, fromJsonString(type, again, { registry: types }));
-  const decoded = (bytes: Uint8Array): string => toJsonString(type, fromBinary(type, bytes), { registry: types });
-  t.same(JSON.parse(decoded(wire)), JSON.parse(decoded(reference)), `${title}: the reference reads the same`);
+  t.equal(meaningOf(type, wire, types), meaningOf(type, reference, types), `${title}: the reference reads the same`);
   t.equal(codec.write(reference), again, `${title}: what the reference encodes is written the same`);
 }

@@ -72,7 +72,7 @@ function fieldMask(r: WireReader, out: TextWriter, end: number): void {
 /** A path of snake_case names as it is in JSON, which must be the way back to it. */
 function lowerCamelCase(path: string): string {
   const camel = path.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  if (/[A-Z]/.test(path) || camel.includes("_") || camel.includes(",")) {
+  if (path === "" || /[A-Z]/.test(path) || camel.includes("_") || camel.includes(",")) {
     throw new Error("a google.protobuf.FieldMask has a path that has no JSON form");
   }
   return camel;

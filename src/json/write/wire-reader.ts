@@ -2,7 +2,7 @@
  * Reads protobuf wire format (https://protobuf.dev/programming-guides/encoding/) that a service sent, trusting nothing:
  * whatever is no message of its type is an error, never a wrong value.
  */
-import { Buffer } from "node:buffer";
+import { Buffer, isUtf8 } from "node:buffer";
 import { asBuffer } from "../bytes.js";
 import { KeySet } from "../key-set.js";
 import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../scalar-types.js";
@@ -13,8 +13,6 @@ const MAX_DEPTH = 100; // as other implementations have it
 const FEW = 256;
 const KEPT = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
-
-const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Eight bytes to make floating point numbers of. */
 const scratch = new DataView(new ArrayBuffer(8));
@@ -216,7 +214,8 @@ export class WireReader {
    * @throws {Error} when they are not.
    */
   utf8(start: number, end: number): string {
-    return strict.decode(this.src.subarray(start, end));
+    if (!isUtf8(this.src.subarray(start, end))) throw new Error("a string is not valid UTF-8");
+    return this.src.toString("utf8", start, end);
   }
 
   /** Runs `read` on other bytes. */

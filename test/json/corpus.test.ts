@@ -1,0 +1,48 @@
+/**
+ * Replays inputs that have broken one parser or another: JSON after https://github.com/nst/JSONTestSuite (y_ is to be
+ * taken, n_ to be refused) and what random bytes found. Every type reads every text: it takes it, as the reference does,
+ * or says why not.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import t from "tap";
+import { JsonError } from "../../src/json/codec.js";
+import { meaningOf } from "./reference.js";
+import { codecOf, typeOf, types } from "./types.js";
+
+const folder = "test/json/corpus";
+const value = codecOf(typeOf("google.protobuf.Value"));
+const messages = [...types].filter((type) => type.kind === "message");
+
+for (const file of readdirSync(folder)) {
+  const bytes = readFileSync(`${folder}/${file}`);
+  if (file.startsWith("y_")) t.doesNotThrow(() => value.read(bytes), file);
+  if (file.startsWith("n_")) t.throws(() => value.read(bytes), JsonError, file);
+  t.ok(messages.every(file.endsWith(".bin") ? writesOrRefuses(bytes) : readsOrRefuses(bytes)), file);
+}
+
+function readsOrRefuses(json: Buffer) {
+  return (type: (typeof messages)[number]): boolean => {
+    const codec = codecOf(type);
+    let wire: Uint8Array;
+    try {
+      wire = codec.read(json);
+    } catch (error) {
+      return error instanceof JsonError && error.message.length < 300;
+    }
+    const again = codec.read(Buffer.from(codec.write(wire)));
+    return meaningOf(type, wire, types) === meaningOf(type, again, types);
+  };
+}
+
+function writesOrRefuses(wire: Buffer) {
+  return (type: (typeof messages)[number]): boolean => {
+    const codec = codecOf(type);
+    let json: string;
+    try {
+      json = codec.write(wire);
+    } catch (error) {
+      return (error as Error).constructor === Error;
+    }
+    return codec.write(codec.read(Buffer.from(json))) === json;
+  };
+}

@@ -1,0 +1,68 @@
+/** Random wire bytes: two messages in a row are one merged, as the reference has it; bytes spoilt at random do no harm. */
+import { fromJsonString, toBinary } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import t from "tap";
+import { compileCodecs } from "../../src/json/compile.js";
+import { randomJson, randomTypes } from "./random-types.js";
+import { meaningOf } from "./reference.js";
+
+const twoMessages = randomTypes.chain(({ types, root }) =>
+  fc.record({ types: fc.constant(types), root: fc.constant(root), first: randomJson(root), second: randomJson(root) }),
+);
+
+t.test("fields in any order, in pieces, and more than once", async (t) => {
+  let written = 0;
+  fc.assert(
+    fc.property(twoMessages, ({ types, root, first, second }) => {
+      const codec = compileCodecs(types)(root);
+      let wire: Buffer;
+      try {
+        wire = Buffer.concat([codec.read(Buffer.from(first)), codec.read(Buffer.from(second))]);
+      } catch {
+        return true; // Random JSON need not fit; others look at that.
+      }
+      written++;
+      const ours = toBinary(root, fromJsonString(root, codec.write(wire)));
+      return meaningOf(root, ours) === meaningOf(root, wire);
+    }),
+    { numRuns: 300 },
+  );
+  t.ok(written > 150, `${written} written`);
+});
+
+const spoiling = fc.record({
+  place: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+  remove: fc.nat({ max: 2 }),
+  insert: fc.uint8Array({ maxLength: 3 }),
+});
+
+t.test("bytes that are no message", async (t) => {
+  let written = 0;
+  let refused = 0;
+  fc.assert(
+    fc.property(
+      twoMessages,
+      fc.array(spoiling, { minLength: 1, maxLength: 3 }),
+      ({ types, root, first }, spoilings) => {
+        const codec = compileCodecs(types)(root);
+        let json: string;
+        try {
+          let wire = Buffer.from(codec.read(Buffer.from(first)));
+          for (const { place, remove, insert } of spoilings) {
+            const at = Math.floor(place * wire.length);
+            wire = Buffer.concat([wire.subarray(0, at), insert, wire.subarray(at + remove)]);
+          }
+          json = codec.write(wire);
+        } catch (error) {
+          refused++;
+          return (error as Error).constructor === Error || (error as Error).name === "JsonError";
+        }
+        written++;
+        // Whatever was written is JSON that says the same when it is read.
+        return codec.write(codec.read(Buffer.from(json))) === json;
+      },
+    ),
+    { numRuns: 500 },
+  );
+  t.ok(written > 50 && refused > 50, `${written} written, ${refused} refused`);
+});
