@@ -1,0 +1,51 @@
+// When the gateway stops, streams may go on for the drain time; those that are still there then are told.
+import t from "tap";
+import { dial, open, scene, until } from "./client.js";
+
+const STOPPING = '{"Id":"feed","Code":503,"Detail":"Portico is stopping","Status":"Service Unavailable"}';
+const ENDLESS = "/feed/count?messages=1&hang=true";
+
+t.test("streams that do not end are told in their last frame", async (t) => {
+  const it = await scene(t);
+  const lines = await open(it, ENDLESS);
+  await until(lines.response, /"1"/);
+  const events = await open(it, ENDLESS, { headers: { accept: "text/event-stream" } });
+  await until(events.response, /"1"/);
+  const { frames, closed } = await dial(it, "/feed/chat");
+  const silent = open(it, "/feed/count?hang=true");
+  while (it.feed.open < 4) await new Promise((resolve) => setImmediate(resolve));
+  await it.door.close(20);
+  await it.feed.idle();
+  t.equal(await lines.text(), `{"error":${STOPPING}}\n`);
+  t.equal(await events.text(), `event: error\ndata: ${STOPPING}\n\n`);
+  t.same(await closed, [4503, "Portico is stopping"]);
+  t.same(frames, [STOPPING]);
+  t.equal((await silent).status, 503, "and what has not begun is answered");
+});
+
+t.test("streams that end in time do, and are not waited for any longer", async (t) => {
+  const it = await scene(t);
+  const { response, text } = await open(it, ENDLESS);
+  await until(response, /"1"/);
+  const { socket, closed } = await dial(it, "/feed/chat");
+  const before = performance.now();
+  const stopped = it.door.close(10_000);
+  socket.send('{"number":1}');
+  socket.send("");
+  t.same(await closed, [1000, ""]);
+  response.destroy();
+  t.equal(await text(), "");
+  await stopped;
+  t.ok(performance.now() - before < 5000);
+});
+
+t.test("a WebSocket goes on until then", async (t) => {
+  const it = await scene(t);
+  const { frames, count, closed, socket } = await dial(it, "/feed/chat");
+  const stopped = it.door.close(100);
+  socket.send('{"number":1}');
+  await count(1);
+  t.same(await closed, [4503, "Portico is stopping"]);
+  t.equal(frames.length, 2);
+  await stopped;
+});

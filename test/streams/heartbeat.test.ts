@@ -1,0 +1,73 @@
+// A silent stream is kept alive; a client that does not answer is given up.
+import { connect } from "node:net";
+import t from "tap";
+import { dial, logLine, open, scene, until } from "./client.js";
+
+const BEAT_MS = 40;
+const it = await scene(t, { heartbeatMs: BEAT_MS });
+
+for (const [title, headers, first, beats] of [
+  ["NDJSON: an empty line", {}, '{"number":"1","padding":""}\n', "\n\n"],
+  [
+    "server-sent events: a comment",
+    { accept: "text/event-stream" },
+    'id: 1\ndata: {"number":"1","padding":""}\n\n',
+    ":\n\n:\n\n",
+  ],
+] as const) {
+  t.test(title, async (t) => {
+    const { response } = await open(it, "/feed/count?messages=1&hang=true", { headers });
+    t.equal(await until(response, new RegExp(`^${first.replaceAll(/[{}]/g, "\\$&")}${beats}`)), first + beats);
+    response.destroy();
+    await it.feed.idle();
+  });
+
+  t.test(`${title}; it begins the answer, if nothing else does`, async (t) => {
+    const { status, response } = await open(it, "/feed/count?hang=true", { headers });
+    t.equal(status, 200);
+    t.equal(await until(response, new RegExp(`^${beats}`)), beats);
+    response.destroy();
+    await it.feed.idle();
+  });
+}
+
+t.test("a busy stream has none", async (t) => {
+  const { response } = await open(it, "/feed/count");
+  const text = await until(response, /"number":"2000"/);
+  t.notMatch(text, /^\n/m);
+  response.destroy();
+  await it.feed.idle();
+});
+
+t.test("WebSocket: pings", async (t) => {
+  const { socket } = await dial(it, "/feed/chat");
+  let pings = 0;
+  await new Promise<void>((resolve) => {
+    socket.on("ping", () => {
+      if (++pings === 4) resolve();
+    });
+  });
+  t.equal(socket.readyState, socket.OPEN, "answered ones keep it open");
+  socket.terminate();
+  await it.feed.idle();
+});
+
+t.test("WebSocket: a client that does not answer them is cut", async (t) => {
+  it.logged.length = 0;
+  const socket = connect(it.port, "127.0.0.1");
+  socket.write(
+    [
+      "GET /feed/chat HTTP/1.1",
+      "Host: portico.test",
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      "Sec-WebSocket-Version: 13",
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+      "\r\n",
+    ].join("\r\n"),
+  );
+  socket.resume();
+  await new Promise((resolve) => socket.once("close", resolve));
+  t.match(await logLine(it, "feed:Feed.Chat"), { status: 499 });
+  await it.feed.idle();
+});
