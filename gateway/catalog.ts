@@ -120,6 +120,7 @@ class FollowedCatalog implements Catalog {
 
   #restart(): void {
     clearTimeout(this.#grace);
+    this.#grace = undefined;
     this.#stale = new Set([...this.#services.values()].flatMap(({ instances }) => [...instances.values()]));
   }
 
@@ -133,10 +134,11 @@ class FollowedCatalog implements Catalog {
     for (const service of changed) this.#rebuild(service);
     if (!complete || this.#closing.signal.aborted) return;
     this.#ready = true;
-    if (this.#stale.size > 0) this.#grace = setTimeout(() => this.#dropStale(), this.#options.graceMs ?? GRACE);
+    if (this.#stale.size > 0) this.#grace ??= setTimeout(() => this.#dropStale(), this.#options.graceMs ?? GRACE);
   }
 
   #dropStale(): void {
+    this.#grace = undefined;
     const gone = [...this.#stale].filter(({ service, id }) => this.#leave(service, id));
     for (const service of new Set(gone.map(({ service }) => service))) this.#rebuild(service);
   }

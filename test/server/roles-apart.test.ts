@@ -84,3 +84,9 @@ await t.test("without its service the gateway answers 404 or 503, and finds it a
   t.teardown(() => again.stop());
   await until(200);
 });
+
+await t.test("and stops at once, whatever it has been through", async (t) => {
+  const started = performance.now();
+  t.equal(await gateway.stop(), 0);
+  t.ok(performance.now() - started < 5_000, "less than the time that calls in flight would get");
+});
