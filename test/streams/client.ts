@@ -28,14 +28,15 @@ export interface Ask {
 
 /** Opens a stream over HTTP; resolves when its headers have come. */
 export async function open({ port }: Scene, path: string, { method, headers, body }: Ask = {}) {
-  const typed: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+  const raw = body === undefined || Buffer.isBuffer(body);
+  const typed: Record<string, string> = raw ? {} : { "content-type": "application/json" };
   const outgoing: ClientRequest = request({
     ...{ host: "127.0.0.1", port, path, agent: false },
     method: method ?? (body === undefined ? "GET" : "POST"),
     headers: { ...typed, ...headers },
   });
   outgoing.on("error", () => {}); // Told by the response, or by `once` below.
-  outgoing.end(body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body));
+  outgoing.end(raw ? body : JSON.stringify(body));
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];
   response.on("error", () => {}); // A body that breaks off is an end like any other here.
   return { status: response.statusCode, headers: response.headers, response, text: () => textOf(response) };
