@@ -5,6 +5,8 @@ import { goProgram, run } from "./interop/go.js";
 import { testService } from "./interop/service.js";
 import { listenHttp2 } from "./serve.js";
 
+t.setTimeout(300_000);
+
 const h2spec = goProgram("github.com/summerwind/h2spec/cmd/h2spec", "v2.2.1+incompatible");
 
 if (h2spec === undefined) t.pass("skipped");

@@ -7,7 +7,7 @@ import type { ClientConnection } from "./client-connection.js";
 import type { Deadlines, Expiring } from "./deadlines.js";
 import { codeOfHttpStatus, codeOfReset, ErrorCode } from "./errors.js";
 import { Flag } from "./frames.js";
-import { CONTENT_TYPE, flawOf, formatTimeout, metadataOf, roomOf, statusOf, writeMetadata } from "./grpc-headers.js";
+import { flawOf, formatTimeout, isGrpc, metadataOf, roomOf, statusOf, writeMetadata } from "./grpc-headers.js";
 import type { HeaderList } from "./hpack-decoder.js";
 import { isEncoding } from "./messages.js";
 import type { Field } from "./static-table.js";
@@ -243,6 +243,6 @@ function refusal(httpStatus: number, fields: readonly Field[]): Status | undefin
   const type = headerOf(fields, "content-type");
   if (httpStatus !== 200)
     return status(codeOfHttpStatus(httpStatus), `the service answered with HTTP status ${httpStatus}`);
-  if (type?.startsWith(CONTENT_TYPE)) return undefined;
+  if (isGrpc(type)) return undefined;
   return status(Code.UNKNOWN, `the service answered with the content type ${type ?? "of nothing"}, which is not gRPC`);
 }

@@ -13,6 +13,11 @@ import type { Field } from "./static-table.js";
 
 export const CONTENT_TYPE = "application/grpc";
 
+/** With protobuf messages, which are the default ("Content-Type"). */
+export function isGrpc(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^application\/grpc(\+proto)?\s*(;|$)/i.test(contentType);
+}
+
 /** Headers of the protocol, which are no metadata. */
 const PROTOCOL = new Set([
   "accept-encoding",

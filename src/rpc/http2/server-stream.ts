@@ -11,6 +11,7 @@ import {
   CONTENT_TYPE,
   checkMetadata,
   flawOf,
+  isGrpc,
   metadataOf,
   parseTimeout,
   roomOf,
@@ -113,7 +114,7 @@ export class ServerStream extends Stream implements Reply {
       return;
     }
     const path = head.get(":path") as string;
-    const deadline = time === undefined ? undefined : Date.now() + time;
+    const deadline = time === undefined ? undefined : Date.now() + Math.ceil(time);
     this.#endpoint = this.#connection.dispatcher.open(
       { path, metadata: metadataOf(fields), deadline },
       this.#connection.peerAddress,
@@ -304,7 +305,7 @@ const HEAD = new Set([":method", ":path", "content-type", "content-length", "grp
 function refusalOf(head: ReadonlyMap<string, string>): Refusal | undefined {
   const text = `gRPC is spoken here: POST with content-type ${CONTENT_TYPE}\n`;
   if (head.get(":method") !== "POST") return { httpStatus: "405", text };
-  if (!head.get("content-type")?.startsWith(CONTENT_TYPE)) return { httpStatus: "415", text };
+  if (!isGrpc(head.get("content-type"))) return { httpStatus: "415", text };
   return undefined;
 }
 
