@@ -7,18 +7,18 @@ import { nearest } from "../nearest.js";
 import { connect } from "./connection.js";
 import { describeService } from "./describe.js";
 import { CommandError, EXIT } from "./exit.js";
-import { CallFailure } from "./http.js";
+import { CallFailure, TAKES_STREAM } from "./http.js";
 import type { Io } from "./io.js";
-import { printAnswer } from "./output.js";
+import { printAnswers } from "./output.js";
 
 export async function callService(io: Io, program: Command, service: string, words: readonly string[]): Promise<void> {
   const connection = connect(io, program);
   try {
     if (words.includes("--help") || words.includes("-h")) return await describeService(io, connection, service);
     const { endpoint, fields } = readWords(service, words);
-    await printAnswer(io, connection.output, await connection.client.query(service, endpoint, fields));
+    await printAnswers(io, connection.output, connection.client.queryForMany(service, endpoint, fields));
   } catch (error) {
-    throw orMistyped(error, service, program);
+    throw orStream(orMistyped(error, service, program), service, words);
   }
 }
 
@@ -43,6 +43,13 @@ export function readWords(service: string, words: readonly string[]) {
 /** Names of fields have no dash; keys of maps, as in `labels[a-b]`, may. */
 function fieldName(option: string): string {
   return option.replace(/\[[^\]]*\]|-/g, (part) => (part === "-" ? "_" : part));
+}
+
+/** An endpoint that takes a stream of messages cannot be called with fields. */
+function orStream(error: unknown, service: string, [endpoint = "Call"]: readonly string[]): unknown {
+  if (!(error instanceof CallFailure) || error.status !== TAKES_STREAM) return error;
+  const advice = `Give them as JSON, one a line: portico call ${service} ${endpoint} < messages`;
+  return new CommandError(`${service} ${endpoint} takes a stream of messages. ${advice}`, EXIT.usage);
 }
 
 /** There is no such service, or no gateway to ask: then a command was meant, if one has a similar name. */

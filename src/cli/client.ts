@@ -1,6 +1,6 @@
 /** Calls through the gateway, by the same HTTP API that anyone can use, as the caller that the session stands for. */
 import { CommandError, EXIT } from "./exit.js";
-import { type Answer, type Hint, jsonOf, LOOPBACK, type Request, send } from "./http.js";
+import { type Answer, failureOfLine, type Hint, jsonOf, LOOPBACK, type Request, send, sendForMany } from "./http.js";
 import type { Session } from "./session.js";
 
 export interface ClientOptions {
@@ -55,31 +55,79 @@ export class Client {
    * decide.
    * @throws {CommandError}
    */
-  call(service: string, endpoint: string, json: string): Promise<string> {
-    return this.#call((token) => {
-      const versioned = token !== undefined && this.#options.namespace === undefined;
-      return { method: "POST", path: (versioned ? "/v1" : "") + pathOf(service, endpoint), body: json };
-    });
+  async call(service: string, endpoint: string, json: string): Promise<string> {
+    const { answer, hint } = await this.#call(send, this.#post(service, endpoint, json));
+    return jsonOf(answer, hint);
+  }
+
+  /**
+   * The same for an endpoint that may stream its answers: gives each as it comes.
+   * @throws {CommandError}
+   */
+  callForMany(service: string, endpoint: string, json: string): AsyncIterable<string> {
+    return this.#answers(this.#post(service, endpoint, json));
   }
 
   /**
    * Calls an endpoint with fields as query parameters, so that the gateway gives each the type that its message says.
    * @throws {CommandError}
    */
-  query(service: string, endpoint: string | undefined, fields = new URLSearchParams()): Promise<string> {
-    const query = fields.size > 0 ? `?${fields}` : "";
-    return this.#call(() => ({ method: "GET", path: pathOf(service, endpoint) + query }));
+  async query(service: string, endpoint: string | undefined, fields = new URLSearchParams()): Promise<string> {
+    const { answer, hint } = await this.#call(send, () => get(service, endpoint, fields));
+    return jsonOf(answer, hint);
   }
 
-  async #call(request: (token: string | undefined) => Pick<Request, "method" | "path" | "body">): Promise<string> {
+  /**
+   * The same for an endpoint that may stream its answers: gives each as it comes.
+   * @throws {CommandError}
+   */
+  queryForMany(service: string, endpoint: string | undefined, fields: URLSearchParams): AsyncIterable<string> {
+    return this.#answers(() => get(service, endpoint, fields));
+  }
+
+  /**
+   * Sends an endpoint that takes a stream one message after the other, and gives each answer as it comes.
+   * @throws {CommandError}
+   */
+  async *converse(service: string, endpoint: string, messages: AsyncIterable<string>): AsyncGenerator<string> {
+    const { base, namespace, session, signal } = this.#options;
+    const { converse } = await import("./websocket.js");
+    const token = await session.token();
+    const path = this.#versioned(token) + pathOf(service, endpoint);
+    yield* converse(base, { path, token, namespace, signal }, messages);
+  }
+
+  /** With a token that must be valid, unless it may be one of another namespace than the one asked for. */
+  #versioned(token: string | undefined): string {
+    return token !== undefined && this.#options.namespace === undefined ? "/v1" : "";
+  }
+
+  #post(service: string, endpoint: string, json: string): ToSend {
+    return (token) => ({ method: "POST", path: this.#versioned(token) + pathOf(service, endpoint), body: json });
+  }
+
+  async *#answers(request: ToSend): AsyncGenerator<string> {
+    const { answer, hint } = await this.#call(sendForMany, request);
+    if (!(Symbol.asyncIterator in answer)) return yield jsonOf(answer, hint);
+    for await (const line of answer) {
+      const failure = failureOfLine(line);
+      if (failure !== undefined) throw failure;
+      yield line;
+    }
+  }
+
+  async #call<T extends object>(
+    exchange: Exchange<T>,
+    request: ToSend,
+  ): Promise<{ answer: T; hint: Hint | undefined }> {
     const { session } = this.#options;
     const token = await session.token();
-    let answer = await this.#send(request(token), token);
-    if (answer.status === 401 && token !== undefined) {
+    let answer = await this.#send(exchange, request(token), token);
+    if (isUnauthorized(answer) && token !== undefined) {
       const renewed = await session.renew(token);
-      if (renewed !== undefined) answer = await this.#send(request(renewed), renewed);
+      if (renewed !== undefined) answer = await this.#send(exchange, request(renewed), renewed);
     }
-    return jsonOf(answer, answer.status === 401 ? this.#hint(token) : undefined);
+    return { answer, hint: isUnauthorized(answer) ? this.#hint(token) : undefined };
   }
 
   #hint(token: string | undefined): Hint | undefined {
@@ -89,10 +137,23 @@ export class Client {
     return { text: `A token counts only in its own namespace. This call went to ${namespace}.`, exit: EXIT.failed };
   }
 
-  #send(request: Pick<Request, "method" | "path" | "body">, token: string | undefined): Promise<Answer> {
+  #send<T>(exchange: Exchange<T>, request: ReturnType<ToSend>, token: string | undefined): Promise<T> {
     const { base, namespace, signal } = this.#options;
-    return send(base, { ...request, token, namespace, timeoutMs: CALL_TIMEOUT_MS, signal });
+    return exchange(base, { ...request, token, namespace, timeoutMs: CALL_TIMEOUT_MS, signal });
   }
+}
+
+/** A request, but for who sends it. */
+type ToSend = (token: string | undefined) => Pick<Request, "method" | "path" | "body">;
+
+type Exchange<T> = (base: URL, request: Request) => Promise<T>;
+
+function isUnauthorized(answer: object): boolean {
+  return (answer as Partial<Answer>).status === 401;
+}
+
+function get(service: string, endpoint: string | undefined, fields: URLSearchParams): ReturnType<ToSend> {
+  return { method: "GET", path: pathOf(service, endpoint) + (fields.size > 0 ? `?${fields}` : "") };
 }
 
 /** `/helloworld/Call` */

@@ -14,7 +14,7 @@ export interface Request {
   readonly namespace?: string | undefined;
   /** JSON text. */
   readonly body?: string | undefined;
-  /** How long the whole exchange may take. */
+  /** How long the whole exchange may take; of a stream, the time until it begins. */
   readonly timeoutMs: number;
   /** Ends the request early. */
   readonly signal?: AbortSignal | undefined;
@@ -34,20 +34,59 @@ const MAX_ANSWER = 64 * 1024 * 1024;
 
 /** @throws {CommandError} when no answer came. */
 export async function send(base: URL, request: Request): Promise<Answer> {
-  const timeout = AbortSignal.timeout(request.timeoutMs);
+  return receive(base, request, wholeAnswer);
+}
+
+/**
+ * The same for an endpoint that may stream: then the answer is its lines, as they come, for as long as they do.
+ * @throws {CommandError} when no answer came, or (of the lines) when it broke off.
+ */
+export function sendForMany(base: URL, request: Request): Promise<Answer | AsyncIterable<string>> {
+  return receive<Answer | AsyncIterable<string>>(base, request, (response) =>
+    typeOf(response).startsWith("application/x-ndjson") ? linesOf(base, request, response) : wholeAnswer(response),
+  );
+}
+
+async function receive<T>(base: URL, request: Request, read: (response: IncomingMessage) => T | Promise<T>) {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), request.timeoutMs);
   try {
-    const response = await exchange(base, request, timeout);
-    return {
-      status: response.statusCode ?? 0,
-      contentType: response.headers["content-type"] ?? "",
-      body: await text(response),
-    };
+    return await read(await exchange(base, request, late.signal));
   } catch (error) {
-    if (request.signal?.aborted) throw interrupted();
-    if (timeout.aborted) {
-      throw new CommandError(`Portico at ${base.origin} did not answer within ${request.timeoutMs / 1000} s.`);
+    throw request.signal?.aborted || !late.signal.aborted ? brokenOff(base, request, error) : tooLate(base, request);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tooLate(base: URL, { timeoutMs }: Request): CommandError {
+  return new CommandError(`Portico at ${base.origin} did not answer within ${timeoutMs / 1000} s.`);
+}
+
+function brokenOff(base: URL, { signal }: Request, error: unknown): CommandError {
+  return signal?.aborted ? interrupted() : noAnswer(base, error as NodeJS.ErrnoException);
+}
+
+function typeOf(response: IncomingMessage): string {
+  return response.headers["content-type"] ?? "";
+}
+
+async function wholeAnswer(response: IncomingMessage): Promise<Answer> {
+  return { status: response.statusCode ?? 0, contentType: typeOf(response), body: await text(response) };
+}
+
+/** Lines that are not empty: empty ones only keep the connection. */
+async function* linesOf(base: URL, request: Request, response: IncomingMessage): AsyncGenerator<string> {
+  try {
+    let rest = "";
+    for await (const piece of response.setEncoding("utf8") as AsyncIterable<string>) {
+      const lines = (rest + piece).split("\n");
+      rest = lines.pop() ?? "";
+      if (rest.length > MAX_ANSWER) throw new Error(`a message is larger than ${MAX_ANSWER / 1024 / 1024} MiB`);
+      for (const line of lines) if (line !== "") yield line;
     }
-    throw noAnswer(base, error as NodeJS.ErrnoException);
+  } catch (error) {
+    throw brokenOff(base, request, error);
   }
 }
 
@@ -67,7 +106,11 @@ async function exchange(base: URL, request: Request, timeout: AbortSignal): Prom
   });
 }
 
-function headersOf({ token, namespace, body }: Request): Record<string, string> {
+export function headersOf({
+  token,
+  namespace,
+  body,
+}: Pick<Request, "token" | "namespace" | "body">): Record<string, string> {
   return {
     accept: "application/json",
     "user-agent": `portico/${packageJson.version}`,
@@ -77,7 +120,7 @@ function headersOf({ token, namespace, body }: Request): Record<string, string> 
   };
 }
 
-async function text(response: IncomingMessage): Promise<string> {
+export async function text(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -88,7 +131,7 @@ async function text(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function noAnswer(base: URL, error: NodeJS.ErrnoException): CommandError {
+export function noAnswer(base: URL, error: NodeJS.ErrnoException): CommandError {
   if (error.code === "ECONNREFUSED") {
     const advice = LOOPBACK.includes(base.hostname) ? "Start it with: portico server" : "Is the address right?";
     return new CommandError(`Portico does not answer at ${base.origin}. ${advice}`);
@@ -114,6 +157,9 @@ export interface Hint {
   readonly exit: Exit;
 }
 
+/** HTTP status of an endpoint that takes a stream of messages, and so is not called by plain HTTP. */
+export const TAKES_STREAM = 426;
+
 /** What the gateway answered to a call that failed: its `Detail`, and the `Details` where a service sent any. */
 export class CallFailure extends CommandError {
   /** HTTP status. */
@@ -130,12 +176,39 @@ export class CallFailure extends CommandError {
   }
 }
 
-function errorObject(answer: Answer): { Id?: string; Detail: string; Details?: unknown } {
+function errorObject(answer: Answer): ErrorObject {
+  return (
+    readError(answer.body) ?? { Detail: `The answer (HTTP ${answer.status}) is not Portico's. Is the address right?` }
+  );
+}
+
+interface ErrorObject {
+  readonly Id?: string;
+  readonly Code?: number;
+  readonly Detail: string;
+  readonly Details?: unknown;
+}
+
+/** An error object of Portico's; undefined for everything else that may stand where one could. */
+function readError(json: string): ErrorObject | undefined {
   try {
-    const object = JSON.parse(answer.body);
+    const object = JSON.parse(json);
     if (typeof object?.Detail === "string") return object;
   } catch {
-    // Then it is somebody else who answers there.
+    // Then it is somebody else's.
   }
-  return { Detail: `The answer (HTTP ${answer.status}) is not Portico's. Is the address right?` };
+  return undefined;
+}
+
+/** What the last line of a stream says that failed (docs/streams.md); undefined for a message. */
+export function failureOfLine(line: string): CallFailure | undefined {
+  const [, json = ""] = /^\{"error":(\{"Id":.*\})\}$/s.exec(line) ?? [];
+  return failureOfFrame(json);
+}
+
+/** The same for the last frame of a WebSocket. */
+export function failureOfFrame(json: string): CallFailure | undefined {
+  const error = json.startsWith('{"Id":') ? readError(json) : undefined;
+  if (error?.Code === undefined) return undefined;
+  return new CallFailure({ status: error.Code, contentType: "application/json", body: json });
 }

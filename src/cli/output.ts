@@ -1,4 +1,5 @@
 /** Data on stdout: a table for people; JSON, YAML or bare names for programs. */
+import { once } from "node:events";
 import { Option } from "commander";
 import { indent } from "./indent.js";
 import type { Io } from "./io.js";
@@ -44,7 +45,18 @@ async function printValue(io: Io, format: "json" | "yaml", value: unknown) {
   io.stdout.write(toYaml(value));
 }
 
-/** Prints the answer of a call, given as JSON text. */
+/** Prints the answers of a call as they come, and no faster than they are read. */
+export async function printAnswers(io: Io, format: Format, answers: AsyncIterable<string>) {
+  let separator = "";
+  for await (const json of answers) {
+    if (format === "yaml") io.stdout.write(separator);
+    separator = "---\n";
+    await printAnswer(io, format, json);
+    if (io.stdout.writableNeedDrain) await once(io.stdout, "drain", { signal: io.signal });
+  }
+}
+
+/** Prints an answer, given as JSON text. */
 export async function printAnswer(io: Io, format: Format, json: string) {
   if (format === "yaml") await printValue(io, format, JSON.parse(json));
   else printJson(io, json);

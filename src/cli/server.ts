@@ -32,6 +32,8 @@ import type { Channel } from "../rpc/channel.js";
 import { Dispatcher, type EndedCall } from "../rpc/dispatch.js";
 import { GrpcChannel } from "../rpc/grpc-channel.js";
 import { type GrpcServer, serveGrpc } from "../rpc/grpc-server.js";
+import { Http2Channel } from "../rpc/http2/channel.js";
+import { serveHttp2 } from "../rpc/http2/server.js";
 import { InProcessChannel } from "../rpc/in-process.js";
 import { first, type Metadata } from "../rpc/metadata.js";
 import type { Service } from "../rpc/service.js";
@@ -64,7 +66,8 @@ export function startServer(config: Config, log: Logger): Promise<Running> {
     const registry: CatalogOptions = {
       channel: core.channel,
       admission: SYSTEM,
-      connect: (address) => (address === own ? new InProcessChannel(dispatcher) : connectTo(address, config)),
+      connect: (address) =>
+        address === own ? new InProcessChannel(dispatcher) : connectTo(parseAddress(address), config),
       log,
     };
     const { http, health } = await openDoor(opened, config, { registry, guard, metrics: core.metrics, log });
@@ -88,7 +91,7 @@ export function startGateway(config: Config, log: Logger): Promise<Running> {
     const enrolment = enrolmentOf("gateway", config);
     const { channel, metadata, guard } = joinMesh(opened, config, enrolment, log);
     const metrics = new Metrics();
-    const registry = { channel, metadata, connect: (address: string) => connectTo(address, config), log };
+    const registry = { channel, metadata, connect: (address: string) => connectTo(parseAddress(address), config), log };
     const { http, health } = await openDoor(opened, config, { registry, guard, enrolment, metrics, log });
     const admin = await openAdmin(opened, config, metrics, health);
     return { http, admin, ready: await isSoonReady(guard) };
@@ -102,7 +105,7 @@ export function startService(service: Service, config: Config, log: Logger): Pro
     const metrics = new Metrics();
     const onEnd = recorder(metrics, log);
     const dispatcher = new Dispatcher({ services: [service], guard, limits: messageLimits(config), log, onEnd });
-    const grpc = await bound("grpc", config, () => serveGrpc(dispatcher, config.grpc, messageLimits(config)));
+    const grpc = await bound("grpc", config, () => serve(dispatcher, config));
     opened.own(() => grpc.close(config.drain));
     tellHealth(opened, dispatcher, guard);
     const registration = register({ channel, metadata, instance: instanceOf(service, grpc, config), log });
@@ -158,7 +161,8 @@ async function openCore(opened: Opened, config: Config, log: Logger, local: read
   const inside = new Dispatcher({ services: [authority.service], guard: NO_DOOR, limits: messageLimits(config), log });
   const guard = openGuard({ channel: new InProcessChannel(inside), admission: SYSTEM, log });
   opened.own(() => guard.close());
-  const registry = createRegistry({ guard, foreign: config.services, log });
+  const connect = (target: Address) => connectTo(target, config);
+  const registry = createRegistry({ guard, foreign: config.services, connect, log });
   const services = [authority.service, registry.service, ...local];
   const metrics = new Metrics();
   const dispatcher = new Dispatcher({
@@ -168,7 +172,7 @@ async function openCore(opened: Opened, config: Config, log: Logger, local: read
     log,
     onEnd: recorder(metrics, log),
   });
-  const grpc = await bound("grpc", config, () => serveGrpc(dispatcher, config.grpc, messageLimits(config)));
+  const grpc = await bound("grpc", config, () => serve(dispatcher, config));
   opened.own(() => grpc.close(config.drain));
   opened.own(() => registry.close());
   addAll(registry, services, grpc, config);
@@ -266,7 +270,7 @@ function instanceOf(service: Service, grpc: GrpcServer, config: Config): Instanc
 
 /** The authority and registry of another process, and a guard that follows it. */
 function joinMesh(opened: Opened, config: Config, enrolment: string, log: Logger) {
-  const channel = new GrpcChannel({ ...config.authority, ...messageLimits(config) });
+  const channel = connectTo(config.authority, config);
   opened.own(() => channel.close());
   const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
   const guard = openGuard({ channel, metadata, log });
@@ -288,8 +292,17 @@ function enrolmentOf(name: string, config: Config): string {
   }
 }
 
-function connectTo(address: string, config: Config): Channel {
-  return new GrpcChannel({ ...parseAddress(address), ...messageLimits(config) });
+/** Serves on the gRPC port. */
+function serve(dispatcher: Dispatcher, config: Config): Promise<GrpcServer> {
+  const listenOn = config.transport === "http2" ? serveHttp2 : serveGrpc;
+  return listenOn(dispatcher, config.grpc, messageLimits(config));
+}
+
+function connectTo(address: Address, config: Config): Channel {
+  const { maxBody } = messageLimits(config);
+  return config.transport === "http2"
+    ? new Http2Channel(address, { maxBody })
+    : new GrpcChannel({ ...address, maxBody });
 }
 
 /** How long a start waits for the authority before it goes on without, in milliseconds. */
