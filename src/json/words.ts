@@ -22,11 +22,11 @@ export function needsCare(word: number, beyondAscii: number): boolean {
 
 /** Shorter arrays are read a byte at a time: a view costs more than it saves. */
 const WORTH_A_VIEW = 64;
-const NO_VIEW = new DataView(new ArrayBuffer(0));
+export const NO_WORDS: DataView = new DataView(new ArrayBuffer(0));
 
-/** The words of `bytes`, for as many as there are up to `endOfWords`. */
+/** The words of `bytes`; none, when it is short. */
 export function wordsOf(bytes: Uint8Array): DataView {
-  return bytes.length < WORTH_A_VIEW ? NO_VIEW : new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return bytes.length < WORTH_A_VIEW ? NO_WORDS : new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Bytes that are compared with others, or copied, again and again. */

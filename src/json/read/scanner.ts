@@ -28,7 +28,7 @@ import {
   UPPER_E,
 } from "../ascii.js";
 import { asBuffer } from "../bytes.js";
-import { CARE_BEYOND_ASCII, NO_CARE_BEYOND_ASCII, needsCare, type Phrase, wordsOf } from "../words.js";
+import { CARE_BEYOND_ASCII, NO_CARE_BEYOND_ASCII, NO_WORDS, needsCare, type Phrase, wordsOf } from "../words.js";
 import { Decimal, POWERS } from "./decimal.js";
 import { decodeEscapes, LONE_SURROGATE } from "./escapes.js";
 import { illFormed, malformed, refused, unexpected } from "./fault.js";
@@ -66,7 +66,7 @@ export class Scanner {
   textEnd = 0;
 
   /** The words of `src`, and where the last of them ends. */
-  #words = wordsOf(NOTHING);
+  #words = NO_WORDS;
   #endOfWords = 0;
   /** Whether the whole text is known to be UTF-8. It is only looked at when there is something beyond ASCII. */
   #isUtf8 = false;
@@ -88,7 +88,7 @@ export class Scanner {
   finish(): void {
     this.src = NOTHING;
     this.text = NOTHING;
-    this.#words = wordsOf(NOTHING);
+    this.#words = NO_WORDS;
   }
 
   /** Skips white space. The byte that follows, or -1 at the end. */

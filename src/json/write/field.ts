@@ -26,7 +26,8 @@ export interface MessageWriter {
 /** Gives the writer of a message type: the same each time, since types may contain themselves. */
 export type MessageWriters = (type: DescMessage) => MessageWriter;
 
-export function fieldWriter(field: Field, writers: MessageWriters): FieldWriter {
+/** The writer of a field that is more than one value; those that are not have a `valueWriter`. */
+export function fieldWriter(field: Field, writers: MessageWriters): FieldWriter | undefined {
   switch (field.fieldKind) {
     case "message":
       return messageField(field.number, field.delimitedEncoding, writers(field.message));
@@ -34,13 +35,8 @@ export function fieldWriter(field: Field, writers: MessageWriters): FieldWriter 
       return listField(field, writers);
     case "map":
       return mapField(field, writers);
-    default: {
-      const write = valueWriter(field);
-      return (r, out, first) => {
-        r.pos = first;
-        write(r, out);
-      };
-    }
+    default:
+      return undefined;
   }
 }
 

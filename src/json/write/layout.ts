@@ -65,34 +65,40 @@ export class Layout {
    */
   find(r: WireReader, end: number): number {
     const base = r.claim(this.#marks);
-    const { marks } = r;
+    const { src, marks } = r;
     let run: Slot | undefined;
-    while (r.pos < end) {
-      const at = r.pos;
+    let pos = r.pos;
+    while (pos < end) {
+      const at = pos;
+      r.pos = at;
       const tag = r.tag();
       const slot = this.#slot(tag);
       const value = r.pos;
-      if (slot?.known === undefined) r.skip(tag);
-      else if (!slot.known.has(r.varint32())) continue;
-      if (slot === undefined) {
-        checked(tag);
-        continue;
+      // The usual ways to step over a value: a short varint, and what has a short length in front.
+      const next = src[value]!;
+      if ((tag & 7) === VARINT && next < 0x80) pos = value + 1;
+      else if ((tag & 7) === LENGTH && next < 0x80) pos = value + 1 + next;
+      else {
+        r.skip(tag);
+        pos = r.pos;
       }
-      if (slot.oneof >= 0) chooseMember(marks, base, slot);
-      const mark = base + slot.index * 2;
-      if (slot.last) {
-        marks[mark] = value;
-        continue;
+      if (slot === undefined) checked(tag);
+      else if (slot.known === undefined || slot.known.has(numberAt(r, value))) {
+        const mark = base + slot.index * 2;
+        if (slot.oneof >= 0) chooseMember(marks, base, slot);
+        if (slot.last) marks[mark] = value;
+        else if (marks[mark] === 0 || run === slot) {
+          if (marks[mark] === 0) marks[mark] = at + 1;
+          marks[mark + 1] = at;
+          run = slot;
+        } else {
+          r.release(base);
+          return -1;
+        }
       }
-      if (marks[mark] === 0) marks[mark] = at + 1;
-      else if (run !== slot) {
-        r.release(base);
-        return -1;
-      }
-      marks[mark + 1] = at;
-      run = slot;
     }
-    if (r.pos !== end) throw truncated();
+    if (pos !== end) throw truncated();
+    r.pos = pos;
     return base;
   }
 
@@ -114,6 +120,12 @@ export class Layout {
     if (r.pos !== end) throw truncated();
     return Buffer.concat([...groups.values()].flat());
   }
+}
+
+/** The number of the enum value at an offset. */
+function numberAt(r: WireReader, offset: number): number {
+  r.pos = offset;
+  return r.varint32();
 }
 
 /** Makes a slot the member of its oneof that is set; the one before is as if it had not been there. */

@@ -4,9 +4,9 @@ import type { DescExtension, DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA } from "../ascii.js";
 import { isImplicit, isRequired } from "../scalar-types.js";
 import { Phrase } from "../words.js";
-import { type FieldWriter, fieldWriter, type MessageWriter, type MessageWriters } from "./field.js";
+import { type FieldWriter, fieldWriter, type MessageWriter, type MessageWriters, valueWriter } from "./field.js";
 import { type Field, Layout } from "./layout.js";
-import { zeroOf } from "./scalars.js";
+import { type ValueWriter, zeroOf } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";
 
@@ -14,7 +14,9 @@ import type { WireReader } from "./wire-reader.js";
 interface Member {
   /** `,"name":`, of which the comma may be written as a brace. */
   readonly name: Phrase;
-  readonly write: FieldWriter;
+  /** The writer of a list, a map or a message, or of a field that is one value. */
+  readonly write: FieldWriter | undefined;
+  readonly writeValue: ValueWriter | undefined;
   /** `,"name":0`, where the field is written also when it is not there. */
   readonly absent: Phrase | undefined;
   /** What is wrong when it is not there. */
@@ -64,7 +66,11 @@ export class ObjectWriter implements MessageWriter {
       const mark = r.marks[base + index * 2]!;
       if (mark !== 0) {
         out.member(member.name, before);
-        member.write(r, out, mark, r.marks[base + index * 2 + 1]!);
+        if (member.write !== undefined) member.write(r, out, mark, r.marks[base + index * 2 + 1]!);
+        else {
+          r.pos = mark;
+          member.writeValue!(r, out);
+        }
       } else if (member.absent !== undefined) out.member(member.absent, before);
       else if (member.missing !== undefined) throw new Error(member.missing);
       else continue;
@@ -91,9 +97,11 @@ export class ObjectWriter implements MessageWriter {
 function memberOf(type: DescMessage, field: Field, writers: MessageWriters, omitZeros: boolean): Member {
   const name = `,${JSON.stringify(field.jsonName)}:`;
   const absent = omitZeros ? undefined : zeroOfField(field);
+  const write = fieldWriter(field, writers);
   return {
     name: new Phrase(name),
-    write: fieldWriter(field, writers),
+    write,
+    writeValue: write === undefined ? valueWriter(field) : undefined,
     absent: absent === undefined ? undefined : new Phrase(name + absent),
     missing: isRequired(field) ? `${type.typeName} lacks the required field ${field.name}` : undefined,
   };

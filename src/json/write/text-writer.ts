@@ -9,6 +9,13 @@ import { Buffer, isUtf8 } from "node:buffer";
 import { BACKSLASH, DIGIT_0, DOT, MINUS, NOT_ASCII, QUOTE, SPACE } from "../ascii.js";
 import { CARE_BEYOND_ASCII, needsCare, type Phrase, wordsOf } from "../words.js";
 
+declare module "node:buffer" {
+  interface Buffer {
+    /** What `toString("latin1", start, end)` comes to. For a short text it takes most of the time there is. */
+    latin1Slice(start: number, end: number): string;
+  }
+}
+
 const BLOCK = 64 * 1024;
 /** Of long strings so many bytes are written at a time. */
 const PIECE = 4 * 1024;
@@ -21,6 +28,12 @@ const ESCAPES: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 },
 /** 1: as itself. 0: look closer. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= SPACE && byte < NOT_ASCII && byte !== QUOTE && byte !== BACKSLASH),
+);
+
+/** The digits of the numbers from 0 to 99, as two bytes each. */
+const PAIRS = Uint16Array.from(
+  { length: 100 },
+  (_, value) => DIGIT_0 + Math.floor(value / 10) + ((DIGIT_0 + (value % 10)) << 8),
 );
 
 const BASE64 = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
@@ -51,7 +64,7 @@ export class TextWriter {
   }
 
   #piece(): string {
-    if (!this.#beyondAscii) return this.#block.toString("latin1", 0, this.#pos);
+    if (!this.#beyondAscii) return this.#block.latin1Slice(0, this.#pos);
     if (!isUtf8(this.#block.subarray(0, this.#pos))) throw new Error("a string is not valid UTF-8");
     return this.#block.toString("utf8", 0, this.#pos);
   }
@@ -203,15 +216,17 @@ export class TextWriter {
   }
 
   #digits(value: number, count: number): void {
-    const block = this.#block;
     const start = this.#pos;
     let rest = value | 0;
-    for (let at = start + count - 1; at >= start; at--) {
-      const tenth = (rest / 10) | 0;
-      block[at] = DIGIT_0 + rest - tenth * 10;
-      rest = tenth;
+    let at = start + count;
+    this.#pos = at;
+    while (at > start + 1) {
+      const hundredth = (rest / 100) | 0;
+      at -= 2;
+      this.#words.setUint16(at, PAIRS[rest - hundredth * 100]!, true);
+      rest = hundredth;
     }
-    this.#pos = start + count;
+    if (at > start) this.#block[start] = DIGIT_0 + rest;
   }
 
   /** A 64-bit integer without a sign, of two's complement halves. */

@@ -6,7 +6,7 @@ import { Buffer, isUtf8 } from "node:buffer";
 import { asBuffer } from "../bytes.js";
 import { KeySet } from "../key-set.js";
 import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../scalar-types.js";
-import { wordsOf } from "../words.js";
+import { NO_WORDS, wordsOf } from "../words.js";
 
 const MAX_DEPTH = 100; // as other implementations have it
 /** How many marks there are at first, and how many are kept for the next message. */
@@ -14,14 +14,11 @@ const FEW = 256;
 const KEPT = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** Eight bytes to make floating point numbers of. */
-const scratch = new DataView(new ArrayBuffer(8));
-
 export class WireReader {
   src: Buffer = NOTHING;
   pos = 0;
   /** The words of `src`, if it has them. */
-  words = wordsOf(NOTHING);
+  words = NO_WORDS;
   /** Two's complement halves of the 64-bit value that was read last. */
   low = 0;
   high = 0;
@@ -45,7 +42,7 @@ export class WireReader {
   /** Lets go of the bytes. */
   finish(): void {
     this.src = NOTHING;
-    this.words = wordsOf(NOTHING);
+    this.words = NO_WORDS;
   }
 
   enter(): void {
@@ -139,28 +136,36 @@ export class WireReader {
   }
 
   fixed32(): number {
-    const { src, pos } = this;
-    if (pos + 4 > src.length) throw truncated();
-    this.pos = pos + 4;
-    return src[pos]! | (src[pos + 1]! << 8) | (src[pos + 2]! << 16) | (src[pos + 3]! << 24);
+    const value = this.#view(4).getInt32(this.pos, true);
+    this.pos += 4;
+    return value;
   }
 
   /** Eight bytes into `low` and `high`. */
   fixed64(): void {
-    this.low = this.fixed32();
-    this.high = this.fixed32();
+    const view = this.#view(8);
+    this.low = view.getInt32(this.pos, true);
+    this.high = view.getInt32(this.pos + 4, true);
+    this.pos += 8;
   }
 
   float(): number {
-    scratch.setInt32(0, this.fixed32());
-    return scratch.getFloat32(0);
+    const value = this.#view(4).getFloat32(this.pos, true);
+    this.pos += 4;
+    return value;
   }
 
   double(): number {
-    this.fixed64();
-    scratch.setInt32(0, this.high);
-    scratch.setInt32(4, this.low);
-    return scratch.getFloat64(0);
+    const value = this.#view(8).getFloat64(this.pos, true);
+    this.pos += 8;
+    return value;
+  }
+
+  /** `words`, which must go on for `size` bytes, whatever it costs. */
+  #view(size: number): DataView {
+    if (this.pos + size > this.src.length) throw truncated();
+    if (this.words === NO_WORDS) this.words = new DataView(this.src.buffer, this.src.byteOffset, this.src.byteLength);
+    return this.words;
   }
 
   /** Steps over the value of a field. */
