@@ -63,8 +63,19 @@ export const SETTINGS = {
     parseAddress,
   ),
   enrolment: secret("PORTICO_ENROLMENT", "enrolment token; default the one in the data folder"),
+  transport: setting(
+    "PORTICO_TRANSPORT",
+    "http2",
+    "what carries gRPC: http2, our own, or grpc-js",
+    oneOf("http2", "grpc-js"),
+  ),
   cors: setting("PORTICO_CORS", "*", "origins whose pages may call, separated by commas; none turns CORS off", origins),
-  logLevel: setting("PORTICO_LOG_LEVEL", "info", "trace, debug, info, warn, error, fatal or silent", logLevel),
+  logLevel: setting(
+    "PORTICO_LOG_LEVEL",
+    "info",
+    "trace, debug, info, warn, error, fatal or silent",
+    oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent"),
+  ),
   maxBody: setting(
     "PORTICO_MAX_BODY",
     "4MiB",
@@ -245,12 +256,12 @@ function origins(text: string): readonly string[] | "*" {
   return list;
 }
 
-const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-
-function logLevel(text: string): (typeof LOG_LEVELS)[number] {
-  const level = LOG_LEVELS.find((known) => known === text);
-  if (level === undefined) throw new SyntaxError(`must be one of ${LOG_LEVELS.join(", ")}`);
-  return level;
+function oneOf<const T extends string>(...words: readonly T[]) {
+  return (text: string): T => {
+    const word = words.find((known) => known === text);
+    if (word === undefined) throw new SyntaxError(`must be one of ${words.join(", ")}`);
+    return word;
+  };
 }
 
 function integer(least: number, most: number) {

@@ -38,7 +38,7 @@ export async function serveHttp2(
   return {
     address: "path" in address ? { host: address.path, port: 0 } : { host: address.host, port },
     close(drainMs) {
-      dispatcher.health.close();
+      dispatcher.leave();
       closing ??= connections.drain(drainMs);
       return closing;
     },
