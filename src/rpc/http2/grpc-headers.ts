@@ -15,6 +15,7 @@ export const CONTENT_TYPE = "application/grpc";
 
 /** With protobuf messages, which are the default ("Content-Type"). */
 export function isGrpc(contentType: string | undefined): boolean {
+  if (contentType === CONTENT_TYPE) return true;
   return contentType !== undefined && /^application\/grpc(\+proto)?\s*(;|$)/i.test(contentType);
 }
 
@@ -88,40 +89,66 @@ const COLON = 0x3a;
 
 export type ListKind = "request" | "response" | "trailers";
 
-const PSEUDO: Record<ListKind, ReadonlySet<string>> = {
-  request: new Set([":method", ":scheme", ":path", ":authority"]),
-  response: new Set([":status"]),
-  trailers: new Set(),
+/** A bit for each pseudo-header that a list may have. */
+const PSEUDO: Record<ListKind, ReadonlyMap<string, number>> = {
+  request: new Map([
+    [":method", 1],
+    [":scheme", 2],
+    [":path", 4],
+    [":authority", 8],
+  ]),
+  response: new Map([[":status", 1]]),
+  trailers: new Map(),
 };
 
+/** The bits of those that it must have. */
+const REQUIRED: Record<ListKind, number> = { request: 1 | 2 | 4, response: 1, trailers: 0 };
+
 const FORBIDDEN_IN_NAME = /[^!-9;-@[-~]/;
-const FORBIDDEN_IN_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/;
+const FORBIDDEN_IN_VALUE = /[\0\r\n]/;
+
+/** Names that have been found sound: there are few, and they come again with every call. */
+const sound = new Set<string>();
+const MOST_SOUND = 1_000;
 
 /** What is wrong with a list, where it is malformed (section 8.1.1). */
 export function flawOf(fields: readonly Field[], kind: ListKind): string | undefined {
   let regular = false;
-  const seen = new Set<string>();
+  let seen = 0;
   for (const { name, value } of fields) {
     if (name.charCodeAt(0) === COLON) {
+      const bit = PSEUDO[kind].get(name);
       if (regular) return `${name} comes after a header`;
-      if (!PSEUDO[kind].has(name)) return `${name} has no place here`;
-      if (seen.has(name)) return `${name} comes twice`;
+      if (bit === undefined) return `${name} has no place here`;
+      if (seen & bit) return `${name} comes twice`;
       if (name === ":path" && value === "") return ":path is empty";
-      seen.add(name);
+      seen |= bit;
       continue;
     }
     regular = true;
-    if (name === "" || FORBIDDEN_IN_NAME.test(name)) return "a header's name is malformed";
-    if (FORBIDDEN_IN_VALUE.test(value)) return `the value of ${name} is malformed`;
-    if (CONNECTION_SPECIFIC.has(name)) return `HTTP/2 has no ${name}`;
+    const flaw = flawOfName(name) ?? flawOfValue(value);
+    if (flaw !== undefined) return flaw;
     if (name === "te" && value !== "trailers") return "te is not trailers";
   }
-  if (kind === "response" && !seen.has(":status")) return ":status is missing";
-  if (kind === "request" && !(seen.has(":method") && seen.has(":scheme") && seen.has(":path"))) {
-    return "a pseudo-header is missing";
+  return (seen & REQUIRED[kind]) === REQUIRED[kind] ? undefined : "a pseudo-header is missing";
+}
+
+function flawOfName(name: string): string | undefined {
+  if (sound.has(name)) return undefined;
+  if (name === "" || FORBIDDEN_IN_NAME.test(name)) return "a header's name is malformed";
+  if (CONNECTION_SPECIFIC.has(name)) return `HTTP/2 has no ${name}`;
+  if (sound.size < MOST_SOUND) sound.add(name);
+  return undefined;
+}
+
+function flawOfValue(value: string): string | undefined {
+  if (isSpace(value.charCodeAt(0)) || isSpace(value.charCodeAt(value.length - 1)) || FORBIDDEN_IN_VALUE.test(value)) {
+    return "a header's value is malformed";
   }
   return undefined;
 }
+
+const isSpace = (code: number): boolean => code === 0x20 || code === 0x09;
 
 const UNITS: readonly (readonly [unit: string, milliseconds: number])[] = [
   ["m", 1],

@@ -84,9 +84,8 @@ export class ServerStream extends Stream implements Reply {
       this.#connection.streamError(this, ErrorCode.PROTOCOL_ERROR);
       return;
     }
-    const head = new Map<string, string>();
-    for (const { name, value } of fields) if (HEAD.has(name)) head.set(name, value);
-    if (!this.#fitsLength(head.get("content-length"), endStream)) return;
+    const head = headOf(fields);
+    if (!this.#fitsLength(head.contentLength, endStream)) return;
     const refusal = refusalOf(head);
     if (refusal !== undefined) {
       this.#refusal = refusal;
@@ -98,8 +97,8 @@ export class ServerStream extends Stream implements Reply {
     if (endStream) this.deliver();
   }
 
-  #begin(head: ReadonlyMap<string, string>, fields: readonly Field[]): void {
-    const encoding = head.get("grpc-encoding") ?? "identity";
+  #begin(head: Head, fields: readonly Field[]): void {
+    const { path, timeout: asked, encoding = "identity" } = head;
     if (!isEncoding(encoding)) {
       const trailers: Metadata = [["grpc-accept-encoding", ACCEPTED_ENCODINGS]];
       const message = `messages compressed by ${encoding} are not read; ${ACCEPTED_ENCODINGS} are`;
@@ -107,13 +106,11 @@ export class ServerStream extends Stream implements Reply {
       return;
     }
     this.reader.encoding = encoding;
-    const asked = head.get("grpc-timeout");
     const time = asked === undefined ? undefined : parseTimeout(asked);
     if (asked !== undefined && time === undefined) {
       this.end(status(Code.INTERNAL, "grpc-timeout is malformed"));
       return;
     }
-    const path = head.get(":path") as string;
     const deadline = time === undefined ? undefined : Date.now() + Math.ceil(time);
     this.#endpoint = this.#connection.dispatcher.open(
       { path, metadata: metadataOf(fields), deadline },
@@ -300,12 +297,40 @@ export class ServerStream extends Stream implements Reply {
   }
 }
 
-const HEAD = new Set([":method", ":path", "content-type", "content-length", "grpc-encoding", "grpc-timeout"]);
+/** The headers of a request that are the protocol's. */
+interface Head {
+  method: string;
+  path: string;
+  contentType: string | undefined;
+  contentLength: string | undefined;
+  encoding: string | undefined;
+  timeout: string | undefined;
+}
 
-function refusalOf(head: ReadonlyMap<string, string>): Refusal | undefined {
+function headOf(fields: readonly Field[]): Head {
+  const head: Head = {
+    method: "",
+    path: "",
+    contentType: undefined,
+    contentLength: undefined,
+    encoding: undefined,
+    timeout: undefined,
+  };
+  for (const { name, value } of fields) {
+    if (name === ":method") head.method = value;
+    else if (name === ":path") head.path = value;
+    else if (name === "content-type") head.contentType = value;
+    else if (name === "content-length") head.contentLength = value;
+    else if (name === "grpc-encoding") head.encoding = value;
+    else if (name === "grpc-timeout") head.timeout = value;
+  }
+  return head;
+}
+
+function refusalOf({ method, contentType }: Head): Refusal | undefined {
   const text = `gRPC is spoken here: POST with content-type ${CONTENT_TYPE}\n`;
-  if (head.get(":method") !== "POST") return { httpStatus: "405", text };
-  if (!isGrpc(head.get("content-type"))) return { httpStatus: "415", text };
+  if (method !== "POST") return { httpStatus: "405", text };
+  if (!isGrpc(contentType)) return { httpStatus: "415", text };
   return undefined;
 }
 
