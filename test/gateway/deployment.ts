@@ -11,7 +11,7 @@ import { type Listening, listen } from "../../gateway/listen.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
 import { createRegistry } from "../../services/registry/registry.js";
-import { type Flags, loadConfig } from "../../src/config.js";
+import { type Flags, loadConfig, parseAddress } from "../../src/config.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
@@ -107,7 +107,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
 
   const resources = new Map(dispatcher.endpoints.map(({ path, resource }) => [path, resource]));
   const connect = (address: string): Channel => {
-    if (!address.startsWith("in-process:")) return new GrpcChannel({ host: "127.0.0.1", port: 1 });
+    if (!address.startsWith("in-process:")) return new GrpcChannel(parseAddress(address));
     const channel = new InProcessChannel(dispatcher);
     return recording(channel, (start) => {
       starts.push(start);

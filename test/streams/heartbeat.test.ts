@@ -1,5 +1,7 @@
 // A silent stream is kept alive; a client that does not answer is given up.
+import { once } from "node:events";
 import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { dial, logLine, open, scene, until } from "./client.js";
 
@@ -69,5 +71,15 @@ t.test("WebSocket: a client that does not answer them is cut", async (t) => {
   socket.resume();
   await new Promise((resolve) => socket.once("close", resolve));
   t.match(await logLine(it, "feed:Feed.Chat"), { status: 499 });
+  await it.feed.idle();
+});
+
+t.test("silence is no fault, however long calls may take otherwise", async (t) => {
+  const it = await scene(t, { flags: { callTime: "1s", maxCallTime: "1s", bodyTime: "100ms" } });
+  const { response } = await open(it, "/feed/count?messages=1&hang=true");
+  await until(response, /"1"/);
+  const over = await Promise.race([once(response, "close").then(() => true), sleep(1500).then(() => false)]);
+  t.notOk(over);
+  response.destroy();
   await it.feed.idle();
 });

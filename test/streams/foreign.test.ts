@@ -1,0 +1,81 @@
+// A service of its own process, by gRPC, that asks no guard: what is promised of streams holds all the same.
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import t from "tap";
+import { loadConfig } from "../../src/config.js";
+import type { Guard } from "../../src/guard.js";
+import { createLog } from "../../src/log.js";
+import { Dispatcher } from "../../src/rpc/dispatch.js";
+import { serveGrpc } from "../../src/rpc/grpc-server.js";
+import { createRule, deleteRule, dial, open, type Scene, scene, until } from "./client.js";
+import { Feed } from "./feed.js";
+
+const feed = new Feed();
+const it = await scene(t);
+await serveAbroad(it);
+
+/** Serves feed as `abroad`, and resolves when the gateway knows it. */
+async function serveAbroad({ add, catalog }: Scene): Promise<void> {
+  const everyone: Guard = {
+    admit: (_, endpoint) => ({ endpoint, caller: undefined, namespace: "default" }),
+    allows: () => true,
+    follow: () => () => {},
+  };
+  const limits = loadConfig({}, {});
+  const service = { ...feed.service, name: "abroad" };
+  const dispatcher = new Dispatcher({ services: [service], guard: everyone, limits, log: createLog("silent") });
+  const server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, limits);
+  t.teardown(() => server.close(0));
+  const addresses = [`127.0.0.1:${server.address.port}`];
+  const descriptors = Buffer.from(service.descriptors);
+  add({ service: "abroad", addresses, descriptors, grpcServices: ["feed.Feed"], guarded: false });
+  while (catalog.routes.find("/abroad/feed/count") === undefined) await sleep(1);
+}
+
+t.test("streams either way", async (t) => {
+  const { text } = await open(it, "/abroad/feed/count?messages=2");
+  t.equal(await text(), '{"number":"1","padding":""}\n{"number":"2","padding":""}\n');
+  const { socket, frames, closed } = await dial(it, "/abroad/feed/collect");
+  for (const number of [1, 2]) socket.send(JSON.stringify({ number }));
+  socket.send("");
+  t.same(await closed, [1000, ""]);
+  t.same(frames, ['{"count":"2","total":"3"}']);
+});
+
+t.test("a deleted rule cuts them", async (t) => {
+  const rule = { scope: "<public>", resource: "service:abroad:*" };
+  await createRule(it, { ...rule, id: "nobody", access: "DENIED", priority: 1 });
+  await createRule(it, { ...rule, id: "anyone", access: "GRANTED", priority: 2 });
+  const { response, text } = await open(it, "/abroad/feed/count?messages=1&hang=true");
+  await until(response, /"1"/);
+  const { frames, closed } = await dial(it, "/abroad/feed/chat");
+  await deleteRule(it, "anyone");
+  t.match(await text(), /^\{"error":\{"Id":"abroad","Code":401,.*\}\}\n$/);
+  t.same(await closed, [4401, "Unauthorized call made to abroad:Feed.Chat"]);
+  t.match(frames, [/^\{"Id":"abroad","Code":401,/]);
+  await feed.idle();
+  await deleteRule(it, "nobody");
+});
+
+t.test("a client that leaves is heard of within 50 ms", async (t) => {
+  const { response } = await open(it, "/abroad/feed/count?messages=1&hang=true");
+  await until(response, /"1"/);
+  const over = once(feed, "over");
+  const before = performance.now();
+  response.destroy();
+  await over;
+  const ms = performance.now() - before;
+  t.ok(ms < 50, `${ms.toFixed(1)} ms`);
+});
+
+t.test("a client that does not read stops the service", async (t) => {
+  feed.produced = 0;
+  const padding = 16 * 1024;
+  const { response } = await open(it, `/abroad/feed/count?padding=${padding}`);
+  response.pause();
+  for (let last = -1; last !== feed.produced; await sleep(150)) last = feed.produced;
+  const held = (feed.produced * padding) / 1024 ** 2;
+  t.ok(held < 16, `after ${held.toFixed(1)} MiB`);
+  response.destroy();
+  await feed.idle();
+});
