@@ -1,0 +1,249 @@
+/**
+ * Calls through a gateway: Portico, its peers, and the ceiling of what node:http can do.
+ *
+ *     npm run calls [-- --quick] [--only=Portico]
+ *
+ * Every system runs in processes of its own, all of them at once, and gets its load from the same generator (load.ts).
+ * The systems take turns in rounds, so that what else the machine does falls on all alike; of the rounds the median
+ * counts. A whole run takes some six minutes and is what `npm run report` writes docs/performance.md from; a quick one
+ * is only printed.
+ */
+import { type ChildProcess, execFileSync, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect as connectTcp } from "node:net";
+import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { answerTo, BODIES, type Body, LARGE, MEDIUM, SMALL } from "./bodies.js";
+import type { Measurement, Window } from "./load.js";
+import { isInstalled, launch, memory, stop } from "./processes.js";
+import { RESULTS, type Results, type SystemResult, type Telling } from "./results.js";
+import { prepare, type System } from "./systems.js";
+
+interface Point {
+  readonly body: Body;
+  readonly connections: number;
+}
+
+interface Running {
+  readonly system: System;
+  /** In the order of the programs. */
+  readonly children: ChildProcess[];
+  readonly starts: number[];
+  readonly windows: Map<Point, (Measurement & { readonly memory: number[] })[]>;
+}
+
+const MAIN_POINT: Point = { body: SMALL, connections: 64 };
+const POINTS: readonly Point[] = [
+  MAIN_POINT,
+  { body: SMALL, connections: 1 },
+  { body: SMALL, connections: 512 },
+  { body: MEDIUM, connections: 64 },
+  { body: LARGE, connections: 64 },
+];
+
+/** Milliseconds. */
+const WHOLE = { rounds: 3, warmUp: 300, duration: 1_200, starts: 3, points: POINTS };
+const QUICK = { rounds: 1, warmUp: 200, duration: 500, starts: 1, points: [MAIN_POINT, POINTS[3]!] };
+const FIRST_WARM_UP = 800;
+
+/** How long a system may take to its first answer, in milliseconds. */
+const PATIENCE = 20_000;
+
+async function main(): Promise<void> {
+  const { values: options } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string" } } });
+  const plan = options.quick ? QUICK : WHOLE;
+  const folder = mkdtempSync(join(tmpdir(), "portico-bench-"));
+  const generator = fork(join(import.meta.dirname, "load.ts"));
+  const running: Running[] = [];
+  try {
+    const systems = (await prepare(folder)).filter(({ name }) => name.includes(options.only ?? ""));
+    const loadBefore = loadavg()[0]!;
+    for (const system of systems) {
+      if (system.missing === undefined) await open(system, running);
+      else console.error(`left out: ${system.name}: ${system.missing}`);
+    }
+    for (let start = 1; start < plan.starts; start++) for (const one of running) await restart(one);
+    for (const one of running) await load(generator, one, MAIN_POINT, 0, FIRST_WARM_UP);
+    for (let round = 0; round < plan.rounds; round++) await playRound(generator, running, plan);
+    const results: Results = {
+      machine: machine(loadBefore),
+      plan: { ...plan, points: plan.points.map(nameOf) },
+      systems: running.map((one) => summarize(one, plan.points)),
+      left: systems.filter(({ missing }) => missing).map(({ name, missing }) => ({ name, why: missing! })),
+    };
+    print(results);
+    if (!options.quick && options.only === undefined) writeFileSync(RESULTS, JSON.stringify(results, null, 2));
+  } finally {
+    generator.kill();
+    await Promise.all(running.flatMap(({ children }) => children.map(stop)));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Starts the programs of a system, and sees to it that its answers are right. */
+async function open(system: System, running: Running[]): Promise<void> {
+  const one: Running = { system, children: [], starts: [], windows: new Map() };
+  running.push(one);
+  for (const program of system.programs.slice(0, -1)) {
+    one.children.push(launch(program));
+    await listens(program.port);
+  }
+  await startFront(one);
+  for (const { name, request } of BODIES) {
+    const response = await call(one.system, request);
+    const answer = JSON.stringify(await response.json());
+    if (answer !== answerTo(request))
+      throw new Error(`${system.name} answers ${name} wrongly: ${answer.slice(0, 200)}`);
+  }
+}
+
+async function restart(one: Running): Promise<void> {
+  await stop(one.children.pop()!);
+  await startFront(one);
+}
+
+/** From the start of the process that callers reach to its first answer; what is behind it runs already. */
+async function startFront({ system, children, starts }: Running): Promise<void> {
+  const begin = performance.now();
+  children.push(launch(system.programs.at(-1)!));
+  await until(system.name, async () => {
+    const response = await call(system, SMALL.request);
+    await response.arrayBuffer();
+    return response.status === 200;
+  });
+  starts.push(performance.now() - begin);
+}
+
+function listens(port: number): Promise<void> {
+  return until(`port ${port}`, async () => {
+    const socket = connectTcp(port, "127.0.0.1");
+    try {
+      await once(socket, "connect");
+      return true;
+    } finally {
+      socket.destroy();
+    }
+  });
+}
+
+/** Asks again every few milliseconds. */
+async function until(what: string, happens: () => Promise<boolean>): Promise<void> {
+  for (const late = Date.now() + PATIENCE; ; ) {
+    if (await happens().catch(() => false)) return;
+    if (Date.now() > late) throw new Error(`${what}: no answer within ${PATIENCE} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 3));
+  }
+}
+
+function call({ programs, path, headers }: System, body: string): Promise<Response> {
+  return fetch(`http://127.0.0.1:${programs.at(-1)!.port}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", connection: "close", ...headers },
+    body,
+  });
+}
+
+async function playRound(generator: ChildProcess, running: Running[], plan: typeof WHOLE): Promise<void> {
+  for (const point of plan.points) {
+    for (const one of running) {
+      if (one.system.variant && point !== MAIN_POINT) continue;
+      const measurement = await load(generator, one, point, plan.warmUp, plan.duration);
+      const windows = one.windows.get(point) ?? [];
+      windows.push({ ...measurement, memory: one.children.map(({ pid }) => memory(pid!).now) });
+      one.windows.set(point, windows);
+    }
+  }
+}
+
+/** One window of load. */
+async function load(
+  generator: ChildProcess,
+  { system, children }: Running,
+  { body, connections }: Point,
+  warmUp: number,
+  duration: number,
+): Promise<Measurement> {
+  const { port } = system.programs.at(-1)!;
+  const { path, headers } = system;
+  const processes = children.map(({ pid }) => pid!);
+  const window: Window = { port, path, headers, body: body.request, connections, warmUp, duration, processes };
+  generator.send(window);
+  const [answer] = (await once(generator, "message")) as [{ measurement: Measurement } | { failure: string }];
+  if ("failure" in answer) throw new Error(`${system.name}, ${nameOf({ body, connections })}: ${answer.failure}`);
+  return answer.measurement;
+}
+
+function nameOf({ body, connections }: Point): string {
+  return `${body.name}, ${connections} ${connections === 1 ? "connection" : "connections"}`;
+}
+
+function summarize({ system, starts, windows }: Running, points: readonly Point[]): SystemResult {
+  const tellings = points
+    .filter((point) => windows.has(point))
+    .map((point) => [nameOf(point), telling(windows.get(point)!)] as const);
+  const roles = system.programs.map(({ role }) => role);
+  return { name: system.name, roles, start: median(starts), points: Object.fromEntries(tellings) };
+}
+
+function telling(windows: (Measurement & { readonly memory: number[] })[]): Telling {
+  const of = (read: (window: (typeof windows)[number]) => number) => median(windows.map(read));
+  const ofEach = (read: (window: (typeof windows)[number]) => readonly number[]) =>
+    read(windows[0]!).map((_, index) => of((window) => read(window)[index]!));
+  return {
+    rate: of(({ rate }) => rate),
+    p50: of(({ p50 }) => p50),
+    p99: of(({ p99 }) => p99),
+    generator: of(({ generator }) => generator),
+    processor: ofEach(({ processor }) => processor),
+    memory: ofEach(({ memory }) => memory),
+  };
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!;
+}
+
+function machine(loadBefore: number): Results["machine"] {
+  const version = (command: string, ...args: string[]) =>
+    isInstalled(command) ? execFileSync(command, args, { encoding: "utf8" }).trim() : undefined;
+  const modules = (name: string): string =>
+    JSON.parse(readFileSync(join(import.meta.dirname, "node_modules", name, "package.json"), "utf8")).version;
+  return {
+    date: new Date().toISOString().slice(0, 16),
+    commit: execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim(),
+    cores: cpus().length,
+    model: cpus()[0]!.model,
+    memory: Math.round(totalmem() / 1024 ** 3),
+    kernel: release(),
+    loadBefore,
+    versions: {
+      node: process.version.slice(1),
+      go: version("go", "env", "GOVERSION")?.slice(2),
+      ...Object.fromEntries(
+        ["@grpc/grpc-js", "fastify", "moleculer", "moleculer-web", "@connectrpc/connect"].map((name) => [
+          name,
+          modules(name),
+        ]),
+      ),
+    },
+  };
+}
+
+function print({ systems }: Results): void {
+  for (const { name, roles, start, points } of systems) {
+    console.log(`\n${name}: first answer after ${Math.round(start)} ms`);
+    for (const [point, { rate, p50, p99, generator, processor, memory }] of Object.entries(points)) {
+      const each = roles.map(
+        (role, index) => `${role} ${processor[index]!.toFixed(1)} µs ${Math.round(memory[index]!)} MiB`,
+      );
+      console.log(
+        `  ${point.padEnd(24)} ${String(Math.round(rate)).padStart(6)}/s  p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms  ` +
+          `${each.join(", ")} (load ${generator.toFixed(1)} µs)`,
+      );
+    }
+  }
+}
+
+await main();

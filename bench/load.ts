@@ -1,0 +1,181 @@
+/**
+ * The load: a process of its own that keeps connections busy, one call at a time each, over HTTP/1.1 on plain sockets.
+ * It reads no more of an answer than it takes to know that it is whole and has status 200. Started by calls.ts, which
+ * sends a `Window` and gets a `Measurement`.
+ */
+import { connect, type Socket } from "node:net";
+import { processorTime } from "./processes.js";
+
+/** A time of load on one system. */
+export interface Window {
+  readonly port: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly connections: number;
+  /** Before anything is counted, in milliseconds. */
+  readonly warmUp: number;
+  /** In milliseconds. */
+  readonly duration: number;
+  /** Processes whose processor time is taken. */
+  readonly processes: readonly number[];
+}
+
+export interface Measurement {
+  /** Answers a second. */
+  readonly rate: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Microseconds of processor time a call: of each process, and of this one. */
+  readonly processor: readonly number[];
+  readonly generator: number;
+}
+
+/** Most latencies kept of a window. */
+const MAX_SAMPLES = 1_000_000;
+
+/** Until a connection that does not answer fails the window, in milliseconds. */
+const PATIENCE = 10_000;
+
+const END_OF_HEAD = Buffer.from("\r\n\r\n");
+const LAST_CHUNK = "\r\n0\r\n\r\n";
+
+class Load {
+  readonly #window: Window;
+  readonly #request: Buffer;
+  readonly #connections: Connection[] = [];
+  readonly #samples = new Float64Array(MAX_SAMPLES);
+  #answers = 0;
+  stopped = false;
+
+  constructor(window: Window) {
+    this.#window = window;
+    const { path, headers, body } = window;
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.#request = Buffer.from(
+      `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n` +
+        `${lines.join("")}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+  }
+
+  async run(): Promise<Measurement> {
+    const { port, connections, warmUp, duration, processes } = this.#window;
+    const failed = new Promise<never>((_, reject) => {
+      for (let index = 0; index < connections; index++) {
+        this.#connections.push(new Connection(port, this.#request, this, reject));
+      }
+    });
+    try {
+      await Promise.race([pause(warmUp), failed]);
+      const before = [...processes.map(processorTime), ownTime()];
+      this.#answers = 0;
+      const start = performance.now();
+      await Promise.race([pause(duration), failed]);
+      const seconds = (performance.now() - start) / 1000;
+      const answers = this.#answers;
+      const after = [...processes.map(processorTime), ownTime()];
+      const processor = after.map((time, index) => (time - before[index]!) / answers);
+      const generator = processor.pop()!;
+      if (answers === 0) throw new Error(`no answer within ${duration} ms`);
+      return { rate: answers / seconds, ...this.#percentiles(answers), processor, generator };
+    } finally {
+      this.stopped = true;
+      for (const connection of this.#connections) connection.close();
+    }
+  }
+
+  /** Takes note of an answer, `latency` in milliseconds. */
+  answered(latency: number): void {
+    if (this.#answers < MAX_SAMPLES) this.#samples[this.#answers] = latency;
+    this.#answers++;
+  }
+
+  #percentiles(answers: number): { p50: number; p99: number } {
+    const sorted = this.#samples.subarray(0, Math.min(answers, MAX_SAMPLES)).sort();
+    const at = (share: number) => sorted[Math.floor(sorted.length * share)]!;
+    return { p50: at(0.5), p99: at(0.99) };
+  }
+}
+
+/** One call after the other. */
+class Connection {
+  readonly #socket: Socket;
+  readonly #request: Buffer;
+  readonly #load: Load;
+  readonly #fail: (error: Error) => void;
+  #sent = 0;
+  /** What is still to come of a body with a length; NaN while the head is awaited, Infinity in a body of chunks. */
+  #remaining = Number.NaN;
+  /** The beginning of a head, or the end of what came of a body of chunks. */
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(port: number, request: Buffer, load: Load, fail: (error: Error) => void) {
+    this.#request = request;
+    this.#load = load;
+    this.#fail = fail;
+    this.#socket = connect({ port, host: "127.0.0.1", noDelay: true });
+    this.#socket.setTimeout(PATIENCE, () => fail(new Error(`no answer within ${PATIENCE} ms`)));
+    this.#socket.on("connect", () => this.#send());
+    this.#socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    this.#socket.on("error", fail);
+    this.#socket.on("end", () => fail(new Error("the server closed a connection")));
+  }
+
+  close(): void {
+    this.#socket.removeAllListeners("error").on("error", () => undefined);
+    this.#socket.destroy();
+  }
+
+  #send(): void {
+    this.#remaining = Number.NaN;
+    this.#sent = performance.now();
+    this.#socket.write(this.#request);
+  }
+
+  #read(chunk: Buffer): void {
+    const body = Number.isNaN(this.#remaining) ? this.#readHead(chunk) : chunk;
+    if (body === undefined) return;
+    if (this.#remaining === Number.POSITIVE_INFINITY) {
+      this.#rest = Buffer.concat([this.#rest, body.subarray(-LAST_CHUNK.length)]).subarray(-LAST_CHUNK.length);
+      if (this.#rest.toString("latin1") !== LAST_CHUNK) return;
+      this.#rest = this.#rest.subarray(0, 0);
+    } else {
+      this.#remaining -= body.length;
+      if (this.#remaining > 0) return;
+    }
+    this.#load.answered(performance.now() - this.#sent);
+    if (!this.#load.stopped) this.#send();
+  }
+
+  /** What follows the head, once it is whole. */
+  #readHead(chunk: Buffer): Buffer | undefined {
+    const bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
+    const end = bytes.indexOf(END_OF_HEAD);
+    this.#rest = end === -1 ? bytes : bytes.subarray(0, 0);
+    if (end === -1) return undefined;
+    const head = bytes.toString("latin1", 0, end);
+    if (!head.startsWith("HTTP/1.1 200")) this.#fail(new Error(`an answer was ${head.slice(0, head.indexOf("\r\n"))}`));
+    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+    this.#remaining = length === undefined ? Number.POSITIVE_INFINITY : Number(length);
+    return bytes.subarray(end + END_OF_HEAD.length);
+  }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Microseconds. */
+function ownTime(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
+process.on("message", async (window: Window) => {
+  try {
+    process.send!({ measurement: await new Load(window).run() });
+  } catch (error) {
+    process.send!({ failure: (error as Error).message });
+  }
+});

@@ -1,0 +1,123 @@
+/** Data folders of Portico for the benchmark: an installation with a login, and as many rules as wanted. */
+import { randomUUID } from "node:crypto";
+import { cpSync, mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import pino from "pino";
+import { Log } from "../services/auth/log.js";
+import { timestamp } from "../services/auth/time.js";
+import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
+import { Access, type Rule } from "../src/gen/portico/auth/v1/rules.js";
+import { checkRule } from "../src/rules.js";
+import { openStore } from "../src/store.js";
+import { freePort, launch, stop } from "./processes.js";
+
+export const PORTICO = join(import.meta.dirname, "../dist/portico.js");
+
+const NAMESPACE = "default";
+/** How many rules one entry of the log creates. */
+const BATCH = 1_000;
+
+/** A folder, and a token that is good for calls to `helloworld`. */
+export interface Installation {
+  readonly folder: string;
+  readonly token: string;
+}
+
+/** Makes an installation with ten rules, one of which grants logged-in callers the service `helloworld`. */
+export async function install(folder: string): Promise<Installation> {
+  const http = `127.0.0.1:${await freePort()}`;
+  const password = randomUUID();
+  const free = "127.0.0.1:0";
+  const server = launch({
+    role: "portico",
+    command: process.execPath,
+    args: [PORTICO, "server"],
+    env: {
+      PORTICO_DATA: folder,
+      PORTICO_ADMIN_PASSWORD: password,
+      PORTICO_HTTP: http,
+      PORTICO_GRPC: free,
+      PORTICO_ADMIN: free,
+    },
+  });
+  try {
+    const token = await logIn(`http://${http}`, password);
+    await stop(server);
+    await write(folder, [
+      { $case: "ruleDeleted", value: { namespace: NAMESPACE, id: "default" } },
+      ruleCreated({
+        id: "callers",
+        scope: "*",
+        access: Access.GRANTED,
+        resource: "service:helloworld:*",
+        priority: 0,
+      }),
+      ...unrelatedRules(9),
+    ]);
+    return { folder, token };
+  } finally {
+    await stop(server);
+  }
+}
+
+/** A copy of the installation, with so many rules more. */
+export async function copy({ folder, token }: Installation, moreRules = 0): Promise<Installation> {
+  const target = mkdtempSync(`${folder}-`);
+  cpSync(folder, target, { recursive: true });
+  await write(target, unrelatedRules(moreRules, "more"));
+  return { folder: target, token };
+}
+
+async function logIn(http: string, password: string): Promise<string> {
+  for (const late = Date.now() + 20_000; ; ) {
+    try {
+      const response = await fetch(`${http}/auth/login`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ account: "admin", password }),
+      });
+      const { accessToken } = (await response.json()) as { accessToken?: string };
+      if (accessToken !== undefined) return accessToken;
+    } catch (error) {
+      if (Date.now() > late) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Rules for other services, for other endpoints of the same service, and for scopes that the caller does not hold. */
+function unrelatedRules(count: number, prefix = "rule"): NonNullable<Event["event"]>[] {
+  return Array.from({ length: count }, (_, index) =>
+    ruleCreated({
+      id: `${prefix}${index}`,
+      scope: `team${index % 100}`,
+      access: index % 7 === 0 ? Access.DENIED : Access.GRANTED,
+      resource:
+        index % 10 === 0
+          ? `service:helloworld:Endpoint${index}.Call`
+          : `service:service${index % 1_000}:Endpoint${index}.Call`,
+      priority: index % 5,
+    }),
+  );
+}
+
+function ruleCreated(rule: Rule) {
+  return { $case: "ruleCreated" as const, value: { namespace: NAMESPACE, rule: checkRule(rule) } };
+}
+
+/** Writes what the authority would have written, thousands at once: it makes rules one by one, each safe on disk. */
+async function write(folder: string, events: NonNullable<Event["event"]>[]): Promise<void> {
+  const store = await openStore("sqlite:", folder);
+  try {
+    const log = new Log({ store, log: pino({ level: "silent" }) });
+    let { head } = await log.begin();
+    for (let start = 0; start < events.length; start += BATCH) {
+      head++;
+      const batch = events.slice(start, start + BATCH).map((event) => ({ event }));
+      const entry = { time: timestamp(Date.now()), actor: "admin", namespace: NAMESPACE, events: batch };
+      if (!(await log.append(head, entry))) throw new Error(`entry ${head} of ${folder} is taken`);
+    }
+  } finally {
+    await store.close();
+  }
+}

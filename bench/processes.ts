@@ -1,0 +1,75 @@
+/** Processes of the systems: started, watched through /proc, stopped. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+
+/** A process to start. */
+export interface Program {
+  /** What it is in its system: `gateway`, `service`, `authority`. */
+  readonly role: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Kernel ticks a second, in which /proc counts processor time. */
+const TICKS = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
+
+/** Processor time that a process has used in user and kernel mode, in microseconds (proc_pid_stat(5), utime and stime). */
+export function processorTime(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  // The name, in parentheses, may hold anything; the fields after it begin with the third.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return ((Number(fields[14 - 3]) + Number(fields[15 - 3])) / TICKS) * 1e6;
+}
+
+/** Resident memory of a process, now and at most so far, in MiB. */
+export function memory(pid: number): { now: number; peak: number } {
+  const status = readFileSync(`/proc/${pid}/status`, "latin1");
+  const read = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1024;
+  return { now: read("VmRSS"), peak: read("VmHWM") };
+}
+
+/** Starts a process; what it writes to stderr is kept for the message, should it end by itself. */
+export function launch({ role, command, args, env }: Program): ChildProcess {
+  const child = spawn(command, args, {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: "production", ...env },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let errors = "";
+  child.stderr!.setEncoding("utf8").on("data", (text) => {
+    errors = (errors + text).slice(-2_000);
+  });
+  child.on("exit", (code, signal) => {
+    if (signal === null) console.error(`${role} (${command} ${args.join(" ")}) ended with ${code}:\n${errors}`);
+  });
+  return child;
+}
+
+export async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, "exit");
+  child.kill("SIGKILL");
+  await exit;
+}
+
+/** A port that is free now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Whether a program is on the PATH. */
+export function isInstalled(program: string): boolean {
+  try {
+    execFileSync("which", [program], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,53 @@
+/** What a run of calls.ts finds, as it is kept for report.ts. */
+import { join } from "node:path";
+
+/** Lies where nobody looks for sources; the next run replaces it. */
+export const RESULTS = join(import.meta.dirname, "node_modules/.calls.json");
+
+export interface Results {
+  readonly machine: {
+    readonly date: string;
+    readonly commit: string;
+    readonly cores: number;
+    readonly model: string;
+    /** GiB. */
+    readonly memory: number;
+    readonly kernel: string;
+    /** Load average of the minute before. */
+    readonly loadBefore: number;
+    readonly versions: Readonly<Record<string, string | undefined>>;
+  };
+  readonly plan: {
+    readonly rounds: number;
+    readonly warmUp: number;
+    readonly duration: number;
+    readonly starts: number;
+    readonly points: readonly string[];
+  };
+  readonly systems: readonly SystemResult[];
+  readonly left: readonly { readonly name: string; readonly why: string }[];
+}
+
+export interface SystemResult {
+  readonly name: string;
+  /** Of its processes; the last is what callers reach. */
+  readonly roles: readonly string[];
+  /** Milliseconds from the start of the process that callers reach to its first answer. */
+  readonly start: number;
+  /** By payload and connections, such as `15 B, 64 connections`. */
+  readonly points: Readonly<Record<string, Telling>>;
+}
+
+/** The medians of the rounds. */
+export interface Telling {
+  /** Answers a second. */
+  readonly rate: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Microseconds of processor time a call, of the load generator and of each process. */
+  readonly generator: number;
+  readonly processor: readonly number[];
+  /** Resident MiB of each process. */
+  readonly memory: readonly number[];
+}
