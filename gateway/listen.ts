@@ -98,6 +98,8 @@ class Door implements Listening {
     server.timeout = limits.maxCallTime + limits.bodyTime;
     server.on("connection", (socket: Connection) => {
       this.#connections.add(socket);
+      // Node takes its own listener away where it hands a connection over, at CONNECT and Upgrade.
+      socket.on("error", () => {});
       socket.once("close", () => this.#connections.delete(socket));
     });
     server.on("request", (req, res) => this.#serve(new Exchange(req, res, limits.maxBody)));
@@ -105,7 +107,7 @@ class Door implements Listening {
     server.on("checkExpectation", (req, res) =>
       this.#serve(new Exchange(req, res, limits.maxBody, { waits: true, fault: UNKNOWN_EXPECTATION })),
     );
-    server.on("connect", (_req, socket: Connection) => this.#refuse(socket, NO_TUNNEL));
+    server.on("connect", (_req, socket: Connection) => this.#refuseTunnel(socket));
     server.on("upgrade", (req, socket: Connection, head) => this.#upgrade({ req, socket, head }));
     server.on("clientError", (error, socket: Connection) => this.#broken(error, socket));
     this.#server = server;
@@ -152,6 +154,12 @@ class Door implements Listening {
     const isLast = (): boolean => this.#leaving;
     if (answer instanceof Promise) answer.then((response) => exchange.answer(response, isLast));
     else exchange.answer(answer, isLast);
+  }
+
+  /** Where an answer is still to come this one would overtake it. */
+  #refuseTunnel(socket: Connection): void {
+    if (socket[WORK]?.answered === false) socket.destroy();
+    else this.#refuse(socket, NO_TUNNEL);
   }
 
   /** A request for another protocol, with which node stops to read HTTP on the connection. */
@@ -257,8 +265,6 @@ class Opening implements GatewayRequest, Work {
 
   constructor(req: IncomingMessage, socket: Socket) {
     this.#req = req;
-    // Node has left the socket to us, with nobody who listens.
-    socket.on("error", () => {});
     socket.once("close", () => {
       this.gone = true;
       this.stop(GONE);

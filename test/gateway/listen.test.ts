@@ -291,3 +291,15 @@ t.test("an address that is taken", async (t) => {
   const { address } = await open(t, echo);
   await t.rejects(listen(echo, address, config), { code: "EADDRINUSE" });
 });
+
+t.test("a client that asks for a tunnel and resets the connection takes nothing with it", async (t) => {
+  const door = await open(t, echo);
+  for (const wait of ["none", "answer"]) {
+    const { socket, until } = await dial(door);
+    socket.write("CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    if (wait === "answer") await until(/fault$/);
+    socket.resetAndDestroy();
+  }
+  await door.close(5000);
+  t.pass("an error nobody listens for would have ended this process");
+});
