@@ -11,6 +11,7 @@ import { Code, StatusError } from "../src/errors.js";
 import type { Admission, Guard } from "../src/guard.js";
 import type { Logger } from "../src/log.js";
 import type { Metrics } from "../src/metrics.js";
+import type { CallStart } from "../src/rpc/channel.js";
 import { callUnary } from "./call.js";
 import { Cors } from "./cors.js";
 import { answerError, type ErrorAnswer, HttpError } from "./errors.js";
@@ -53,6 +54,8 @@ export interface HandlerOptions {
 }
 
 const HEARTBEAT_MS = 15_000;
+
+type AdmittedStart = CallStart & { readonly admission: Admission };
 
 export function createHandler(options: HandlerOptions): Handler {
   const gateway = new Gateway(options);
@@ -145,13 +148,12 @@ class Gateway {
       admission,
       clientAddress,
     };
-    const stream = { channel: target.channel, start, guard, admission };
-    if (request.upgrade) return this.#openSocket(request, target, stream, progress);
+    if (request.upgrade) return this.#openSocket(request, target, start, progress);
     checkPlain(endpoint);
 
     const read = method === "POST" ? readPost(target, query, headers, body) : readGet(target, query);
     const message = read instanceof Promise ? await read : read;
-    if (endpoint.shape === "server_streaming") return this.#openBody(request, target, stream, message, progress);
+    if (endpoint.shape === "server_streaming") return this.#openBody(request, target, start, message, progress);
     const answer = await callUnary(target.channel, start, message, endpoint.service, (stop) => request.onGone(stop));
     const { body: content, contentType, headers: extra } = writeAnswer(target, answer);
     return this.#respond(200, extra, content, progress, contentType);
@@ -165,9 +167,13 @@ class Gateway {
     return protocolToken(request.headers, headers) ?? bearerToken(headers);
   }
 
-  #openSocket(request: GatewayRequest, target: Target, stream: StreamCallOptions, progress: Progress): GatewayResponse {
+  #streamOf({ channel }: Target, start: AdmittedStart): StreamCallOptions {
+    return { channel, start, guard: this.#options.guard, admission: start.admission };
+  }
+
+  #openSocket(request: GatewayRequest, target: Target, start: AdmittedStart, progress: Progress): GatewayResponse {
     const session = new StreamSocket({
-      ...stream,
+      ...this.#streamOf(target, start),
       target,
       explain: (error) => this.#explain(error, progress),
       onEnd: ({ status, bytes, messages, received }) =>
@@ -181,7 +187,7 @@ class Gateway {
   async #openBody(
     request: GatewayRequest,
     target: Target,
-    stream: StreamCallOptions,
+    start: AdmittedStart,
     message: Uint8Array,
     progress: Progress,
   ): Promise<GatewayResponse> {
@@ -190,7 +196,7 @@ class Gateway {
     if (events && hasHadAll(listOf(request.headers, "last-event-id"))) return this.#respond(204, [], "", progress);
     const write = (one: Uint8Array): string => writeJson(target, one);
     const body = new StreamBody({
-      ...stream,
+      ...this.#streamOf(target, start),
       message,
       frames: raw ? chunks(target.endpoint.service) : events ? serverSentEvents(write) : ndjson(write),
       explain: (error) => this.#explain(error, progress),
