@@ -28,9 +28,9 @@ export interface CatalogOptions {
   readonly admission?: typeof SYSTEM | undefined;
   /**
    * Opens a channel to an instance's first address, `in-process:<id>` for one that names none: a new channel each time,
-   * which the catalog closes.
+   * which the catalog closes. An address is only what an instance says of itself: anyone enrolled may say any.
    */
-  readonly connect: (address: string) => Channel;
+  readonly connect: (address: string, instance: { readonly service: string; readonly id: string }) => Channel;
   /** How long an instance that the registry does not know after an interruption has to register again; default 10 s. */
   readonly graceMs?: number;
   readonly log: Logger;
@@ -65,7 +65,7 @@ interface Known {
 /** One service: its instances by id, in the order they joined. */
 interface Served {
   readonly instances: Map<string, Known>;
-  /** By address. The balancer closes them. */
+  /** By id and address. The balancer closes them. */
   channels: ReadonlyMap<string, Channel>;
   readonly balancer: Balancer;
 }
@@ -202,7 +202,8 @@ class FollowedCatalog implements Catalog {
 
   #connect({ service, id, address }: Known, channels: ReadonlyMap<string, Channel>): [string, Channel][] {
     try {
-      return [[address, channels.get(address) ?? this.#options.connect(address)]];
+      const key = `${id} ${address}`;
+      return [[key, channels.get(key) ?? this.#options.connect(address, { service, id })]];
     } catch (error) {
       this.#options.log.error({ service, id, address, err: error }, "an instance is left out: no channel leads to it");
       return [];

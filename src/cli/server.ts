@@ -62,12 +62,11 @@ export function startServer(config: Config, log: Logger): Promise<Running> {
   return starting(async (opened) => {
     const core = await openCore(opened, config, log, [...SERVICES.values()]);
     const { guard, dispatcher, grpc } = core;
-    const own = formatAddress(grpc.address);
     const registry: CatalogOptions = {
       channel: core.channel,
       admission: SYSTEM,
-      connect: (address) =>
-        address === own ? new InProcessChannel(dispatcher) : connectTo(parseAddress(address), config),
+      connect: (address, instance) =>
+        core.isLocal(instance) ? new InProcessChannel(dispatcher) : connectTo(parseAddress(address), config),
       log,
     };
     const { http, health } = await openDoor(opened, config, { registry, guard, metrics: core.metrics, log });
@@ -145,13 +144,15 @@ interface Core {
   readonly dispatcher: Dispatcher;
   /** To every service of this process. */
   readonly channel: Channel;
+  /** Whether an instance is of this process. Another may give the same address; nobody can know an id beforehand. */
+  readonly isLocal: (instance: { readonly service: string; readonly id: string }) => boolean;
   readonly grpc: GrpcServer;
   readonly metrics: Metrics;
   readonly firstStart: Authority["firstStart"];
 }
 
 /** The authority, the registry, and services of the same process, on the gRPC port. */
-async function openCore(opened: Opened, config: Config, log: Logger, local: readonly Service[]): Promise<Core> {
+async function openCore(opened: Opened, config: Config, log: Logger, own: readonly Service[]): Promise<Core> {
   const store = await openStore(config.store, config.data);
   opened.own(() => store.close());
   const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
@@ -163,7 +164,7 @@ async function openCore(opened: Opened, config: Config, log: Logger, local: read
   opened.own(() => guard.close());
   const connect = (target: Address) => connectTo(target, config);
   const registry = createRegistry({ guard, foreign: config.services, connect, log });
-  const services = [authority.service, registry.service, ...local];
+  const services = [authority.service, registry.service, ...own];
   const metrics = new Metrics();
   const dispatcher = new Dispatcher({
     services,
@@ -175,11 +176,12 @@ async function openCore(opened: Opened, config: Config, log: Logger, local: read
   const grpc = await bound("grpc", config, () => serve(dispatcher, config));
   opened.own(() => grpc.close(config.drain));
   opened.own(() => registry.close());
-  addAll(registry, services, grpc, config);
+  const local = new Set(services.map((service) => addTo(registry, instanceOf(service, grpc, config))));
   await guard.ready();
   tellHealth(opened, dispatcher, guard);
   const channel = new InProcessChannel(dispatcher);
-  return { guard, dispatcher, channel, grpc, metrics, firstStart: authority.firstStart };
+  const isLocal = (instance: { service: string; id: string }) => local.has(nameOf(instance));
+  return { guard, dispatcher, channel, isLocal, grpc, metrics, firstStart: authority.firstStart };
 }
 
 interface DoorOptions {
@@ -253,8 +255,14 @@ const NO_DOOR: Guard = {
   follow: () => () => {},
 };
 
-function addAll(registry: Registry, services: readonly Service[], grpc: GrpcServer, config: Config): void {
-  for (const service of services) registry.add(instanceOf(service, grpc, config));
+/** Adds an instance of this process; gives its name. */
+function addTo(registry: Registry, instance: Instance): string {
+  registry.add(instance);
+  return nameOf(instance);
+}
+
+function nameOf({ service, id }: { readonly service: string; readonly id: string }): string {
+  return `${service} ${id}`;
 }
 
 function instanceOf(service: Service, grpc: GrpcServer, config: Config): Instance {

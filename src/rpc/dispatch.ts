@@ -134,7 +134,9 @@ export class Dispatcher {
     const { admission, clientAddress = peer } = start;
     if (endpoint === undefined) return { admission: undefined, clientAddress };
     if (admission !== undefined) {
-      if (admission !== SYSTEM && admission.endpoint.path !== start.path) throw misdirected(admission, start.path);
+      // By the resource: another service may have named this path as its own, and been judged by other rules.
+      if (admission !== SYSTEM && admission.endpoint.resource !== endpoint.resource)
+        throw misdirected(admission, endpoint);
       return { admission, clientAddress };
     }
     const admitted = this.#guard.admit(credentials(start.metadata), endpoint);
@@ -217,7 +219,7 @@ function credentials(metadata: Metadata): Credentials {
   return { token, namespace: first(metadata, "platform-namespace"), tokenRequired: false };
 }
 
-function misdirected(admission: Admission, path: string): StatusError {
-  const cause = new Error(`a call to ${path} carries an admission to ${admission.endpoint.path}`);
+function misdirected(admission: Admission, endpoint: Endpoint): StatusError {
+  const cause = new Error(`a call to ${endpoint.name} carries an admission to ${admission.endpoint.name}`);
   return new StatusError(Code.INTERNAL, "Internal error", { cause });
 }

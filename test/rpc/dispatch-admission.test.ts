@@ -109,8 +109,8 @@ t.test("an admission in process stands for the guard's decision", async (t) => {
   guard.close(endpoint.name);
   const admission = { endpoint, caller: ada, namespace: "blue" };
   t.match(await contextOf({ admission }, guard), { caller: ada, namespace: "blue", system: false });
-  const other = { ...admission, endpoint: { ...endpoint, path: "/raw.Raw/Chat" } };
-  await t.rejects(contextOf({ admission: other }, guard), { code: Code.INTERNAL }, "but for its own endpoint only");
+  const other = { ...admission, endpoint: { ...endpoint, resource: "service:other:Raw.One" } };
+  await t.rejects(contextOf({ admission: other }, guard), { code: Code.INTERNAL }, "but for its own resource only");
 });
 
 t.test("this process itself is let in everywhere", async (t) => {
