@@ -14,6 +14,8 @@ const MAX_WAITING = 32;
 
 const MIN_LENGTH = 12;
 const MAX_LENGTH = 128;
+/** In UTF-16 code units, of which a character has at most two. Unicode's normalization may take the square of it. */
+const MAX_UNITS = 2 * MAX_LENGTH;
 /** Without what is easily taken for something else: 0 o, 1 l i. */
 const TYPEABLE = "abcdefghjkmnpqrstuvwxyz23456789";
 
@@ -25,6 +27,7 @@ export function randomPassword(): string {
 
 /** Whether a password has 12 to 128 characters. */
 export function isPassword(password: string): boolean {
+  if (password.length > MAX_UNITS) return false;
   const length = [...password].length;
   return length >= MIN_LENGTH && length <= MAX_LENGTH;
 }
@@ -46,21 +49,26 @@ export class Passwords {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** @throws {StatusError} RESOURCE_EXHAUSTED when too many wait. */
+  /**
+   * @param password one that `isPassword`
+   * @throws {StatusError} RESOURCE_EXHAUSTED when too many wait.
+   */
   async hash(password: string): Promise<PasswordHash> {
+    if (password.length > MAX_UNITS) throw new RangeError("the password was not checked");
     const salt = randomBytes(16);
     return { salt, hash: await this.#derive(password, { ...PARAMETERS, salt }), ...PARAMETERS };
   }
 
   /**
-   * Whether the password is the hash's; without a hash it takes as long and is false. `begin` is called when the turn
-   * has come, and may throw.
+   * Whether the password is the hash's; without a hash, or with a password longer than any may be, it takes as long and
+   * is false. `begin` is called when the turn has come, and may throw.
    * @throws {StatusError} RESOURCE_EXHAUSTED when too many wait.
    */
   async verify(password: string, hash: PasswordHash | undefined, begin?: () => void): Promise<boolean> {
     const against = hash ?? { ...PARAMETERS, salt: Buffer.alloc(16), hash: Buffer.alloc(HASH_LENGTH) };
-    const derived = await this.#derive(password, against, begin);
-    return timingSafeEqual(derived, against.hash) && hash !== undefined;
+    const isShort = password.length <= MAX_UNITS;
+    const derived = await this.#derive(isShort ? password : "", against, begin);
+    return timingSafeEqual(derived, against.hash) && hash !== undefined && isShort;
   }
 
   async #derive(
