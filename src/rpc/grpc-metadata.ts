@@ -1,9 +1,12 @@
 /** Metadata and statuses to grpc-js's own kinds and back. */
-import { Metadata as GrpcMetadata, type StatusObject } from "@grpc/grpc-js";
+import { Metadata as GrpcMetadata, logVerbosity, type StatusObject, setLogVerbosity } from "@grpc/grpc-js";
 import { Code } from "../errors.js";
 import type { Status } from "./channel.js";
 import type { Metadata } from "./metadata.js";
 import { DETAILS_TRAILER, decodeDetails, encodeDetails } from "./status.js";
+
+// It tells standard error of values that it drops, in full, and these may be tokens. Failures are told by statuses.
+setLogVerbosity(logVerbosity.NONE);
 
 /** Headers of the protocol, which are no metadata (PROTOCOL-HTTP2.md, "Response-Headers"). */
 const PROTOCOL = new Set(["content-type", "date", "grpc-accept-encoding", "grpc-encoding", "accept-encoding"]);
@@ -11,7 +14,14 @@ const PROTOCOL = new Set(["content-type", "date", "grpc-accept-encoding", "grpc-
 /** @throws {Error} for names or values that cannot be sent */
 export function toGrpc(metadata: Metadata): GrpcMetadata {
   const converted = new GrpcMetadata();
-  for (const [name, value] of metadata) converted.add(name, typeof value === "string" ? value : asBuffer(value));
+  for (const [name, value] of metadata) {
+    try {
+      converted.add(name, typeof value === "string" ? value : asBuffer(value));
+    } catch {
+      // What was thrown quotes the value, which may be a token.
+      throw new Error(`the name or the value of "${name}" has characters that metadata cannot have`);
+    }
+  }
   return converted;
 }
 
