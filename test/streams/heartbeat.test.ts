@@ -33,14 +33,6 @@ for (const [title, headers, first, beats] of [
   });
 }
 
-t.test("a busy stream has none", async (t) => {
-  const { response } = await open(it, "/feed/count");
-  const text = await until(response, /"number":"2000"/);
-  t.notMatch(text, /^\n/m);
-  response.destroy();
-  await it.feed.idle();
-});
-
 t.test("WebSocket: pings", async (t) => {
   const { socket } = await dial(it, "/feed/chat");
   let pings = 0;

@@ -1,4 +1,6 @@
 // WebSockets: a JSON message a text frame, either way, at the path of the endpoint.
+import { once } from "node:events";
+import { connect } from "node:net";
 import t from "tap";
 import { createRule, dial, logLine, open, refused, scene } from "./client.js";
 
@@ -187,6 +189,21 @@ t.test("an upgrade to another protocol is ignored", async (t) => {
     t.equal(status, 200);
     t.match(JSON.parse(await text()), { message: /^Hello/ });
   }
+});
+
+t.test("nor does a connection on which each request asks for one gather anything", async (t) => {
+  const warned: Error[] = [];
+  const warn = (warning: Error): void => void warned.push(warning);
+  process.on("warning", warn);
+  const socket = connect(it.port, "127.0.0.1");
+  for (let asked = 0; asked < 15; asked++) {
+    socket.write("GET /livez HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+    const [answer] = await once(socket, "data");
+    t.match(String(answer), /^HTTP\/1.1 200 /);
+  }
+  socket.destroy();
+  process.off("warning", warn);
+  t.same(warned, []);
 });
 
 t.test("a client that sends more than 10,000 messages a second has to wait", async (t) => {
