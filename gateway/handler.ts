@@ -1,8 +1,9 @@
 /**
  * One request, from top to bottom: route, method, headers, body, guard, message, call, answer.
  *
- * The guard decides after the last byte of the body has come, so that a rule deleted while a slow client sends does not
- * grant any more; and on the very endpoint that is then called. Only an admitted body is looked into.
+ * The guard decides before the first byte of a body is taken in, so that nobody who may not call can make the gateway
+ * hold one; and again when the last has come, so that a rule deleted while a slow client sends does not grant any more.
+ * It decides on the very endpoint that is then called. Only an admitted body is looked into.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Config } from "../src/config.js";
@@ -129,10 +130,15 @@ class Gateway {
     const token = request.upgrade ? this.#checkUpgrade(request, endpoint, headers) : bearerToken(headers);
     const timeout = timeoutOf(headers);
 
-    const body = announcesBody(headers) ? await receiveBody(request, target, headers) : NO_BODY;
-
     // On /v1 the token alone says in which namespace the call is made.
     const credentials = { token, namespace: versioned ? undefined : namespace, tokenRequired: versioned };
+    let body = NO_BODY;
+    if (announcesBody(headers)) {
+      checkAnnounced(request, target, headers);
+      const early = guard.admit(credentials, endpoint);
+      if (early instanceof Promise) await early;
+      body = await request.body();
+    }
     const admitted = guard.admit(credentials, endpoint);
     const admission = admitted instanceof Promise ? await admitted : admitted;
     progress.admission = admission;
@@ -289,7 +295,7 @@ class Gateway {
 
 const MOST_PATH = 128;
 const NO_HEADERS: readonly string[] = [];
-const NO_BODY = new Uint8Array(0);
+const NO_BODY: Uint8Array = new Uint8Array(0);
 /** Has nginx pass each message on as it comes (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering). */
 const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
 const STANDARD = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
@@ -314,14 +320,11 @@ function checkMethod(method: string, { methods, header }: Allow): void {
   throw new HttpError(405, `The method must be one of ${header[1]}, not ${method}`, { headers: header });
 }
 
-function receiveBody(
-  request: GatewayRequest,
-  target: Target,
-  headers: RequestHeaders,
-): Uint8Array | Promise<Uint8Array> {
+function checkAnnounced(request: GatewayRequest, target: Target, headers: RequestHeaders): void {
   checkBody(target, headers);
-  if (request.method === "POST") return request.body();
-  throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
+  if (request.method !== "POST") {
+    throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
+  }
 }
 
 /** What was thrown, and what that came from. */

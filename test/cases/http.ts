@@ -827,13 +827,13 @@ const bodies: HttpCase[] = [
     title: "too large, by its length",
     raw: "POST /helloworld HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2000000\r\n\r\n{",
     status: 413,
-    id: "helloworld",
+    decides: HELLO,
   },
   {
     title: "too large, in chunks",
     raw: `POST /helloworld HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${`400\r\n${" ".repeat(1024)}\r\n`.repeat(5)}`,
     status: 413,
-    id: "helloworld",
+    decides: HELLO,
   },
   {
     title: "in chunks",
@@ -852,13 +852,13 @@ const bodies: HttpCase[] = [
     title: "body that does not come",
     raw: "POST /helloworld HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{",
     status: 408,
-    id: "helloworld",
+    decides: HELLO,
   },
   {
     title: "broken chunk",
     raw: "POST /helloworld HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
     status: 400,
-    id: "helloworld",
+    decides: HELLO,
   },
   {
     title: "expects 100",
