@@ -97,10 +97,10 @@ class Door implements Listening {
     // A client that neither sends nor takes anything for longer than any call lasts.
     server.timeout = limits.maxCallTime + limits.bodyTime;
     server.on("connection", (socket: Connection) => {
-      if (this.#connections.has(socket)) return; // It comes back after an upgrade that was ignored.
-      this.#connections.add(socket);
       // Node takes its own listener away where it hands a connection over, at CONNECT and Upgrade.
       socket.on("error", () => {});
+      if (this.#connections.has(socket)) return; // It comes back after an upgrade that was ignored.
+      this.#connections.add(socket);
       socket.once("close", () => this.#connections.delete(socket));
     });
     server.on("request", (req, res) => this.#serve(new Exchange(req, res, limits.maxBody)));
@@ -189,7 +189,7 @@ class Door implements Listening {
       if (name.toLowerCase() !== "upgrade") lines.push(`${name}: ${req.rawHeaders[at + 1]}`);
     }
     socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
-    // Those of the reader before, which node leaves behind.
+    // Those of the reader before, which node leaves behind; a new one comes at once.
     socket.removeAllListeners("error");
     this.#server.emit("connection", socket);
   }

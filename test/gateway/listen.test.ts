@@ -296,6 +296,8 @@ t.test("a client that asks for a tunnel and resets the connection takes nothing 
   const door = await open(t, echo);
   for (const wait of ["none", "answer"]) {
     const { socket, until } = await dial(door);
+    socket.write("GET /1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+    await until(/\/1 0/);
     socket.write("CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n");
     if (wait === "answer") await until(/fault$/);
     socket.resetAndDestroy();
