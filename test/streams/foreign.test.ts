@@ -7,29 +7,29 @@ import type { Guard } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { serveGrpc } from "../../src/rpc/grpc-server.js";
+import { part, type Service } from "../../src/rpc/service.js";
 import { createRule, deleteRule, dial, open, type Scene, scene, until } from "./client.js";
 import { Feed } from "./feed.js";
 
 const feed = new Feed();
 const it = await scene(t);
-await serveAbroad(it);
+await serve(it, { ...feed.service, name: "abroad" });
 
-/** Serves feed as `abroad`, and resolves when the gateway knows it. */
-async function serveAbroad({ add, catalog }: Scene): Promise<void> {
+/** Serves a service beyond the gateway's process, and resolves when the gateway knows it. */
+async function serve({ add, catalog }: Scene, service: Service): Promise<void> {
   const everyone: Guard = {
     admit: (_, endpoint) => ({ endpoint, caller: undefined, namespace: "default" }),
     allows: () => true,
     follow: () => () => {},
   };
   const limits = loadConfig({}, {});
-  const service = { ...feed.service, name: "abroad" };
   const dispatcher = new Dispatcher({ services: [service], guard: everyone, limits, log: createLog("silent") });
   const server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, limits);
   t.teardown(() => server.close(0));
   const addresses = [`127.0.0.1:${server.address.port}`];
   const descriptors = Buffer.from(service.descriptors);
-  add({ service: "abroad", addresses, descriptors, grpcServices: ["feed.Feed"], guarded: false });
-  while (catalog.routes.find("/abroad/feed/count") === undefined) await sleep(1);
+  add({ service: service.name, addresses, descriptors, grpcServices: ["feed.Feed"], guarded: false });
+  while (catalog.routes.find(`/${service.name}/feed/count`) === undefined) await sleep(1);
 }
 
 t.test("streams either way", async (t) => {
@@ -78,4 +78,17 @@ t.test("a client that does not read stops the service", async (t) => {
   t.ok(held < 16, `after ${held.toFixed(1)} MiB`);
   response.destroy();
   await feed.idle();
+});
+
+t.test("a service that must answer a client stream once, and does not", async (t) => {
+  const same = (bytes: Buffer): Buffer => bytes;
+  const collect = {
+    ...{ path: "/feed.Feed/Collect", requestStream: true, responseStream: true },
+    ...{ requestSerialize: same, requestDeserialize: same, responseSerialize: same, responseDeserialize: same },
+  } as const;
+  const nothing = part("feed.Feed", { collect }, { async *collect() {} });
+  await serve(it, { ...feed.service, name: "wrong", parts: [nothing] });
+  const { socket, closed } = await dial(it, "/wrong/feed/collect");
+  socket.send("");
+  t.same(await closed, [4502, "wrong answered with 0 messages instead of one"]);
 });

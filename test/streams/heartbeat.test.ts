@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
+import { listen } from "../../gateway/listen.js";
+import { loadConfig } from "../../src/config.js";
 import { dial, logLine, open, scene, until } from "./client.js";
 
 const BEAT_MS = 40;
@@ -67,11 +69,14 @@ t.test("WebSocket: a client that does not answer them is cut", async (t) => {
 });
 
 t.test("silence is no fault, however long calls may take otherwise", async (t) => {
-  const it = await scene(t, { flags: { callTime: "1s", maxCallTime: "1s", bodyTime: "100ms" } });
-  const { response } = await open(it, "/feed/count?messages=1&hang=true");
+  const limits = { ...loadConfig({}, {}), maxCallTime: 100, bodyTime: 100 };
+  const silent = await scene(t);
+  const door = await listen(silent.handler, { host: "127.0.0.1", port: 0 }, limits);
+  t.teardown(() => door.close(0));
+  const { response } = await open({ ...silent, port: door.address.port }, "/feed/count?messages=1&hang=true");
   await until(response, /"1"/);
-  const over = await Promise.race([once(response, "close").then(() => true), sleep(1500).then(() => false)]);
+  const over = await Promise.race([once(response, "close").then(() => true), sleep(500).then(() => false)]);
   t.notOk(over);
   response.destroy();
-  await it.feed.idle();
+  await silent.feed.idle();
 });
