@@ -6,6 +6,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Address, Config } from "../src/config.js";
+import { BodyRoom } from "./body-room.js";
 import { HttpError, reason } from "./errors.js";
 import {
   type BodySink,
@@ -28,7 +29,10 @@ export type Limits = Pick<
   | "maxCallTime"
   | "maxConnections"
 > &
-  Pick<WebSocketLimits, "heartbeatMs">;
+  Pick<WebSocketLimits, "heartbeatMs"> & {
+    /** Bytes of bodies at once, over all connections; default 256 MiB, and two bodies at least. */
+    readonly bodyRoom?: number | undefined;
+  };
 
 export interface Listening {
   /** Where it listens, with the port that was found for port 0. */
@@ -83,6 +87,8 @@ class Door implements Listening {
   constructor(handler: Handler, limits: Limits) {
     this.#handler = handler;
     this.#webSockets = new WebSockets(limits);
+    const { maxBody } = limits;
+    const bodies = { maxBody, room: new BodyRoom(maxBody, limits.bodyRoom) };
     const server = createServer({
       maxHeaderSize: limits.maxHeaders,
       headersTimeout: limits.headerTime,
@@ -103,10 +109,10 @@ class Door implements Listening {
       this.#connections.add(socket);
       socket.once("close", () => this.#connections.delete(socket));
     });
-    server.on("request", (req, res) => this.#serve(new Exchange(req, res, limits.maxBody)));
-    server.on("checkContinue", (req, res) => this.#serve(new Exchange(req, res, limits.maxBody, { waits: true })));
+    server.on("request", (req, res) => this.#serve(new Exchange(req, res, bodies)));
+    server.on("checkContinue", (req, res) => this.#serve(new Exchange(req, res, bodies, { waits: true })));
     server.on("checkExpectation", (req, res) =>
-      this.#serve(new Exchange(req, res, limits.maxBody, { waits: true, fault: UNKNOWN_EXPECTATION })),
+      this.#serve(new Exchange(req, res, bodies, { waits: true, fault: UNKNOWN_EXPECTATION })),
     );
     server.on("connect", (_req, socket: Connection) => this.#refuseTunnel(socket));
     server.on("upgrade", (req, socket: Connection, head) => this.#upgrade({ req, socket, head }));
@@ -225,6 +231,7 @@ const STOPPING = new HttpError(503, "Portico is stopping");
 const GONE = new HttpError(499, "The client has gone");
 const UNKNOWN_EXPECTATION = new HttpError(417, "The only expectation understood is 100-continue");
 const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["Allow", "GET, HEAD, POST, OPTIONS"] });
+const NO_ROOM = new HttpError(503, "Too many bodies are being received; try again", { headers: ["Retry-After", "1"] });
 const NO_HOST = new HttpError(400, "The header Host is missing");
 
 /** Node's errors of parsing and waiting (https://nodejs.org/api/http.html#event-clienterror) as a refusal. */
@@ -308,11 +315,18 @@ class Opening implements GatewayRequest, Work {
   }
 }
 
+interface BodyLimits {
+  readonly maxBody: number;
+  readonly room: BodyRoom;
+}
+
 /** One request and its answer, on node's own. */
 class Exchange implements GatewayRequest, Work {
   readonly req: IncomingMessage;
   readonly #res: ServerResponse;
-  readonly #maxBody: number;
+  readonly #bodies: BodyLimits;
+  /** Of the room for bodies, what its own takes. */
+  #taken = 0;
   /** Whether the client waits for 100 before it sends the body. */
   readonly #waits: boolean;
   readonly fault: HttpError | undefined;
@@ -327,12 +341,12 @@ class Exchange implements GatewayRequest, Work {
   constructor(
     req: IncomingMessage,
     res: ServerResponse,
-    maxBody: number,
+    bodies: BodyLimits,
     { waits = false, fault }: { waits?: boolean; fault?: HttpError } = {},
   ) {
     this.req = req;
     this.#res = res;
-    this.#maxBody = maxBody;
+    this.#bodies = bodies;
     this.#waits = waits;
     this.fault = fault ?? (req.headers.host === undefined && req.httpVersionMinor > 0 ? NO_HOST : undefined);
     res.on("close", () => this.#closed());
@@ -374,7 +388,8 @@ class Exchange implements GatewayRequest, Work {
 
   body(): Promise<Uint8Array> {
     const { req } = this;
-    if (Number(req.headers["content-length"]) > this.#maxBody) throw this.#tooLarge();
+    const { maxBody, room } = this.#bodies;
+    if (Number(req.headers["content-length"]) > maxBody) throw this.#tooLarge();
     if (this.#waits) this.#res.writeContinue();
     return new Promise((resolve, reject) => {
       this.#rejectBody = reject;
@@ -382,8 +397,11 @@ class Exchange implements GatewayRequest, Work {
       let size = 0;
       req.on("data", (chunk: Buffer) => {
         size += chunk.length;
-        if (size > this.#maxBody) this.#stopReading(this.#tooLarge());
-        else chunks.push(chunk);
+        if (size > maxBody) return this.#stopReading(this.#tooLarge());
+        const taken = room.take(chunk.length);
+        if (taken === 0) return this.#stopReading(NO_ROOM);
+        this.#taken += taken;
+        chunks.push(chunk);
       });
       req.on("end", () => {
         this.#rejectBody = undefined;
@@ -393,7 +411,7 @@ class Exchange implements GatewayRequest, Work {
   }
 
   #tooLarge(): HttpError {
-    return new HttpError(413, `The body must not be larger than ${this.#maxBody} bytes`);
+    return new HttpError(413, `The body must not be larger than ${this.#bodies.maxBody} bytes`);
   }
 
   fail(fault: HttpError): void {
@@ -412,6 +430,7 @@ class Exchange implements GatewayRequest, Work {
   /** Sends the answer: a whole body in one write. `isLast` tells whether the connection is to be closed after it. */
   answer({ status, headers, body }: GatewayResponse, isLast: () => boolean): void {
     this.answered = true;
+    this.#bodies.room.giveBack(this.#taken);
     const res = this.#res;
     if (this.#gone) return;
     const lingers = this.#lingers();

@@ -31,6 +31,24 @@ const echo: Handler = async (request) => {
   }
 };
 
+/** A handler whose answers wait for `finish`. */
+function held(): { handler: Handler; finish: () => void; asked: Promise<void> } {
+  let finish = (): void => {};
+  let told = (): void => {};
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const asked = new Promise<void>((resolve) => {
+    told = resolve;
+  });
+  const handler: Handler = async () => {
+    told();
+    await finished;
+    return answer("finished");
+  };
+  return { handler, finish, asked };
+}
+
 interface Client {
   readonly socket: Socket;
   /** Resolves when so much has come that the pattern matches. */
@@ -151,6 +169,35 @@ t.test("a body of the largest size is read, one byte more is not", async (t) => 
   }
 });
 
+t.test("the bodies of all connections have a bound, until they are answered", async (t) => {
+  const { handler, finish, asked } = held();
+  const door = await open(
+    t,
+    async (request) => {
+      const echoed = await echo(request);
+      return request.target === "/p" && echoed.status === 200 ? handler(request) : echoed;
+    },
+    { bodyRoom: 2000 },
+  );
+  const first = await dial(door);
+  first.socket.write(post(1500) + "x".repeat(1500));
+  await asked;
+
+  const second = await dial(door);
+  second.socket.write(post(1500) + "x".repeat(1500));
+  t.match(await second.until(/refused$/), /^HTTP\/1\.1 503 /, "one more");
+
+  const third = await dial(door);
+  const small = `${"1\r\nx\r\n".repeat(10)}0\r\n\r\n`;
+  third.socket.write(`POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${small}`);
+  t.match(await third.until(/refused$/), /^HTTP\/1\.1 503 /, "few bytes in many pieces");
+
+  finish();
+  await first.until(/finished$/);
+  second.socket.write(post(1500).replace("/p", "/again") + "x".repeat(1500));
+  t.match(await second.until(/\/again 1500$/), /200 OK/, "when there is room again");
+});
+
 t.test("what follows a request and is none", async (t) => {
   t.test("does not cost the request its answer, and closes the connection", async (t) => {
     const client = await dial(await open(t, echo));
@@ -222,24 +269,6 @@ t.test("a client that goes", async (t) => {
 });
 
 t.test("closing", async (t) => {
-  /** A handler whose answers wait for `finish`. */
-  const held = (): { handler: Handler; finish: () => void; asked: Promise<void> } => {
-    let finish = (): void => {};
-    let told = (): void => {};
-    const finished = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
-    const asked = new Promise<void>((resolve) => {
-      told = resolve;
-    });
-    const handler: Handler = async () => {
-      told();
-      await finished;
-      return answer("finished");
-    };
-    return { handler, finish, asked };
-  };
-
   t.test("lets what is in flight finish, and closes its connection", async (t) => {
     const { handler, finish, asked } = held();
     const door = await open(t, handler);
