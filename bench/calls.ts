@@ -5,12 +5,12 @@
  *
  * Every system runs in processes of its own, all of them at once, and gets its load from the same generator (load.ts).
  * The systems take turns in rounds, so that what else the machine does falls on all alike; of the rounds the median
- * counts. A whole run takes some six minutes and is what `npm run report` writes docs/performance.md from; a quick one
- * is only printed.
+ * counts. A whole run takes some six minutes and writes docs/performance.md; a quick one, or one of some systems, is only
+ * printed.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,8 @@ import { parseArgs } from "node:util";
 import { answerTo, BODIES, type Body, LARGE, MEDIUM, SMALL } from "./bodies.js";
 import type { Measurement, Window } from "./load.js";
 import { isInstalled, launch, memory, stop } from "./processes.js";
-import { RESULTS, type Results, type SystemResult, type Telling } from "./results.js";
+import { writeReport } from "./report.js";
+import type { Results, SystemResult, Telling } from "./results.js";
 import { prepare, type System } from "./systems.js";
 
 interface Point {
@@ -74,7 +75,7 @@ async function main(): Promise<void> {
       left: systems.filter(({ missing }) => missing).map(({ name, missing }) => ({ name, why: missing! })),
     };
     print(results);
-    if (!options.quick && options.only === undefined) writeFileSync(RESULTS, JSON.stringify(results, null, 2));
+    if (!options.quick && options.only === undefined) writeReport(results);
   } finally {
     generator.kill();
     await Promise.all(running.flatMap(({ children }) => children.map(stop)));

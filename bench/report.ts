@@ -1,11 +1,16 @@
-/** Writes docs/performance.md and its chart from the last whole run of calls.ts. */
-import { readFileSync, writeFileSync } from "node:fs";
+/** Writes docs/performance.md and its chart. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { verdicts } from "./aims.js";
 import { chart } from "./chart.js";
-import { RESULTS, type Results, type SystemResult } from "./results.js";
+import type { Results, SystemResult } from "./results.js";
 
 const DOCS = join(import.meta.dirname, "../docs");
+
+export function writeReport(results: Results): void {
+  writeFileSync(join(DOCS, "performance.md"), report(results));
+  writeFileSync(join(DOCS, "performance.svg"), chart(results, results.plan.points[0]!));
+}
 
 function report(results: Results): string {
   const { machine, plan } = results;
@@ -77,7 +82,3 @@ function row({ name, roles, points }: SystemResult, point: string): string {
   const times = [p50, p99].map((time) => time.toFixed(2)).join(" | ");
   return `| ${name} | ${Math.round(rate).toLocaleString("en")} | ${times} | ${each(processor, 1)} | ${each(memory, 0)} |`;
 }
-
-const results: Results = JSON.parse(readFileSync(RESULTS, "utf8"));
-writeFileSync(join(DOCS, "performance.md"), report(results));
-writeFileSync(join(DOCS, "performance.svg"), chart(results, results.plan.points[0]!));

@@ -1,8 +1,4 @@
-/** What a run of calls.ts finds, as it is kept for report.ts. */
-import { join } from "node:path";
-
-/** Lies where nobody looks for sources; the next run replaces it. */
-export const RESULTS = join(import.meta.dirname, "node_modules/.calls.json");
+/** What a run of calls.ts finds. */
 
 export interface Results {
   readonly machine: {
