@@ -83,8 +83,13 @@ t.test("a client that does not read stops the service", async (t) => {
 t.test("a service that must answer a client stream once, and does not", async (t) => {
   const same = (bytes: Buffer): Buffer => bytes;
   const collect = {
-    ...{ path: "/feed.Feed/Collect", requestStream: true, responseStream: true },
-    ...{ requestSerialize: same, requestDeserialize: same, responseSerialize: same, responseDeserialize: same },
+    path: "/feed.Feed/Collect",
+    requestStream: true,
+    responseStream: true,
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
   } as const;
   const nothing = part("feed.Feed", { collect }, { async *collect() {} });
   await serve(it, { ...feed.service, name: "wrong", parts: [nothing] });
