@@ -52,7 +52,9 @@ const FOLD: Fold = {
     return { record: ["namespace created", name] };
   },
   namespaceDeleted: (state, { name }) => {
-    for (const account of state.namespaces.get(name)?.accounts.keys() ?? []) removeAccount(state, name, account);
+    const namespace = state.namespaces.get(name);
+    if (namespace === undefined) return {};
+    for (const account of namespace.accounts.keys()) removeAccount(state, name, account);
     state.namespaces.delete(name);
     return {
       changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],
@@ -66,30 +68,34 @@ const FOLD: Fold = {
     return { changes: [accountChanged(namespace, name)], record: ["account created", name] };
   },
   accountDeleted: (state, { namespace, name }) => {
+    if (state.account(namespace, name) === undefined) return {};
     removeAccount(state, namespace, name);
     return { changes: [accountChanged(namespace, name)], record: ["account deleted", name] };
   },
   scopesSet: (state, { namespace, name, scopes }) => {
     const account = state.account(namespace, name);
-    if (account) account.scopes = scopes;
+    if (account === undefined) return {};
+    account.scopes = scopes;
     return { changes: [accountChanged(namespace, name)], record: ["scopes set", `${name}: ${scopes.join(", ")}`] };
   },
   passwordSet: (state, { namespace, name, password }) => {
     const account = state.account(namespace, name);
-    if (account) account.password = password;
-    for (const login of account?.logins ?? []) state.removeLogin(state.logins.get(login)!);
+    if (account === undefined) return {};
+    account.password = password;
+    for (const login of account.logins) state.removeLogin(state.logins.get(login)!);
     return { changes: [accountChanged(namespace, name)], record: ["password set", name] };
   },
   ruleCreated: (state, { namespace, rule }) => {
-    if (rule === undefined) return {};
-    state.namespaces.get(namespace)?.rules.set(rule.id, rule);
+    const rules = state.namespaces.get(namespace)?.rules;
+    if (rule === undefined || rules === undefined || rules.has(rule.id)) return {};
+    rules.set(rule.id, rule);
     return {
       changes: [{ change: { $case: "ruleCreated", value: { namespace, rule } } }],
       record: ["rule created", rule.id],
     };
   },
   ruleDeleted: (state, { namespace, id }) => {
-    state.namespaces.get(namespace)?.rules.delete(id);
+    if (!state.namespaces.get(namespace)?.rules.delete(id)) return {};
     return { changes: [{ change: { $case: "ruleDeleted", value: { namespace, id } } }], record: ["rule deleted", id] };
   },
   loggedIn: (state, { login, namespace, account, access, refresh }) => {

@@ -115,6 +115,31 @@ t.test("any entries fold, and to the same state whether from the first or from a
   );
 });
 
+t.test("an event that has nothing to act on does nothing, and guards hear of nothing", async (t) => {
+  const [namespace, name, rule] = [
+    "n0",
+    "b",
+    { id: "b", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 },
+  ];
+  const state = withAccount();
+  apply(state, entryOf(0, { $case: "ruleCreated", value: { namespace, rule: { ...rule, id: "a" } } }));
+  const events: Events[] = [
+    { $case: "namespaceDeleted", value: { name: "gone" } },
+    { $case: "accountCreated", value: { namespace: "gone", name, scopes: [], password } },
+    { $case: "accountDeleted", value: { namespace, name } },
+    { $case: "scopesSet", value: { namespace, name, scopes: ["x"] } },
+    { $case: "passwordSet", value: { namespace, name, password } },
+    { $case: "ruleCreated", value: { namespace: "gone", rule } },
+    { $case: "ruleCreated", value: { namespace, rule: { ...rule, id: "a", scope: "other" } } },
+    { $case: "ruleDeleted", value: { namespace, id: "b" } },
+  ];
+  const { namespaces } = state.toSnapshot();
+  for (const event of events) {
+    t.same(apply(state, entryOf(0, event)), [], event.$case);
+    t.same(state.toSnapshot().namespaces, namespaces, event.$case);
+  }
+});
+
 function everyTokenHasAnOwner(state: State): boolean {
   return [...state.tokens.values()].every((token) => {
     if (token.kind === "enrolment") return state.enrolments.get(token.enrolment.name) === token.enrolment;
@@ -169,8 +194,8 @@ t.test("bounds", async (t) => {
 
   await t.test(`an audit trail keeps ${MAX_AUDIT} records`, async (t) => {
     const state = withAccount();
-    const deleted: Events = { $case: "ruleDeleted", value: { namespace: "n0", id: "x" } };
-    for (let count = 0; count < MAX_AUDIT; count++) apply(state, entryOf(0, deleted));
+    const set: Events = { $case: "scopesSet", value: { namespace: "n0", name: "a", scopes: [] } };
+    for (let count = 0; count < MAX_AUDIT; count++) apply(state, entryOf(0, set));
     const audit = state.namespaces.get("n0")?.audit;
     t.equal(audit?.length, MAX_AUDIT);
     t.equal(audit?.at(-1)?.revision, BigInt(MAX_AUDIT + 1));
