@@ -1,19 +1,19 @@
 /** What a service asks of its caller, beyond what the guard has checked before. */
+import { KnownCaller } from "../../src/callers.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { Caller } from "../../src/guard.js";
 import type { Context } from "../../src/rpc/service.js";
 
 export const DEFAULT_NAMESPACE = "default";
 export const ADMIN_SCOPE = "admin";
 
 /** @throws {StatusError} UNAUTHENTICATED when no account calls. */
-export function accountOf({ caller, endpoint }: Context): Caller {
-  if (caller !== undefined && caller.enrolment === undefined) return caller;
+export function accountOf({ caller, endpoint }: Context): KnownCaller {
+  if (caller instanceof KnownCaller && caller.enrolment === undefined) return caller;
   throw new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint}`);
 }
 
 /** @throws {StatusError} PERMISSION_DENIED unless an account of the namespace `default` calls. */
-export function accountOfDefault(context: Context): Caller {
+export function accountOfDefault(context: Context): KnownCaller {
   const caller = accountOf(context);
   if (caller.namespace === DEFAULT_NAMESPACE) return caller;
   throw new StatusError(
@@ -22,7 +22,7 @@ export function accountOfDefault(context: Context): Caller {
   );
 }
 
-export function isAdmin(caller: Caller): boolean {
+export function isAdmin(caller: { readonly scopes: readonly string[] }): boolean {
   return caller.scopes.includes(ADMIN_SCOPE);
 }
 

@@ -1,7 +1,15 @@
-/** Makes changes for the services, and answers when they hold everywhere. */
+/**
+ * Makes changes for the services, and answers when they hold everywhere. Between the admission of a call and its change
+ * there may be a wait, for passwords to be hashed or for other changes: so whether the caller still is what it was
+ * admitted as is decided again with the change.
+ */
+import { KnownCaller } from "../../src/callers.js";
+import { Code, StatusError } from "../../src/errors.js";
+import { isAdmin } from "./callers.js";
 import type { Author, Decide, Journal } from "./journal.js";
 import type { Leases } from "./leases.js";
 import type { State } from "./state.js";
+import { callerOf } from "./token-caller.js";
 
 export class Changes {
   readonly #journal: Journal;
@@ -25,17 +33,39 @@ export class Changes {
     return this.#journal.sync();
   }
 
-  /** Makes a change that bears on decisions: when this resolves, nobody decides without it. */
-  async make(author: Author, decide: Decide): Promise<void> {
+  /**
+   * Makes a change that bears on decisions: when this resolves, nobody decides without it.
+   * @throws {StatusError} UNAUTHENTICATED or PERMISSION_DENIED when the caller is not any more what it was admitted as.
+   */
+  async make(author: KnownCaller, decide: Decide): Promise<void> {
     await this.settled(await this.issue(author, decide));
   }
 
-  /** Makes a change that takes nothing away, such as a new token, and gives its revision once it is on disk. */
-  issue(author: Author, decide: Decide): Promise<number> {
-    return this.#journal.commit({ namespace: author.namespace, account: author.account }, decide);
+  /**
+   * Makes a change that takes nothing away, such as a new token, and gives its revision once it is on disk.
+   * @param author whose call it is; who has yet to sign in is an author only.
+   * @throws {StatusError} as `make`.
+   */
+  issue(author: KnownCaller | Author, decide: Decide): Promise<number> {
+    const { namespace, account } = author;
+    return this.#journal.commit({ namespace, account }, (state, now) => {
+      if (author instanceof KnownCaller) checkStill(author, state, now);
+      return decide(state, now);
+    });
   }
 
   settled(revision: number): Promise<void> {
     return this.#leases.settled(revision);
+  }
+}
+
+/** Whoever was admitted as an administrator must still be one: what follows may rely on it. */
+function checkStill(caller: KnownCaller, state: State, now: number): void {
+  const current = callerOf(state, caller.sha256, now);
+  if (current === undefined) {
+    throw new StatusError(Code.UNAUTHENTICATED, "The token of this call was revoked or has expired; log in again");
+  }
+  if (isAdmin(caller) && !isAdmin(current)) {
+    throw new StatusError(Code.PERMISSION_DENIED, `${caller.account} is no administrator any more`);
   }
 }

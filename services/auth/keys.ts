@@ -1,4 +1,6 @@
 /** Keys: API keys, each caller's own; an administrator's, those of the whole namespace. */
+
+import type { KnownCaller } from "../../src/callers.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Key as StoredKey } from "../../src/gen/portico/auth/log/v1/log.js";
 import {
@@ -8,7 +10,6 @@ import {
   KeysService,
   type RotateKeyRequest,
 } from "../../src/gen/portico/auth/v1/keys.js";
-import type { Caller } from "../../src/guard.js";
 import { parsePattern } from "../../src/resource.js";
 import { type Context, type Part, part } from "../../src/rpc/service.js";
 import { createToken, hashToken, tokenPrefix } from "../../src/token.js";
@@ -111,12 +112,12 @@ function createKey(
 }
 
 /** The keys that the caller may see and manage. */
-function visible(state: State, caller: Caller): StoredKey[] {
+function visible(state: State, caller: KnownCaller): StoredKey[] {
   return state.keys(caller.namespace, isAdmin(caller) ? undefined : caller.account);
 }
 
 /** @throws {StatusError} NOT_FOUND, the same for a key that is not the caller's. */
-function find(state: State, caller: Caller, prefix: string, now: number): StoredKey {
+function find(state: State, caller: KnownCaller, prefix: string, now: number): StoredKey {
   const key = visible(state, caller).find((key) => key.prefix === prefix && millis(key.expires) > now);
   if (key === undefined) throw new StatusError(Code.NOT_FOUND, `no key with the prefix ${prefix}`);
   return key;
@@ -137,7 +138,7 @@ function checkRoom(state: State, { namespace, account, prefix }: StoredKey, now:
 }
 
 /** A key limited to some resources must not make one that is not. */
-function unlimited(context: Context): Caller {
+function unlimited(context: Context): KnownCaller {
   const caller = accountOf(context);
   if (caller.resources.length === 0) return caller;
   throw new StatusError(Code.PERMISSION_DENIED, "A key that is limited to resources cannot create keys");

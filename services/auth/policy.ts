@@ -6,7 +6,6 @@
  */
 import { Code, StatusError } from "../../src/errors.js";
 import {
-  type Caller,
   Change,
   PolicyService,
   type ResolveRequest,
@@ -17,12 +16,12 @@ import {
   type WatchResponse_Snapshot,
 } from "../../src/gen/portico/auth/v1/policy.js";
 import { type Context, type Part, part } from "../../src/rpc/service.js";
-import { DEFAULT_NAMESPACE } from "./callers.js";
 import type { Follower, Journal } from "./journal.js";
 import type { KeyUses } from "./key-uses.js";
 import type { Holder, Leases } from "./leases.js";
 import { hex, type State } from "./state.js";
-import { millis, timestamp } from "./time.js";
+import { timestamp } from "./time.js";
+import { callerOf } from "./token-caller.js";
 
 /** Most changes that wait for a guard; beyond, a snapshot is less work for both. */
 const MAX_UNSENT = 10_000;
@@ -31,8 +30,6 @@ const MAX_UNSENT_BYTES = 512 * 1024;
 /** Most rules in one part of a snapshot. The largest rule has some 500 bytes, so a part has well under 1 MiB. */
 const MAX_PART = 1_500;
 const MAX_UNSENT_PONGS = 100;
-/** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
-const NEVER = 253_402_300_799_000;
 
 interface Options {
   readonly journal: Journal;
@@ -229,44 +226,5 @@ function snapshotOf({ revision, namespaces }: State): WatchResponse_Snapshot[] {
 async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<ResolveResponse> {
   if (sha256.length !== 32) throw new StatusError(Code.INVALID_ARGUMENT, "sha256: must have 32 bytes");
   await journal.sync();
-  return { revision: BigInt(journal.state.revision), caller: callerOf(journal.state, sha256, journal.now) };
-}
-
-/** Whom a token stands for, if it is good for calls and has not expired. */
-function callerOf(state: State, sha256: Uint8Array, now: number): Caller | undefined {
-  const token = state.tokens.get(hex(sha256));
-  switch (token?.kind) {
-    case "access":
-      return accountCaller(state, token.login.namespace, token.login.account, token.token.expires, now);
-    case "key": {
-      const { namespace, account, expires, resources } = token.key;
-      const caller = accountCaller(state, namespace, account, expires, now);
-      return caller && { ...caller, resources, reportUse: true };
-    }
-    case "enrolment":
-      return {
-        namespace: DEFAULT_NAMESPACE,
-        account: "",
-        scopes: [],
-        expires: timestamp(NEVER),
-        resources: [],
-        reportUse: false,
-        enrolment: token.enrolment.name,
-      };
-    default:
-      return undefined;
-  }
-}
-
-function accountCaller(
-  state: State,
-  namespace: string,
-  name: string,
-  expires: Caller["expires"],
-  now: number,
-): Caller | undefined {
-  const account = state.account(namespace, name);
-  if (account === undefined || millis(expires) <= now) return undefined;
-  const { scopes } = account;
-  return { namespace, account: name, scopes, expires, resources: [], reportUse: false, enrolment: "" };
+  return { revision: BigInt(journal.state.revision), caller: callerOf(journal.state, hex(sha256), journal.now) };
 }

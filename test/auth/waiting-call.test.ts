@@ -1,0 +1,113 @@
+/**
+ * A call waits for passwords to be hashed. Whoever is no longer what the call was admitted as changes nothing by it.
+ */
+import t, { type Test } from "tap";
+import { Code } from "../../src/errors.js";
+import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
+import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
+import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
+import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
+import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
+import { type Open, open, PASSWORD } from "./open.js";
+import { Watch } from "./watch.js";
+
+/** Has both turns of hashing taken, so that what comes next waits. */
+function occupy({ call }: Open): Promise<unknown> {
+  const login = { account: "nobody", password: PASSWORD, namespace: "" };
+  return Promise.allSettled([1, 2].map(() => call(AuthService.login, login)));
+}
+
+/** Takes something away while calls wait; what has become of them. */
+async function outcome(opened: Open, calls: (() => Promise<unknown>)[], takeAway: () => Promise<unknown>) {
+  const occupied = occupy(opened);
+  let ended = false;
+  const waiting = calls.map(async (call) => {
+    const code = await call().then(
+      () => Code.OK,
+      (error) => error.code as Code,
+    );
+    ended = true;
+    return code;
+  });
+  await takeAway();
+  if (ended) throw new Error("the calls did not wait");
+  await occupied;
+  return Promise.all(waiting);
+}
+
+/** The guard knows a token that was used, and lets a call with it begin at once. */
+async function used({ call }: Open, token: string): Promise<string> {
+  await call(AuthService.whoAmI, {}, token);
+  return token;
+}
+
+/** With a second administrator. */
+async function openTwo(t: Test) {
+  const opened = await open(t);
+  const { call, login } = opened;
+  const admin = await login();
+  await call(AccountsService.create, { name: "second", password: PASSWORD, scopes: ["admin"] }, admin);
+  return { opened, call, admin, second: await used(opened, await login("second")) };
+}
+
+const bob = { name: "bob", password: PASSWORD, scopes: ["admin"] };
+
+t.test("a deleted administrator's", async (t) => {
+  const { opened, call, admin, second } = await openTwo(t);
+  const change = { name: "admin", currentPassword: "", newPassword: "another password" };
+  const calls = [
+    () => call(AccountsService.create, bob, second),
+    () => call(AccountsService.setPassword, change, second),
+    () => call(NamespacesService.create, { name: "other" }, second),
+  ];
+  const codes = await outcome(opened, calls, () => call(AccountsService.delete, { name: "second" }, admin));
+  t.same(codes, Array(3).fill(Code.UNAUTHENTICATED));
+  t.same((await call(AccountsService.list, {}, admin)).accounts.length, 1);
+  t.match((await call(NamespacesService.list, {}, admin)).namespaces, [{ name: "default" }]);
+  t.ok(await opened.login("admin", PASSWORD), "the password is what it was");
+});
+
+t.test("that of whom something else was taken", async (t) => {
+  const { opened, call, admin, second } = await openTwo(t);
+  const { secret, key } = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, second);
+  await used(opened, secret);
+  const cases: [what: string, token: string, takeAway: () => Promise<unknown>, code: Code][] = [
+    ["key", secret, () => call(KeysService.revoke, { prefix: key?.prefix ?? "" }, admin), Code.UNAUTHENTICATED],
+    [
+      "scope",
+      second,
+      () => call(AccountsService.setScopes, { name: "second", scopes: [] }, admin),
+      Code.PERMISSION_DENIED,
+    ],
+  ];
+  for (const [what, token, takeAway, code] of cases) {
+    const create = () => call(AccountsService.create, { ...bob, name: `by-${what}` }, token);
+    t.same(await outcome(opened, [create], takeAway), [code], what);
+  }
+});
+
+t.test("in a namespace that is being deleted leaves no ghost with the guards", async (t) => {
+  const opened = await open(t);
+  const { call, login, channel } = opened;
+  const admin = await used(opened, await login());
+  const { adminPassword } = await call(NamespacesService.create, { name: "other" }, admin);
+  const other = await used(opened, await login("admin", adminPassword, "other"));
+  const watch = new Watch(t, channel);
+  watch.start();
+  await watch.next("snapshot");
+  const rule = { id: "ghost", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+  const [deleted, ...created] = await Promise.allSettled([
+    call(NamespacesService.delete, { name: "other" }, admin),
+    call(RulesService.create, { rule }, other),
+    call(AccountsService.setScopes, { name: "admin", scopes: ["admin", "ghost"] }, other),
+  ]);
+  t.equal(deleted.status, "fulfilled");
+  for (const one of created) t.match(one, { status: "rejected", reason: { code: Code.UNAUTHENTICATED } });
+  await call(NamespacesService.create, { name: "other" }, admin);
+  const heard: unknown[] = [];
+  while (heard.length < 2) heard.push(...(await watch.next("changes")).changes);
+  t.match(heard, [
+    { change: { $case: "namespaceDeleted", value: { namespace: "other" } } },
+    { change: { $case: "accountChanged", value: { namespace: "other", account: "admin" } } },
+  ]);
+});
