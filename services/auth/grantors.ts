@@ -1,6 +1,6 @@
 /**
- * Which other authorities on the store may have granted leases that still run. Before an authority grants leases to
- * guards that outlive it, it leaves a row in the store, and a new one every two seconds while it goes on. Whoever
+ * Which other authorities on the store may have granted leases that still run. Before an authority grants leases, be
+ * it only to the guard of its own process, it leaves a row in the store, and a new one every two seconds while it goes on. Whoever
  * commits a change reads the rows after that: an authority whose row is not there yet will read the change before it
  * grants anything. A row is dead when it has not been replaced for so long, by our own monotonic clock, that every lease
  * granted under it has run out; it is deleted. Rows are never rewritten, so a dead one cannot come to life in between.
@@ -68,7 +68,9 @@ export class Grantors {
     }
   }
 
+  /** Nothing may be granted any more. */
   async withdraw(): Promise<void> {
+    await this.#announcing?.catch(() => undefined);
     await this.#rows.delete([this.#row()]);
   }
 

@@ -20,8 +20,6 @@ export function leaseSpan(leaseMs: number): number {
 
 /** One guard's stream. */
 export interface Holder {
-  /** Whether it outlives this process. */
-  readonly remote: boolean;
   /** The revision that the guard has applied. */
   applied: number;
   /** When the last pong was made, by the monotonic clock; a guard that never got one decides nothing. */
@@ -45,17 +43,17 @@ export class Leases {
   }
 
   /** @throws {StatusError} RESOURCE_EXHAUSTED when there are too many. */
-  join(remote: boolean): Holder {
+  join(): Holder {
     this.#forget();
     if (this.#holders.size >= MAX_HOLDERS) throw new StatusError(Code.RESOURCE_EXHAUSTED, "Too many guards at once");
-    const holder: Holder = { remote, applied: 0, granted: Number.NEGATIVE_INFINITY, gone: false };
+    const holder: Holder = { applied: 0, granted: Number.NEGATIVE_INFINITY, gone: false };
     this.#holders.add(holder);
     return holder;
   }
 
   /** Must be awaited before the revision of a pong is read: from here on, other authorities wait for the guard. */
-  async prepare(holder: Holder): Promise<void> {
-    if (holder.remote) await this.#grantors.announce();
+  prepare(): Promise<void> {
+    return this.#grantors.announce();
   }
 
   /** The pong is made. */
@@ -85,7 +83,7 @@ export class Leases {
   /** Leaves no trace in the store, unless leases still run. */
   async close(): Promise<void> {
     const now = this.#now();
-    const running = [...this.#holders].some(({ remote, granted }) => remote && granted + this.#span > now);
+    const running = [...this.#holders].some(({ granted }) => granted + this.#span > now);
     if (!running) await this.#grantors.withdraw();
   }
 

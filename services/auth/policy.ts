@@ -49,7 +49,7 @@ async function* watch(
   requests: AsyncIterable<WatchRequest>,
   context: Context,
 ): AsyncGenerator<WatchResponse> {
-  const holder = leases.join(!context.system);
+  const holder = leases.join();
   const watcher = new Watcher(journal);
   const stop = (): void => watcher.end();
   context.signal.addEventListener("abort", stop);
@@ -89,7 +89,7 @@ async function listen(
         break;
       case "ping":
         for (const sha256 of message.value.usedKeys) keyUses.record(sha256);
-        await leases.prepare(holder);
+        await leases.prepare();
         await journal.sync();
         // From here to the grant nothing may be awaited: a change committed in between would not know of it.
         watcher.pong({

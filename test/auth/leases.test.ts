@@ -1,7 +1,9 @@
 /** A change answers when no guard decides without it any more. */
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
+import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
+import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
 import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../../src/store.js";
 import { type Open, open } from "./open.js";
@@ -126,26 +128,54 @@ t.test("a new token is waited for by nobody", async (t) => {
 });
 
 t.test("leases outlive the authority that granted them", async (t) => {
-  const cases: [what: string, remote: boolean, end: (authority: Open) => Promise<void>][] = [
-    ["stopped", true, (before) => before.close()],
-    ["killed", true, async () => undefined],
-    ["stopped, where the guard stopped with it", false, (before) => before.close()],
+  const cases: [what: string, own: boolean, end: (authority: Open, watch: Watch) => Promise<void>][] = [
+    ["stopped", false, (before) => before.close()],
+    ["killed", false, async () => undefined],
+    ["killed with a guard of its own only", true, async () => undefined],
   ];
-  for (const [what, remote, end] of cases) {
+  for (const [what, own, end] of cases) {
     await t.test(what, async (t) => {
       const store = await openStore("sqlite:", t.testdir());
       t.teardown(() => store.close());
       const before = await open(t, { store, leaseMs: SHORT });
-      const watch = new Watch(t, before.channel, remote ? await enrol(before) : undefined);
+      const watch = new Watch(t, before.channel, own ? undefined : await enrol(before));
       watch.start();
       await watch.ping();
-      await end(before);
+      await end(before, watch);
       const after = await open(t, { store, leaseMs: SHORT });
       const time = await (await deleteDefault(after))();
-      if (remote) t.ok(time >= SHORT - EARLY, `waited ${time} ms`);
-      else t.same(await store.collection("grantors").keys(), []);
+      t.ok(time >= SHORT - EARLY, `waited ${time} ms`);
+      t.ok(time < 4 * SHORT, `waited ${time} ms`);
     });
   }
+});
+
+t.test("an authority that stopped together with its guard leaves no trace, and is not waited for", async (t) => {
+  const store = await openStore("sqlite:", t.testdir());
+  t.teardown(() => store.close());
+  const before = await open(t, { store, leaseMs: LONG });
+  t.equal((await store.collection("grantors").keys()).length, 1);
+  await before.close();
+  t.same(await store.collection("grantors").keys(), []);
+  const after = await open(t, { store, leaseMs: LONG });
+  t.ok((await (await deleteDefault(after))()) < LONG / 2);
+});
+
+t.test("of two processes with a guard each, neither decides by what the other took away", async (t) => {
+  const store = await openStore("sqlite:", t.testdir());
+  t.teardown(() => store.close());
+  const here = await open(t, { store, leaseMs: SHORT });
+  const there = await open(t, { store, leaseMs: SHORT });
+  const token = await here.login();
+  const { secret, key } = await here.call(
+    KeysService.create,
+    { name: "ci", lifetime: undefined, resources: [] },
+    token,
+  );
+  const use = () => there.call(AuthService.whoAmI, {}, secret);
+  await use();
+  await here.call(KeysService.revoke, { prefix: key?.prefix ?? "" }, token);
+  await t.rejects(use(), "from when the answer is there");
 });
 
 t.test("a guard of another authority hears of a change at its next ping", async (t) => {

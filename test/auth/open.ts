@@ -87,7 +87,7 @@ export async function open(
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closed ??= (async () => {
-      guard.close();
+      await guard.close();
       channel.close();
       await authority.close();
       if (options.store === undefined) await store.close();

@@ -13,7 +13,7 @@ export class Watch {
   readonly #responses: AsyncIterator<WatchResponse>;
   #sequence = 0n;
 
-  /** With an enrolment token the guard outlives the authority's process; without, it is part of it. */
+  /** With an enrolment token the guard is of another process; without, of the authority's. */
   constructor(t: Test, channel: Channel, enrolment?: string) {
     const options: CallOptions = enrolment
       ? { metadata: [["authorization", `Bearer ${enrolment}`]] }
