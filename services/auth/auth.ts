@@ -9,7 +9,7 @@ import {
 import { first } from "../../src/rpc/metadata.js";
 import { type Context, type Part, part } from "../../src/rpc/service.js";
 import { createToken, hashToken, isToken } from "../../src/token.js";
-import { accountOf, DEFAULT_NAMESPACE } from "./callers.js";
+import { accountOf, DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "./callers.js";
 import type { Changes } from "./changes.js";
 import type { Passwords } from "./passwords.js";
 import type { Slowdown } from "./slowdown.js";
@@ -55,6 +55,8 @@ async function login(
   { clientAddress }: Context,
 ): Promise<Tokens> {
   const namespace = named || DEFAULT_NAMESPACE;
+  // Nobody has such a name, and failures are counted by names: so long ones take no memory.
+  if (name.length > MAX_ACCOUNT_NAME || namespace.length > MAX_NAME) throw wrong();
   slowdown.check(namespace, name, clientAddress);
   await changes.sync();
   const hash = changes.state.account(namespace, name)?.password;

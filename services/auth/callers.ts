@@ -5,6 +5,10 @@ import type { Context } from "../../src/rpc/service.js";
 
 export const DEFAULT_NAMESPACE = "default";
 export const ADMIN_SCOPE = "admin";
+/** Most characters of the name of a namespace, service or enrolment … */
+export const MAX_NAME = 63;
+/** … and of an account. */
+export const MAX_ACCOUNT_NAME = 128;
 
 /** @throws {StatusError} UNAUTHENTICATED when no account calls. */
 export function accountOf({ caller, endpoint }: Context): KnownCaller {

@@ -42,3 +42,15 @@ t.test("an unknown account takes as long as a wrong password", async (t) => {
   const [known, unknown] = [await time("admin"), await time("nobody")];
   t.ok(unknown > known / 2 && unknown < known * 2, `known ${known} µs of processor, unknown ${unknown} µs`);
 });
+
+t.test("names longer than any may be are wrong, and nothing is remembered of them", async (t) => {
+  const { call } = await open(t);
+  const names = [
+    { ...admin, account: "x".repeat(129) },
+    { ...admin, namespace: "x".repeat(64) },
+  ];
+  for (const request of names) {
+    // Of shorter names the sixth attempt would have to wait.
+    for (let attempt = 1; attempt <= 7; attempt++) await t.rejects(call(AuthService.login, request), WRONG);
+  }
+});
