@@ -82,7 +82,7 @@ export class KeySet {
     this.#entries[top + 1] = offset;
     this.#top = top + 2;
     const size = (this.#top - this.#start) >> 1;
-    if (size > FEW && (this.#table === undefined || size * 2 > this.#table.length)) this.#rebuild(size * 4);
+    if (size > FEW && (this.#table === undefined || size * 2 > this.#table.length)) this.#rebuild((size - 1) * 4);
     return true;
   }
 

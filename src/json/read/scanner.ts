@@ -321,13 +321,13 @@ export class Scanner {
   /** The offset of the closing quote of the string that `pos` is in. */
   #endOfString(pos: number): number {
     const { src, end } = this;
-    for (; pos < end; pos++) {
+    for (;;) {
+      pos = this.#endOfPlain(pos);
+      if (pos >= end) throw this.#illFormed(end, "a string is not closed");
       if (src[pos] === QUOTE) return pos;
-      if (src[pos] === BACKSLASH) pos++;
-      else if (src[pos]! < SPACE) throw this.#illFormed(pos, "a string has a control character that is not escaped");
-      else if (src[pos]! >= NOT_ASCII && !this.#isUtf8) this.checkUtf8();
+      if (src[pos] !== BACKSLASH) throw this.#illFormed(pos, "a string has a control character that is not escaped");
+      pos = Math.min(pos + 2, end);
     }
-    throw this.#illFormed(end, "a string is not closed");
   }
 
   #unescape(start: number, end: number, target: Uint8Array, pos: number): number {

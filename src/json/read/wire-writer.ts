@@ -6,13 +6,18 @@
  * needed, so content is seldom moved, and never more often than messages are nested.
  *
  * Short messages are cut from a common block one after another, so that none needs memory of its own. Long ones get
- * their own, as large as their JSON: that is seldom shorter than the wire.
+ * their own, as large as their JSON, which is seldom shorter than the wire.
  */
 import { Buffer } from "node:buffer";
 import { hashOfBytes, KeySet } from "../key-set.js";
 
 const BLOCK = 64 * 1024;
 const LONGEST_IN_BLOCK = 8 * 1024;
+/**
+ * Beyond, memory is taken for twice the size of the JSON: what is not written to is never given to the process, while
+ * to grow would mean to hold the message twice.
+ */
+const LARGE = 256 * 1024;
 /** Beyond, a call of native code costs less. */
 const LONGEST_COPY_BY_WORDS = 256;
 
@@ -33,7 +38,7 @@ export class WireWriter {
     this.keys.clear();
     if (size > LONGEST_IN_BLOCK) {
       this.#shared = { bytes: this.bytes, used: this.pos };
-      this.#use(block(size + 64), 0);
+      this.#use(block((size > LARGE ? size * 2 : size) + 64), 0);
     } else if (this.pos + size + 64 > this.bytes.length) {
       this.#use(block(BLOCK), 0);
     }

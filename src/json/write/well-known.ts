@@ -108,11 +108,12 @@ function listValue(r: WireReader, out: TextWriter, end: number): void {
   r.pos = end;
 }
 
-/** A google.protobuf.Value: a oneof of six, of which the last counts. */
+/** A google.protobuf.Value: a oneof of six, of which the last counts. Nearly always it is the only one. */
 function value(r: WireReader, out: TextWriter, end: number): void {
   let kind = 0;
   let first = -1;
   let last = -1;
+  let valueAt = -1;
   while (r.pos < end) {
     const at = r.pos;
     const tag = checked(r.tag());
@@ -120,15 +121,16 @@ function value(r: WireReader, out: TextWriter, end: number): void {
       if (tag !== kind) first = at;
       kind = tag;
       last = at;
+      valueAt = r.pos;
     }
     r.skip(tag);
   }
   if (r.pos !== end) throw truncated();
-  if (kind === 0) throw new Error("a google.protobuf.Value has no value");
   r.enter();
-  r.pos = last;
-  r.tag();
+  r.pos = valueAt;
   switch (kind) {
+    case 0:
+      throw new Error("a google.protobuf.Value has no value");
     case NULL_TAG:
       out.phrase(NULL);
       break;

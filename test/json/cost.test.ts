@@ -1,0 +1,120 @@
+/** Whatever is read or written, four times as much costs about four times as much: nothing is quadratic. */
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import t from "tap";
+import { codecOf, typeOf } from "./types.js";
+
+/** JSON by its size in bytes, about. */
+const texts: Record<string, [type: string, text: (size: number) => string]> = {
+  "keys of a map": ["Maps", (size) => `{"int32":{${numbers(size / 12, (at) => `"${at}":${at}`)}}}`],
+  "keys of a struct": ["google.protobuf.Struct", (size) => `{${numbers(size / 12, (at) => `"k${at}":${at}`)}}`],
+  "one string far inside": [
+    "Optional",
+    (size) => `${'{"nested":'.repeat(62)}{"string":"${"x".repeat(size)}"}${"}".repeat(62)}`,
+  ],
+  "many strings far inside": [
+    "Lists",
+    (size) => `{"message":[${numbers(size / 700, () => `${'{"nested":'.repeat(60)}{}${"}".repeat(60)}`)}]}`,
+  ],
+  "digits of an integer": ["Optional", (size) => `{"int64":1${"0".repeat(size)}e-${size}}`],
+  "digits of a double": ["Optional", (size) => `{"double":0.${"1".repeat(size)}}`],
+  escapes: ["Optional", (size) => `{"string":"${"\\n\\u00e9".repeat(size / 8)}"}`],
+  "white space": ["Optional", (size) => `{${" ".repeat(size)}}`],
+  "null after null": ["Lists", (size) => `{"value":[${numbers(size / 5, () => "null")}]}`],
+  "an error at the end": ["Lists", (size) => `{"string":[${numbers(size / 4, () => '"a"')},1]}`],
+  "an error of many lines": ["Optional", (size) => `{${"\n".repeat(size)}x`],
+  "text that is not UTF-8 at the end": ["Optional", (size) => `{"string":"${"\ufffd".repeat(size / 3)}\ud800"}`],
+  "any in any, with the type behind": [
+    "WellKnown",
+    (size) =>
+      `{"any":${'{"value":'.repeat(30)}{"string":"${"x".repeat(size)}","@type":"a/json.Optional"}${',"@type":"a/google.protobuf.Any"}'.repeat(30)}}`,
+  ],
+};
+
+/** Wire bytes by their size, about. */
+const wires: Record<string, [type: string, wire: (size: number) => Uint8Array]> = {
+  "lists that take turns": [
+    "Lists",
+    (size) => repeated(size / 4, (w, at) => w.tag(3 + (at % 4), WireType.Varint).int32(at % 100)),
+  ],
+  "members of a oneof that take turns": [
+    "Choice",
+    (size) =>
+      repeated(size / 4, (w, at) =>
+        w
+          .tag(1 + (at % 2), at % 2 === 0 ? WireType.LengthDelimited : WireType.Varint)
+          .uint32(1)
+          .raw(at % 2 === 0 ? Uint8Array.of(97) : new Uint8Array(0)),
+      ),
+  ],
+  "a message in pieces": [
+    "Optional",
+    (size) => repeated(size / 6, (w, at) => w.tag(17, WireType.LengthDelimited).bytes(Uint8Array.of(0x18, at % 100))),
+  ],
+  "equal keys": [
+    "Maps",
+    (size) => repeated(size / 8, (w, at) => w.tag(2, WireType.LengthDelimited).bytes(Uint8Array.of(8, at % 7, 16, 1))),
+  ],
+  "different keys": ["Maps", (size) => repeated(size / 10, (w, at) => entry(w, at))],
+  "unknown groups": [
+    "Optional",
+    (size) => repeated(size / 4, (w) => w.tag(100, WireType.StartGroup).tag(100, WireType.EndGroup)),
+  ],
+};
+
+function entry(w: BinaryWriter, key: number): void {
+  w.tag(2, WireType.LengthDelimited).bytes(new BinaryWriter().tag(1, WireType.Varint).int32(key).finish());
+}
+
+function repeated(count: number, write: (w: BinaryWriter, at: number) => void): Uint8Array {
+  const w = new BinaryWriter();
+  for (let at = 0; at < count; at++) write(w, at);
+  return w.finish();
+}
+
+function numbers(count: number, make: (at: number) => string): string {
+  return Array.from({ length: count }, (_, at) => make(at)).join();
+}
+
+const SMALL = 128 * 1024;
+
+for (const [title, [type, text]] of Object.entries(texts)) {
+  const codec = codecOf(typeOf(type));
+  const [small, large] = [SMALL, SMALL * 4].map((size) => Buffer.from(text(size)));
+  notQuadratic(
+    title,
+    () => codec.read(small!),
+    () => codec.read(large!),
+  );
+}
+
+for (const [title, [type, wire]] of Object.entries(wires)) {
+  const codec = codecOf(typeOf(type));
+  const [small, large] = [SMALL, SMALL * 4].map((size) => wire(size));
+  notQuadratic(
+    title,
+    () => codec.write(small!),
+    () => codec.write(large!),
+  );
+}
+
+/** Four times as much may take ten times as long, where sixteen would be quadratic. Of some runs the best counts. */
+function notQuadratic(title: string, small: () => unknown, large: () => unknown): void {
+  let [best, bestLarge] = [Infinity, Infinity];
+  for (let round = 0; round < 6; round++) {
+    best = Math.min(best, cost(small));
+    bestLarge = Math.min(bestLarge, cost(large));
+  }
+  t.ok(bestLarge < best * 10 + 1, `${title}: ${best.toFixed(2)} and ${bestLarge.toFixed(2)} ms`);
+}
+
+/** Milliseconds of processor time; errors are part of it. */
+function cost(run: () => unknown): number {
+  const before = process.cpuUsage();
+  try {
+    run();
+  } catch {
+    // Some are meant to be refused.
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
