@@ -62,6 +62,9 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
   if (!(life >= DAY && life <= MAX_LIFE)) throw invalid("lifetime: must be from 1 to 365 days");
   checkResources(resources);
   const { namespace, account } = caller;
+  if (isKey(changes.state, caller) && changes.now + life > caller.expires) {
+    throw new StatusError(Code.PERMISSION_DENIED, "lifetime: a key cannot create one that outlives it; log in to");
+  }
   const { secret, key } = createKey({ namespace, account, name, resources }, changes.now, life);
   await changes.issue(caller, (state) => {
     checkRoom(state, key, changes.now);
@@ -76,7 +79,9 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   if (overlap < 0) throw invalid("overlap: must not be negative");
   await changes.sync();
   const old = find(changes.state, caller, request.prefix, changes.now);
-  const { secret, key } = createKey(old, changes.now, millis(old.expires) - millis(old.created));
+  const life = Number(old.lifetimeMs) || millis(old.expires) - millis(old.created);
+  const latest = isKey(changes.state, caller) ? caller.expires : undefined;
+  const { secret, key } = createKey(old, changes.now, life, latest);
   await changes.make(caller, (state, now) => {
     const { sha256, expires } = find(state, caller, request.prefix, now);
     checkRoom(state, key, now);
@@ -95,6 +100,7 @@ function createKey(
   { namespace, account, name, resources }: Pick<StoredKey, "namespace" | "account" | "name" | "resources">,
   now: number,
   life: number,
+  latest = Number.POSITIVE_INFINITY,
 ): { secret: string; key: StoredKey } {
   const secret = createToken("key");
   const key: StoredKey = {
@@ -104,7 +110,8 @@ function createKey(
     account,
     name,
     created: timestamp(now),
-    expires: timestamp(now + life),
+    expires: timestamp(Math.min(now + life, latest)),
+    lifetimeMs: BigInt(Math.round(life)),
     lastUsed: undefined,
     resources,
   };
@@ -135,6 +142,10 @@ function checkRoom(state: State, { namespace, account, prefix }: StoredKey, now:
   if (state.keys(namespace).some((key) => key.prefix === prefix)) {
     throw new StatusError(Code.ABORTED, "the new key's prefix is taken; try again");
   }
+}
+
+function isKey(state: State, { sha256 }: KnownCaller): boolean {
+  return state.tokens.get(sha256)?.kind === "key";
 }
 
 /** A key limited to some resources must not make one that is not. */

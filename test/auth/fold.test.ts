@@ -42,6 +42,7 @@ const key = fc.record({ seed, namespace, account: name, expires }).map(({ seed, 
   expires: timestamp(expires),
   lastUsed: undefined,
   resources: [],
+  lifetimeMs: 0n,
 }));
 /** Tokens are never made twice, so they go by the index of their entry. */
 const pair = (index: number, a: number, r: number) => ({

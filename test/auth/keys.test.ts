@@ -122,6 +122,39 @@ t.test("a rotated key has the same name, limits and lifetime; the old one lives 
   t.notOk(await isGood(opened, third.secret), "without overlap the old key is gone at once");
 });
 
+t.test("a key rotated again while its overlap runs is replaced for its whole lifetime", async (t) => {
+  const now = 1_800_000_000_000;
+  const { call, login } = await open(t, { clock: () => now });
+  const token = await login();
+  const old = await call(KeysService.create, { ...ci, lifetime: days(365) }, token);
+  const rotate = () =>
+    call(KeysService.rotate, { prefix: old.key?.prefix ?? "", overlap: { seconds: 60n, nanos: 0 } }, token);
+  await rotate();
+  t.same((await rotate()).key?.expires, old.key?.expires);
+});
+
+t.test("nothing that a key creates outlives it", async (t) => {
+  let now = 1_800_000_000_000;
+  const opened = await open(t, { clock: () => now });
+  const { call, login } = opened;
+  const { secret, key } = await call(KeysService.create, { ...ci, lifetime: days(10) }, await login());
+  const create = (lifetime: ReturnType<typeof days> | undefined) =>
+    call(KeysService.create, { ...ci, lifetime }, secret);
+  for (const lifetime of [undefined, days(11)]) {
+    await t.rejects(create(lifetime), { code: Code.PERMISSION_DENIED, message: /^lifetime: a key cannot create one/ });
+  }
+  t.same((await create(days(10))).key?.expires, key?.expires);
+  now += 3_600_000;
+  const rotated = await call(KeysService.rotate, { prefix: key?.prefix ?? "", overlap: undefined }, secret);
+  t.same(rotated.key?.expires, key?.expires);
+  const whole = await call(
+    KeysService.rotate,
+    { prefix: rotated.key?.prefix ?? "", overlap: undefined },
+    await login(),
+  );
+  t.equal(whole.key?.expires?.seconds, BigInt(now / 1000 + 10 * DAY), "who logs in has the whole lifetime again");
+});
+
 t.test("a key that is limited to resources cannot make one that is not", async (t) => {
   const { call, login } = await open(t);
   const token = await login();

@@ -810,8 +810,8 @@ export const AccountsService = {
     responseDeserialize: (value: Buffer): Account => Account.decode(value),
   },
   /**
-   * Sets a password and revokes the account's access and refresh tokens. An administrator may set anyone's; others
-   * set their own and give the current one.
+   * Sets a password and revokes the account's access and refresh tokens. Its API keys stay: they are revoked one by one,
+   * with Keys. An administrator may set anyone's password; others set their own and give the current one.
    */
   setPassword: {
     path: "/portico.auth.v1.Accounts/SetPassword" as const,
@@ -832,8 +832,8 @@ export interface AccountsServer extends UntypedServiceImplementation {
   /** Replaces an account's scopes. */
   setScopes: handleUnaryCall<SetScopesRequest, Account>;
   /**
-   * Sets a password and revokes the account's access and refresh tokens. An administrator may set anyone's; others
-   * set their own and give the current one.
+   * Sets a password and revokes the account's access and refresh tokens. Its API keys stay: they are revoked one by one,
+   * with Keys. An administrator may set anyone's password; others set their own and give the current one.
    */
   setPassword: handleUnaryCall<SetPasswordRequest, SetPasswordResponse>;
 }
@@ -902,8 +902,8 @@ export interface AccountsClient extends Client {
     callback: (error: ServiceError | null, response: Account) => void,
   ): ClientUnaryCall;
   /**
-   * Sets a password and revokes the account's access and refresh tokens. An administrator may set anyone's; others
-   * set their own and give the current one.
+   * Sets a password and revokes the account's access and refresh tokens. Its API keys stay: they are revoked one by one,
+   * with Keys. An administrator may set anyone's password; others set their own and give the current one.
    */
   setPassword(
     request: SetPasswordRequest,

@@ -778,7 +778,7 @@ export const KeysService = {
     responseSerialize: (value: ListKeysResponse): Buffer => Buffer.from(ListKeysResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListKeysResponse => ListKeysResponse.decode(value),
   },
-  /** Creates a key. Its secret is in this answer and nowhere else. */
+  /** Creates a key. Its secret is in this answer and nowhere else. A key cannot create one that outlives it. */
   create: {
     path: "/portico.auth.v1.Keys/Create" as const,
     requestStream: false as const,
@@ -798,7 +798,10 @@ export const KeysService = {
     responseSerialize: (value: RevokeKeyResponse): Buffer => Buffer.from(RevokeKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeKeyResponse => RevokeKeyResponse.decode(value),
   },
-  /** Replaces a key by a new one with the same name, limits and lifetime. The old one lives on for the overlap. */
+  /**
+   * Replaces a key by a new one with the same name, limits and lifetime. The old one lives on for the overlap. Where a
+   * key calls, the new one expires with the caller if not before.
+   */
   rotate: {
     path: "/portico.auth.v1.Keys/Rotate" as const,
     requestStream: false as const,
@@ -812,11 +815,14 @@ export const KeysService = {
 
 export interface KeysServer extends UntypedServiceImplementation {
   list: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
-  /** Creates a key. Its secret is in this answer and nowhere else. */
+  /** Creates a key. Its secret is in this answer and nowhere else. A key cannot create one that outlives it. */
   create: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
   /** Revokes a key. No gateway accepts it any more when this answers. */
   revoke: handleUnaryCall<RevokeKeyRequest, RevokeKeyResponse>;
-  /** Replaces a key by a new one with the same name, limits and lifetime. The old one lives on for the overlap. */
+  /**
+   * Replaces a key by a new one with the same name, limits and lifetime. The old one lives on for the overlap. Where a
+   * key calls, the new one expires with the caller if not before.
+   */
   rotate: handleUnaryCall<RotateKeyRequest, CreateKeyResponse>;
 }
 
@@ -836,7 +842,7 @@ export interface KeysClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListKeysResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a key. Its secret is in this answer and nowhere else. */
+  /** Creates a key. Its secret is in this answer and nowhere else. A key cannot create one that outlives it. */
   create(
     request: CreateKeyRequest,
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
@@ -868,7 +874,10 @@ export interface KeysClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeKeyResponse) => void,
   ): ClientUnaryCall;
-  /** Replaces a key by a new one with the same name, limits and lifetime. The old one lives on for the overlap. */
+  /**
+   * Replaces a key by a new one with the same name, limits and lifetime. The old one lives on for the overlap. Where a
+   * key calls, the new one expires with the caller if not before.
+   */
   rotate(
     request: RotateKeyRequest,
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,

@@ -241,6 +241,8 @@ export interface Key {
   /** Absent when it was never used. */
   lastUsed: Timestamp | undefined;
   resources: string[];
+  /** What it was created for, in milliseconds; a rotation may let it expire earlier. 0 in entries of older versions. */
+  lifetimeMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2959,6 +2961,7 @@ function createBaseKey(): Key {
     expires: undefined,
     lastUsed: undefined,
     resources: [],
+    lifetimeMs: 0n,
     _unknownFields: {},
   };
 }
@@ -2991,6 +2994,12 @@ export const Key: MessageFns<Key> = {
     }
     for (const v of message.resources) {
       writer.uint32(74).string(v!);
+    }
+    if (message.lifetimeMs !== 0n) {
+      if (BigInt.asIntN(64, message.lifetimeMs) !== message.lifetimeMs) {
+        throw new globalThis.Error("value provided for field message.lifetimeMs of type int64 too large");
+      }
+      writer.uint32(80).int64(message.lifetimeMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3088,6 +3097,14 @@ export const Key: MessageFns<Key> = {
             message.resources.push(reader.string());
             continue;
           }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.lifetimeMs = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3128,6 +3145,9 @@ export const Key: MessageFns<Key> = {
       ? Timestamp.fromPartial(object.lastUsed)
       : undefined;
     message.resources = object.resources?.map((e) => e) || [];
+    message.lifetimeMs = (object.lifetimeMs !== undefined && object.lifetimeMs !== null)
+      ? BigInt(object.lifetimeMs)
+      : 0n;
     return message;
   },
 };
