@@ -1,6 +1,6 @@
 /** Data folders of Portico for the benchmark: an installation with a login, and as many rules as wanted. */
 import { randomUUID } from "node:crypto";
-import { cpSync, mkdtempSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { Log } from "../services/auth/log.js";
@@ -11,7 +11,9 @@ import { checkRule } from "../src/rules.js";
 import { openStore } from "../src/store.js";
 import { freePort, launch, stop } from "./processes.js";
 
-export const PORTICO = join(import.meta.dirname, "../dist/portico.js");
+/** A copy of dist/, so that a build in the meantime does not change what is measured. */
+const COPY = join(import.meta.dirname, "node_modules/.portico");
+export const PORTICO = join(COPY, "portico.js");
 
 const NAMESPACE = "default";
 /** How many rules one entry of the log creates. */
@@ -25,6 +27,8 @@ export interface Installation {
 
 /** Makes an installation with ten rules, one of which grants logged-in callers the service `helloworld`. */
 export async function install(folder: string): Promise<Installation> {
+  rmSync(COPY, { recursive: true, force: true });
+  cpSync(join(import.meta.dirname, "../dist"), COPY, { recursive: true });
   const http = `127.0.0.1:${await freePort()}`;
   const password = randomUUID();
   const free = "127.0.0.1:0";

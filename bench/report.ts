@@ -26,8 +26,8 @@ token, and is decided by the rules; nobody else here checks anything.
 ## How it is measured
 
 Each system runs in processes of its own, and gets its load from one generator: \`bench/load.ts\`, plain sockets, one call at
-a time on each connection. The systems take turns, ${plan.rounds} rounds of ${plan.duration / 1000} s after ${plan.warmUp / 1000} s that do not count; what stands here
-are medians. The call is \`POST /v1/helloworld/call\`; the payload is the size of its body, and the answer is twice as
+a time on each connection. The systems take turns, ${plan.rounds} rounds of ${plan.duration / 1000} s after ${plan.warmUp / 1000} s that do not count (and once ${plan.firstWarmUp / 1000} s
+before the first round); what stands here are medians. The call is \`POST /v1/helloworld/call\`; the payload is the size of its body, and the answer is twice as
 long. All answers are compared first.
 
 - **Processor time** a call is the figure to trust: what /proc says a process used, divided by its calls. Calls a second and times
