@@ -3,15 +3,13 @@
  * trailer `grpc-status-details-bin`, as a serialized google.rpc.Status
  * (https://grpc.io/docs/guides/error/#richer-error-model).
  */
-import { Code, StatusError } from "../errors.js";
+import { type Code, StatusError } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
 import { Status as StatusMessage } from "../gen/google/rpc/status.js";
 import type { Status } from "./channel.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
 
 export const DETAILS_TRAILER = "grpc-status-details-bin";
-
-export const OK: Status = { code: Code.OK, message: "", details: [], trailers: NO_METADATA };
 
 /** A status without details or trailers. */
 export function status(code: Code, message: string, extra: { neverSent?: boolean } = {}): Status {
