@@ -104,7 +104,10 @@ async function serverSurvives(sequence: Sequence): Promise<void> {
     },
   });
   const [near, far] = await pair();
-  const connection = new ServerConnection(near, "test", dispatcherOf([service]), LIMITS, 60_000);
+  const connection = new ServerConnection(near, "test", dispatcherOf([service]), LIMITS, {
+    maxAge: 60_000,
+    stallTime: 60_000,
+  });
   const peer = new RawPeer(far);
   peer.send(PREFACE, SETTINGS);
   await play(peer, sequence);

@@ -55,8 +55,12 @@ export class Deadlines {
     this.#armed = Number.POSITIVE_INFINITY;
     let next = Number.POSITIVE_INFINITY;
     for (const [slot, calls] of this.#slots) {
-      if (slot >= now) next = Math.min(next, slot);
-      else for (const call of calls) call.expire();
+      if (slot >= now) {
+        next = Math.min(next, slot);
+        continue;
+      }
+      this.#slots.delete(slot);
+      for (const call of calls) call.expire();
     }
     if (next < this.#armed) this.#arm(next);
   };

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { Config } from "../../config.js";
 import type { Dispatcher } from "../dispatch.js";
 import { Connection } from "./connection.js";
+import { Deadlines } from "./deadlines.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
 import { CONNECTION_WINDOW, STREAM_WINDOW } from "./flow-control.js";
 import { LAST_STREAM_ID, PREFACE } from "./frames.js";
@@ -11,6 +12,14 @@ import { ServerStream } from "./server-stream.js";
 import { DEFAULT_WINDOW, Setting, settingsFrame } from "./settings.js";
 
 export type Http2Limits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections">;
+
+/** In milliseconds. */
+export interface Times {
+  /** After this a connection is drained. */
+  readonly maxAge: number;
+  /** How long a client may read nothing of a response that is complete, before its stream is reset. */
+  readonly stallTime: number;
+}
 
 /** Calls at once on one connection. */
 const MAX_STREAMS = 100;
@@ -29,6 +38,9 @@ const LEAVING_MARK = 1;
 export class ServerConnection extends Connection {
   readonly dispatcher: Dispatcher;
   readonly limits: Http2Limits;
+  readonly times: Times;
+  /** For streams that have ended and are not read. */
+  readonly deadlines = new Deadlines();
   /** The address at the other end, without port. */
   readonly peerAddress: string;
   protected lastPeerStream = 0;
@@ -40,15 +52,15 @@ export class ServerConnection extends Connection {
 
   /**
    * @param peerAddress of the other end, without port
-   * @param maxAge after which time the connection is drained, in milliseconds
    */
-  constructor(socket: Duplex, peerAddress: string, dispatcher: Dispatcher, limits: Http2Limits, maxAge: number) {
+  constructor(socket: Duplex, peerAddress: string, dispatcher: Dispatcher, limits: Http2Limits, times: Times) {
     super(socket, "client", limits.maxHeaders);
     this.dispatcher = dispatcher;
     this.limits = limits;
+    this.times = times;
     this.peerAddress = peerAddress;
     this.#handshake = setTimeout(() => this.fail(ErrorCode.SETTINGS_TIMEOUT, "no SETTINGS came"), HANDSHAKE_MS);
-    this.#age = setTimeout(() => this.drain(), maxAge);
+    this.#age = setTimeout(() => this.drain(), times.maxAge);
     this.#age.unref();
     this.writeRaw(
       settingsFrame([
@@ -147,6 +159,7 @@ export class ServerConnection extends Connection {
   }
 
   protected override onClosed(): void {
+    this.deadlines.close();
     clearTimeout(this.#handshake);
     clearTimeout(this.#age);
     clearTimeout(this.#leaving);

@@ -5,6 +5,7 @@ import { type Metadata, NO_METADATA } from "../metadata.js";
 import type { IncomingListener, Reply } from "../server-call.js";
 import { status, toStatus } from "../status.js";
 import type { Connection } from "./connection.js";
+import type { Expiring } from "./deadlines.js";
 import { ErrorCode } from "./errors.js";
 import { Flag } from "./frames.js";
 import {
@@ -46,6 +47,8 @@ export class ServerStream extends Stream implements Reply {
   #status: Status | undefined;
   #refusal: Refusal | undefined;
   #textWritten = 0;
+  /** When to give up a peer that does not read the end. */
+  #stall: Expiring | undefined;
   /** The peer has cancelled or is gone. */
   #gone = false;
   /** By content-length, which gRPC does not need and HTTP has checked. */
@@ -188,6 +191,7 @@ export class ServerStream extends Stream implements Reply {
   #leave(): void {
     if (this.#gone) return;
     this.#gone = true;
+    if (this.#stall !== undefined) this.#connection.deadlines.delete(this.#stall);
     this.dropUnsent();
     this.#endpoint?.onCancel();
   }
@@ -235,6 +239,21 @@ export class ServerStream extends Stream implements Reply {
   override write(): void {
     if (this.#refusal !== undefined) this.#writeRefusal(this.#refusal);
     else super.write();
+    if (this.over && !this.#gone && this.#stall === undefined && this.#connection.streams.has(this.id)) this.#watch();
+  }
+
+  /** The call is over, and what is left waits for the peer to read: as long as the peer goes on reading. */
+  #watch(): void {
+    const { stallTime } = this.#connection.times;
+    const left = this.unsentSize;
+    this.#stall = {
+      deadline: Date.now() + stallTime,
+      expire: () => {
+        if (this.unsentSize < left) this.#watch();
+        else this.#connection.reset(this, ErrorCode.CANCEL);
+      },
+    };
+    this.#connection.deadlines.add(this.#stall);
   }
 
   protected writeHeaders(connection: Connection): void {
@@ -292,6 +311,7 @@ export class ServerStream extends Stream implements Reply {
 
   /** A peer that has more to send need not (RFC 9113, section 8.1). */
   #close(): void {
+    if (this.#stall !== undefined) this.#connection.deadlines.delete(this.#stall);
     if (this.remoteEnded) this.#connection.release(this, "by the peer");
     else this.#connection.reset(this, ErrorCode.NO_ERROR);
   }

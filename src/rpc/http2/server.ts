@@ -18,6 +18,8 @@ export interface Http2ServerOptions {
 
 const MAX_CONNECTION_AGE_MS = 30 * 60_000;
 
+const STALL_MS = 30_000;
+
 /** How long a client may take for TLS's own beginning, in milliseconds. */
 const TLS_MS = 10_000;
 
@@ -53,8 +55,9 @@ class Connections {
   constructor(dispatcher: Dispatcher, limits: Http2Limits, { tls, maxConnectionAge }: Http2ServerOptions) {
     const accept = (socket: Socket): void => {
       // All of them at once would come back all at once.
-      const age = (maxConnectionAge ?? MAX_CONNECTION_AGE_MS) * (0.9 + Math.random() * 0.2);
-      const connection = new ServerConnection(socket, socket.remoteAddress ?? "unix", dispatcher, limits, age);
+      const maxAge = (maxConnectionAge ?? MAX_CONNECTION_AGE_MS) * (0.9 + Math.random() * 0.2);
+      const times = { maxAge, stallTime: STALL_MS };
+      const connection = new ServerConnection(socket, socket.remoteAddress ?? "unix", dispatcher, limits, times);
       this.#connections.add(connection);
       socket.once("close", () => this.#connections.delete(connection));
     };
@@ -81,12 +84,16 @@ class Connections {
 
   async drain(drainMs: number): Promise<void> {
     const closed = new Promise((resolve) => this.#listener.close(resolve));
-    const force = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy();
-    }, drainMs);
-    for (const connection of this.#connections) connection.drain();
+    const force = setTimeout(() => this.#destroy(), drainMs);
+    // With no time for it, there is no use in asking clients to leave.
+    if (drainMs > 0) for (const connection of this.#connections) connection.drain();
+    else this.#destroy();
     await closed;
     clearTimeout(force);
+  }
+
+  #destroy(): void {
+    for (const socket of this.#sockets) socket.destroy();
   }
 }
 

@@ -67,6 +67,11 @@ export abstract class Stream {
   /** The connection is gone. */
   abstract onLost(): void;
 
+  /** Bytes that wait to be written. */
+  protected get unsentSize(): number {
+    return this.#unsentBytes - this.#written;
+  }
+
   /** Whether messages wait to be written. */
   protected get hasUnsent(): boolean {
     return this.#unsent.length > 0;

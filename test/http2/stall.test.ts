@@ -1,0 +1,49 @@
+// A response is complete, and its client does not read it: nothing waits for that for ever.
+import { connect, createServer, type Socket } from "node:net";
+import t, { type Test } from "tap";
+import { ErrorCode } from "../../src/rpc/http2/errors.js";
+import { Flag, FrameType, PREFACE } from "../../src/rpc/http2/frames.js";
+import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
+import { rawService } from "../rpc/raw-service.js";
+import { dispatcherOf, LIMITS } from "../rpc/serve.js";
+import { frame, headers, isType, message, RawPeer, REQUEST, SETTINGS, uint32 } from "./peer.js";
+
+const STALL = 60;
+
+/** A client of a service whose answers are larger than a window, and the connection that serves it. */
+async function open(t: Test) {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const socket = connect((server.address() as { port: number }).port, "127.0.0.1");
+  const near = await new Promise<Socket>((resolve) => server.once("connection", resolve));
+  server.close();
+  t.teardown(() => socket.destroy());
+  const service = rawService({ one: () => Buffer.alloc(100_000) });
+  const times = { maxAge: 60_000, stallTime: STALL };
+  const connection = new ServerConnection(near, "test", dispatcherOf([service]), LIMITS, times);
+  const peer = new RawPeer(socket);
+  peer.send(PREFACE, SETTINGS, headers(1, REQUEST));
+  peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(Buffer.from("a"))));
+  return { connection, peer };
+}
+
+t.test("its stream is reset, and the connection goes on", async (t) => {
+  const { connection, peer } = await open(t);
+  t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.CANCEL);
+  t.equal(connection.streams.size, 0);
+  t.ok(await peer.answersPing());
+});
+
+t.test("one that reads slowly gets all of it", async (t) => {
+  const { peer } = await open(t);
+  let left = 100_005 - 65_535;
+  for (; left > 0; left -= 5_000) {
+    await new Promise((resolve) => setTimeout(resolve, STALL / 2));
+    peer.send(frame(FrameType.WINDOW_UPDATE, 0, 1, uint32(5_000)), frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(5_000)));
+  }
+  const ends = [FrameType.RST_STREAM, FrameType.HEADERS] as number[];
+  let last = await peer.next(({ type }) => ends.includes(type));
+  if ((last?.flags ?? 0) & Flag.END_STREAM) t.fail("no headers");
+  last = await peer.next(({ type }) => ends.includes(type));
+  t.equal(last?.type, FrameType.HEADERS, "the trailers");
+});
