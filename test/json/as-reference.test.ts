@@ -79,9 +79,9 @@ t.test("takes what is right, in either direction", async (t) => {
       sameMessage(root, toBinary(root, fromJsonString(root, written)), theirs);
       sameMessage(root, codec.read(Buffer.from(written)), theirs);
     }),
-    { numRuns: 400 },
+    { numRuns: 250 },
   );
-  t.ok(taken > 200, `${taken} taken`);
+  t.ok(taken > 125, `${taken} taken`);
 });
 
 const TOKENS = [
@@ -146,9 +146,9 @@ t.test("refuses what is wrong", async (t) => {
       if (ours === undefined) refused++;
       else taken++;
     }),
-    { numRuns: 1000 },
+    { numRuns: 600 },
   );
-  t.ok(taken > 50 && refused > 50, `${taken} taken, ${refused} refused`);
+  t.ok(taken > 25 && refused > 25, `${taken} taken, ${refused} refused`);
 });
 
 t.test("does with a part of a larger buffer what it does with all of a small one", async () => {

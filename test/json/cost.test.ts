@@ -75,7 +75,7 @@ function numbers(count: number, make: (at: number) => string): string {
   return Array.from({ length: count }, (_, at) => make(at)).join();
 }
 
-const SMALL = 128 * 1024;
+const SMALL = 64 * 1024;
 
 for (const [title, [type, text]] of Object.entries(texts)) {
   const codec = codecOf(typeOf(type));
@@ -100,7 +100,7 @@ for (const [title, [type, wire]] of Object.entries(wires)) {
 /** Four times as much may take ten times as long, where sixteen would be quadratic. Of some runs the best counts. */
 function notQuadratic(title: string, small: () => unknown, large: () => unknown): void {
   let [best, bestLarge] = [Infinity, Infinity];
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < 4; round++) {
     best = Math.min(best, cost(small));
     bestLarge = Math.min(bestLarge, cost(large));
   }

@@ -25,9 +25,9 @@ t.test("fields in any order, in pieces, and more than once", async (t) => {
       const ours = toBinary(root, fromJsonString(root, codec.write(wire)));
       return meaningOf(root, ours) === meaningOf(root, wire);
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
-  t.ok(written > 150, `${written} written`);
+  t.ok(written > 100, `${written} written`);
 });
 
 const spoiling = fc.record({
@@ -62,7 +62,7 @@ t.test("bytes that are no message", async (t) => {
         return codec.write(codec.read(Buffer.from(json))) === json;
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 300 },
   );
-  t.ok(written > 50 && refused > 50, `${written} written, ${refused} refused`);
+  t.ok(written > 20 && refused > 20, `${written} written, ${refused} refused`);
 });
