@@ -85,7 +85,7 @@ async function listen(
     switch (message?.$case) {
       case "start":
         await journal.sync();
-        watcher.start(Number(message.value.since));
+        watcher.start();
         break;
       case "ping":
         for (const sha256 of message.value.usedKeys) keyUses.record(sha256);
@@ -131,9 +131,10 @@ class Watcher implements Follower {
     return this.#unfollow !== undefined;
   }
 
-  start(since: number): void {
+  /** Whatever revision the guard has, it may be of another history: that of a store since restored from a backup. */
+  start(): void {
     this.#unfollow = this.#journal.follow(this);
-    if (since !== this.#journal.state.revision) this.replaced();
+    this.replaced();
   }
 
   changed(revision: number, changes: readonly Change[]): void {

@@ -189,7 +189,7 @@ export class ScriptedAuthority {
     this.streams.push(watched);
     void watched.listen(requests);
     await this.until(() => watched.since !== undefined);
-    if (watched.since !== this.revision) watched.send(this.snapshot());
+    watched.send(this.snapshot());
     yield* watched.messages();
   }
 }

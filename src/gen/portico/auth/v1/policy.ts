@@ -36,7 +36,7 @@ export interface WatchRequest {
 }
 
 export interface WatchRequest_Start {
-  /** The revision that the guard has applied; 0 for none. */
+  /** The revision that the guard has applied; 0 for none. The snapshot comes all the same. */
   since: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -1874,8 +1874,8 @@ export const Caller: MessageFns<Caller> = {
 export type PolicyService = typeof PolicyService;
 export const PolicyService = {
   /**
-   * One stream a guard. The guard sends `start` first. The authority answers with a snapshot (unless the guard's
-   * revision is the newest), then with every change. The guard pings; the pong names the newest revision committed
+   * One stream a guard. The guard sends `start` first. The authority answers with a snapshot, whatever the guard
+   * knows: a store restored from a backup may have the same revision by another history. Then come all changes. The guard pings; the pong names the newest revision committed
    * after the ping arrived: once that revision is applied, the guard may decide for `lease` after the moment it sent
    * the ping. The guard reports each revision that it has applied.
    */
@@ -1902,8 +1902,8 @@ export const PolicyService = {
 
 export interface PolicyServer extends UntypedServiceImplementation {
   /**
-   * One stream a guard. The guard sends `start` first. The authority answers with a snapshot (unless the guard's
-   * revision is the newest), then with every change. The guard pings; the pong names the newest revision committed
+   * One stream a guard. The guard sends `start` first. The authority answers with a snapshot, whatever the guard
+   * knows: a store restored from a backup may have the same revision by another history. Then come all changes. The guard pings; the pong names the newest revision committed
    * after the ping arrived: once that revision is applied, the guard may decide for `lease` after the moment it sent
    * the ping. The guard reports each revision that it has applied.
    */
@@ -1914,8 +1914,8 @@ export interface PolicyServer extends UntypedServiceImplementation {
 
 export interface PolicyClient extends Client {
   /**
-   * One stream a guard. The guard sends `start` first. The authority answers with a snapshot (unless the guard's
-   * revision is the newest), then with every change. The guard pings; the pong names the newest revision committed
+   * One stream a guard. The guard sends `start` first. The authority answers with a snapshot, whatever the guard
+   * knows: a store restored from a backup may have the same revision by another history. Then come all changes. The guard pings; the pong names the newest revision committed
    * after the ping arrived: once that revision is applied, the guard may decide for `lease` after the moment it sent
    * the ping. The guard reports each revision that it has applied.
    */
