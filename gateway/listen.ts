@@ -16,6 +16,7 @@ import {
   type Handler,
   isStream,
 } from "./exchange.js";
+import { Stall } from "./stall.js";
 import { type Upgrade, type WebSocketLimits, WebSockets } from "./websocket.js";
 
 export type Limits = Pick<
@@ -29,7 +30,7 @@ export type Limits = Pick<
   | "maxCallTime"
   | "maxConnections"
 > &
-  Pick<WebSocketLimits, "heartbeatMs"> & {
+  Pick<WebSocketLimits, "heartbeatMs" | "stallMs"> & {
     /** Bytes of bodies at once, over all connections; default 256 MiB, and two bodies at least. */
     readonly bodyRoom?: number | undefined;
   };
@@ -88,7 +89,7 @@ class Door implements Listening {
     this.#handler = handler;
     this.#webSockets = new WebSockets(limits);
     const { maxBody } = limits;
-    const bodies = { maxBody, room: new BodyRoom(maxBody, limits.bodyRoom) };
+    const bounds = { maxBody, stallMs: limits.stallMs, room: new BodyRoom(maxBody, limits.bodyRoom) };
     const server = createServer({
       maxHeaderSize: limits.maxHeaders,
       headersTimeout: limits.headerTime,
@@ -109,10 +110,10 @@ class Door implements Listening {
       this.#connections.add(socket);
       socket.once("close", () => this.#connections.delete(socket));
     });
-    server.on("request", (req, res) => this.#serve(new Exchange(req, res, bodies)));
-    server.on("checkContinue", (req, res) => this.#serve(new Exchange(req, res, bodies, { waits: true })));
+    server.on("request", (req, res) => this.#serve(new Exchange(req, res, bounds)));
+    server.on("checkContinue", (req, res) => this.#serve(new Exchange(req, res, bounds, { waits: true })));
     server.on("checkExpectation", (req, res) =>
-      this.#serve(new Exchange(req, res, bodies, { waits: true, fault: UNKNOWN_EXPECTATION })),
+      this.#serve(new Exchange(req, res, bounds, { waits: true, fault: UNKNOWN_EXPECTATION })),
     );
     server.on("connect", (_req, socket: Connection) => this.#refuseTunnel(socket));
     server.on("upgrade", (req, socket: Connection, head) => this.#upgrade({ req, socket, head }));
@@ -315,8 +316,9 @@ class Opening implements GatewayRequest, Work {
   }
 }
 
-interface BodyLimits {
+interface Bounds {
   readonly maxBody: number;
+  readonly stallMs: number | undefined;
   readonly room: BodyRoom;
 }
 
@@ -324,7 +326,7 @@ interface BodyLimits {
 class Exchange implements GatewayRequest, Work {
   readonly req: IncomingMessage;
   readonly #res: ServerResponse;
-  readonly #bodies: BodyLimits;
+  readonly #bounds: Bounds;
   /** Of the room for bodies, what its own takes. */
   #taken = 0;
   /** Whether the client waits for 100 before it sends the body. */
@@ -341,12 +343,12 @@ class Exchange implements GatewayRequest, Work {
   constructor(
     req: IncomingMessage,
     res: ServerResponse,
-    bodies: BodyLimits,
+    bounds: Bounds,
     { waits = false, fault }: { waits?: boolean; fault?: HttpError } = {},
   ) {
     this.req = req;
     this.#res = res;
-    this.#bodies = bodies;
+    this.#bounds = bounds;
     this.#waits = waits;
     this.fault = fault ?? (req.headers.host === undefined && req.httpVersionMinor > 0 ? NO_HOST : undefined);
     res.on("close", () => this.#closed());
@@ -388,7 +390,7 @@ class Exchange implements GatewayRequest, Work {
 
   body(): Promise<Uint8Array> {
     const { req } = this;
-    const { maxBody, room } = this.#bodies;
+    const { maxBody, room } = this.#bounds;
     if (Number(req.headers["content-length"]) > maxBody) throw this.#tooLarge();
     if (this.#waits) this.#res.writeContinue();
     return new Promise((resolve, reject) => {
@@ -411,7 +413,7 @@ class Exchange implements GatewayRequest, Work {
   }
 
   #tooLarge(): HttpError {
-    return new HttpError(413, `The body must not be larger than ${this.#bodies.maxBody} bytes`);
+    return new HttpError(413, `The body must not be larger than ${this.#bounds.maxBody} bytes`);
   }
 
   fail(fault: HttpError): void {
@@ -430,7 +432,7 @@ class Exchange implements GatewayRequest, Work {
   /** Sends the answer: a whole body in one write. `isLast` tells whether the connection is to be closed after it. */
   answer({ status, headers, body }: GatewayResponse, isLast: () => boolean): void {
     this.answered = true;
-    this.#bodies.room.giveBack(this.#taken);
+    this.#bounds.room.giveBack(this.#taken);
     const res = this.#res;
     if (this.#gone) return;
     const lingers = this.#lingers();
@@ -452,11 +454,26 @@ class Exchange implements GatewayRequest, Work {
     const { socket } = this.req;
     // Silence is no sign of a client that has gone: it may read slowly, or have nothing to read.
     socket.setTimeout(0);
-    res.on("drain", () => body.onDrain());
+    const stall = new Stall(socket, this.#bounds.stallMs);
+    res.on("drain", () => {
+      stall.end();
+      body.onDrain();
+    });
+    res.once("close", () => stall.end());
     const sink: BodySink = {
-      write: (piece) => res.write(piece),
-      end: () => res.end(() => isLast() && socket.destroySoon()),
-      abort: () => socket.destroySoon(),
+      write(piece) {
+        const more = res.write(piece);
+        if (!more) stall.begin();
+        return more;
+      },
+      end() {
+        stall.begin();
+        res.end(() => isLast() && socket.destroySoon());
+      },
+      abort() {
+        stall.begin();
+        socket.destroySoon();
+      },
     };
     body.open(sink);
   }

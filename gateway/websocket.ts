@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import { HttpError } from "./errors.js";
 import type { MessageSocket, SocketSession } from "./exchange.js";
+import { Stall } from "./stall.js";
 import { PROTOCOL } from "./upgrade.js";
 
 export interface WebSocketLimits {
@@ -14,6 +15,8 @@ export interface WebSocketLimits {
   readonly maxBody: number;
   /** How often a client is pinged, and how long it has to answer, in milliseconds; default 15 s. */
   readonly heartbeatMs?: number | undefined;
+  /** How long a client may take nothing of what waits for it, in milliseconds; default 60 s. */
+  readonly stallMs?: number | undefined;
 }
 
 const HEARTBEAT_MS = 15_000;
@@ -23,11 +26,13 @@ const MOST_A_SECOND = 10_000;
 export class WebSockets {
   readonly #server: WebSocketServer;
   readonly #heartbeatMs: number;
+  readonly #stallMs: number | undefined;
   /** Of the response that is being written. */
   #headers: readonly string[] = [];
 
-  constructor({ maxBody, heartbeatMs = HEARTBEAT_MS }: WebSocketLimits) {
+  constructor({ maxBody, heartbeatMs = HEARTBEAT_MS, stallMs }: WebSocketLimits) {
     this.#heartbeatMs = heartbeatMs;
+    this.#stallMs = stallMs;
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -46,7 +51,8 @@ export class WebSockets {
     this.#headers = headers;
     const { req, socket, head } = upgrade;
     this.#server.handleUpgrade(req, socket, head, (opened) => {
-      const connected = new Connected(opened, socket, session, onGone, this.#heartbeatMs);
+      const stall = new Stall(socket, this.#stallMs);
+      const connected = new Connected(opened, socket, session, onGone, stall, this.#heartbeatMs);
       session.open(connected);
     });
   }
@@ -65,6 +71,7 @@ class Connected implements MessageSocket {
   readonly #socket: Socket;
   readonly #session: SocketSession;
   readonly #onGone: (why: HttpError) => void;
+  readonly #stall: Stall;
   readonly #heartbeat: NodeJS.Timeout;
   #rest: NodeJS.Timeout | undefined;
   /** Whether anything has come since the last ping. */
@@ -80,24 +87,31 @@ class Connected implements MessageSocket {
     socket: Socket,
     session: SocketSession,
     onGone: (why: HttpError) => void,
+    stall: Stall,
     heartbeatMs: number,
   ) {
     this.#opened = opened;
     this.#socket = socket;
     this.#session = session;
     this.#onGone = onGone;
+    this.#stall = stall;
     opened.on("message", (data, isBinary) => this.#message(data, isBinary));
     opened.on("ping", () => this.#count());
     opened.on("pong", () => this.#count());
     opened.on("error", (error: Error & { code?: string }) => onGone(faultOf(error)));
     opened.on("close", () => this.#closed());
-    socket.on("drain", () => session.onDrain());
+    socket.on("drain", () => {
+      stall.end();
+      session.onDrain();
+    });
     this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs);
   }
 
   send(text: string): boolean {
     if (this.#opened.readyState === this.#opened.OPEN) this.#opened.send(text);
-    return !this.#socket.writableNeedDrain;
+    if (!this.#socket.writableNeedDrain) return true;
+    this.#stall.begin();
+    return false;
   }
 
   pause(): void {
@@ -140,6 +154,7 @@ class Connected implements MessageSocket {
 
   /** Where one side does not keep up no answer is to be expected: it, or the ping, would wait behind all the rest. */
   #beat(): void {
+    if (this.#socket.writableNeedDrain) this.#stall.begin(); // It may be for pongs, which the package sends.
     if (this.#socket.writableNeedDrain || this.#opened.isPaused) return;
     if (!this.#heard) {
       this.#onGone(new HttpError(499, "The client did not answer a ping"));
@@ -153,6 +168,7 @@ class Connected implements MessageSocket {
   #closed(): void {
     clearInterval(this.#heartbeat);
     clearTimeout(this.#rest);
+    this.#stall.end();
     this.#onGone(new HttpError(499, "The client has gone"));
   }
 }

@@ -54,6 +54,7 @@ export interface DeployOptions {
   /** Others than helloworld and probe. */
   readonly services?: readonly Service[];
   readonly heartbeatMs?: number;
+  readonly stallMs?: number;
 }
 
 export async function deploy(dataFolder: string, options: DeployOptions = {}): Promise<Deployment> {
@@ -131,7 +132,11 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     metrics,
     heartbeatMs: options.heartbeatMs,
   });
-  const door = await listen(handler, config.http, { ...config, heartbeatMs: options.heartbeatMs });
+  const door = await listen(handler, config.http, {
+    ...config,
+    heartbeatMs: options.heartbeatMs,
+    stallMs: options.stallMs,
+  });
   await guard.ready();
   await arrival(catalog);
   return {

@@ -1,0 +1,49 @@
+/**
+ * A client may read a stream slowly, but not stop for good: what waits for it would be held as long as it likes. Told by
+ * the bytes that leave this process, as node's own timeouts do, but without letting what the client sends count too.
+ */
+import type { Socket } from "node:net";
+
+/** A client that takes nothing for this long, and at most twice as long, while something waits for it is cut. */
+const STALL_MS = 60_000;
+
+/** What node:net keeps to itself. */
+interface Handle {
+  /** Bytes handed to the system, or waiting to be. */
+  readonly bytesWritten: number;
+  /** Of them, those waiting. */
+  readonly writeQueueSize: number;
+}
+
+export class Stall {
+  readonly #socket: Socket & { readonly _handle?: Handle | null };
+  readonly #ms: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(socket: Socket, ms = STALL_MS) {
+    this.#socket = socket;
+    this.#ms = ms;
+  }
+
+  /** Something waits for the client. */
+  begin(): void {
+    if (this.#timer !== undefined) return;
+    let before = this.#taken();
+    this.#timer = setInterval(() => {
+      const now = this.#taken();
+      if (now === before) this.#socket.destroy();
+      before = now;
+    }, this.#ms);
+  }
+
+  /** Nothing does any more, or the connection is closed. */
+  end(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #taken(): number {
+    const { _handle: handle } = this.#socket;
+    return handle ? handle.bytesWritten - handle.writeQueueSize : 0;
+  }
+}
