@@ -101,9 +101,10 @@ async function setPassword(
       throw new StatusError(Code.PERMISSION_DENIED, "name: only an administrator may set another's password");
     }
     await changes.sync();
-    const check = (): void => slowdown.check(namespace, name, context.clientAddress);
-    check();
-    if (!(await passwords.verify(currentPassword, find(changes.state, namespace, name).password, check))) {
+    const begin = (): void => slowdown.check(namespace, name, context.clientAddress);
+    begin();
+    const attempt = { address: context.clientAddress, begin };
+    if (!(await passwords.verify(currentPassword, find(changes.state, namespace, name).password, attempt))) {
       slowdown.failed(namespace, name, context.clientAddress);
       throw new StatusError(Code.PERMISSION_DENIED, "current_password: is wrong");
     }

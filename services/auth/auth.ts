@@ -62,7 +62,7 @@ async function login(
   const hash = changes.state.account(namespace, name)?.password;
   // Checked again when the turn has come: whoever tries many at once is slowed down all the same.
   const begin = (): void => slowdown.check(namespace, name, clientAddress);
-  if (!(await passwords.verify(password, hash, begin))) {
+  if (!(await passwords.verify(password, hash, { address: clientAddress, begin }))) {
     slowdown.failed(namespace, name, clientAddress);
     throw wrong();
   }

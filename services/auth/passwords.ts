@@ -1,16 +1,19 @@
 /**
  * Passwords: scrypt (RFC 7914), its parameters kept with each hash. Hashing runs on the threads that the store needs
- * too, so only two run at once and few may wait: a flood of logins starves neither calls nor changes.
+ * too, so only two run at once and few may wait: a flood of logins starves neither calls nor changes. Of one client even
+ * fewer passwords to check may wait, so that it leaves room for others.
  */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import { Code, StatusError } from "../../src/errors.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
+import { networkOf } from "./network.js";
 
 const PARAMETERS = { n: 2 ** 15, r: 8, p: 3 };
 const HASH_LENGTH = 32;
 const AT_ONCE = 2;
 const MAX_WAITING = 32;
+const MAX_WAITING_OF_A_CLIENT = 4;
 
 const MIN_LENGTH = 12;
 const MAX_LENGTH = 128;
@@ -45,9 +48,18 @@ const derive = promisify(scrypt) as (
   options: { N: number; r: number; p: number; maxmem: number },
 ) => Promise<Buffer>;
 
+/** What a password to check comes with. */
+export interface Attempt {
+  /** The client's address. */
+  readonly address: string;
+  /** Called when the turn has come; may throw. */
+  readonly begin: () => void;
+}
+
 export class Passwords {
   #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  /** `client` is undefined for a password to set, which only somebody known can ask for. */
+  readonly #waiting: { readonly client: string | undefined; begin(): void }[] = [];
 
   /**
    * @param password one that `isPassword`
@@ -61,34 +73,40 @@ export class Passwords {
 
   /**
    * Whether the password is the hash's; without a hash, or with a password longer than any may be, it takes as long and
-   * is false. `begin` is called when the turn has come, and may throw.
-   * @throws {StatusError} RESOURCE_EXHAUSTED when too many wait.
+   * is false.
+   * @throws {StatusError} RESOURCE_EXHAUSTED when too many wait, or too many of the client.
    */
-  async verify(password: string, hash: PasswordHash | undefined, begin?: () => void): Promise<boolean> {
+  async verify(password: string, hash: PasswordHash | undefined, attempt?: Attempt): Promise<boolean> {
     const against = hash ?? { ...PARAMETERS, salt: Buffer.alloc(16), hash: Buffer.alloc(HASH_LENGTH) };
     const isShort = password.length <= MAX_UNITS;
-    const derived = await this.#derive(isShort ? password : "", against, begin);
+    const derived = await this.#derive(isShort ? password : "", against, attempt);
     return timingSafeEqual(derived, against.hash) && hash !== undefined && isShort;
   }
 
   async #derive(
     password: string,
     { salt, n, r, p }: Pick<PasswordHash, "salt" | "n" | "r" | "p">,
-    begin?: () => void,
+    attempt?: Attempt,
   ): Promise<Buffer> {
-    if (this.#waiting.length >= MAX_WAITING)
-      throw new StatusError(Code.RESOURCE_EXHAUSTED, "Too many logins at once; try again");
-    if (this.#running >= AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#running += 1;
+    await this.#turn(attempt && networkOf(attempt.address));
     try {
-      begin?.();
+      attempt?.begin();
       // The same characters may be typed as different code points, by the keyboard's system.
       return await derive(password.normalize("NFC"), salt, HASH_LENGTH, { N: n, r, p, maxmem: 256 * r * (n + p + 2) });
     } finally {
       // The turn goes to the next in line, or is given up.
       const next = this.#waiting.shift();
-      if (next) next();
+      if (next) next.begin();
       else this.#running -= 1;
     }
+  }
+
+  async #turn(client: string | undefined): Promise<void> {
+    const ofClient = client === undefined ? [] : this.#waiting.filter((waiting) => waiting.client === client);
+    if (this.#waiting.length >= MAX_WAITING || ofClient.length >= MAX_WAITING_OF_A_CLIENT) {
+      throw new StatusError(Code.RESOURCE_EXHAUSTED, "Too many logins at once; try again");
+    }
+    if (this.#running >= AT_ONCE) await new Promise<void>((begin) => this.#waiting.push({ client, begin }));
+    else this.#running += 1;
   }
 }

@@ -2,9 +2,9 @@
  * Slows down whoever guesses passwords: after five failures for an account from an address, each further one makes the
  * next attempt wait twice as long, from a second to a quarter of an hour. A success wipes the slate.
  */
-import { isIPv6 } from "node:net";
 import { Code, StatusError } from "../../src/errors.js";
 import { RetryInfo } from "../../src/gen/google/rpc/error_details.js";
+import { networkOf } from "./network.js";
 
 const FREE_FAILURES = 5;
 const MAX_DELAY = 15 * 60_000;
@@ -54,20 +54,6 @@ export class Slowdown {
   }
 }
 
-/** Whoever has one IPv6 address has all of its /64 (RFC 6177), so these count as one. */
 function keyOf(namespace: string, account: string, address: string): string {
-  return JSON.stringify([namespace, account, isIPv6(address) ? network64(address) : address]);
-}
-
-function network64(address: string): string {
-  if (address.includes(".")) return address; // An IPv4 address in IPv6's clothes.
-  const [head = "", tail] = address.split("::");
-  const left = head.split(":").filter(Boolean);
-  const right = tail?.split(":").filter(Boolean) ?? [];
-  const zeros = tail === undefined ? 0 : 8 - left.length - right.length;
-  const groups = [...left, ...Array<string>(zeros).fill("0"), ...right];
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(":");
+  return JSON.stringify([namespace, account, networkOf(address)]);
 }
