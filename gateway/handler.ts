@@ -21,6 +21,7 @@ import {
   announcesBody,
   bearerToken,
   checkHeaders,
+  checkHost,
   listOf,
   namespaceOf,
   type RequestHeaders,
@@ -111,6 +112,7 @@ class Gateway {
     if (request.headers.length > 2 * config.maxHeaderCount) {
       throw new HttpError(431, `At most ${config.maxHeaderCount} headers are accepted`);
     }
+    checkHost(headers);
     if (this.#cors.isPreflight(method, headers)) return this.#respond(204, this.#cors.preflight(headers), "", progress);
 
     const [path, query] = splitTarget(request.target);
@@ -300,7 +302,11 @@ const NO_BODY: Uint8Array = new Uint8Array(0);
 const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
 const STANDARD = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
-function splitTarget(target: string): [path: string, query: string] {
+/** In absolute form, which every server must take, the host says nothing more than the header does (RFC 9112 §3.2.2). */
+const ABSOLUTE = /^https?:\/\/[^/?#]+(?=[/?])/i;
+
+function splitTarget(sent: string): [path: string, query: string] {
+  const target = sent.startsWith("/") ? sent : sent.replace(ABSOLUTE, "");
   const question = target.indexOf("?");
   return question < 0 ? [target, ""] : [target.slice(0, question), target.slice(question + 1)];
 }

@@ -75,6 +75,14 @@ export function announcesBody(headers: RequestHeaders): boolean {
 }
 
 /**
+ * Refuses two hosts, also where nothing else is looked at (RFC 9112 §3.2).
+ * @throws {HttpError} 400
+ */
+export function checkHost({ repeated }: RequestHeaders): void {
+  if (repeated?.toLowerCase() === "host") throw new HttpError(400, "The header Host was sent more than once");
+}
+
+/**
  * Refuses what no request may have, whatever it is for.
  * @throws {HttpError} 400
  */

@@ -50,6 +50,8 @@ export class WebSockets {
   accept(upgrade: Upgrade, headers: readonly string[], session: SocketSession, onGone: (why: HttpError) => void): void {
     this.#headers = headers;
     const { req, socket, head } = upgrade;
+    // A client may offer others too, of which the package wants to know nothing (RFC 9110 §7.8).
+    req.headers.upgrade = "websocket";
     this.#server.handleUpgrade(req, socket, head, (opened) => {
       const stall = new Stall(socket, this.#stallMs);
       const connected = new Connected(opened, socket, session, onGone, stall, this.#heartbeatMs);

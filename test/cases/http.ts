@@ -182,7 +182,17 @@ const oddPaths: HttpCase[] = [
   { title: "fragment", target: "/helloworld/call#top", status: 400 },
   { title: "pipe", target: "/helloworld|call", status: 400 },
   { title: "semicolon parameters", target: "/helloworld/call;v=1", status: 404, id: "helloworld" },
-  { title: "absolute form", target: "http://portico.test/helloworld/call", status: 400 },
+  // RFC 9112 §3.2.2: a server MUST accept the absolute form, though only requests to proxies should have it.
+  {
+    title: "absolute form",
+    target: "http://portico.test/helloworld/call?name=Ada",
+    status: 200,
+    answer: GREETING,
+    calls: HELLO,
+  },
+  { title: "absolute form, alive", target: "HTTPS://portico.test/livez", status: 200, answer: { Status: "alive" } },
+  { title: "absolute form of another scheme", target: "ftp://portico.test/helloworld/call", status: 400 },
+  { title: "absolute form without a host", target: "http:///helloworld/call", status: 400 },
   { title: "asterisk form", method: "OPTIONS", target: "*", status: 400 },
   { title: "root", target: "/", status: 404 },
   { title: "question mark only", target: "/?", status: 404 },
@@ -1205,10 +1215,15 @@ const wire: HttpCase[] = [
   { title: "space in the path", raw: "GET /hello world HTTP/1.1\r\nHost: x\r\n\r\n", status: 400 },
   { title: "no host", raw: "GET /helloworld HTTP/1.1\r\nConnection: close\r\n\r\n", status: 400 },
   {
+    title: "two hosts, alive",
+    raw: "GET /livez HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n",
+    status: 400,
+    detail: /Host/,
+  },
+  {
     title: "two hosts",
     raw: "GET /helloworld HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n",
     status: 400,
-    id: "helloworld",
   },
   { title: "HTTP/1.0 without host", raw: "GET /helloworld HTTP/1.0\r\n\r\n", status: 200, calls: HELLO },
   {

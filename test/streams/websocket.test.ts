@@ -191,6 +191,16 @@ t.test("an upgrade to another protocol is ignored", async (t) => {
   }
 });
 
+t.test("an upgrade to a WebSocket, or else to another protocol", async (t) => {
+  const socket = connect(it.port, "127.0.0.1");
+  const opening = `Connection: Upgrade\r\nUpgrade: h2c, WebSocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}`;
+  socket.write(`GET /feed/chat HTTP/1.1\r\nHost: x\r\n${opening}\r\n\r\n`);
+  const [answer] = await once(socket, "data");
+  t.match(String(answer), /^HTTP\/1.1 101 /);
+  socket.destroy();
+  await it.feed.idle();
+});
+
 t.test("nor does a connection on which each request asks for one gather anything", async (t) => {
   const warned: Error[] = [];
   const warn = (warning: Error): void => void warned.push(warning);
