@@ -4,7 +4,6 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../ascii.js";
 import { LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../scalar-types.js";
 import { type Field, knownNumbers } from "./layout.js";
-import { mapField } from "./map.js";
 import { enumWriter, scalarWriter, type ValueWriter } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import { truncated, type WireReader } from "./wire-reader.js";
@@ -26,25 +25,11 @@ export interface MessageWriter {
 /** Gives the writer of a message type: the same each time, since types may contain themselves. */
 export type MessageWriters = (type: DescMessage) => MessageWriter;
 
-/** The writer of a field that is more than one value; those that are not have a `valueWriter`. */
-export function fieldWriter(field: Field, writers: MessageWriters): FieldWriter | undefined {
-  switch (field.fieldKind) {
-    case "message":
-      return messageField(field.number, field.delimitedEncoding, writers(field.message));
-    case "list":
-      return listField(field, writers);
-    case "map":
-      return mapField(field, writers);
-    default:
-      return undefined;
-  }
-}
-
 export function valueWriter(field: Pick<DescField, "scalar" | "enum" | "utf8Validation">): ValueWriter {
   return field.enum === undefined ? scalarWriter(field.scalar!, field.utf8Validation) : enumWriter(field.enum);
 }
 
-function messageField(number: number, delimited: boolean, message: MessageWriter): FieldWriter {
+export function messageField(number: number, delimited: boolean, message: MessageWriter): FieldWriter {
   const tag = tagOf(number, delimited ? START_GROUP : LENGTH);
   const writeOne = delimited ? group(number, message) : embedded(message);
   return (r, out, first, last) => {
@@ -98,7 +83,7 @@ export function merged(r: WireReader, wanted: number, last: number): Buffer {
 
 type ListField = Extract<Field, { fieldKind: "list" }>;
 
-function listField(field: ListField, writers: MessageWriters): FieldWriter {
+export function listField(field: ListField, writers: MessageWriters): FieldWriter {
   if (field.listKind === "message") {
     const message = writers(field.message);
     const { number, delimitedEncoding: delimited } = field;

@@ -4,8 +4,16 @@ import type { DescExtension, DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA } from "../ascii.js";
 import { isImplicit, isRequired } from "../scalar-types.js";
 import { Phrase } from "../words.js";
-import { type FieldWriter, fieldWriter, type MessageWriter, type MessageWriters, valueWriter } from "./field.js";
+import {
+  type FieldWriter,
+  listField,
+  type MessageWriter,
+  type MessageWriters,
+  messageField,
+  valueWriter,
+} from "./field.js";
 import { type Field, Layout } from "./layout.js";
+import { mapField } from "./map.js";
 import { type ValueWriter, zeroOf } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";
@@ -113,4 +121,18 @@ function zeroOfField(field: Field): string | undefined {
   if (field.fieldKind === "list") return "[]";
   if (field.fieldKind === "map") return "{}";
   return isImplicit(field) ? zeroOf(field) : undefined;
+}
+
+/** The writer of a field that is more than one value; those that are not have a `valueWriter`. */
+function fieldWriter(field: Field, writers: MessageWriters): FieldWriter | undefined {
+  switch (field.fieldKind) {
+    case "message":
+      return messageField(field.number, field.delimitedEncoding, writers(field.message));
+    case "list":
+      return listField(field, writers);
+    case "map":
+      return mapField(field, writers);
+    default:
+      return undefined;
+  }
 }
