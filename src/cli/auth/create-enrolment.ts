@@ -16,6 +16,6 @@ export function createEnrolment(io: Io): Command {
   return command.action(async (name: string) => {
     const { client, output } = connect(io, command);
     const answer = await client.authority<{ secret: string }>("Enrolments/Create", { name });
-    await printSecret(io, output, answer, answer.secret, "This token replaces the one it had.");
+    await printSecret(io, output, answer, answer.secret, `It replaces any that ${name} had.`);
   });
 }
