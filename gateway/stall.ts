@@ -4,8 +4,12 @@
  */
 import type { Socket } from "node:net";
 
-/** A client that takes nothing for this long, and at most twice as long, while something waits for it is cut. */
-const STALL_MS = 60_000;
+/**
+ * A client that takes nothing for this long, and at most twice as long, while something waits for it is cut. So long
+ * because the system takes some 4 MiB ahead of the client, and no more before a good part is read: a client that reads
+ * 1 KiB/s, slow but well, takes nothing for some twenty minutes.
+ */
+const STALL_MS = 30 * 60_000;
 
 /** What node:net keeps to itself. */
 interface Handle {
