@@ -235,6 +235,7 @@ function tellHealth(opened: Opened, dispatcher: Dispatcher, guard: OpenGuard): v
 function recorder(metrics: Metrics, log: Logger): (call: EndedCall) => void {
   return ({ endpoint, code, milliseconds, metadata, caller, namespace }) => {
     metrics.grpcCall(endpoint, code, milliseconds / 1000);
+    if (!log.isLevelEnabled("info")) return;
     log.info({
       requestId: first(metadata, "x-request-id"),
       endpoint: endpoint.name,
