@@ -103,6 +103,8 @@ export const accepted: readonly AcceptedJson[] = [
   { type: "Optional", json: `{"string":"${"x".repeat(127)}"}` },
   { type: "Optional", json: `{"string":"${"x".repeat(128)}"}` },
   { type: "Optional", json: `{"string":"${"é".repeat(40_000)}"}` },
+  { type: "Optional", json: `{"string":"${"漢".repeat(30_000)}"}` },
+  { type: "Optional", json: `{"string":"${"🎉a".repeat(20_000)}"}` },
   { type: "Optional", json: `{"string":"${"\\u0001".repeat(20_000)}"}` },
   { type: "Optional", json: '{"string":"\u2028\u2029\u007f"}' },
 

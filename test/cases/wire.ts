@@ -355,13 +355,19 @@ export const notWritten: readonly (Wire & { because: RegExp })[] = [
   {
     type: "Optional",
     title: "a field that goes on behind its message",
-    wire: joined(raw(0x8a, 0x01, 0x02, 0x18, 0x80), raw(0x01)),
+    wire: joined(raw(0x8a, 0x01, 0x02, 0x18, 0x80), message([3, 5])),
     because: /cut short/,
   },
   {
     type: "Optional",
     title: "a string that goes on behind its message",
-    wire: joined(raw(0x8a, 0x01, 0x02, 0x72, 0x03), raw(1, 2, 3)),
+    wire: joined(raw(0x8a, 0x01, 0x02, 0x72, 0x03), raw(0x18, 5, 0x18, 5)),
+    because: /cut short/,
+  },
+  {
+    type: "Maps",
+    title: "a key that goes on behind its entry",
+    wire: joined(message([1, raw(0x0a, 0x03)]), message([2, raw()], [2, raw()])),
     because: /cut short/,
   },
   {
@@ -373,7 +379,7 @@ export const notWritten: readonly (Wire & { because: RegExp })[] = [
   {
     type: "Lists",
     title: "a packed varint that goes on behind its list",
-    wire: joined(message([3, raw(0x80)]), raw(0x01)),
+    wire: joined(message([3, raw(0x80)]), message([3, 5])),
     because: /cut short/,
   },
   {

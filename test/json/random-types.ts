@@ -6,6 +6,7 @@ import {
   type DescMessage,
   type FileRegistry,
   ScalarType,
+  toJsonString,
 } from "@bufbuild/protobuf";
 import {
   Edition,
@@ -103,6 +104,8 @@ export const randomTypes: fc.Arbitrary<RandomTypes> = fc
       enumType: [enumOf("Open", FeatureSet_EnumType.OPEN, 0), enumOf("Closed", FeatureSet_EnumType.CLOSED, 1)],
     });
     const types = createFileRegistry(file, (name) => IMPORTS.find(({ proto }) => proto.name === name));
+    // What a failed test shows of it.
+    Object.defineProperty(types, fc.toStringMethod, { value: () => toJsonString(FileDescriptorProtoSchema, file) });
     return { types, root: types.getMessage("random.M0")! };
   });
 

@@ -22,8 +22,10 @@ t.test("fields in any order, in pieces, and more than once", async (t) => {
         return true; // Random JSON need not fit; others look at that.
       }
       written++;
-      const ours = toBinary(root, fromJsonString(root, codec.write(wire)));
-      return meaningOf(root, ours) === meaningOf(root, wire);
+      // Merged, a message may be none that JSON can say, such as a duration of two signs.
+      const expected = attempt(() => meaningOf(root, wire));
+      const ours = attempt(() => meaningOf(root, toBinary(root, fromJsonString(root, codec.write(wire)))));
+      return ours === expected;
     }),
     { numRuns: 200 },
   );
@@ -66,3 +68,11 @@ t.test("bytes that are no message", async (t) => {
   );
   t.ok(written > 20 && refused > 20, `${written} written, ${refused} refused`);
 });
+
+function attempt(run: () => string): string | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+}

@@ -104,21 +104,40 @@ export class Layout {
 
   /** The known fields from `start` to `end`, one after the other; those of a oneof as they came, since the last counts. */
   regrouped(r: WireReader, start: number, end: number): Buffer {
-    const groups = new Map<number, Uint8Array[]>();
+    // Where the fields of each slot or oneof go: first how long they are, then where they begin, then where they go on.
+    const places = new Int32Array(this.#marks);
+    let length = 0;
+    this.#eachField(r, start, end, (group, from, to) => {
+      places[group]! += to - from;
+      length += to - from;
+    });
+    let place = 0;
+    for (let group = 0; group < places.length; group++) {
+      place += places[group]!;
+      places[group] = place - places[group]!;
+    }
+    const fields = Buffer.allocUnsafe(length);
+    this.#eachField(r, start, end, (group, from, to) => {
+      for (let at = from; at < to; at++) fields[places[group]!++] = r.src[at]!;
+    });
+    return fields;
+  }
+
+  #eachField(
+    r: WireReader,
+    start: number,
+    end: number,
+    visit: (group: number, from: number, to: number) => void,
+  ): void {
     r.pos = start;
     while (r.pos < end) {
       const at = r.pos;
       const tag = checked(r.tag());
       r.skip(tag);
       const slot = this.#slot(tag);
-      if (slot === undefined) continue;
-      const key = slot.oneof >= 0 ? slot.oneof : slot.index;
-      const group = groups.get(key);
-      if (group === undefined) groups.set(key, [r.src.subarray(at, r.pos)]);
-      else group.push(r.src.subarray(at, r.pos));
+      if (slot !== undefined) visit(slot.oneof >= 0 ? slot.oneof : slot.index, at, r.pos);
     }
     if (r.pos !== end) throw truncated();
-    return Buffer.concat([...groups.values()].flat());
   }
 }
 
