@@ -4,7 +4,7 @@
  */
 export interface Codec {
   /**
-   * JSON text, as UTF-8, to wire bytes.
+   * JSON text, as UTF-8, to wire bytes, which are part of a larger block of memory: read them, and let them go.
    * @throws {JsonError}
    */
   read(json: Uint8Array): Uint8Array;
@@ -22,7 +22,10 @@ export interface Codec {
   readQuery(parameters: Iterable<readonly [name: string, value: string]>): Uint8Array;
 }
 
-/** JSON that does not fit the message. The message starts with the path of the field, `record.items[3].price: …`. */
+/**
+ * JSON that does not fit the message. Its text starts with the path of the field, `record.items[3].price: …`, or where
+ * the text is no JSON, with the place, `line 3, column 7: …`. It repeats at most 64 characters of the input.
+ */
 export class JsonError extends Error {
   override readonly name = "JsonError";
 }

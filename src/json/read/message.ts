@@ -81,7 +81,7 @@ export class ObjectReader implements MessageReader {
     this.#plan ??= this.#compile();
     const { members, words, required } = this.#plan;
     const start = s.pos;
-    const seen = s.claim(words);
+    const seen = s.seen.open(words);
     let next = 0;
     for (let more = s.first(BRACE_CLOSE); more; more = s.next(BRACE_CLOSE)) {
       let member = members[next];
@@ -90,18 +90,18 @@ export class ObjectReader implements MessageReader {
         if (member === undefined) continue;
       }
       next = member.index + 1;
-      if (!s.mark(seen, member.index)) throw s.refused("given more than once", s.pos);
+      if (!s.seen.add(seen, member.index)) throw s.refused("given more than once", s.pos);
       if (s.colon() === LOWER_N && !member.takesNull) readNull(s, member);
       else {
-        if (member.oneof >= 0 && !s.mark(seen, member.oneof))
+        if (member.oneof >= 0 && !s.seen.add(seen, member.oneof))
           throw this.#secondOfOneof(s, member.oneof - members.length);
         member.read(s, w);
       }
     }
     for (const { index, name } of required) {
-      if (s.mark(seen, index)) throw s.refused("required, but missing", start, JSON.stringify(name));
+      if (s.seen.add(seen, index)) throw s.refused("required, but missing", start, JSON.stringify(name));
     }
-    s.release(seen);
+    s.seen.close(seen);
   }
 
   /** The member whose name is at the cursor, stepping over it. Undefined when it was `@type`, which is read elsewhere. */

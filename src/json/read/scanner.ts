@@ -29,6 +29,7 @@ import {
 } from "../ascii.js";
 import { asBuffer } from "../bytes.js";
 import { CARE_BEYOND_ASCII, NO_CARE_BEYOND_ASCII, NO_WORDS, needsCare, type Phrase, wordsOf } from "../words.js";
+import { BitSets } from "./bit-sets.js";
 import { Decimal, POWERS } from "./decimal.js";
 import { decodeEscapes, LONE_SURROGATE } from "./escapes.js";
 import { illFormed, malformed, refused, unexpected } from "./fault.js";
@@ -53,9 +54,8 @@ export class Scanner {
   depth = 0;
   /** Where `@type` stands in the object that is read for an Any, and is no field; -1 when there is none. */
   typeAt = -1;
-  /** Which fields of the objects that are open were seen: a stack of bit sets, see `claim`. */
-  seen = new Int32Array(64);
-  #seenTop = 0;
+  /** Which fields of the objects that are open were seen. */
+  readonly seen = new BitSets();
 
   /** The number that `number` took in. */
   readonly decimal = new Decimal();
@@ -78,7 +78,7 @@ export class Scanner {
     this.end = src.length;
     this.depth = 0;
     this.typeAt = -1;
-    this.#seenTop = 0;
+    this.seen.clear();
     this.#words = wordsOf(src);
     this.#endOfWords = this.#words.byteLength;
     this.#isUtf8 = false;
@@ -167,32 +167,6 @@ export class Scanner {
     this.pos++;
     this.depth--;
     return false;
-  }
-
-  /** A bit set of `words` × 32 bits in `seen`, empty, until it is given back to `release`. The result is where it begins. */
-  claim(words: number): number {
-    const start = this.#seenTop;
-    this.#seenTop = start + words;
-    if (this.#seenTop > this.seen.length) {
-      const larger = new Int32Array(this.#seenTop * 2);
-      larger.set(this.seen);
-      this.seen = larger;
-    }
-    for (let word = start; word < start + words; word++) this.seen[word] = 0;
-    return start;
-  }
-
-  release(start: number): void {
-    this.#seenTop = start;
-  }
-
-  /** Adds a bit to a set. False when it was in it. */
-  mark(start: number, bit: number): boolean {
-    const word = start + (bit >> 5);
-    const before = this.seen[word]!;
-    const after = before | (1 << (bit & 31));
-    this.seen[word] = after;
-    return after !== before;
   }
 
   /**

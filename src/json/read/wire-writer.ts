@@ -11,8 +11,9 @@
 import { Buffer } from "node:buffer";
 import { hashOfBytes, KeySet } from "../key-set.js";
 
-const BLOCK = 64 * 1024;
-const LONGEST_IN_BLOCK = 8 * 1024;
+/** Small, since a message that someone keeps keeps its whole block. */
+const BLOCK = 16 * 1024;
+const LONGEST_IN_BLOCK = 2 * 1024;
 /**
  * Beyond, memory is taken for twice the size of the JSON: what is not written to is never given to the process, while
  * to grow would mean to hold the message twice.

@@ -1,0 +1,36 @@
+/** A stack of sets of small numbers: such as, for each object that is open, which of its members were seen. */
+export class BitSets {
+  #words = new Int32Array(64);
+  #top = 0;
+
+  clear(): void {
+    this.#top = 0;
+  }
+
+  /** Starts a set of up to `words` × 32 numbers, empty. What it gives stands for the set. */
+  open(words: number): number {
+    const start = this.#top;
+    this.#top = start + words;
+    if (this.#top > this.#words.length) {
+      const larger = new Int32Array(this.#top * 2);
+      larger.set(this.#words);
+      this.#words = larger;
+    }
+    for (let word = start; word < start + words; word++) this.#words[word] = 0;
+    return start;
+  }
+
+  /** Ends a set, and those that were started after it. */
+  close(set: number): void {
+    this.#top = set;
+  }
+
+  /** Adds a number to a set. False when it is in it. */
+  add(set: number, number: number): boolean {
+    const word = set + (number >> 5);
+    const before = this.#words[word]!;
+    const after = before | (1 << (number & 31));
+    this.#words[word] = after;
+    return after !== before;
+  }
+}
