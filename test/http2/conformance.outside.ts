@@ -22,7 +22,7 @@ const config = (mode: string) => `features:
 
 const PROGRAMS = ["server", "client"] as const;
 
-if (runner === undefined) t.pass("skipped");
+if (runner === undefined) t.skip("there is no Go here");
 else {
   const folder = t.testdir();
   const descriptors = join(folder, "conformance.binpb");
