@@ -22,7 +22,7 @@ const config = (mode: string) => `features:
 
 const PROGRAMS = ["server", "client"] as const;
 
-if (runner === undefined) t.skip("there is no Go here");
+if (runner === undefined) t.test("the suite from outside", { skip: "there is no Go here" }, async () => {});
 else {
   const folder = t.testdir();
   const descriptors = join(folder, "conformance.binpb");

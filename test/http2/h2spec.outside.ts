@@ -9,7 +9,7 @@ t.setTimeout(300_000);
 
 const h2spec = goProgram("github.com/summerwind/h2spec/cmd/h2spec", "v2.2.1+incompatible");
 
-if (h2spec === undefined) t.skip("there is no Go here");
+if (h2spec === undefined) t.test("the suite from outside", { skip: "there is no Go here" }, async () => {});
 else {
   const { address } = await listenHttp2(t, dispatcherOf([testService]));
   const { status, output } = await run(h2spec, ["-h", address.host, "-p", `${address.port}`, "--strict", "-o", "2"]);

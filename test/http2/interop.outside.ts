@@ -39,4 +39,4 @@ if (client !== undefined && server !== undefined) {
     while (channel.state !== "ready") await new Promise((resolve) => setTimeout(resolve, 20));
     for (const [name, check] of Object.entries(CASES)) await t.test(name, (t) => check(t, channel));
   });
-} else t.skip("there is no Go here");
+} else t.test("the suite from outside", { skip: "there is no Go here" }, async () => {});
