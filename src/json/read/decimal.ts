@@ -9,7 +9,7 @@ import { Buffer } from "node:buffer";
 import { DIGIT_0, DIGIT_9, DOT, LOWER_E, MINUS, PLUS, UPPER_E } from "../ascii.js";
 
 /** Up to this many digits make a number that is exact as a double. */
-const EXACT_DIGITS = 15;
+export const EXACT_DIGITS = 15;
 /** 10^0 to 10^22: the powers that are exact as doubles. */
 export const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
 const MAX_UINT64_DIGITS = 20;

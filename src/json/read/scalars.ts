@@ -187,15 +187,17 @@ const NOT_FINITE = new Names([
 
 /** A number that need not be finite, if it says so in quotes. */
 function readDouble(s: Scanner, narrow: (value: number) => number, expected: string): number {
-  const small = s.smallDecimal();
-  if (!Number.isNaN(small)) return narrow(small);
   const at = s.pos;
-  if (!s.number(expected)) {
-    const special = NOT_FINITE.find(s.text, s.textStart, s.textEnd);
-    if (special === undefined) throw s.unexpected(expected, at);
-    return special;
+  let value = s.plainDecimal();
+  if (Number.isNaN(value)) {
+    if (!s.number(expected)) {
+      const special = NOT_FINITE.find(s.text, s.textStart, s.textEnd);
+      if (special === undefined) throw s.unexpected(expected, at);
+      return special;
+    }
+    value = s.decimal.toDouble();
   }
-  const value = narrow(s.decimal.toDouble());
+  value = narrow(value);
   if (!Number.isFinite(value)) throw s.unexpected(expected, at);
   return value;
 }
@@ -217,12 +219,12 @@ function float(s: Scanner, w: WireWriter): boolean {
 /** A finite number, not in quotes: the content of a google.protobuf.Value. */
 export function plainDouble(s: Scanner, w: WireWriter): void {
   const at = s.pos;
-  let value = s.smallDecimal();
+  let value = s.plainDecimal();
   if (Number.isNaN(value)) {
     s.number("a number");
     value = s.decimal.toDouble();
-    if (!Number.isFinite(value)) throw s.unexpected("a number in the range of a double", at);
   }
+  if (!Number.isFinite(value)) throw s.unexpected("a number in the range of a double", at);
   w.double(value);
 }
 

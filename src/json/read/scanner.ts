@@ -30,7 +30,7 @@ import {
 import { asBuffer } from "../bytes.js";
 import { CARE_BEYOND_ASCII, NO_CARE_BEYOND_ASCII, NO_WORDS, needsCare, type Phrase, wordsOf } from "../words.js";
 import { BitSets } from "./bit-sets.js";
-import { Decimal, POWERS } from "./decimal.js";
+import { Decimal, EXACT_DIGITS, POWERS } from "./decimal.js";
 import { decodeEscapes, LONE_SURROGATE } from "./escapes.js";
 import { illFormed, malformed, refused, unexpected } from "./fault.js";
 import type { WireWriter } from "./wire-writer.js";
@@ -196,10 +196,9 @@ export class Scanner {
   }
 
   /**
-   * A number of at most 15 digits and without an exponent: nearly all there are. NaN, without a step, when it is
-   * anything else.
+   * A number without an exponent and without quotes: nearly all there are. NaN, without a step, when it is anything else.
    */
-  smallDecimal(): number {
+  plainDecimal(): number {
     const { src, end } = this;
     let pos = this.pos;
     const negative = src[pos] === MINUS;
@@ -217,12 +216,11 @@ export class Scanner {
     if (byte === LOWER_E || byte === UPPER_E || pos === end) return Number.NaN;
     const whole = (point < 0 ? pos : point) - start;
     const decimals = point < 0 ? 0 : pos - point - 1;
-    const malformed = whole === 0 || (decimals === 0) !== point < 0 || (src[start] === DIGIT_0 && whole > 1);
-    if (malformed || whole + decimals > 15) return Number.NaN;
+    if (whole === 0 || (decimals === 0) !== point < 0 || (src[start] === DIGIT_0 && whole > 1)) return Number.NaN;
+    if (whole + decimals > EXACT_DIGITS) value = Number(src.toString("latin1", start, pos));
+    else if (decimals > 0) value /= POWERS[decimals]!; // exact operands make it correctly rounded
     this.pos = pos;
-    // One operation on two exact operands is correctly rounded.
-    const magnitude = decimals === 0 ? value : value / POWERS[decimals]!;
-    return negative ? -magnitude : magnitude;
+    return negative ? -value : value;
   }
 
   /** Takes the number at the cursor into `decimal`, in quotes or not. False when it is in quotes and none. */
