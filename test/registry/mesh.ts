@@ -101,8 +101,9 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
       return bearer(tokens.accessToken);
     },
     /** What a gateway is sent, one change after the other, from the start, as `show` has it. */
+    /** The process's own watch, which a stop of its gRPC port leaves alone. */
     watch(t: Test): () => Promise<string> {
-      const call = stream(inProcess, RegistryService.watch, { metadata: gateway });
+      const call = stream(inProcess, RegistryService.watch, { admission: SYSTEM });
       call.send({});
       call.end();
       t.teardown(() => call.cancel());
