@@ -15,6 +15,7 @@ t.test("memory at the peak", { skip }, async (t) => {
   t.equal(lines.length, 10);
   for (const line of lines) {
     const times = Number(line.split(": ")[1]);
-    t.ok(times > 1 && times < (line.includes("map") ? MOST_FOR_MAPS : MOST), line);
+    // Less than half would mean that nothing was measured.
+    t.ok(times > 0.5 && times < (line.includes("map") ? MOST_FOR_MAPS : MOST), line);
   }
 });
