@@ -74,6 +74,8 @@ t.test("a failure is trailers only", async (t) => {
   ]);
 });
 
+const UNTYPED = REQUEST.filter(([name]) => name !== "content-type");
+
 const NOT_GRPC: [what: string, fields: (readonly [string, string])[], httpStatus: string][] = [
   ["GET", REQUEST.map(([name, value]) => [name, name === ":method" ? "GET" : value] as const), "405"],
   [
@@ -81,7 +83,7 @@ const NOT_GRPC: [what: string, fields: (readonly [string, string])[], httpStatus
     REQUEST.map(([name, value]) => [name, name === "content-type" ? "text/html" : value]),
     "415",
   ],
-  ["no content type", REQUEST.filter(([name]) => name !== "content-type"), "415"],
+  ["no content type", UNTYPED, "415"],
 ];
 
 for (const [what, fields, httpStatus] of NOT_GRPC) {
@@ -93,6 +95,23 @@ for (const [what, fields, httpStatus] of NOT_GRPC) {
     t.match(`${data}`, /^gRPC is spoken here/);
   });
 }
+
+t.test("a request that is no gRPC and breaks HTTP is told so, however late that shows", async (t) => {
+  const { peer } = await connect(t, echo);
+  peer.send(headers(1, [...UNTYPED, ["content-length", "2"]]));
+  peer.send(frame(FrameType.PING, 0, 0, Buffer.alloc(8)));
+  await peer.next(isType(FrameType.PING));
+  peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, Buffer.from("abc")));
+  const reset = await peer.next((frame) => frame.streamId === 1);
+  t.equal(reset?.type, FrameType.RST_STREAM);
+  t.equal(reset?.payload.readUInt32BE(), ErrorCode.PROTOCOL_ERROR);
+});
+
+t.test("a request that is no gRPC and does not end is refused all the same", async (t) => {
+  const { peer } = await connect(t, echo);
+  peer.send(headers(1, UNTYPED));
+  t.match((await response(peer, 1)).lists, [{ ":status": "415" }]);
+});
 
 t.test("compressed messages are read; by unknown means they are refused", async (t) => {
   const { peer } = await connect(t, echo);

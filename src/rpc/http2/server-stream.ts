@@ -34,6 +34,9 @@ const RESPONSE_ROOM = 128;
 const OK_TRAILERS: readonly Field[] = [{ name: "grpc-status", value: "0" }];
 const STATUS_ROOM = 64;
 
+/** How long the rest of a request that will be refused may take, in milliseconds: first it is checked as HTTP. */
+const REFUSAL_MS = 1_000;
+
 /** What is answered to requests that are none of gRPC's. */
 interface Refusal {
   readonly httpStatus: string;
@@ -46,6 +49,8 @@ export class ServerStream extends Stream implements Reply {
   #headers: Metadata | undefined;
   #status: Status | undefined;
   #refusal: Refusal | undefined;
+  /** The refusal waits for the rest of the request, until then at most. */
+  #rest: Expiring | undefined;
   #textWritten = 0;
   /** When to give up a peer that does not read the end. */
   #stall: Expiring | undefined;
@@ -91,8 +96,7 @@ export class ServerStream extends Stream implements Reply {
     if (!this.#fitsLength(head.contentLength, endStream)) return;
     const refusal = refusalOf(head);
     if (refusal !== undefined) {
-      this.#refusal = refusal;
-      this.#connection.schedule(this);
+      this.#refuse(refusal);
       return;
     }
     this.#begin(head, fields);
@@ -123,6 +127,21 @@ export class ServerStream extends Stream implements Reply {
     if (this.#gone) this.#endpoint.onCancel();
   }
 
+  /** Once the whole request has come, so that one that breaks the protocol hears of that, whatever else is wrong. */
+  #refuse(refusal: Refusal): void {
+    this.#refusal = refusal;
+    this.#rest = { deadline: Date.now() + REFUSAL_MS, expire: () => this.#answerRefused() };
+    if (this.remoteEnded) this.#answerRefused();
+    else this.#connection.deadlines.add(this.#rest);
+  }
+
+  #answerRefused(): void {
+    if (this.#rest === undefined) return;
+    this.#connection.deadlines.delete(this.#rest);
+    this.#rest = undefined;
+    this.#connection.schedule(this);
+  }
+
   /** Trailers of a request: gRPC has none, HTTP may. */
   onTrailers({ fields, tooLarge }: HeaderList, endStream: boolean): void {
     if (!endStream || tooLarge || flawOf(fields, "trailers") !== undefined) {
@@ -131,14 +150,19 @@ export class ServerStream extends Stream implements Reply {
     }
     this.remoteEnded = true;
     this.deliver();
+    this.#answerRefused();
   }
 
   override receive(size: number, buffer: Buffer, start: number, end: number, endStream: boolean): void {
     this.#received += end - start;
     this.#endedEmpty = endStream && start === end;
     const wrong = this.#received > (this.#expected ?? this.#received) || (endStream && !this.#isWhole);
-    if (wrong) this.#connection.streamError(this, ErrorCode.PROTOCOL_ERROR);
-    else super.receive(size, buffer, start, end, endStream);
+    if (wrong) {
+      this.#connection.streamError(this, ErrorCode.PROTOCOL_ERROR);
+      return;
+    }
+    super.receive(size, buffer, start, end, endStream);
+    if (endStream) this.#answerRefused();
   }
 
   get #isWhole(): boolean {
@@ -192,6 +216,7 @@ export class ServerStream extends Stream implements Reply {
     if (this.#gone) return;
     this.#gone = true;
     if (this.#stall !== undefined) this.#connection.deadlines.delete(this.#stall);
+    if (this.#rest !== undefined) this.#connection.deadlines.delete(this.#rest);
     this.dropUnsent();
     this.#endpoint?.onCancel();
   }
@@ -237,6 +262,7 @@ export class ServerStream extends Stream implements Reply {
   // What is written.
 
   override write(): void {
+    if (this.#rest !== undefined) return;
     if (this.#refusal !== undefined) this.#writeRefusal(this.#refusal);
     else super.write();
     if (this.over && !this.#gone && this.#stall === undefined && this.#connection.streams.has(this.id)) this.#watch();
