@@ -215,6 +215,8 @@ class GrpcCall implements Call {
   }
 }
 
+const LOST = "the connection to the service was lost";
+
 /**
  * What grpc-js itself says of a failure names addresses of the inside, which are not for callers. Its words also are the
  * only sign by which a call that never left is known; the contract suite holds them to it.
@@ -223,12 +225,16 @@ function localized(ended: Status): Status {
   if (ended.code === Code.DEADLINE_EXCEEDED && ended.message.startsWith("Deadline exceeded after")) {
     return { ...ended, message: "Deadline exceeded" };
   }
+  // So a lost connection ends, where Node tells the stream before it tells grpc-js of the connection.
+  if (ended.code === Code.INTERNAL && /^Received RST_STREAM with code 0 /.test(ended.message)) {
+    return { ...ended, code: Code.UNAVAILABLE, message: LOST };
+  }
   if (ended.code !== Code.UNAVAILABLE) return ended;
   if (/^(No connection established|Name resolution failed|Stream refused by server)/.test(ended.message)) {
     return { ...ended, message: "the service cannot be reached", neverSent: true };
   }
   if (/^(Connection dropped|read E|write E)/.test(ended.message)) {
-    return { ...ended, message: "the connection to the service was lost" };
+    return { ...ended, message: LOST };
   }
   return ended;
 }

@@ -733,7 +733,7 @@ async function serverGone(t: Test, open: OpenChannel): Promise<void> {
   kill();
   for (const told of [one, chat]) {
     const { code, neverSent, message } = await told.ended;
-    t.equal(code, Code.UNAVAILABLE);
+    t.equal(code, Code.UNAVAILABLE, message);
     t.notOk(neverSent, "it was sent");
     t.notMatch(message, /127\.0\.0\.1/, "no address of the inside");
     t.equal(told.ends.length, 1);
