@@ -54,14 +54,22 @@ export async function stop(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-/** A port that is free now. */
+/** Below the ports that systems give to outgoing connections, one of which could take a port before its server does. */
+let nextPort = 20_000 + (process.pid % 1_000) * 10;
+
+/** A port of 127.0.0.1 on which nobody listens; never the same twice. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
+  for (;;) {
+    const port = nextPort++;
+    const server = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (!free) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
 
 /** Whether a program is on the PATH. */

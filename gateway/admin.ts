@@ -3,6 +3,7 @@ import type { Metrics } from "../src/metrics.js";
 import { answerError, HttpError } from "./errors.js";
 import type { Handler } from "./exchange.js";
 import type { Health } from "./health.js";
+import type { OwnAnswer } from "./own.js";
 
 /** Answers `/metrics`, `/livez` and `/readyz`. */
 export function createAdminHandler({ metrics, health }: { metrics: Metrics; health: Health }): Handler {
@@ -23,7 +24,7 @@ export function createAdminHandler({ metrics, health }: { metrics: Metrics; heal
 }
 
 function respond(
-  { status, body, headers = [] }: { status: number; body: string; headers?: readonly string[] },
+  { status, body, headers = [] }: OwnAnswer & { readonly body: string },
   type = "application/json",
 ): Awaited<ReturnType<Handler>> {
   const length = Buffer.byteLength(body);

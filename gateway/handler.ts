@@ -29,11 +29,11 @@ import {
   requestIdOf,
   timeoutOf,
 } from "./headers.js";
-import type { Health } from "./health.js";
 import { chunks, isHttpBody, RAW_HEADERS } from "./http-body.js";
 import { checkBody, readGet, readPost, writeAnswer, writeJson } from "./message.js";
 import { metadataOf } from "./metadata.js";
 import { ndjson } from "./ndjson.js";
+import type { OwnPaths } from "./own.js";
 import { createRequestId } from "./request-id.js";
 import type { Routes, Target } from "./route.js";
 import { acceptsEvents, hasHadAll, serverSentEvents } from "./sse.js";
@@ -45,7 +45,8 @@ import { checkHandshake, checkOrigin, protocolToken } from "./upgrade.js";
 export interface HandlerOptions {
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };
   readonly guard: Guard;
-  readonly health: Health;
+  /** Looked through in this order, where no service has the path. */
+  readonly own: readonly OwnPaths[];
   readonly config: Pick<Config, "callTime" | "maxCallTime" | "cors" | "maxHeaderCount">;
   /** The gateway's enrolment token, where the authority is another process. */
   readonly enrolment?: string | undefined;
@@ -117,7 +118,7 @@ class Gateway {
 
     const [path, query] = splitTarget(request.target);
     const route = catalog.routes.find(path);
-    if (route === undefined) return this.#withoutRoute(method, path, progress);
+    if (route === undefined) return this.#withoutRoute(request, path, progress);
     const { target, versioned } = route;
     const { endpoint } = target;
     progress.target = target;
@@ -219,13 +220,16 @@ class Gateway {
   }
 
   /** What the gateway answers itself, and what is nowhere. */
-  #withoutRoute(method: string, path: string, progress: Progress): GatewayResponse {
-    const { catalog, health } = this.#options;
-    const own = health.answer(path);
-    if (own !== undefined) {
+  async #withoutRoute(request: GatewayRequest, path: string, progress: Progress): Promise<GatewayResponse> {
+    const { catalog, own } = this.#options;
+    const { method } = request;
+    for (const paths of own) {
+      const answer = paths.answer(path, request.headers);
+      if (answer === undefined) continue;
       if (method === "OPTIONS") return this.#respond(204, GET_ONLY.header, "", progress);
       checkMethod(method, GET_ONLY);
-      return this.#respond(own.status, NO_HEADERS, own.body, progress);
+      const { status, headers = NO_HEADERS, body, contentType } = await answer;
+      return this.#respond(status, headers, body, progress, contentType);
     }
     if (!catalog.ready) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
     const near = catalog.routes.near(path);
@@ -263,7 +267,8 @@ class Gateway {
   }
 
   #headers(extra: readonly string[], { headers, requestId }: Progress): string[] {
-    const all = [...STANDARD, "X-Request-Id", requestId];
+    const standard = extra.includes("Cache-Control") ? NO_SNIFFING : STANDARD;
+    const all = [...standard, "X-Request-Id", requestId];
     const cors = this.#cors.headers(headers);
     return cors.length + extra.length === 0 ? all : [...all, ...cors, ...extra];
   }
@@ -300,7 +305,8 @@ const NO_HEADERS: readonly string[] = [];
 const NO_BODY: Uint8Array = new Uint8Array(0);
 /** Has nginx pass each message on as it comes (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering). */
 const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
-const STANDARD = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
+const NO_SNIFFING = ["X-Content-Type-Options", "nosniff"];
+const STANDARD = ["Cache-Control", "no-store", ...NO_SNIFFING];
 
 /** In absolute form, which every server must take, the host says nothing more than the header does (RFC 9112 §3.2.2). */
 const ABSOLUTE = /^https?:\/\/[^/?#]+(?=[/?])/i;

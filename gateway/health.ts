@@ -3,11 +3,12 @@
  * sending when it is no.
  */
 import { answerError, HttpError } from "./errors.js";
+import type { OwnAnswer, OwnPaths } from "./own.js";
 
 /** What must be there, by name, and whether it is. */
 export type Parts = Readonly<Record<string, () => boolean>>;
 
-export class Health {
+export class Health implements OwnPaths {
   readonly #parts: Parts;
   #leaving = false;
 
@@ -25,7 +26,7 @@ export class Health {
   }
 
   /** The answer at `/livez` and `/readyz`; undefined at any other path. */
-  answer(path: string): { readonly status: number; readonly body: string } | undefined {
+  answer(path: string): (OwnAnswer & { readonly body: string }) | undefined {
     if (path === "/livez") return { status: 200, body: '{"Status":"alive"}' };
     if (path !== "/readyz") return undefined;
     const missing = Object.keys(this.#parts).filter((name) => !this.#parts[name]?.());

@@ -203,7 +203,7 @@ async function openDoor(
   const catalog = createCatalog(registry);
   opened.own(() => catalog.close());
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
-  const handler = createHandler({ catalog, guard, health, config, enrolment, log, metrics });
+  const handler = createHandler({ catalog, guard, own: [health], config, enrolment, log, metrics });
   const door = await bound("http", config, () => listen(handler, config.http, config));
   opened.own(() => door.close(config.drain));
   opened.own(() => health.leave());

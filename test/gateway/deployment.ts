@@ -126,7 +126,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
         return guard.admit(credentials, endpoint);
       },
     },
-    health,
+    own: [health],
     config,
     log,
     metrics,

@@ -13,7 +13,14 @@ const guard = {} as Guard; // Nobody gets that far.
 const health = new Health({ guard: () => false, catalog: () => false });
 const catalog = { routes: new Routes(), ready: false };
 const log = createLog("silent", { write() {} });
-const handler = createHandler({ catalog, guard, health, config: loadConfig({}, {}), log, metrics: new Metrics() });
+const handler = createHandler({
+  catalog,
+  guard,
+  own: [health],
+  config: loadConfig({}, {}),
+  log,
+  metrics: new Metrics(),
+});
 
 const cases: [target: string, status: number, body: string][] = [
   ["/helloworld/call", 503, "The catalog of services has not arrived yet"],
