@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DescMessage, FileRegistry } from "@bufbuild/protobuf";
-import { type Endpoint, endpointsOf, readDescriptors } from "../src/endpoint.js";
+import { type Endpoint, endpointsOf, readDescriptors, SELF_GOVERNED } from "../src/endpoint.js";
 import { type Instance, RegistryService, type WatchResponse } from "../src/gen/portico/registry/v1/registry.js";
 import type { SYSTEM } from "../src/guard.js";
 import type { Codec } from "../src/json/codec.js";
@@ -33,6 +33,11 @@ export interface CatalogOptions {
   readonly connect: (address: string, instance: { readonly service: string; readonly id: string }) => Channel;
   /** How long an instance that the registry does not know after an interruption has to register again; default 10 s. */
   readonly graceMs?: number;
+  /**
+   * Whether answers leave fields without presence out when they are zero or empty; default false. Those of the authority
+   * and the registry never do: our own commands read them.
+   */
+  readonly omitZeros?: boolean;
   readonly log: Logger;
 }
 
@@ -73,7 +78,7 @@ interface Served {
 class FollowedCatalog implements Catalog {
   readonly routes = new Routes();
   readonly #options: CatalogOptions;
-  /** By the hash of their descriptors: many services and instances come with the same. */
+  /** By hash: many services and instances come with the same descriptors. */
   readonly #contracts = new Map<string, Contract>();
   readonly #services = new Map<string, Served>();
   readonly #closing = new AbortController();
@@ -146,7 +151,7 @@ class FollowedCatalog implements Catalog {
   #join({ service, id, addresses, guarded, descriptors, grpcServices }: Instance): void {
     let joined: Known | undefined;
     try {
-      const contract = this.#contract(descriptors);
+      const contract = this.#contract(descriptors, this.#options.omitZeros === true && !SELF_GOVERNED.has(service));
       const endpoints = endpointsOf(service, contract.types, grpcServices);
       contract.uses++;
       this.#contracts.set(contract.hash, contract);
@@ -166,12 +171,12 @@ class FollowedCatalog implements Catalog {
   }
 
   /** @throws {Error} when the bytes are no descriptors. */
-  #contract(descriptors: Uint8Array): Contract {
-    const hash = createHash("sha256").update(descriptors).digest("base64");
+  #contract(descriptors: Uint8Array, omitZeros: boolean): Contract {
+    const hash = createHash("sha256").update(descriptors).update(String(omitZeros)).digest("base64");
     const known = this.#contracts.get(hash);
     if (known !== undefined) return known;
     const types = readDescriptors(descriptors);
-    return { hash, types, codec: compileCodecs(types), uses: 0 };
+    return { hash, types, codec: compileCodecs(types, { omitZeros }), uses: 0 };
   }
 
   #leave(service: string, id: string): boolean {
@@ -229,6 +234,7 @@ class FollowedCatalog implements Catalog {
 
 /** What descriptors say, compiled. */
 interface Contract {
+  /** Of the descriptors, and of how their JSON is written. */
   readonly hash: string;
   readonly types: FileRegistry;
   readonly codec: (type: DescMessage) => Codec;

@@ -70,6 +70,12 @@ export const SETTINGS = {
     oneOf("http2", "grpc-js"),
   ),
   cors: setting("PORTICO_CORS", "*", "origins whose pages may call, separated by commas; none turns CORS off", origins),
+  omitZeros: setting(
+    "PORTICO_OMIT_ZEROS",
+    "false",
+    "true leaves fields without presence out of answers when they are zero or empty",
+    boolean,
+  ),
   logLevel: setting(
     "PORTICO_LOG_LEVEL",
     "info",
@@ -262,6 +268,10 @@ function oneOf<const T extends string>(...words: readonly T[]) {
     if (word === undefined) throw new SyntaxError(`must be one of ${words.join(", ")}`);
     return word;
   };
+}
+
+function boolean(text: string): boolean {
+  return oneOf("true", "false")(text) === "true";
 }
 
 function integer(least: number, most: number) {

@@ -200,7 +200,7 @@ async function openDoor(
   config: Config,
   { registry, guard, enrolment, metrics, log }: DoorOptions,
 ): Promise<{ http: Address; health: Health }> {
-  const catalog = createCatalog(registry);
+  const catalog = createCatalog({ ...registry, omitZeros: config.omitZeros });
   opened.own(() => catalog.close());
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   const handler = createHandler({ catalog, guard, own: [health], config, enrolment, log, metrics });

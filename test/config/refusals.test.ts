@@ -10,6 +10,7 @@ const variables: [variable: string, value: string, message: RegExp][] = [
   ["PORTICO_STORE", "mysql://db", /^PORTICO_STORE is "mysql:\/\/db": must be sqlite:/],
   ["PORTICO_CORS", "example.com", /origins such as https:\/\/example.com/],
   ["PORTICO_CORS", "https://example.com/path", /origins such as/],
+  ["PORTICO_OMIT_ZEROS", "yes", /must be one of true, false/],
   ["PORTICO_LOG_LEVEL", "loud", /must be one of trace, debug, info/],
   ["PORTICO_MAX_BODY", "4MB", /must be a size .* such as 512KiB or 4MiB/],
   ["PORTICO_MAX_BODY", "0", /must be a size from 1/],
