@@ -3,6 +3,8 @@ import { Code, StatusError } from "../../src/errors.js";
 import {
   type ExplainRequest,
   type ExplainResponse,
+  type PreviewRequest,
+  type PreviewResponse,
   type Rule,
   RulesService,
 } from "../../src/gen/portico/auth/v1/rules.js";
@@ -11,6 +13,10 @@ import { type Context, type Part, part } from "../../src/rpc/service.js";
 import { checkRule, RuleSet } from "../../src/rules.js";
 import { accountOf } from "./callers.js";
 import type { Changes } from "./changes.js";
+import { codeOf, previewOf } from "./preview.js";
+
+/** Most that a preview decides on. */
+const MAX_RESOURCES = 10_000;
 
 interface Options {
   readonly changes: Changes;
@@ -33,6 +39,7 @@ export function rules({ changes, maxRules }: Options): Part {
       return {};
     },
     explain: (request, context) => explain(changes, request, context),
+    preview: (request, context) => preview(changes, request, context),
   });
 }
 
@@ -40,9 +47,7 @@ async function create({ changes, maxRules }: Options, rule: Rule, context: Conte
   const caller = accountOf(context);
   await changes.make(caller, () => {
     const present = rulesOf(changes, caller.namespace);
-    if (present.has(rule.id)) {
-      throw new StatusError(Code.ALREADY_EXISTS, `a rule with the ID ${rule.id} exists already`);
-    }
+    if (present.has(rule.id)) throw taken(rule.id);
     if (present.size >= maxRules) {
       throw new StatusError(
         Code.FAILED_PRECONDITION,
@@ -64,7 +69,33 @@ async function explain(changes: Changes, request: ExplainRequest, context: Conte
   }
   const compiled = RuleSet.compile(rulesOf(changes, namespace).values());
   const { decision, decidedBy, matched } = compiled.explain(resource, account?.scopes);
-  return { code: { granted: 200, unauthorized: 401, forbidden: 403 }[decision], decidedBy, matched };
+  return { code: codeOf(decision), decidedBy, matched };
+}
+
+async function preview(
+  changes: Changes,
+  { change, resources }: PreviewRequest,
+  context: Context,
+): Promise<PreviewResponse> {
+  const { namespace } = accountOf(context);
+  if (change === undefined) throw invalid("change: is missing: create or delete");
+  if (resources.length > MAX_RESOURCES) throw invalid(`resources: must be at most ${MAX_RESOURCES}`);
+  for (const [index, resource] of resources.entries()) literal(resource, `resources[${index}]`);
+  const created = change.$case === "create" ? checked(change.value, "create") : undefined;
+  await changes.sync();
+  const present = rulesOf(changes, namespace);
+  const accounts = [...(changes.state.namespaces.get(namespace)?.accounts.values() ?? [])];
+  if (created !== undefined && present.has(created.id)) throw taken(created.id);
+  const deleted = change.$case === "delete" ? present.get(change.value) : undefined;
+  if (change.$case === "delete" && deleted === undefined) throw notFound(change.value);
+  return {
+    effects: await previewOf({
+      rules: [...present.values()],
+      change: created === undefined ? { delete: deleted! } : { create: created },
+      resources,
+      accounts,
+    }),
+  };
 }
 
 function rulesOf(changes: Changes, namespace: string): ReadonlyMap<string, Rule> {
@@ -75,24 +106,30 @@ function inOrder(rules: Iterable<Rule>): Rule[] {
   return [...rules].sort((a, b) => b.priority - a.priority || (a.id < b.id ? -1 : 1));
 }
 
-function checked(rule: Rule | undefined): Rule {
-  if (rule === undefined) throw new StatusError(Code.INVALID_ARGUMENT, "rule: is missing");
+/** @param field where it stands in the request */
+function checked(rule: Rule | undefined, field = "rule"): Rule {
+  if (rule === undefined) throw invalid(`${field}: is missing`);
   try {
     return checkRule(rule);
   } catch (error) {
     // Its messages begin with the name of the field.
-    throw invalid((error as Error).message.replace(/^(\w+) /, "rule.$1: "), error);
+    throw invalid((error as Error).message.replace(/^(\w+) /, `${field}.$1: `), error);
   }
 }
 
-function literal(text: string): Resource {
+/** @param field where it stands in the request */
+function literal(text: string, field = "resource"): Resource {
   try {
     const resource = parsePattern(text);
     if (!Object.values(resource).some((segment) => segment.includes("*"))) return resource;
   } catch (error) {
-    throw invalid((error as Error).message.replace(/^(\w+) /, "$1: "), error);
+    throw invalid((error as Error).message.replace(/^(\w+) /, `${field}: `), error);
   }
-  throw invalid("resource: must be without wildcards, such as service:helloworld:Helloworld.Call");
+  throw invalid(`${field}: must be without wildcards, such as service:helloworld:Helloworld.Call`);
+}
+
+function taken(id: string): StatusError {
+  return new StatusError(Code.ALREADY_EXISTS, `a rule with the ID ${id} exists already`);
 }
 
 function invalid(message: string, cause?: unknown): StatusError {

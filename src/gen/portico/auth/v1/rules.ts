@@ -86,6 +86,46 @@ export interface ExplainResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface PreviewRequest {
+  change:
+    | //
+    /** The rule that would be created. */
+    { $case: "create"; value: Rule }
+    | //
+    /** The ID of the rule that would be deleted. */
+    { $case: "delete"; value: string }
+    | undefined;
+  /**
+   * What to decide on, at most 10,000 resources without wildcards, such as those that the registry lists. What rules do
+   * not govern, the endpoints of `auth` and `registry`, is passed over.
+   */
+  resources: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface PreviewResponse {
+  /** None: no answer changes. */
+  effects: Effect[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** What some callers are answered before and after the change, at some resources. */
+export interface Effect {
+  /** As of Explain: 200 granted, 401 or 403 refused. */
+  before: number;
+  after: number;
+  resources: string[];
+  /** Whether it concerns callers without a token. */
+  nobody: boolean;
+  /** Whether it concerns every account of the namespace, and one without scopes too. */
+  everyAccount: boolean;
+  /** Otherwise the accounts that it concerns, the first 100 by name … */
+  accounts: string[];
+  /** … and how many more. */
+  moreAccounts: number;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBaseRule(): Rule {
   return { id: "", scope: "", access: 0, resource: "", priority: 0, _unknownFields: {} };
 }
@@ -716,6 +756,338 @@ export const ExplainResponse: MessageFns<ExplainResponse> = {
   },
 };
 
+function createBasePreviewRequest(): PreviewRequest {
+  return { change: undefined, resources: [], _unknownFields: {} };
+}
+
+export const PreviewRequest: MessageFns<PreviewRequest> = {
+  encode(message: PreviewRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.change?.$case) {
+      case "create":
+        Rule.encode(message.change.value, writer.uint32(10).fork()).join();
+        break;
+      case "delete":
+        writer.uint32(18).string(message.change.value);
+        break;
+    }
+    for (const v of message.resources) {
+      writer.uint32(26).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PreviewRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePreviewRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.change = { $case: "create", value: Rule.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.change = { $case: "delete", value: reader.string() };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.resources.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<PreviewRequest>, I>>(base?: I): PreviewRequest {
+    return PreviewRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<PreviewRequest>, I>>(object: I): PreviewRequest {
+    const message = createBasePreviewRequest();
+    switch (object.change?.$case) {
+      case "create": {
+        if (object.change?.value !== undefined && object.change?.value !== null) {
+          message.change = { $case: "create", value: Rule.fromPartial(object.change.value) };
+        }
+        break;
+      }
+      case "delete": {
+        if (object.change?.value !== undefined && object.change?.value !== null) {
+          message.change = { $case: "delete", value: object.change.value };
+        }
+        break;
+      }
+    }
+    message.resources = object.resources?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBasePreviewResponse(): PreviewResponse {
+  return { effects: [], _unknownFields: {} };
+}
+
+export const PreviewResponse: MessageFns<PreviewResponse> = {
+  encode(message: PreviewResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.effects) {
+      Effect.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PreviewResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePreviewResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.effects.push(Effect.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<PreviewResponse>, I>>(base?: I): PreviewResponse {
+    return PreviewResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<PreviewResponse>, I>>(object: I): PreviewResponse {
+    const message = createBasePreviewResponse();
+    message.effects = object.effects?.map((e) => Effect.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseEffect(): Effect {
+  return {
+    before: 0,
+    after: 0,
+    resources: [],
+    nobody: false,
+    everyAccount: false,
+    accounts: [],
+    moreAccounts: 0,
+    _unknownFields: {},
+  };
+}
+
+export const Effect: MessageFns<Effect> = {
+  encode(message: Effect, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.before !== 0) {
+      writer.uint32(8).int32(message.before);
+    }
+    if (message.after !== 0) {
+      writer.uint32(16).int32(message.after);
+    }
+    for (const v of message.resources) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.nobody !== false) {
+      writer.uint32(32).bool(message.nobody);
+    }
+    if (message.everyAccount !== false) {
+      writer.uint32(40).bool(message.everyAccount);
+    }
+    for (const v of message.accounts) {
+      writer.uint32(50).string(v!);
+    }
+    if (message.moreAccounts !== 0) {
+      writer.uint32(56).int32(message.moreAccounts);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Effect {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEffect();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.before = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.after = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.resources.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.nobody = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.everyAccount = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.accounts.push(reader.string());
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.moreAccounts = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<Effect>, I>>(base?: I): Effect {
+    return Effect.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<Effect>, I>>(object: I): Effect {
+    const message = createBaseEffect();
+    message.before = object.before ?? 0;
+    message.after = object.after ?? 0;
+    message.resources = object.resources?.map((e) => e) || [];
+    message.nobody = object.nobody ?? false;
+    message.everyAccount = object.everyAccount ?? false;
+    message.accounts = object.accounts?.map((e) => e) || [];
+    message.moreAccounts = object.moreAccounts ?? 0;
+    return message;
+  },
+};
+
 /** Decides who may call what, in the caller's namespace. */
 export type RulesService = typeof RulesService;
 export const RulesService = {
@@ -759,6 +1131,16 @@ export const RulesService = {
     responseSerialize: (value: ExplainResponse): Buffer => Buffer.from(ExplainResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ExplainResponse => ExplainResponse.decode(value),
   },
+  /** Tells whose calls would be answered otherwise if a rule were created or deleted. Changes nothing. */
+  preview: {
+    path: "/portico.auth.v1.Rules/Preview" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: PreviewRequest): Buffer => Buffer.from(PreviewRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): PreviewRequest => PreviewRequest.decode(value),
+    responseSerialize: (value: PreviewResponse): Buffer => Buffer.from(PreviewResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): PreviewResponse => PreviewResponse.decode(value),
+  },
 } as const;
 
 export interface RulesServer extends UntypedServiceImplementation {
@@ -770,6 +1152,8 @@ export interface RulesServer extends UntypedServiceImplementation {
   delete: handleUnaryCall<DeleteRuleRequest, DeleteRuleResponse>;
   /** Tells what would be decided for a caller and a resource, by which rule, and which others matched. */
   explain: handleUnaryCall<ExplainRequest, ExplainResponse>;
+  /** Tells whose calls would be answered otherwise if a rule were created or deleted. Changes nothing. */
+  preview: handleUnaryCall<PreviewRequest, PreviewResponse>;
 }
 
 export interface RulesClient extends Client {
@@ -833,6 +1217,22 @@ export interface RulesClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ExplainResponse) => void,
+  ): ClientUnaryCall;
+  /** Tells whose calls would be answered otherwise if a rule were created or deleted. Changes nothing. */
+  preview(
+    request: PreviewRequest,
+    callback: (error: ServiceError | null, response: PreviewResponse) => void,
+  ): ClientUnaryCall;
+  preview(
+    request: PreviewRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: PreviewResponse) => void,
+  ): ClientUnaryCall;
+  preview(
+    request: PreviewRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: PreviewResponse) => void,
   ): ClientUnaryCall;
 }
 
