@@ -67,7 +67,7 @@ export interface Stream<Request, Response> {
   end(): void;
   /** Ends the call at once, with CANCELLED. */
   cancel(): void;
-  /** To be iterated once. A failed call makes it throw a StatusError; leaving it early cancels the call. */
+  /** To be iterated once. A failed call makes it throw a StatusError after the last message; leaving it early cancels. */
   readonly responses: AsyncIterable<Response>;
 }
 
@@ -95,8 +95,7 @@ export function stream<Request, Response>(
     onDrain: drain,
     onEnd(status) {
       options.signal?.removeEventListener("abort", cancel);
-      if (status.code === Code.OK) responses.end();
-      else responses.fail(toError(status));
+      responses.end(status.code === Code.OK ? undefined : toError(status));
       drain();
     },
   });
@@ -125,10 +124,11 @@ function startOf(path: string, options: CallOptions, deadline: number | undefine
   };
 }
 
+/** Of a response cardinality violation this is the code (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md). */
 function onlyOne(path: string, answers: readonly Uint8Array[]): Uint8Array {
   const [answer] = answers;
   if (answer !== undefined && answers.length === 1) return answer;
-  throw new StatusError(Code.INTERNAL, `${path} must answer with one message, but did with ${answers.length}`);
+  throw new StatusError(Code.UNIMPLEMENTED, `${path} answered with ${answers.length} messages instead of one`);
 }
 
 function decodeResponse<Response>(

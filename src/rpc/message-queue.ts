@@ -50,18 +50,19 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
     }
   }
 
-  /** No more messages come. */
-  end(): void {
-    this.#ended = true;
-    if (this.#waiting.length === 0) for (const reader of this.#readers.splice(0)) this.#finish(reader);
+  /** No more messages come. After those that wait the reader sees the error, where there is one. */
+  end(error?: Error): void {
+    if (this.#ended) return;
+    this.#error = error;
+    this.#finishAll();
   }
 
-  /** The stream broke: the reader sees the error now, whatever was still waiting. */
+  /** There is no use for more: the reader sees the error now, whatever was still waiting. */
   fail(error: Error): void {
-    if (this.#error !== undefined) return;
+    if (this.#error !== undefined && this.#waiting.length === 0) return;
     this.#clear();
     this.#error = error;
-    this.end();
+    this.#finishAll();
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
@@ -105,14 +106,20 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
     else reader.reject(error);
   }
 
+  #finishAll(): void {
+    this.#ended = true;
+    if (this.#waiting.length === 0) for (const reader of this.#readers.splice(0)) this.#finish(reader);
+  }
+
   #abandon(): void {
     this.#clear();
-    this.end();
+    this.#finishAll();
     this.#flow.abandon();
   }
 
   #clear(): void {
     this.#waiting.length = 0;
     this.#bytes = 0;
+    this.#error = undefined;
   }
 }

@@ -18,7 +18,7 @@ import { createLog } from "../../src/log.js";
 import { Metrics } from "../../src/metrics.js";
 import type { CallStart, Channel } from "../../src/rpc/channel.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
-import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
+import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process.js";
 import type { Service } from "../../src/rpc/service.js";
 import { openMemoryStore } from "../../src/store.js";
@@ -108,7 +108,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
 
   const resources = new Map(dispatcher.endpoints.map(({ path, resource }) => [path, resource]));
   const connect = (address: string): Channel => {
-    if (!address.startsWith("in-process:")) return new GrpcChannel(parseAddress(address));
+    if (!address.startsWith("in-process:")) return new Http2Channel(parseAddress(address));
     const channel = new InProcessChannel(dispatcher);
     return recording(channel, (start) => {
       starts.push(start);

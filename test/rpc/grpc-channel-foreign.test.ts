@@ -33,11 +33,11 @@ const call = (channel: GrpcChannel) => unary(channel, RawService.one, Buffer.fro
 
 const ANSWERS: [what: string, messages: Buffer[], error: { code: Code; message: string } | undefined][] = [
   ["one message", [Buffer.from("b")], undefined],
-  ["no message", [], { code: Code.INTERNAL, message: "/raw.Raw/One must answer with one message, but did with 0" }],
+  ["no message", [], { code: Code.UNIMPLEMENTED, message: "/raw.Raw/One answered with 0 messages instead of one" }],
   [
     "many messages",
     [Buffer.from("b"), Buffer.from("c"), Buffer.from("d")],
-    { code: Code.INTERNAL, message: "/raw.Raw/One must answer with one message, but did with 2" },
+    { code: Code.UNIMPLEMENTED, message: "/raw.Raw/One answered with 2 messages instead of one" },
   ],
   [
     "a malformed message",

@@ -56,6 +56,33 @@ for (const [what, count, size] of [
   });
 }
 
+t.test("an end with an error comes after what waits, and is thrown once", async (t) => {
+  const { queue, push } = open();
+  push("a");
+  queue.end(new Error("failed"));
+  queue.end(new Error("again"));
+  t.match(await queue.next(), { value: "a" });
+  await t.rejects(queue.next(), { message: "failed" });
+  t.match(await queue.next(), END);
+});
+
+t.test("a reader that leaves is not told of an error", async (t) => {
+  const { queue, push } = open();
+  push("a");
+  push("b");
+  queue.end(new Error("failed"));
+  for await (const _text of queue) break;
+  t.match(await queue.next(), END);
+});
+
+t.test("a failure after the end still breaks off a reader that has not come to it", async (t) => {
+  const { queue, push } = open();
+  push("a");
+  queue.end();
+  queue.fail(new Error("cancelled"));
+  await t.rejects(queue.next(), { message: "cancelled" });
+});
+
 t.test("a failure overtakes what waits, and is thrown once", async (t) => {
   const { queue, push } = open();
   push("a");

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { loadConfig } from "../../src/config.js";
+import { Code } from "../../src/errors.js";
 import type { Guard } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
@@ -41,6 +42,21 @@ t.test("streams either way", async (t) => {
   t.same(await closed, [1000, ""]);
   t.same(frames, ['{"count":"2","total":"3"}']);
 });
+
+for (const [title, headers, pattern] of [
+  [
+    "NDJSON",
+    {},
+    /^\{"number":"1".*\n\{"number":"2".*\n\{"number":"3".*\n\{"error":\{"Id":"abroad","Code":404,.*\}\}\n$/,
+  ],
+  ["server-sent events", { accept: "text/event-stream" }, /"1".*\n\nid: 2\n.*\n\nid: 3\n.*\n\nevent: error\n.*\n\n$/],
+] as const) {
+  t.test(`what came before a failure is sent before it: ${title}`, async (t) => {
+    const { status, text } = await open(it, `/abroad/feed/count?messages=3&code=${Code.NOT_FOUND}`, { headers });
+    t.equal(status, 200);
+    t.match(await text(), pattern);
+  });
+}
 
 t.test("a deleted rule cuts them", async (t) => {
   const rule = { scope: "<public>", resource: "service:abroad:*" };

@@ -188,10 +188,8 @@ export class ClientCall extends Stream implements Call, Expiring {
 
   #onTrailers(fields: readonly Field[]): void {
     this.remoteEnded = true;
-    const how = statusOf(fields, this.#httpStatus);
-    this.#status = how;
-    if (how.code === Code.OK) this.deliver();
-    else this.#finish(how);
+    this.#status = statusOf(fields, this.#httpStatus);
+    this.deliver();
   }
 
   protected onMessage(message: Uint8Array): void {
@@ -199,8 +197,9 @@ export class ClientCall extends Stream implements Call, Expiring {
   }
 
   protected onDelivered(): void {
-    if (this.reader.hasMore) this.#finish(status(Code.INTERNAL, "the response ends within a message"));
-    else this.#finish(this.#status ?? statusOf([], this.#httpStatus));
+    const how = this.#status ?? statusOf([], this.#httpStatus);
+    const cut = how.code === Code.OK && this.reader.hasMore;
+    this.#finish(cut ? status(Code.INTERNAL, "the response ends within a message") : how);
   }
 
   protected onBroken(error: StatusError): void {
