@@ -7,7 +7,7 @@ import { Code } from "../../src/errors.js";
 import type { Guard } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
-import { serveGrpc } from "../../src/rpc/grpc-server.js";
+import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import { part, type Service } from "../../src/rpc/service.js";
 import { createRule, deleteRule, dial, open, type Scene, scene, until } from "./client.js";
 import { Feed } from "./feed.js";
@@ -25,7 +25,7 @@ async function serve({ add, catalog }: Scene, service: Service): Promise<void> {
   };
   const limits = loadConfig({}, {});
   const dispatcher = new Dispatcher({ services: [service], guard: everyone, limits, log: createLog("silent") });
-  const server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, limits);
+  const server = await serveHttp2(dispatcher, { host: "127.0.0.1", port: 0 }, limits);
   t.teardown(() => server.close(0));
   const addresses = [`127.0.0.1:${server.address.port}`];
   const descriptors = Buffer.from(service.descriptors);
