@@ -4,6 +4,7 @@ import { examples } from "../command.js";
 import { connect, dataCommand } from "../connection.js";
 import type { Io } from "../io.js";
 import { printItem } from "../output.js";
+import { dryRunOption, printPreview } from "./preview.js";
 import type { Rule } from "./rule.js";
 
 interface Options {
@@ -11,6 +12,7 @@ interface Options {
   readonly scope: string;
   readonly resource: string;
   readonly priority: string;
+  readonly dryRun?: boolean;
 }
 
 export function createRule(io: Io): Command {
@@ -19,17 +21,20 @@ export function createRule(io: Io): Command {
     new Option("--scope <scope>", "'<public>' everyone, '*' anyone logged in, or a scope").makeOptionMandatory(),
     new Option("--resource <pattern>", "type:name:endpoint, each a word, word*, or *").makeOptionMandatory(),
     new Option("--priority <number>", "higher is looked at first (default 0)").default("0"),
+    dryRunOption(),
   ]);
   examples(
     command,
     "portico auth create rule --access=granted --scope='*' \\",
     "    --resource='*:*:*' onlyloggedin",
     "portico auth create rule --access=denied --scope='<public>' --priority=10 \\",
-    "    --resource='service:helloworld:*' closed",
+    "    --resource='service:helloworld:*' closed --dry-run",
   );
-  return command.action(async (id: string, { access, scope, resource, priority }: Options) => {
-    const { client, output } = connect(io, command);
+  return command.action(async (id: string, { access, scope, resource, priority, dryRun }: Options) => {
+    const connection = connect(io, command);
+    const { client, output } = connection;
     const rule = { id, access: access.toUpperCase(), scope, resource, priority };
+    if (dryRun) return printPreview(io, connection, { create: rule });
     const created = await client.authority<Rule>("Rules/Create", { rule });
     await printItem(io, output, { name: created.id, value: created, text: ["Rule created"] });
   });
