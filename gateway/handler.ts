@@ -262,7 +262,7 @@ class Gateway {
   ): GatewayResponse {
     const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     const headers = this.#headers(extra, progress);
-    if (status !== 204) headers.push("Content-Type", contentType, "Content-Length", String(length));
+    if (status !== 204 && status !== 304) headers.push("Content-Type", contentType, "Content-Length", String(length));
     return { status, headers, body, length };
   }
 

@@ -2,6 +2,7 @@
 // faster than a tree of modules; only what has native code stays outside of it.
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { buildWeb } from "./build-web.mjs";
 
 const OUTPUT = "dist";
 const ENTRY = "portico.js";
@@ -44,7 +45,8 @@ export async function build() {
     metafile: true,
     logLevel: "warning",
   });
-  const inputs = [...Object.keys(metafile.inputs).filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
+  const sources = [...Object.keys(metafile.inputs), ...(await buildWeb(bundle, draft))];
+  const inputs = [...sources.filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
   const entry = `${draft}/${ENTRY}`;
   const text = readFileSync(entry, "utf8").replace(/^#!.*\n/, "");
   writeFileSync(entry, `#!/usr/bin/env node\n${text}`);

@@ -10,6 +10,7 @@ import { type CatalogOptions, createCatalog } from "../../gateway/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { Health } from "../../gateway/health.js";
 import { listen } from "../../gateway/listen.js";
+import { Pages } from "../../gateway/pages.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
 import { createRegistry, type Registry } from "../../services/registry/registry.js";
@@ -203,7 +204,9 @@ async function openDoor(
   const catalog = createCatalog({ ...registry, omitZeros: config.omitZeros });
   opened.own(() => catalog.close());
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
-  const handler = createHandler({ catalog, guard, own: [health], config, enrolment, log, metrics });
+  // Beside the bundle, where scripts/build-web.mjs puts them.
+  const pages = new Pages({ folder: join(import.meta.dirname, "console") });
+  const handler = createHandler({ catalog, guard, own: [health, pages], config, enrolment, log, metrics });
   const door = await bound("http", config, () => listen(handler, config.http, config));
   opened.own(() => door.close(config.drain));
   opened.own(() => health.leave());

@@ -1,0 +1,83 @@
+/** One request to the gateway that this page came from. Tokens travel in the header, never in the address. */
+
+/** The error object that every failed call answers with, whoever made it. */
+export interface ErrorObject {
+  readonly Id: string;
+  readonly Code: number;
+  readonly Detail: string;
+  readonly Status: string;
+  readonly Details?: readonly unknown[];
+}
+
+/** A call that failed. `message` is the error's Detail, written for the caller. */
+export class ApiError extends Error {
+  /** HTTP status; 0 when there was no answer. */
+  readonly status: number;
+  readonly requestId: string | undefined;
+
+  constructor(status: number, detail: string, requestId?: string) {
+    super(detail);
+    this.name = "ApiError";
+    this.status = status;
+    this.requestId = requestId;
+  }
+
+  /** What was thrown by fetch or by reading its answer. */
+  static from(thrown: unknown): ApiError {
+    if (thrown instanceof ApiError) return thrown;
+    if ((thrown as Error)?.name === "TimeoutError") return new ApiError(0, "The gateway did not answer in time");
+    return new ApiError(0, "The gateway cannot be reached. Check that it runs and that you are connected.");
+  }
+}
+
+const DEADLINE_MS = 30_000;
+
+export interface RequestOptions {
+  readonly token?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Sends a JSON object, and gives the JSON object that is answered.
+ * @param path such as `/v1/auth/Auth/WhoAmI`
+ * @throws {ApiError}
+ */
+export function post<Answer>(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
+  return request(path, { method: "POST", body: JSON.stringify(body) }, options);
+}
+
+/** @throws {ApiError} */
+export function get<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+  return request(path, { method: "GET" }, options);
+}
+
+async function request<Answer>(path: string, init: RequestInit, { token, signal }: RequestOptions): Promise<Answer> {
+  const headers: Record<string, string> = {};
+  if (init.body !== undefined) headers["Content-Type"] = "application/json";
+  if (token !== undefined) headers.Authorization = `Bearer ${token}`;
+  const deadline = AbortSignal.timeout(DEADLINE_MS);
+  try {
+    const response = await fetch(path, {
+      ...init,
+      headers,
+      credentials: "omit",
+      redirect: "error",
+      signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+    });
+    if (response.ok) return (await response.json()) as Answer;
+    throw await readError(response);
+  } catch (thrown) {
+    throw ApiError.from(thrown);
+  }
+}
+
+async function readError(response: Response): Promise<ApiError> {
+  const requestId = response.headers.get("X-Request-Id") ?? undefined;
+  const text = await response.text();
+  try {
+    return new ApiError(response.status, (JSON.parse(text) as ErrorObject).Detail, requestId);
+  } catch {
+    // Whatever stands between the page and the gateway answered in its own words.
+    return new ApiError(response.status, `The answer was ${response.status} ${response.statusText}`, requestId);
+  }
+}

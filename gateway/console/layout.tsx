@@ -1,0 +1,96 @@
+import type { ComponentChildren } from "preact";
+import { usePath } from "./router.js";
+import { signOut, useSession } from "./session.js";
+import { askToSignIn, SignInDialog } from "./sign-in.js";
+import { useStore } from "./store.js";
+import { theme, toggleTheme } from "./theme.js";
+import { Button } from "./ui/button.js";
+import { Logo, MoonIcon, SunIcon } from "./ui/icons.js";
+import { announce, Status } from "./ui/status.js";
+
+const PARTS = [
+  { path: "/explore", title: "Explore" },
+  { path: "/console", title: "Console" },
+];
+
+/** What stands around every page. */
+export function Layout({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <Header />
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+      <SignInDialog />
+      <Status />
+    </>
+  );
+}
+
+function Header() {
+  const path = usePath();
+  return (
+    <header class="header">
+      <a class="brand" href="/explore">
+        <Logo /> Portico
+      </a>
+      <nav aria-label="Main">
+        {PARTS.map((part) => (
+          <a key={part.path} href={part.path} aria-current={path.startsWith(part.path) ? "page" : undefined}>
+            {part.title}
+          </a>
+        ))}
+      </nav>
+      <div class="header-end">
+        <ThemeButton />
+        <Account />
+      </div>
+    </header>
+  );
+}
+
+function ThemeButton() {
+  const dark = useStore(theme) === "dark";
+  return (
+    <button
+      type="button"
+      class="button quiet icon"
+      aria-label={dark ? "Switch to light colours" : "Switch to dark colours"}
+      onClick={toggleTheme}
+    >
+      {dark ? <SunIcon /> : <MoonIcon />}
+    </button>
+  );
+}
+
+function Account() {
+  const session = useSession();
+  if (session === undefined) {
+    return (
+      <Button small onClick={askToSignIn}>
+        Sign in
+      </Button>
+    );
+  }
+  const leave = async () => {
+    try {
+      await signOut();
+      announce("Signed out");
+    } catch {
+      announce("Signed out here. The gateway could not be told, so the token lives on until it expires.", "bad");
+    }
+  };
+  return (
+    <>
+      <span class="who" title={`Namespace ${session.namespace}`}>
+        {session.account}
+      </span>
+      <Button small onClick={leave}>
+        Sign out
+      </Button>
+    </>
+  );
+}

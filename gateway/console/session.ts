@@ -1,0 +1,103 @@
+/**
+ * Who is signed in. The tokens live in this module's memory and nowhere else: not in the address, not in any storage,
+ * not in a cookie. So a reload asks to sign in again, and nothing that reads the disk finds them.
+ */
+import { ApiError, post } from "./http.js";
+import { Store, useStore } from "./store.js";
+
+export interface Session {
+  readonly account: string;
+  readonly namespace: string;
+  readonly scopes: readonly string[];
+}
+
+export interface Credentials {
+  readonly account: string;
+  readonly password: string;
+  readonly namespace: string;
+}
+
+interface Tokens {
+  readonly accessToken: string;
+  readonly accessExpires: string;
+  readonly refreshToken: string;
+  readonly namespace: string;
+  readonly account: string;
+}
+
+/** Undefined: nobody is signed in. */
+export const session = new Store<Session | undefined>(undefined);
+/** Why the last session ended, where the person did not end it. */
+export const ended = new Store<string | undefined>(undefined);
+
+let tokens: Tokens | undefined;
+let refreshing: Promise<void> | undefined;
+
+/** How long before its expiry an access token is replaced, in milliseconds. */
+const BEFORE_EXPIRY = 60_000;
+
+export function useSession(): Session | undefined {
+  return useStore(session);
+}
+
+/** @throws {ApiError} */
+export async function signIn(credentials: Credentials): Promise<void> {
+  const fresh = await post<Tokens>("/auth/Auth/Login", credentials);
+  const token = fresh.accessToken;
+  const { account, namespace, scopes } = await post<Session>("/v1/auth/Auth/WhoAmI", {}, { token });
+  tokens = fresh;
+  ended.set(undefined);
+  session.set({ account, namespace, scopes });
+}
+
+/** Revokes the tokens. They are forgotten here at once, whatever the answer. */
+export async function signOut(): Promise<void> {
+  const token = tokens?.accessToken;
+  forget();
+  if (token !== undefined) await post("/v1/auth/Auth/Logout", {}, { token });
+}
+
+/** A token to call with now; undefined when nobody is signed in. */
+export async function accessToken(): Promise<string | undefined> {
+  if (tokens === undefined) return undefined;
+  if (Date.parse(tokens.accessExpires) - Date.now() < BEFORE_EXPIRY) {
+    // A refresh token is good once: whoever comes meanwhile waits for the same answer.
+    refreshing ??= refresh(tokens.refreshToken).finally(() => {
+      refreshing = undefined;
+    });
+    await refreshing;
+  }
+  return tokens?.accessToken;
+}
+
+async function refresh(refreshToken: string): Promise<void> {
+  try {
+    tokens = await post<Tokens>("/auth/Auth/Refresh", { refreshToken });
+  } catch (thrown) {
+    const { status } = ApiError.from(thrown);
+    // Anything else may pass: the token that is still there may do, and the next call tries again.
+    if (status === 401 || status === 403) end("Your session has ended. Sign in again to go on.");
+  }
+}
+
+/** Called when a call with the session's own token was refused as unauthenticated. */
+export async function checkSession(): Promise<void> {
+  const token = tokens?.accessToken;
+  if (token === undefined) return;
+  try {
+    await post("/v1/auth/Auth/WhoAmI", {}, { token });
+  } catch (thrown) {
+    const isSame = token === tokens?.accessToken;
+    if (isSame && ApiError.from(thrown).status === 401) end("Your session was ended. Sign in again to go on.");
+  }
+}
+
+function end(why: string): void {
+  forget();
+  ended.set(why);
+}
+
+function forget(): void {
+  tokens = undefined;
+  session.set(undefined);
+}

@@ -1,0 +1,46 @@
+/** Light or dark: as the system has it, until the person chooses. The choice is no secret and is kept by the browser. */
+import { Store } from "./store.js";
+
+export type Theme = "light" | "dark";
+
+const KEY = "portico-theme";
+const system = matchMedia("(prefers-color-scheme: dark)");
+
+export const theme = new Store<Theme>(chosen() ?? systemTheme());
+
+/** To be called before anything is drawn. */
+export function startTheme(): void {
+  show();
+  system.addEventListener("change", () => {
+    if (chosen() === undefined) theme.set(systemTheme());
+    show();
+  });
+}
+
+export function toggleTheme(): void {
+  const next = theme.value === "dark" ? "light" : "dark";
+  theme.set(next);
+  show();
+  try {
+    localStorage.setItem(KEY, next);
+  } catch {
+    // Storage may be switched off: then the choice holds until the page is left.
+  }
+}
+
+function show(): void {
+  document.documentElement.dataset.theme = theme.value;
+}
+
+function systemTheme(): Theme {
+  return system.matches ? "dark" : "light";
+}
+
+function chosen(): Theme | undefined {
+  try {
+    const kept = localStorage.getItem(KEY);
+    return kept === "light" || kept === "dark" ? kept : undefined;
+  } catch {
+    return undefined;
+  }
+}

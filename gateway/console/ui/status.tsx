@@ -1,0 +1,34 @@
+/** Short news for everyone: shown for a while in a corner, and read by screen readers. */
+import { Store, useStore } from "../store.js";
+
+interface News {
+  readonly id: number;
+  readonly text: string;
+  readonly tone: "good" | "bad";
+}
+
+const SHOWN_MS = 6_000;
+const news = new Store<News | undefined>(undefined);
+let count = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Says it; what was said before goes. */
+export function announce(text: string, tone: News["tone"] = "good"): void {
+  clearTimeout(timer);
+  news.set({ id: ++count, text, tone });
+  timer = setTimeout(() => news.set(undefined), SHOWN_MS);
+}
+
+/** Stands in the page from the beginning: screen readers follow only what was there before. */
+export function Status() {
+  const current = useStore(news);
+  return (
+    <div class="status" role="status">
+      {current && (
+        <p key={current.id} class={current.tone}>
+          {current.text}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+// Bundles the web pages into <folder>/console/: files named by their content, each also compressed, since what is
+// compressed once may be compressed well. index.html names the hashed files; files.json says what each page loads first.
+import { readFileSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+const SOURCE = "gateway/console";
+/** Under the name `console`, which no service may take. */
+const PUBLIC_PATH = "/console/assets/";
+
+/** Gives the source files that went into it. */
+export async function buildWeb(bundle, folder) {
+  const output = `${folder}/console`;
+  const { metafile } = await bundle({
+    entryPoints: { main: `${SOURCE}/main.tsx`, style: `${SOURCE}/style.css`, icon: `${SOURCE}/icon.svg` },
+    outdir: `${output}/assets`,
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    loader: { ".svg": "copy" },
+    bundle: true,
+    splitting: true,
+    minify: true,
+    format: "esm",
+    target: ["chrome123", "firefox120", "safari17.5"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    publicPath: PUBLIC_PATH,
+    legalComments: "none",
+    metafile: true,
+    logLevel: "warning",
+  });
+  const files = Object.keys(metafile.outputs).map((file) => basename(file));
+  writeFileSync(`${output}/index.html`, page(files));
+  writeFileSync(`${output}/files.json`, JSON.stringify(firstLoads(metafile)));
+  for (const file of ["index.html", ...files.map((name) => `assets/${name}`)]) compress(`${output}/${file}`);
+  return [...Object.keys(metafile.inputs), `${SOURCE}/index.html`, "scripts/build-web.mjs"];
+}
+
+function page(files) {
+  const hashed = (name) => {
+    const [stem, extension] = name.split(".");
+    const found = files.filter((file) => file.startsWith(`${stem}-`) && file.endsWith(`.${extension}`));
+    if (found.length !== 1) throw new Error(`${SOURCE}/index.html names ${name}, of which there are ${found.length}`);
+    return PUBLIC_PATH + found[0];
+  };
+  return readFileSync(`${SOURCE}/index.html`, "utf8").replace(/\{\{(.+?)\}\}/g, (_, name) => hashed(name));
+}
+
+/** For each part of the pages that main.tsx loads on demand, by the folder it is in: its files. */
+function firstLoads({ outputs }) {
+  const loads = {};
+  for (const [file, { entryPoint, imports }] of Object.entries(outputs)) {
+    const part = new RegExp(`^${SOURCE}/([a-z]+)/page\\.tsx$`).exec(entryPoint ?? "")?.[1];
+    if (part === undefined) continue;
+    const needed = [file, ...imports.filter(({ kind }) => kind === "import-statement").map(({ path }) => path)];
+    loads[part] = needed.map((path) => PUBLIC_PATH + basename(path));
+  }
+  return loads;
+}
+
+function compress(file) {
+  const content = readFileSync(file);
+  writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
+  writeFileSync(`${file}.br`, brotliCompressSync(content, { params }));
+}
