@@ -7,7 +7,7 @@
  * else is repaired: no dot segment is removed, no empty segment or trailing slash overlooked, and `%2F` is no `/`.
  */
 import type { Registry } from "@bufbuild/protobuf";
-import { Callers, type Endpoint, RESERVED_NAMES } from "../src/endpoint.js";
+import { Callers, type Endpoint, pathOf, RESERVED_NAMES } from "../src/endpoint.js";
 import type { Codec } from "../src/json/codec.js";
 import { nearest } from "../src/nearest.js";
 import type { Channel } from "../src/rpc/channel.js";
@@ -41,7 +41,7 @@ const PATH = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/;
 
 export class Routes {
   readonly #routes = new Map<string, Route>();
-  readonly #services = new Map<string, readonly string[]>();
+  readonly #services = new Map<string, { readonly targets: readonly Target[]; readonly paths: readonly string[] }>();
 
   /**
    * Adds a service, or replaces it, at once and wholly.
@@ -53,12 +53,22 @@ export class Routes {
     const routes = routesOf(service, targets);
     this.delete(service);
     for (const [path, route] of routes) this.#routes.set(path, route);
-    this.#services.set(service, [...routes.keys()]);
+    this.#services.set(service, { targets, paths: [...routes.keys()] });
   }
 
   delete(service: string): void {
-    for (const path of this.#services.get(service) ?? []) this.#routes.delete(path);
+    for (const path of this.#services.get(service)?.paths ?? []) this.#routes.delete(path);
     this.#services.delete(service);
+  }
+
+  /** Names of the services, in the order they came. */
+  get services(): Iterable<string> {
+    return this.#services.keys();
+  }
+
+  /** A service's endpoints, as they were set: another list after each change. */
+  targetsOf(service: string): readonly Target[] | undefined {
+    return this.#services.get(service)?.targets;
   }
 
   /**
@@ -76,13 +86,15 @@ export class Routes {
     const meant = service ?? nearest(name, this.#services.keys());
     if (meant === undefined) return { service, path: undefined };
     const start = `${versioned}/${meant}`;
-    const paths = (this.#services.get(meant) ?? []).filter((known) => known === start || known.startsWith(`${start}/`));
+    const paths = (this.#services.get(meant)?.paths ?? []).filter(
+      (known) => known === start || known.startsWith(`${start}/`),
+    );
     const found = nearest(
       rest,
       paths.map((known) => known.slice(start.length + 1)),
     );
     const route = found === undefined ? undefined : this.#routes.get(found === "" ? start : `${start}/${found}`);
-    return { service, path: route && displayPath(route) };
+    return { service, path: route && `${route.versioned ? "/v1" : ""}${pathOf(route.target.endpoint)}` };
   }
 }
 
@@ -136,12 +148,4 @@ function namesakeOf(service: string, targets: readonly Target[]): string | undef
   const parents = targets.map(({ endpoint }) => endpoint.method.parent);
   const names = new Set(parents.filter(({ name }) => name.toLowerCase() === service).map(({ typeName }) => typeName));
   return names.size === 1 ? [...names][0] : undefined;
-}
-
-/** The path to show people, in the names' own case. */
-function displayPath({ target: { endpoint }, versioned }: Route): string {
-  const { parent, name } = endpoint.method;
-  const named = endpoint.name.slice(endpoint.service.length + 1, -name.length - 1);
-  const short = named === parent.name && named.toLowerCase() === endpoint.service;
-  return `${versioned ? "/v1" : ""}/${endpoint.service}/${short ? "" : `${named}/`}${name}`;
 }

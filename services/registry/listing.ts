@@ -1,10 +1,10 @@
 /** How services and their endpoints are shown to callers. */
-import type { Endpoint } from "../../src/endpoint.js";
+import { commentOf, summaryOf } from "../../src/comments.js";
+import { type Endpoint, pathOf } from "../../src/endpoint.js";
 import type {
   Endpoint as ListedEndpoint,
   Service as ListedService,
 } from "../../src/gen/portico/registry/v1/registry.js";
-import { commentOf, summaryOf } from "./comments.js";
 
 /** A service with those of its endpoints that are to be shown. */
 export function listService(name: string, endpoints: readonly Endpoint[], instances: number): ListedService {
@@ -18,21 +18,13 @@ export function listService(name: string, endpoints: readonly Endpoint[], instan
   };
 }
 
-function listEndpoint({ service, name, resource, method }: Endpoint): ListedEndpoint {
+function listEndpoint(endpoint: Endpoint): ListedEndpoint {
+  const { resource, method } = endpoint;
   return {
     resource,
-    path: pathOf(service, name),
+    path: `/v1${pathOf(endpoint)}`,
     summary: commentOf(method, method.parent.file),
     clientStreaming: method.proto.clientStreaming,
     serverStreaming: method.proto.serverStreaming,
   };
-}
-
-/** `/v1/helloworld/Call` for `helloworld:Helloworld.Call`, `/v1/auth/Rules/List` for `auth:Rules.List`. */
-function pathOf(service: string, name: string): string {
-  const endpoint = name.slice(service.length + 1);
-  const dot = endpoint.lastIndexOf(".");
-  const grpcService = endpoint.slice(0, dot);
-  const method = endpoint.slice(dot + 1);
-  return grpcService.toLowerCase() === service ? `/v1/${service}/${method}` : `/v1/${service}/${grpcService}/${method}`;
 }

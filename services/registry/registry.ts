@@ -4,7 +4,7 @@
  */
 import type { Logger } from "pino";
 import type { Address, ForeignService } from "../../src/config.js";
-import { Callers, type Endpoint } from "../../src/endpoint.js";
+import type { Endpoint } from "../../src/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
 import {
@@ -20,6 +20,7 @@ import type { Guard } from "../../src/guard.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
 import { type Context, part, type Service } from "../../src/rpc/service.js";
+import { isVisible } from "../../src/visible.js";
 import { Directory, type Entry } from "./directory.js";
 import { followForeign } from "./foreign.js";
 import { listService } from "./listing.js";
@@ -57,9 +58,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   const directory = new Directory({ log });
   const leaveForeign = followForeign({ services: foreign, directory, connect, refresh: foreignRefresh, log });
 
-  const visibleTo = (context: Context) => (endpoint: Endpoint) =>
-    endpoint.callers !== Callers.ENROLLED &&
-    (seesAll(context) || guard.allows(context.caller, context.namespace, endpoint));
+  const visibleTo = (context: Context) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);
 
   const list = (context: Context): ListResponse => {
     const services = [...directory.services].flatMap(([name, entries]) => {
@@ -149,12 +148,6 @@ function checkEnrolment({ service }: Instance, { caller, system }: Context): voi
   const shown = JSON.stringify(service.slice(0, 80));
   const has = caller?.enrolment === undefined ? "none was given" : `this one is for "${caller.enrolment}"`;
   throw new StatusError(Code.PERMISSION_DENIED, `Registering ${shown} takes the enrolment token of that name; ${has}`);
-}
-
-/** An administrator of the installation does, unless the key at hand is limited to some resources. */
-function seesAll({ caller, system }: Context): boolean {
-  if (system) return true;
-  return caller?.namespace === "default" && caller.scopes.includes("admin") && caller.resources.length === 0;
 }
 
 /** Those of the newest instance. */
