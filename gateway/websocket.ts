@@ -1,6 +1,7 @@
 /**
  * WebSockets on the HTTP port, spoken by the package ws. What is added to it here: how much may come in a second, pings
- * that must be answered, and that writing tells when the client does not keep up.
+ * that must be answered, that writing tells when the client does not keep up, and a little reading ahead of a service
+ * that takes nothing: that the client has gone can only be read.
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -22,6 +23,10 @@ export interface WebSocketLimits {
 const HEARTBEAT_MS = 15_000;
 /** A client that sends more messages in a second is read again in the next. */
 const MOST_A_SECOND = 10_000;
+/** So much is read ahead, in bytes; then the client waits too. */
+const MOST_HELD = 65_536;
+/** What a message takes beside its bytes, about. */
+const MESSAGE = 128;
 
 export class WebSockets {
   readonly #server: WebSocketServer;
@@ -78,8 +83,10 @@ class Connected implements MessageSocket {
   #rest: NodeJS.Timeout | undefined;
   /** Whether anything has come since the last ping. */
   #heard = true;
-  /** The session takes no messages for now. */
+  /** The session takes no messages for now; those that came meanwhile, and what they take. */
   #paused = false;
+  readonly #held: (Uint8Array | undefined)[] = [];
+  #heldBytes = 0;
   /** Frames of this second, and when it began. */
   #frames = 0;
   #second = performance.now();
@@ -118,12 +125,16 @@ class Connected implements MessageSocket {
 
   pause(): void {
     this.#paused = true;
-    this.#opened.pause();
   }
 
   resume(): void {
     this.#paused = false;
-    if (this.#rest === undefined) this.#opened.resume();
+    while (!this.#paused && this.#held.length > 0) {
+      const text = this.#held.shift();
+      this.#heldBytes -= sizeOf(text);
+      this.#session.onMessage(text);
+    }
+    this.#readOn();
   }
 
   close(code: number, reason: string): void {
@@ -134,7 +145,19 @@ class Connected implements MessageSocket {
 
   #message(data: RawData, isBinary: boolean): void {
     this.#count();
-    this.#session.onMessage(isBinary ? undefined : (data as Buffer));
+    const text = isBinary ? undefined : (data as Buffer);
+    if (this.#paused) this.#hold(text);
+    else this.#session.onMessage(text);
+  }
+
+  #hold(text: Uint8Array | undefined): void {
+    this.#held.push(text);
+    this.#heldBytes += sizeOf(text);
+    if (this.#heldBytes >= MOST_HELD) this.#opened.pause();
+  }
+
+  #readOn(): void {
+    if (this.#rest === undefined && this.#heldBytes < MOST_HELD) this.#opened.resume();
   }
 
   #count(): void {
@@ -151,19 +174,22 @@ class Connected implements MessageSocket {
 
   #rested(): void {
     this.#rest = undefined;
-    if (!this.#paused) this.#opened.resume();
+    this.#readOn();
   }
 
   /** Where one side does not keep up no answer is to be expected: it, or the ping, would wait behind all the rest. */
   #beat(): void {
-    if (this.#socket.writableNeedDrain) this.#stall.begin(); // It may be for pongs, which the package sends.
-    if (this.#socket.writableNeedDrain || this.#opened.isPaused) return;
-    if (!this.#heard) {
+    if (this.#socket.writableNeedDrain) {
+      this.#stall.begin(); // It may be for pongs, which the package sends.
+      return;
+    }
+    if (!this.#heard && !this.#opened.isPaused) {
       this.#onGone(new HttpError(499, "The client did not answer a ping"));
       this.#opened.terminate();
       return;
     }
-    this.#heard = false;
+    // A client that is not read and has gone is known by the failure to write to it.
+    this.#heard = this.#opened.isPaused;
     this.#opened.ping();
   }
 
@@ -173,6 +199,10 @@ class Connected implements MessageSocket {
     this.#stall.end();
     this.#onGone(new HttpError(499, "The client has gone"));
   }
+}
+
+function sizeOf(text: Uint8Array | undefined): number {
+  return (text?.length ?? 0) + MESSAGE;
 }
 
 /** An error of the package, which has closed the WebSocket already: with 1009, 1007 or 1002. */

@@ -1,6 +1,7 @@
 // A client that leaves ends its call at the service, within 50 ms.
 import { once } from "node:events";
 import t from "tap";
+import type { WebSocket } from "ws";
 import { dial, logLine, open, scene } from "./client.js";
 
 const it = await scene(t);
@@ -9,7 +10,7 @@ const NAME = "feed:Feed.Count";
 
 /** How long the service takes to hear of what `leave` does. */
 async function hears(leave: () => void): Promise<number> {
-  const over = once(it.feed, "over");
+  const over = once(it.feed, "over", { signal: AbortSignal.timeout(5000) });
   const before = performance.now();
   leave();
   await over;
@@ -41,10 +42,24 @@ t.test("before the first message", async (t) => {
   t.ok(ms < MOST_MS, `${ms.toFixed(1)} ms`);
 });
 
-for (const [title, leave] of [
+const LEAVING: [title: string, leave: (socket: WebSocket) => void][] = [
   ["a WebSocket that is closed", (socket) => socket.close()],
   ["a WebSocket whose connection is cut", (socket) => socket.terminate()],
-] as [string, (socket: Awaited<ReturnType<typeof dial>>["socket"]) => void][]) {
+];
+for (const [title, leave] of LEAVING) {
+  t.test(`${title} while the service reads nothing`, async (t) => {
+    it.feed.read = 0;
+    const { socket } = await dial(it, "/feed/stall");
+    for (let sent = 0; sent < 200; sent++) socket.send("{}");
+    socket.ping();
+    await once(socket, "pong");
+    t.equal(it.feed.read, 1);
+    const ms = await hears(() => leave(socket));
+    t.ok(ms < MOST_MS, `${ms.toFixed(1)} ms`);
+  });
+}
+
+for (const [title, leave] of LEAVING) {
   t.test(title, async (t) => {
     const { socket, count } = await dial(it, "/feed/chat");
     socket.send('{"number":1}');

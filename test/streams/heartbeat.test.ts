@@ -68,6 +68,20 @@ t.test("WebSocket: a client that does not answer them is cut", async (t) => {
   await it.feed.idle();
 });
 
+t.test("WebSocket: a client that is not read because the service does not, and has gone", async (t) => {
+  it.logged.length = 0;
+  const { socket } = await dial(it, "/feed/stall");
+  // More than is read ahead: what says that the client has gone is behind it.
+  const message = JSON.stringify({ padding: "x".repeat(16 * 1024) });
+  while (socket.bufferedAmount < 64 * 1024) {
+    socket.send(message);
+    await sleep(1);
+  }
+  socket.terminate();
+  t.match(await logLine(it, "feed:Feed.Stall"), { status: 499 });
+  await it.feed.idle();
+});
+
 t.test("silence is no fault, however long calls may take otherwise", async (t) => {
   const limits = { ...loadConfig({}, {}), maxCallTime: 100, bodyTime: 100 };
   const silent = await scene(t);
