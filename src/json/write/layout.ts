@@ -78,6 +78,7 @@ export class Layout {
       const next = src[value]!;
       if ((tag & 7) === VARINT && next < 0x80) pos = value + 1;
       else if ((tag & 7) === LENGTH && next < 0x80) pos = value + 1 + next;
+      else if ((tag & 7) === FIXED64) pos = value + 8;
       else {
         r.skip(tag);
         pos = r.pos;

@@ -33,15 +33,15 @@ export function scalarWriter(type: ScalarType, checksUtf8 = true): ValueWriter {
     case ScalarType.FIXED32:
       return fixed32;
     case ScalarType.INT64:
-      return quoted(int64);
+      return int64;
     case ScalarType.SINT64:
-      return quoted(sint64);
+      return sint64;
     case ScalarType.SFIXED64:
-      return quoted(sfixed64);
+      return sfixed64;
     case ScalarType.UINT64:
-      return quoted(uint64);
+      return uint64;
     case ScalarType.FIXED64:
-      return quoted(fixed64);
+      return fixed64;
   }
 }
 

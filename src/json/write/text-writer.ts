@@ -90,13 +90,15 @@ export class TextWriter {
   phrase({ length, words, bytes, isAscii }: Phrase): void {
     this.#room(length);
     if (!isAscii) this.#beyondAscii = true;
+    const block = this.#block;
+    const target = this.#words;
     let pos = this.#pos;
     this.#pos = pos + length;
     for (let word = 0; word < words.length; word++) {
-      this.#words.setInt32(pos, words[word]!, true);
+      target.setInt32(pos, words[word]!, true);
       pos += 4;
     }
-    for (let at = words.length * 4; at < length; at++) this.#block[pos++] = bytes[at]!;
+    for (let at = words.length * 4; at < length; at++) block[pos++] = bytes[at]!;
   }
 
   /** A phrase, with another byte in the place of its first. */
@@ -229,9 +231,28 @@ export class TextWriter {
     if (at > start) this.#block[start] = DIGIT_0 + rest;
   }
 
-  /** A 64-bit integer without a sign, of two's complement halves. */
+  /** A 64-bit integer without a sign, of two's complement halves, in quotes. */
   uint64(low: number, high: number): void {
-    this.#room(20);
+    this.#room(22);
+    this.#block[this.#pos++] = QUOTE;
+    this.#unsigned64(low, high);
+    this.#block[this.#pos++] = QUOTE;
+  }
+
+  /** A 64-bit integer with a sign, of two's complement halves, in quotes. */
+  int64(low: number, high: number): void {
+    this.#room(22);
+    this.#block[this.#pos++] = QUOTE;
+    if (high < 0) {
+      this.#block[this.#pos++] = MINUS;
+      low = -low;
+      high = ~high + (low === 0 ? 1 : 0);
+    }
+    this.#unsigned64(low, high);
+    this.#block[this.#pos++] = QUOTE;
+  }
+
+  #unsigned64(low: number, high: number): void {
     low >>>= 0;
     high >>>= 0;
     if (high < 0x200000) {
@@ -244,15 +265,6 @@ export class TextWriter {
     const third = (second % 1e9) * 0x10000 + (low & 0xffff);
     this.#unsigned(first * 0x100000000 + Math.floor(second / 1e9) * 0x10000 + Math.floor(third / 1e9));
     this.#digits(third % 1e9, 9);
-  }
-
-  int64(low: number, high: number): void {
-    if (high < 0) {
-      this.byte(MINUS);
-      low = -low | 0;
-      high = (~high + (low === 0 ? 1 : 0)) | 0;
-    }
-    this.uint64(low, high);
   }
 
   /** A finite number. */

@@ -74,11 +74,21 @@ export class WireReader {
 
   /** A varint of at most 32 bits that matter; `high` bits are read and dropped, as the format wants it. Signed. */
   varint32(): number {
-    const { src } = this;
-    const first = src[this.pos]!;
+    const { src, pos } = this;
+    const first = src[pos]!;
     if (first < 0x80) {
-      this.pos++;
+      this.pos = pos + 1;
       return first;
+    }
+    const second = src[pos + 1]!;
+    if (second < 0x80) {
+      this.pos = pos + 2;
+      return (first & 0x7f) | (second << 7);
+    }
+    const third = src[pos + 2]!;
+    if (third < 0x80) {
+      this.pos = pos + 3;
+      return (first & 0x7f) | ((second & 0x7f) << 7) | (third << 14);
     }
     this.varint64();
     return this.low;
@@ -87,26 +97,28 @@ export class WireReader {
   /** A varint into `low` and `high`. */
   varint64(): void {
     const { src } = this;
-    let pos = this.pos;
+    let { pos } = this;
+    let byte = 0x80;
     let low = 0;
     let high = 0;
-    for (let shift = 0; shift < 70; shift += 7) {
-      const byte = src[pos++];
-      if (byte === undefined) throw truncated();
-      const bits = byte & 0x7f;
-      if (shift < 28) low |= bits << shift;
-      else if (shift === 28) {
-        low |= bits << 28;
-        high = bits >> 4;
-      } else high |= shift < 63 ? bits << (shift - 32) : bits << 31;
-      if (byte < 0x80) {
-        this.low = low;
-        this.high = high;
-        this.pos = pos;
-        return;
+    for (let shift = 0; byte >= 0x80 && shift < 28; shift += 7) {
+      byte = src[pos++]!;
+      low |= (byte & 0x7f) << shift;
+    }
+    if (byte >= 0x80) {
+      byte = src[pos++]!;
+      low |= byte << 28;
+      high = (byte & 0x7f) >> 4;
+      for (let shift = 3; byte >= 0x80; shift += 7) {
+        if (shift > 31) throw new Error("a varint is longer than ten bytes");
+        byte = src[pos++]!;
+        high |= (byte & 0x7f) << shift;
       }
     }
-    throw new Error("a varint is longer than ten bytes");
+    if (pos > src.length) throw truncated();
+    this.low = low;
+    this.high = high;
+    this.pos = pos;
   }
 
   /** A tag. */
@@ -172,9 +184,8 @@ export class WireReader {
   skip(tag: number): void {
     switch (tag & 7) {
       case VARINT:
-        if (this.src[this.pos]! < 0x80) this.pos++;
-        else this.varint64();
-        return;
+        this.#skipVarint();
+        break;
       case FIXED64:
         this.pos += 8;
         break;
@@ -191,6 +202,14 @@ export class WireReader {
         throw new Error(`a field has the wire type ${tag & 7}`);
     }
     if (this.pos > this.src.length) throw truncated();
+  }
+
+  #skipVarint(): void {
+    const { src } = this;
+    let { pos } = this;
+    const last = pos + 9;
+    while (src[pos]! >= 0x80) if (pos++ === last) throw new Error("a varint is longer than ten bytes");
+    this.pos = pos + 1;
   }
 
   /** Steps over the rest of a group and its end tag. The offset of that tag. */
