@@ -11,7 +11,10 @@ import type { Socket } from "node:net";
  */
 const STALL_MS = 30 * 60_000;
 
-/** What node:net keeps to itself. */
+/**
+ * What node:net keeps to itself. What it shows, `bytesWritten` less `writableLength`, stands still until a write is whole: with
+ * a message of 4 MiB and a client that reads 1 KiB/s for more than an hour.
+ */
 interface Handle {
   /** Bytes handed to the system, or waiting to be. */
   readonly bytesWritten: number;

@@ -61,3 +61,15 @@ for (const [title, lines, first, more] of kinds) {
     await it.feed.idle();
   });
 }
+
+t.test("one large message, read slowly: kept", async (t) => {
+  it.logged.length = 0;
+  const socket = begin([`GET /feed/count?padding=${4_000_000} HTTP/1.1`], "");
+  for (const start = performance.now(); performance.now() - start < 10 * STALL_MS; ) {
+    socket.read(512 * 1024);
+    await sleep(STALL_MS / 3);
+  }
+  t.same(it.logged, []);
+  socket.destroy();
+  await it.feed.idle();
+});
