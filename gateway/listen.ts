@@ -1,23 +1,18 @@
 /**
- * Puts a handler on an HTTP port. The only file that knows node:http, whose parser and timeouts do the work; what is
- * added here are bounds that it lacks (bodies, number of headers), and that every refusal, also of bytes that never
- * became a request, is answered by the handler and so looks the same, is logged and is counted.
+ * Puts a handler on an HTTP port. Node's parser and timeouts do the work; what is added here, and in the files http-*.ts,
+ * are bounds that it lacks (bodies, number of headers), and that every refusal, also of bytes that never became a
+ * request, is answered by the handler and so looks the same, is logged and is counted.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Address, Config } from "../src/config.js";
 import { BodyRoom } from "./body-room.js";
 import { HttpError, reason } from "./errors.js";
-import {
-  type BodySink,
-  type BodyStream,
-  type GatewayRequest,
-  type GatewayResponse,
-  type Handler,
-  isStream,
-} from "./exchange.js";
-import { Stall } from "./stall.js";
+import type { GatewayRequest, GatewayResponse, Handler } from "./exchange.js";
+import { Exchange } from "./http-exchange.js";
+import { Opening } from "./http-opening.js";
 import { type Upgrade, type WebSocketLimits, WebSockets } from "./websocket.js";
+import { LINGER_MS, type Work } from "./work.js";
 
 export type Limits = Pick<
   Config,
@@ -52,28 +47,10 @@ export async function listen(handler: Handler, address: Address, limits: Limits)
   return door;
 }
 
-/**
- * After an answer to a request that is still being sent, what comes is read and dropped for this long: closing at once
- * would reset the connection, and the client might never see the answer (RFC 9112 §9.6).
- */
-const LINGER_MS = 1000;
 /** What is told to clients when the server stops has this long to reach them. */
 const FLUSH_MS = 500;
-/** An unread body up to this size is dropped and the connection kept; before a larger one it is closed. */
-const DROPPED_BODY = 64 * 1024;
 
 /** What a connection is busy with, or was last. */
-interface Work {
-  /** Whether its answer has been given to the connection. */
-  readonly answered: boolean;
-  /** Whether the client is told of a fault, or will be, and the connection then closed. */
-  readonly failed: boolean;
-  /** Makes its answer the connection's last; where its body is still to come, that answer is the fault. */
-  fail(fault: HttpError): void;
-  /** Makes it end now, as soon as it can. */
-  stop(why: HttpError): void;
-}
-
 const WORK = Symbol("work");
 type Connection = Socket & { [WORK]?: Work };
 
@@ -229,11 +206,8 @@ class Door implements Listening {
 }
 
 const STOPPING = new HttpError(503, "Portico is stopping");
-const GONE = new HttpError(499, "The client has gone");
 const UNKNOWN_EXPECTATION = new HttpError(417, "The only expectation understood is 100-continue");
 const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["Allow", "GET, HEAD, POST, OPTIONS"] });
-const NO_ROOM = new HttpError(503, "Too many bodies are being received; try again", { headers: ["Retry-After", "1"] });
-const NO_HOST = new HttpError(400, "The header Host is missing");
 
 /** Node's errors of parsing and waiting (https://nodejs.org/api/http.html#event-clienterror) as a refusal. */
 function faultOf({ code, reason }: { code?: string; reason?: string }): HttpError {
@@ -260,229 +234,4 @@ class Refusal implements GatewayRequest, Work {
   onGone(): void {}
   fail(): void {}
   stop(): void {}
-}
-
-/** A request for a WebSocket. */
-class Opening implements GatewayRequest, Work {
-  readonly upgrade = true;
-  readonly fault = undefined;
-  readonly failed = true;
-  answered = false;
-  /** Before it was answered. */
-  gone = false;
-  readonly #req: IncomingMessage;
-  #why: HttpError | undefined;
-  #onGone: ((why: HttpError) => void) | undefined;
-
-  constructor(req: IncomingMessage, socket: Socket) {
-    this.#req = req;
-    socket.once("close", () => {
-      this.gone = true;
-      this.stop(GONE);
-    });
-  }
-
-  get method(): string {
-    return this.#req.method as string;
-  }
-
-  get target(): string {
-    return this.#req.url as string;
-  }
-
-  get headers(): readonly string[] {
-    return this.#req.rawHeaders;
-  }
-
-  get remoteAddress(): string {
-    return this.#req.socket.remoteAddress ?? "";
-  }
-
-  body(): never {
-    throw new HttpError(400, "The request for a WebSocket must have no body");
-  }
-
-  onGone(listener: (why: HttpError) => void): void {
-    if (this.#why === undefined) this.#onGone = listener;
-    else listener(this.#why);
-  }
-
-  fail(): void {}
-
-  stop(why: HttpError): void {
-    if (this.#why !== undefined) return;
-    this.#why = why;
-    this.#onGone?.(why);
-  }
-}
-
-interface Bounds {
-  readonly maxBody: number;
-  readonly stallMs: number | undefined;
-  readonly room: BodyRoom;
-}
-
-/** One request and its answer, on node's own. */
-class Exchange implements GatewayRequest, Work {
-  readonly req: IncomingMessage;
-  readonly #res: ServerResponse;
-  readonly #bounds: Bounds;
-  /** Of the room for bodies, what its own takes. */
-  #taken = 0;
-  /** Whether the client waits for 100 before it sends the body. */
-  readonly #waits: boolean;
-  readonly fault: HttpError | undefined;
-  answered = false;
-  failed = false;
-  /** Why there is no more time for the answer. */
-  #why: HttpError | undefined;
-  #gone = false;
-  #onGone: ((why: HttpError) => void) | undefined;
-  #rejectBody: ((fault: HttpError) => void) | undefined;
-
-  constructor(
-    req: IncomingMessage,
-    res: ServerResponse,
-    bounds: Bounds,
-    { waits = false, fault }: { waits?: boolean; fault?: HttpError } = {},
-  ) {
-    this.req = req;
-    this.#res = res;
-    this.#bounds = bounds;
-    this.#waits = waits;
-    this.fault = fault ?? (req.headers.host === undefined && req.httpVersionMinor > 0 ? NO_HOST : undefined);
-    res.on("close", () => this.#closed());
-  }
-
-  get method(): string {
-    return this.req.method as string;
-  }
-
-  get target(): string {
-    return this.req.url as string;
-  }
-
-  get headers(): readonly string[] {
-    return this.req.rawHeaders;
-  }
-
-  get remoteAddress(): string {
-    return this.req.socket.remoteAddress ?? "";
-  }
-
-  onGone(listener: (why: HttpError) => void): void {
-    if (this.#why === undefined) this.#onGone = listener;
-    else listener(this.#why);
-  }
-
-  stop(why: HttpError): void {
-    if (this.#why !== undefined || this.#res.writableEnded) return;
-    this.#why = why;
-    this.#stopReading(why);
-    this.#onGone?.(why);
-  }
-
-  #closed(): void {
-    if (this.#res.writableEnded) return;
-    this.#gone = true;
-    this.stop(GONE);
-  }
-
-  body(): Promise<Uint8Array> {
-    const { req } = this;
-    const { maxBody, room } = this.#bounds;
-    if (Number(req.headers["content-length"]) > maxBody) throw this.#tooLarge();
-    if (this.#waits) this.#res.writeContinue();
-    return new Promise((resolve, reject) => {
-      this.#rejectBody = reject;
-      const chunks: Buffer[] = [];
-      let size = 0;
-      req.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > maxBody) return this.#stopReading(this.#tooLarge());
-        const taken = room.take(chunk.length);
-        if (taken === 0) return this.#stopReading(NO_ROOM);
-        this.#taken += taken;
-        chunks.push(chunk);
-      });
-      req.on("end", () => {
-        this.#rejectBody = undefined;
-        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
-      });
-    });
-  }
-
-  #tooLarge(): HttpError {
-    return new HttpError(413, `The body must not be larger than ${this.#bounds.maxBody} bytes`);
-  }
-
-  fail(fault: HttpError): void {
-    this.failed = true;
-    if (!this.req.complete) this.#stopReading(fault);
-  }
-
-  #stopReading(fault: HttpError): void {
-    const reject = this.#rejectBody;
-    if (reject === undefined) return;
-    this.#rejectBody = undefined;
-    this.req.removeAllListeners("data").resume();
-    reject(fault);
-  }
-
-  /** Sends the answer: a whole body in one write. `isLast` tells whether the connection is to be closed after it. */
-  answer({ status, headers, body }: GatewayResponse, isLast: () => boolean): void {
-    this.answered = true;
-    this.#bounds.room.giveBack(this.#taken);
-    const res = this.#res;
-    if (this.#gone) return;
-    const lingers = this.#lingers();
-    const all = isLast() || this.failed || lingers ? [...headers, "Connection", "close"] : headers;
-    res.writeHead(status, reason(status), all as string[]);
-    if (isStream(body)) return void this.#pour(body, isLast);
-    if (!lingers) return void res.end(body);
-    this.failed = true;
-    // The client has its whole answer by this; what is left of its request is dropped before the connection closes.
-    res.write(body);
-    const cut = setTimeout(() => res.end(), LINGER_MS);
-    this.req.once("end", () => res.end()).resume();
-    res.once("close", () => clearTimeout(cut));
-  }
-
-  /** Sends a body as it comes. */
-  #pour(body: BodyStream, isLast: () => boolean): void {
-    const res = this.#res;
-    const { socket } = this.req;
-    // Silence is no sign of a client that has gone: it may read slowly, or have nothing to read.
-    socket.setTimeout(0);
-    const stall = new Stall(socket, this.#bounds.stallMs);
-    res.on("drain", () => {
-      stall.end();
-      body.onDrain();
-    });
-    res.once("close", () => stall.end());
-    const sink: BodySink = {
-      write(piece) {
-        const more = res.write(piece);
-        if (!more) stall.begin();
-        return more;
-      },
-      end() {
-        stall.begin();
-        res.end(() => isLast() && socket.destroySoon());
-      },
-      abort() {
-        stall.begin();
-        socket.destroySoon();
-      },
-    };
-    body.open(sink);
-  }
-
-  /** Whether the rest of the body is too much, or too uncertain, to be dropped and the connection kept. */
-  #lingers(): boolean {
-    const { req } = this;
-    if (req.complete) return false;
-    if (this.failed || this.#waits || req.headers["transfer-encoding"] !== undefined) return true;
-    return Number(req.headers["content-length"] ?? 0) > DROPPED_BODY;
-  }
 }

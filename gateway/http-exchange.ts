@@ -1,0 +1,183 @@
+/** One plain request and its answer, on node's own: what it asks is read no faster than it is wanted, and within bounds. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { BodyRoom } from "./body-room.js";
+import { HttpError, reason } from "./errors.js";
+import { type BodySink, type BodyStream, type GatewayRequest, type GatewayResponse, isStream } from "./exchange.js";
+import { Stall } from "./stall.js";
+import { GONE, LINGER_MS, type Work } from "./work.js";
+
+/** An unread body up to this size is dropped and the connection kept; before a larger one it is closed. */
+const DROPPED_BODY = 64 * 1024;
+
+const NO_ROOM = new HttpError(503, "Too many bodies are being received; try again", { headers: ["Retry-After", "1"] });
+const NO_HOST = new HttpError(400, "The header Host is missing");
+
+export interface Bounds {
+  readonly maxBody: number;
+  readonly stallMs: number | undefined;
+  readonly room: BodyRoom;
+}
+
+export class Exchange implements GatewayRequest, Work {
+  readonly req: IncomingMessage;
+  readonly #res: ServerResponse;
+  readonly #bounds: Bounds;
+  /** Of the room for bodies, what its own takes. */
+  #taken = 0;
+  /** Whether the client waits for 100 before it sends the body. */
+  readonly #waits: boolean;
+  readonly fault: HttpError | undefined;
+  answered = false;
+  failed = false;
+  /** Why there is no more time for the answer. */
+  #why: HttpError | undefined;
+  #gone = false;
+  #onGone: ((why: HttpError) => void) | undefined;
+  #rejectBody: ((fault: HttpError) => void) | undefined;
+
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    bounds: Bounds,
+    { waits = false, fault }: { waits?: boolean; fault?: HttpError } = {},
+  ) {
+    this.req = req;
+    this.#res = res;
+    this.#bounds = bounds;
+    this.#waits = waits;
+    this.fault = fault ?? (req.headers.host === undefined && req.httpVersionMinor > 0 ? NO_HOST : undefined);
+    res.on("close", () => this.#closed());
+  }
+
+  get method(): string {
+    return this.req.method as string;
+  }
+
+  get target(): string {
+    return this.req.url as string;
+  }
+
+  get headers(): readonly string[] {
+    return this.req.rawHeaders;
+  }
+
+  get remoteAddress(): string {
+    return this.req.socket.remoteAddress ?? "";
+  }
+
+  onGone(listener: (why: HttpError) => void): void {
+    if (this.#why === undefined) this.#onGone = listener;
+    else listener(this.#why);
+  }
+
+  stop(why: HttpError): void {
+    if (this.#why !== undefined || this.#res.writableEnded) return;
+    this.#why = why;
+    this.#stopReading(why);
+    this.#onGone?.(why);
+  }
+
+  #closed(): void {
+    if (this.#res.writableEnded) return;
+    this.#gone = true;
+    this.stop(GONE);
+  }
+
+  body(): Promise<Uint8Array> {
+    const { req } = this;
+    const { maxBody, room } = this.#bounds;
+    if (Number(req.headers["content-length"]) > maxBody) throw this.#tooLarge();
+    if (this.#waits) this.#res.writeContinue();
+    return new Promise((resolve, reject) => {
+      this.#rejectBody = reject;
+      const chunks: Buffer[] = [];
+      let size = 0;
+      req.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > maxBody) return this.#stopReading(this.#tooLarge());
+        const taken = room.take(chunk.length);
+        if (taken === 0) return this.#stopReading(NO_ROOM);
+        this.#taken += taken;
+        chunks.push(chunk);
+      });
+      req.on("end", () => {
+        this.#rejectBody = undefined;
+        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+      });
+    });
+  }
+
+  #tooLarge(): HttpError {
+    return new HttpError(413, `The body must not be larger than ${this.#bounds.maxBody} bytes`);
+  }
+
+  fail(fault: HttpError): void {
+    this.failed = true;
+    if (!this.req.complete) this.#stopReading(fault);
+  }
+
+  #stopReading(fault: HttpError): void {
+    const reject = this.#rejectBody;
+    if (reject === undefined) return;
+    this.#rejectBody = undefined;
+    this.req.removeAllListeners("data").resume();
+    reject(fault);
+  }
+
+  /** Sends the answer: a whole body in one write. `isLast` tells whether the connection is to be closed after it. */
+  answer({ status, headers, body }: GatewayResponse, isLast: () => boolean): void {
+    this.answered = true;
+    this.#bounds.room.giveBack(this.#taken);
+    const res = this.#res;
+    if (this.#gone) return;
+    const lingers = this.#lingers();
+    const all = isLast() || this.failed || lingers ? [...headers, "Connection", "close"] : headers;
+    res.writeHead(status, reason(status), all as string[]);
+    if (isStream(body)) return void this.#pour(body, isLast);
+    if (!lingers) return void res.end(body);
+    this.failed = true;
+    // The client has its whole answer by this; what is left of its request is dropped before the connection closes.
+    res.write(body);
+    const cut = setTimeout(() => res.end(), LINGER_MS);
+    this.req.once("end", () => res.end()).resume();
+    res.once("close", () => clearTimeout(cut));
+  }
+
+  /** Sends a body as it comes. */
+  #pour(body: BodyStream, isLast: () => boolean): void {
+    const res = this.#res;
+    const { socket } = this.req;
+    // Silence is no sign of a client that has gone: it may read slowly, or have nothing to read.
+    socket.setTimeout(0);
+    const stall = new Stall(socket, this.#bounds.stallMs);
+    res.on("drain", () => {
+      stall.end();
+      body.onDrain();
+    });
+    res.once("close", () => stall.end());
+    const sink: BodySink = {
+      write(piece) {
+        const more = res.write(piece);
+        if (!more) stall.begin();
+        return more;
+      },
+      end() {
+        stall.begin();
+        res.end(() => isLast() && socket.destroySoon());
+      },
+      abort() {
+        stall.begin();
+        socket.destroySoon();
+      },
+    };
+    body.open(sink);
+  }
+
+  /** Whether the rest of the body is too much, or too uncertain, to be dropped and the connection kept. */
+  #lingers(): boolean {
+    const { req } = this;
+    if (req.complete) return false;
+    if (this.failed || this.#waits || req.headers["transfer-encoding"] !== undefined) return true;
+    return Number(req.headers["content-length"] ?? 0) > DROPPED_BODY;
+  }
+}
