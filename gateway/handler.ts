@@ -41,6 +41,7 @@ import { StreamBody } from "./stream-body.js";
 import type { StreamCallOptions } from "./stream-call.js";
 import { StreamSocket } from "./stream-socket.js";
 import { checkHandshake, checkOrigin, protocolToken } from "./upgrade.js";
+import type { Usage } from "./usage.js";
 
 export interface HandlerOptions {
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };
@@ -52,6 +53,8 @@ export interface HandlerOptions {
   readonly enrolment?: string | undefined;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Tells the authority how much is called. */
+  readonly usage?: Usage | undefined;
   /** After how much silence a stream gets a heartbeat, in milliseconds; default 15 s. */
   readonly heartbeatMs?: number | undefined;
 }
@@ -279,10 +282,11 @@ class Gateway {
     progress: Progress,
     streamed?: { readonly messages: number; readonly received?: number },
   ): void {
-    const { log, metrics } = this.#options;
+    const { log, metrics, usage } = this.#options;
     const { target, admission, requestId } = progress;
     const ms = performance.now() - progress.started;
     metrics.request(target?.endpoint, status, ms / 1000);
+    if (target) usage?.record(target.endpoint, admission?.namespace, progress.headers.namespace, status, ms / 1000);
     log.info({
       requestId,
       method: request.method,

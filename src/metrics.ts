@@ -11,7 +11,7 @@ import type { Endpoint } from "./endpoint.js";
 import { Code } from "./errors.js";
 
 /** Upper bounds of request times, in seconds. */
-const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, Infinity];
+export const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, Infinity];
 const GATEWAY = "gateway";
 
 interface Counted {

@@ -36,7 +36,7 @@ export interface Collection {
   keys(): Promise<string[]>;
 }
 
-export const COLLECTIONS = ["log", "snapshots", "grantors"] as const;
+export const COLLECTIONS = ["log", "snapshots", "grantors", "usage"] as const;
 export type CollectionName = (typeof COLLECTIONS)[number];
 
 export interface Store {

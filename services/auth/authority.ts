@@ -24,6 +24,8 @@ import { isPassword, Passwords } from "./passwords.js";
 import { policy } from "./policy.js";
 import { rules } from "./rules.js";
 import { Slowdown } from "./slowdown.js";
+import { usage } from "./usage.js";
+import { UsageWindow } from "./usage-window.js";
 
 export interface AuthorityOptions {
   /** Whoever opened it closes it, after the authority. */
@@ -68,6 +70,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const changes = new Changes({ journal, leases });
   const slowdown = new Slowdown({ clock });
   const keyUses = new KeyUses({ journal, log });
+  const window = new UsageWindow({ rows: store.collection("usage"), log, clock });
   const service: Service = {
     name: "auth",
     descriptors,
@@ -79,11 +82,13 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
       namespaces({ changes, passwords }),
       enrolments({ changes }),
       audit({ changes }),
+      usage({ changes, window }),
       policy({ journal, leases, keyUses }),
     ],
   };
   const close = async (): Promise<void> => {
     await keyUses.flush();
+    await window.write({ all: true });
     await journal.close();
     await leases.close();
   };

@@ -11,6 +11,7 @@ import { createHandler } from "../../gateway/handler.js";
 import { Health } from "../../gateway/health.js";
 import { listen } from "../../gateway/listen.js";
 import { Pages } from "../../gateway/pages.js";
+import { Usage } from "../../gateway/usage.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
 import { createRegistry, type Registry } from "../../services/registry/registry.js";
@@ -206,7 +207,10 @@ async function openDoor(
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   // Beside the bundle, where scripts/build-web.mjs puts them.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
-  const handler = createHandler({ catalog, guard, own: [health, pages], config, enrolment, log, metrics });
+  const { channel, metadata, admission } = registry;
+  const usage = new Usage({ channel, metadata, admission, log });
+  opened.own(() => usage.close());
+  const handler = createHandler({ catalog, guard, own: [health, pages], config, enrolment, log, metrics, usage });
   const door = await bound("http", config, () => listen(handler, config.http, config));
   opened.own(() => door.close(config.drain));
   opened.own(() => health.leave());
