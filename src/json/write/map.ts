@@ -43,6 +43,8 @@ export function mapWriter(shape: MapShape): FieldWriter {
   return (r, out, first, last) => map.write(r, out, first - 1, last);
 }
 
+/** So many keys are compared with each other sooner than they are put in a table. */
+const FEW = 8;
 /** The first mark of an entry that does not count: there is a later one with its key. */
 const DROPPED = -1;
 
@@ -70,7 +72,8 @@ class MapWriter {
   write(r: WireReader, out: TextWriter, first: number, last: number): void {
     const base = r.claim(0);
     const count = this.#find(r, first, last);
-    if (count > 1 && !this.#areUnique(r, base, count)) this.#dropEarlier(r, base, count);
+    const unique = count < 2 || this.#differ(r, base, count) || this.#areUnique(r, base, count);
+    if (!unique) this.#dropEarlier(r, base, count);
     let before = BRACE_OPEN;
     for (let mark = base; mark < base + count * 2; mark += 2) {
       const keyAt = r.marks[mark]!;
@@ -134,16 +137,38 @@ class MapWriter {
     }
     out.byte(COLON);
     const { scalar, message, valueTag } = this.#shape;
-    r.pos = Math.abs(valueAt);
     if (scalar !== undefined) {
+      r.pos = valueAt;
       if (valueAt === 0) out.phrase(scalar.zero);
       else scalar.write(r, out);
-    } else if (valueAt >= 0) message!.write(r, out, valueAt === 0 ? r.pos : r.length());
-    else {
+    } else if (valueAt >= 0) {
+      r.pos = valueAt;
+      message!.write(r, out, valueAt === 0 ? valueAt : r.length());
+    } else {
+      r.pos = -valueAt;
       const end = r.length();
       const content = merged(r, valueTag, end - 1);
       r.within(content, () => message!.write(r, out, content.length));
     }
+  }
+
+  /** Whether the keys are a few short strings, of which no two are the same. They are compared with their lengths. */
+  #differ(r: WireReader, base: number, count: number): boolean {
+    if (this.#readInteger !== undefined || count > FEW) return false;
+    const { src, marks } = r;
+    for (let mark = base; mark < base + count * 2; mark += 2) {
+      const at = marks[mark]!;
+      const length = src[at]!;
+      if (at === 0 || length >= 0x80) return false;
+      for (let earlier = base; earlier < mark; earlier += 2) {
+        const other = marks[earlier]!;
+        // From behind: keys that are alike, such as `item1` and `item2`, often begin alike.
+        let byte = length;
+        while (byte >= 0 && src[at + byte] === src[other + byte]) byte--;
+        if (byte < 0) return false;
+      }
+    }
+    return true;
   }
 
   #areUnique(r: WireReader, base: number, count: number): boolean {

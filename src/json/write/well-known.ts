@@ -114,8 +114,8 @@ function value(r: WireReader, out: TextWriter, end: number): void {
   let first = -1;
   let last = -1;
   let valueAt = -1;
-  while (r.pos < end) {
-    const at = r.pos;
+  let at = r.pos;
+  while (at < end) {
     const tag = checked(r.tag());
     if (tag <= LIST_TAG && IS_KIND[tag] === 1) {
       if (tag !== kind) first = at;
@@ -124,6 +124,7 @@ function value(r: WireReader, out: TextWriter, end: number): void {
       valueAt = r.pos;
     }
     r.skip(tag);
+    at = r.pos;
   }
   if (r.pos !== end) throw truncated();
   r.enter();
