@@ -52,16 +52,20 @@ function orStream(error: unknown, service: string, [endpoint = "Call"]: readonly
   return new CommandError(`${service} ${endpoint} takes a stream of messages. ${advice}`, EXIT.usage);
 }
 
-/** There is no such service, or no gateway to ask: then a command was meant, if one has a similar name. */
+/** There is no such service, or no gateway to ask: then a command may have been meant. */
 function orMistyped(error: unknown, word: string, program: Command): unknown {
-  const noService = error instanceof CallFailure ? error.status === 404 && error.service === "gateway" : true;
-  const meant = nearest(
-    word,
-    program.commands.map((command) => command.name()),
-  );
-  if (!(error instanceof CommandError) || error.exit === EXIT.usage || !noService || meant === undefined) return error;
-  return new CommandError(
-    `There is no command or service ${word}. Did you mean ${meant}?\n${error.message}`,
-    EXIT.usage,
-  );
+  const noService = error instanceof CallFailure && error.status === 404 && error.service === "gateway";
+  const unanswered = error instanceof CommandError && !(error instanceof CallFailure) && error.exit !== EXIT.usage;
+  if (!noService && !unanswered) return error;
+  const commands = program.commands.map((command) => command.name());
+  const meant = nearest(word, commands);
+  const [, suggested = meant] = /; did you mean \/([^/?]+)/.exec(error.message) ?? [];
+  const none = `There is no command or service ${word}.`;
+  if (meant !== undefined) {
+    // What the gateway said is repeated only where it adds something.
+    const more = unanswered || suggested !== meant ? `\n${error.message}` : "";
+    return new CommandError(`${none} Did you mean ${meant}?${more}`, EXIT.usage);
+  }
+  if (unanswered || suggested !== undefined) return error;
+  return new CommandError(`${none} To see what there is: portico services, portico --help`, EXIT.usage);
 }

@@ -2,9 +2,10 @@
 import type { Command } from "commander";
 import { examples } from "./command.js";
 import { type Connection, connect, dataCommand } from "./connection.js";
+import { named } from "./did-you-mean.js";
 import type { Io } from "./io.js";
 import { type Column, printItem, printList } from "./output.js";
-import type { Service } from "./services.js";
+import { listServices, type Service } from "./services.js";
 import { visibleLines } from "./terminal.js";
 
 type Endpoint = Service["endpoints"][number];
@@ -23,7 +24,9 @@ export function describe(io: Io): Command {
 
 export async function describeService(io: Io, { client, output }: Connection, name: string): Promise<void> {
   const fields = new URLSearchParams({ service: name });
-  const answer: { service: Service; proto: string } = JSON.parse(await client.query("registry", "describe", fields));
+  const names = async () => (await listServices(client)).map((service) => service.name);
+  const json = await named(client.query("registry", "describe", fields), name, names);
+  const answer: { service: Service; proto: string } = JSON.parse(json);
   const { service, proto } = answer;
   await printItem(io, output, { name: service.name, value: answer, text: [visibleLines(service.summary), ""] });
   if (output !== undefined) return;

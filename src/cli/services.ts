@@ -1,5 +1,6 @@
 /** `portico services`: what can be called. */
 import type { Command } from "commander";
+import type { Client } from "./client.js";
 import { examples } from "./command.js";
 import { connect, dataCommand } from "./connection.js";
 import type { Io } from "./io.js";
@@ -25,9 +26,14 @@ export function services(io: Io): Command {
   examples(command, "portico services", "portico services -o name");
   return command.action(async () => {
     const { client, output } = connect(io, command);
-    const answer: { services: Service[] } = JSON.parse(await client.query("registry", "list"));
-    await printList(io, output, answer.services, COLUMNS);
+    await printList(io, output, await listServices(client), COLUMNS);
   });
+}
+
+/** @throws {CommandError} */
+export async function listServices(client: Client): Promise<readonly Service[]> {
+  const answer: { services: Service[] } = JSON.parse(await client.query("registry", "list"));
+  return answer.services;
 }
 
 function firstSentence(text: string): string {

@@ -2,8 +2,10 @@
 import type { Command } from "commander";
 import { examples } from "../command.js";
 import { connect, dataCommand } from "../connection.js";
+import { named } from "../did-you-mean.js";
 import type { Io } from "../io.js";
 import { dryRunOption, printPreview } from "./preview.js";
+import type { Rule } from "./rule.js";
 
 export function deleteRule(io: Io): Command {
   const command = dataCommand("rule <id>", "delete a rule; nothing is granted by it when this returns", [
@@ -12,8 +14,10 @@ export function deleteRule(io: Io): Command {
   examples(command, "portico auth delete rule default --dry-run", "portico auth delete rule default");
   return command.action(async (id: string, { dryRun }: { dryRun?: boolean }) => {
     const connection = connect(io, command);
-    if (dryRun) return printPreview(io, connection, { delete: id });
-    await connection.client.authority("Rules/Delete", { id });
+    const { client } = connection;
+    const known = async () => (await client.authority<{ rules: Rule[] }>("Rules/List")).rules.map((rule) => rule.id);
+    if (dryRun) return named(printPreview(io, connection, { delete: id }), id, known);
+    await named(client.authority("Rules/Delete", { id }), id, known);
     io.stdout.write("Rule deleted\n");
   });
 }
