@@ -1,7 +1,18 @@
 /** Explore: the services that can be called, and how. */
+import { useLoad } from "../load.js";
 import type { PageProps } from "../page-props.js";
+import { useSession } from "../session.js";
+import { ErrorNotice } from "../ui/error-notice.js";
+import { Progress } from "../ui/progress.js";
+import { listServices } from "./listing.js";
 import { ServiceList } from "./service-list.js";
+import { ServicePage } from "./service-page.js";
 
-export default function ExplorePage(_: PageProps) {
-  return <ServiceList />;
+export default function ExplorePage({ segments: [service, endpoint] }: PageProps) {
+  const session = useSession();
+  const { value, error, reload } = useLoad((signal) => listServices(session !== undefined, signal), [session]);
+  if (error) return <ErrorNotice error={error} onRetry={reload} />;
+  if (value === undefined) return <Progress label="Loading the services" />;
+  if (service === undefined) return <ServiceList services={value} />;
+  return <ServicePage services={value} name={service} endpointName={endpoint} />;
 }

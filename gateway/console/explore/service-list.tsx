@@ -1,27 +1,255 @@
-import { read } from "../api.js";
-import { useLoad } from "../load.js";
+/** The list of services, which answers as one types. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useTitle } from "../router.js";
 import { useSession } from "../session.js";
-import { ErrorNotice } from "../ui/error-notice.js";
-import { Progress } from "../ui/progress.js";
-import type { ServiceListing } from "./listing.js";
+import { askToSignIn } from "../sign-in.js";
+import { Badge } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
+import { EmptyState } from "../ui/empty-state.js";
+import { ArrowIcon, SearchIcon } from "../ui/icons.js";
+import { readFields } from "./documents.js";
+import { Found as Marked } from "./found.js";
+import { isOwn, pageOf, type Service } from "./listing.js";
+import { type Found, search, wordsOf } from "./search.js";
 
-export function ServiceList() {
-  const session = useSession();
+const TAGS: readonly { readonly name: string; readonly has: (service: Service) => boolean }[] = [
+  { name: "Open to everyone", has: ({ endpoints }) => endpoints.some(({ open }) => open) },
+  { name: "Needs a token", has: ({ endpoints }) => endpoints.some(({ open }) => !open) },
+  { name: "Streams", has: ({ endpoints }) => endpoints.some((one) => one.clientStreaming || one.serverStreaming) },
+];
+
+/** Kept while the page is open, so that the way back from a service leads to the same list. */
+let lastQuery = "";
+
+export function ServiceList({ services }: { readonly services: readonly Service[] }) {
   useTitle("Explore");
-  const { value, error, reload } = useLoad((signal) => read<ServiceListing>("/registry/list", { signal }), [session]);
-  if (error) return <ErrorNotice error={error} onRetry={reload} />;
-  if (value === undefined) return <Progress label="Loading services" />;
+  const [query, setQuery] = useState(lastQuery);
+  const [tag, setTag] = useState<string>();
+  const fields = useFields(services, query !== "");
+  const type = (text: string) => {
+    lastQuery = text;
+    setQuery(text);
+  };
+  const clear = () => {
+    type("");
+    setTag(undefined);
+  };
+  const shown = useMemo(() => {
+    const tagged = services.filter((service) => TAGS.every(({ name, has }) => name !== tag || has(service)));
+    return search(tagged, query, (service, endpoint) => fields.get(`${service} ${endpoint}`));
+  }, [services, query, tag, fields]);
+  const words = wordsOf(query);
+  const groups = [
+    { title: "Services", found: shown.filter(({ service }) => !isOwn(service)) },
+    { title: "Portico itself", found: shown.filter(({ service }) => isOwn(service)) },
+  ];
   return (
-    <section class="page">
-      <h1>Services</h1>
-      <ul>
-        {value.services.map(({ name, summary }) => (
-          <li key={name}>
-            <a href={`/explore/${name}`}>{name}</a> {summary}
-          </li>
-        ))}
-      </ul>
+    <section class="page explore">
+      <header class="page-head">
+        <h1>Explore the services</h1>
+        <p class="lead">Everything behind this door, called with plain JSON over HTTP.</p>
+      </header>
+      <search class="search">
+        <SearchBox query={query} onQuery={type} />
+        <TagChoice tag={tag} onTag={setTag} services={services} />
+      </search>
+      <p class="hidden" role="status">
+        {query !== "" || tag !== undefined ? `${shown.length} of ${services.length} services` : ""}
+      </p>
+      {groups.map(
+        ({ title, found }) =>
+          found.length > 0 && (
+            <section key={title} class="service-group">
+              <h2>{title}</h2>
+              <ul class="services">
+                {found.map((one) => (
+                  <ServiceCard key={one.service.name} found={one} words={words} />
+                ))}
+              </ul>
+            </section>
+          ),
+      )}
+      {shown.length === 0 && <NothingFound services={services} onClear={clear} />}
+      <SignedOutHint />
     </section>
   );
 }
+
+function SearchBox({ query, onQuery }: { readonly query: string; readonly onQuery: (query: string) => void }) {
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const typing = (event.target as Element).closest?.("input, textarea, select, dialog");
+      if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      box.current?.focus();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <div class="search-box">
+      <SearchIcon />
+      <input
+        ref={box}
+        type="search"
+        aria-label="Search services, endpoints and fields"
+        placeholder="Search services, endpoints and fields"
+        autocomplete="off"
+        spellcheck={false}
+        value={query}
+        onInput={(event) => onQuery(event.currentTarget.value)}
+      />
+      <span class="key" aria-hidden="true">
+        /
+      </span>
+    </div>
+  );
+}
+
+interface TagChoiceProps {
+  readonly tag: string | undefined;
+  readonly onTag: (tag: string | undefined) => void;
+  readonly services: readonly Service[];
+}
+
+function TagChoice({ tag, onTag, services }: TagChoiceProps) {
+  const useful = TAGS.map((one) => ({ ...one, count: services.filter(one.has).length })).filter(
+    ({ count }) => count > 0,
+  );
+  return (
+    <fieldset class="tags">
+      <legend class="hidden">Show only</legend>
+      {useful.map(({ name, count }) => (
+        <button
+          key={name}
+          type="button"
+          class="tag"
+          aria-pressed={name === tag}
+          onClick={() => onTag(name === tag ? undefined : name)}
+        >
+          {name} <span class="count">{count}</span>
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function ServiceCard({ found, words }: { readonly found: Found<Service>; readonly words: readonly string[] }) {
+  const { service, endpoints } = found;
+  const open = service.endpoints.filter((endpoint) => endpoint.open).length;
+  const all = service.endpoints.length;
+  return (
+    <li class="service">
+      <div class="service-head">
+        <a class="service-name" href={pageOf(service.name)}>
+          <Marked text={service.name} words={words} />
+        </a>
+        <span class="service-facts">
+          <span class="soft">
+            {all} {all === 1 ? "endpoint" : "endpoints"}
+          </span>
+          {open === all ? (
+            <Badge tone="good">Open to everyone</Badge>
+          ) : open === 0 ? (
+            <Badge tone="accent">Needs a token</Badge>
+          ) : (
+            <Badge tone="good">{open} open to everyone</Badge>
+          )}
+        </span>
+        <ArrowIcon />
+      </div>
+      <p class="service-summary">
+        {service.summary === "" ? "No description." : <Marked text={service.summary} words={words} />}
+      </p>
+      {endpoints.length > 0 && (
+        <ul class="service-matches">
+          {endpoints.slice(0, MOST_MATCHES).map(({ name, fields }) => (
+            <li key={name}>
+              <a href={pageOf(service.name, name)}>
+                <Marked text={name} words={words} />
+              </a>
+              {fields.length > 0 && (
+                <span class="soft">
+                  {" "}
+                  with{" "}
+                  {fields.slice(0, MOST_MATCHES).map((field, index) => (
+                    <>
+                      {index > 0 && ", "}
+                      <code key={field}>
+                        <Marked text={field} words={words} />
+                      </code>
+                    </>
+                  ))}
+                </span>
+              )}
+            </li>
+          ))}
+          {endpoints.length > MOST_MATCHES && (
+            <li class="soft">and {endpoints.length - MOST_MATCHES} more endpoints</li>
+          )}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+const MOST_MATCHES = 6;
+
+function NothingFound({ services, onClear }: { readonly services: readonly Service[]; readonly onClear: () => void }) {
+  const session = useSession();
+  if (services.length > 0) {
+    return (
+      <EmptyState title="Nothing matches">
+        <p>Each word must be in a name, a description or a field. Try fewer or shorter words.</p>
+        <Button onClick={onClear}>Show all services</Button>
+      </EmptyState>
+    );
+  }
+  if (session === undefined) {
+    return (
+      <EmptyState title="Nothing is open to everyone here">
+        <p>Sign in to see what your account may call.</p>
+        <Button kind="primary" onClick={askToSignIn}>
+          Sign in
+        </Button>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="Your account may call nothing yet">
+      <p>
+        An administrator grants it by a rule, such as one with the scope <code>*</code> and the resource{" "}
+        <code>service:helloworld:*</code>.
+      </p>
+    </EmptyState>
+  );
+}
+
+function SignedOutHint() {
+  const session = useSession();
+  if (session !== undefined) return null;
+  return (
+    <p class="soft signed-out">
+      You see what is open to everyone.{" "}
+      <button type="button" class="link" onClick={askToSignIn}>
+        Sign in
+      </button>{" "}
+      to see everything your account may call.
+    </p>
+  );
+}
+
+/** Names of fields, which are fetched when somebody searches. */
+function useFields(services: readonly Service[], wanted: boolean): ReadonlyMap<string, readonly string[]> {
+  const [fields, setFields] = useState<ReadonlyMap<string, readonly string[]>>(NO_FIELDS);
+  useEffect(() => {
+    if (!wanted) return;
+    const gone = new AbortController();
+    readFields(services, gone.signal, setFields);
+    return () => gone.abort();
+  }, [services, wanted]);
+  return fields;
+}
+
+const NO_FIELDS: ReadonlyMap<string, readonly string[]> = new Map();

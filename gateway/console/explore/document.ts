@@ -1,0 +1,248 @@
+/**
+ * A service's OpenAPI document (gateway/openapi), read as what people ask it: which fields a request has, which an
+ * answer, and of what kind each is. Messages may contain themselves, so each is read when it is looked at.
+ */
+
+/** JSON Schema, draft 2020-12. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly not?: { readonly anyOf?: readonly { readonly required?: readonly string[] }[] };
+  readonly required?: readonly string[];
+  readonly contentEncoding?: string;
+}
+
+type Referred<Part> = { readonly $ref: string } | Part;
+
+interface Media {
+  readonly schema?: Schema;
+  readonly example?: unknown;
+}
+
+interface Body {
+  readonly content?: Readonly<Record<string, Media>>;
+}
+
+interface Operation {
+  readonly deprecated?: boolean;
+  readonly requestBody?: Referred<Body>;
+  readonly responses?: Readonly<Record<string, Referred<Body>>>;
+}
+
+interface PathItem {
+  readonly post?: Operation;
+  readonly get?: Operation;
+  /** Of endpoints that stream. */
+  readonly "x-websocket"?: { readonly sends: Schema; readonly receives: Schema };
+}
+
+export interface OpenApi {
+  readonly info: { readonly description?: string };
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components?: {
+    readonly schemas?: Readonly<Record<string, Schema>>;
+    readonly requestBodies?: Readonly<Record<string, Body>>;
+    readonly responses?: Readonly<Record<string, Body>>;
+  };
+}
+
+export interface EndpointDocument {
+  readonly deprecated: boolean;
+  readonly request: Message | undefined;
+  readonly response: Message | undefined;
+  /** A request that makes sense. */
+  readonly example: unknown;
+}
+
+export interface Message {
+  /** Without its package. */
+  readonly name: string;
+  readonly description: string;
+  readonly fields: readonly Field[];
+  /** Names of fields of which at most one may be given. */
+  readonly choices: readonly (readonly string[])[];
+}
+
+/** What one value is. */
+export type Kind = "string" | "number" | "boolean" | "enum" | "bytes" | "timestamp" | "duration" | "message" | "json";
+
+export interface Field {
+  readonly name: string;
+  readonly description: string;
+  readonly deprecated: boolean;
+  /** Whether it must be given. */
+  readonly required: boolean;
+  readonly kind: Kind;
+  readonly cardinality: "one" | "list" | "map";
+  /** Of one value, as people call it: `int64`, `Item`. */
+  readonly type: string;
+  /** Of an enum: its names. */
+  readonly values: readonly string[];
+  /** Of an enum: what its values mean. */
+  readonly meaning: string;
+  readonly message: (() => Message) | undefined;
+}
+
+/** What the document says of the endpoint at a path such as `/v1/helloworld/Call`; undefined where it says nothing. */
+export function endpointDocument({ paths, components = {} }: OpenApi, path: string): EndpointDocument | undefined {
+  const item = Object.hasOwn(paths, path) ? paths[path] : undefined;
+  const operation = item?.post ?? item?.get;
+  if (item === undefined || operation === undefined) return undefined;
+  const reader = new Reader(components.schemas ?? {});
+  const socket = item["x-websocket"];
+  const request = mediaOf(operation.requestBody, components.requestBodies);
+  const response = mediaOf(operation.responses?.["200"], components.responses);
+  return {
+    deprecated: operation.deprecated === true,
+    request: reader.body(socket?.sends ?? request?.schema),
+    response: reader.body(socket?.receives ?? response?.schema),
+    example: request?.example,
+  };
+}
+
+/** The names of an endpoint's fields, those inside others too. */
+export function fieldNames({ request, response }: EndpointDocument): string[] {
+  const names = new Set<string>();
+  const seen = new Set<string>();
+  const open = [request, response].filter((message) => message !== undefined);
+  for (let message = open.pop(); message !== undefined && names.size < MOST_NAMES; message = open.pop()) {
+    if (seen.has(message.name)) continue;
+    seen.add(message.name);
+    for (const field of message.fields) {
+      names.add(field.name);
+      if (field.message !== undefined) open.push(field.message());
+    }
+  }
+  return [...names];
+}
+
+const MOST_NAMES = 500;
+
+/** What a body is as JSON; undefined where it may be bytes of any kind. */
+function mediaOf(
+  body: Referred<Body> | undefined,
+  named: Readonly<Record<string, Body>> | undefined,
+): Media | undefined {
+  if (body === undefined) return undefined;
+  const found = "$ref" in body ? named?.[body.$ref.slice(body.$ref.lastIndexOf("/") + 1)] : body;
+  return found?.content?.["application/json"];
+}
+
+class Reader {
+  readonly #schemas: Readonly<Record<string, Schema>>;
+
+  constructor(schemas: Readonly<Record<string, Schema>>) {
+    this.#schemas = schemas;
+  }
+
+  /** A body's message; undefined where it is something else, such as bytes. */
+  body(schema: Schema | undefined): Message | undefined {
+    const { name, schema: found } = this.#resolve(schema ?? {});
+    return isMessage(found) ? this.#message(name, found) : undefined;
+  }
+
+  #message(name: string, { description = "", properties = {}, required = [], not }: Schema): Message {
+    const pairs = (not?.anyOf ?? []).map((one) => one.required ?? []);
+    return {
+      name: shortName(name),
+      description,
+      // In an answer it says what is always there, which nobody has to give.
+      fields: Object.entries(properties).map(([field, schema]) =>
+        this.#field(field, schema, name.endsWith("-input") && required.includes(field)),
+      ),
+      choices: groups(pairs),
+    };
+  }
+
+  #field(name: string, sent: Schema, required: boolean): Field {
+    const schema = withoutNull(sent);
+    const { items, additionalProperties, properties } = this.#inline(schema);
+    const isMap = typeof additionalProperties === "object" && properties === undefined;
+    const cardinality = items !== undefined && schema.$ref === undefined ? "list" : isMap ? "map" : "one";
+    const single = cardinality === "list" ? items! : isMap ? (additionalProperties as Schema) : schema;
+    return {
+      name,
+      description: sent.description ?? "",
+      deprecated: sent.deprecated === true,
+      required,
+      cardinality,
+      ...this.#single(single),
+    };
+  }
+
+  /** A schema's own keywords: lists and maps are never behind a name. */
+  #inline(schema: Schema): Schema {
+    return schema.$ref === undefined ? schema : {};
+  }
+
+  #single(given: Schema): Pick<Field, "kind" | "type" | "values" | "meaning" | "message"> {
+    const { name, schema } = this.#resolve(withoutNull(given));
+    const plain = { values: [], meaning: "", message: undefined };
+    if (isMessage(schema)) {
+      const message = () => this.#message(name, schema);
+      return { ...plain, kind: "message", type: shortName(name), message };
+    }
+    const forms = schema.anyOf ?? [schema];
+    const names = forms.find((form) => form.type === "string" && form.enum !== undefined)?.enum as string[] | undefined;
+    const first = forms.find((form) => form.type !== "null") ?? schema;
+    // A number in a string has its own words, NaN and the like, which make it no enum.
+    if (names !== undefined && first.type !== "number") {
+      return { ...plain, kind: "enum", type: shortName(name), values: names, meaning: schema.description ?? "" };
+    }
+    return { ...plain, ...scalarOf(first, name) };
+  }
+
+  #resolve(schema: Schema): { readonly name: string; readonly schema: Schema } {
+    const name = /^#\/components\/schemas\/(.+)$/.exec(schema.$ref ?? "")?.[1] ?? "";
+    return { name, schema: Object.hasOwn(this.#schemas, name) ? this.#schemas[name]! : schema };
+  }
+}
+
+function isMessage({ properties }: Schema): boolean {
+  return properties !== undefined && !Object.hasOwn(properties, "@type");
+}
+
+/** A schema that may be null as well, without null: null stands for what was not given. */
+function withoutNull(schema: Schema): Schema {
+  const { type, anyOf } = schema;
+  if (Array.isArray(type)) return { ...schema, type: type.find((one) => one !== "null") };
+  const others = anyOf?.filter((form) => form.type !== "null");
+  return others?.length === 1 && anyOf?.length === 2 ? others[0]! : schema;
+}
+
+function scalarOf({ type, format, contentEncoding }: Schema, name: string): Pick<Field, "kind" | "type"> {
+  if (contentEncoding !== undefined) return { kind: "bytes", type: "bytes" };
+  if (format === "date-time") return { kind: "timestamp", type: "timestamp" };
+  if (name === "google.protobuf.Duration" || name === "google.protobuf.Duration-input") {
+    return { kind: "duration", type: "duration" };
+  }
+  if (type === "integer" || type === "number") return { kind: "number", type: format ?? type };
+  if (type === "string" && format !== undefined && /^u?int64$/.test(format)) return { kind: "number", type: format };
+  if (type === "boolean") return { kind: "boolean", type: "bool" };
+  if (type === "string") return { kind: "string", type: "string" };
+  return { kind: "json", type: name === "" ? "any JSON" : shortName(name) };
+}
+
+/** `CallRequest` of `helloworld.CallRequest-input`. */
+function shortName(name: string): string {
+  return name.replace(/-input$/, "").replace(/^.*\./, "");
+}
+
+/** Names that exclude each other in pairs, as the groups they came from. */
+function groups(pairs: readonly (readonly string[])[]): string[][] {
+  const found: string[][] = [];
+  for (const pair of pairs) {
+    const group = found.find((names) => pair.some((name) => names.includes(name)));
+    if (group === undefined) found.push([...pair]);
+    else group.push(...pair.filter((name) => !group.includes(name)));
+  }
+  return found;
+}

@@ -1,0 +1,74 @@
+/** One endpoint: what it takes and answers, on one side; a call to try, and the same call as code, on the other. */
+import { useMemo, useState } from "preact/hooks";
+import { useSession } from "../session.js";
+import { endpointDocument, type Message, type OpenApi } from "./document.js";
+import { FieldTable } from "./field-table.js";
+import type { Endpoint, Service } from "./listing.js";
+import { Prose } from "./prose.js";
+import { EndpointBadges } from "./service-page.js";
+import { SnippetTabs } from "./snippet-tabs.js";
+import { TryIt, type TryItState } from "./try-it.js";
+
+interface EndpointPageProps {
+  readonly service: Service;
+  readonly endpoint: Endpoint;
+  readonly document: OpenApi | undefined;
+}
+
+export function EndpointPage({ service, endpoint, document }: EndpointPageProps) {
+  const session = useSession();
+  const described = useMemo(() => document && endpointDocument(document, endpoint.path), [document, endpoint.path]);
+  const [call, setCall] = useState<TryItState>(() => ({
+    text: JSON.stringify(described?.example ?? {}, null, 2),
+    asNobody: false,
+    namespace: "",
+  }));
+  const withToken = session === undefined ? !endpoint.open : !call.asNobody;
+  return (
+    <article class="endpoint-page">
+      <header class="page-head">
+        <p class="soft mono">{service.name}</p>
+        <h1 class="mono">{endpoint.name}</h1>
+        <div class="path">
+          <span class="method">POST</span>
+          <code>{withToken ? endpoint.path : endpoint.path.replace(/^\/v1/, "")}</code>
+          <EndpointBadges endpoint={endpoint} />
+        </div>
+        <Prose text={endpoint.summary} />
+      </header>
+      <div class="endpoint-columns">
+        <div class="endpoint-reference">
+          <MessageSection title="Request" message={described?.request} stream={endpoint.clientStreaming} />
+          <MessageSection title="Answer" message={described?.response} stream={endpoint.serverStreaming} />
+        </div>
+        <div class="endpoint-live">
+          <TryIt endpoint={endpoint} request={described?.request} call={call} onCall={setCall} />
+          <SnippetTabs endpoint={endpoint} call={call} withToken={withToken} />
+        </div>
+      </div>
+    </article>
+  );
+}
+
+interface MessageSectionProps {
+  readonly title: string;
+  readonly message: Message | undefined;
+  readonly stream: boolean;
+}
+
+function MessageSection({ title, message, stream }: MessageSectionProps) {
+  if (message === undefined) return null;
+  return (
+    <section class="message">
+      <div class="message-head">
+        <h2>{title}</h2>
+        <span class="soft">
+          {stream && "A stream of "}
+          <code>{message.name}</code>
+        </span>
+      </div>
+      {message.description !== "" && <Prose text={message.description} />}
+      <FieldTable message={message} label={`${title}: ${message.name}`} />
+    </section>
+  );
+}

@@ -1,0 +1,43 @@
+/** What has been sent and answered so far. */
+import type { Answer } from "./calling.js";
+
+export interface Entry {
+  readonly id: number;
+  /** Since the call began, in milliseconds. */
+  readonly at: number;
+  readonly sent: boolean;
+  readonly text: string;
+}
+
+export interface Exchange {
+  readonly state: "open" | "done" | "cancelled" | "failed";
+  readonly answer: Answer | undefined;
+  /** The latest ones. */
+  readonly entries: readonly Entry[];
+  readonly total: number;
+  /** Why there is no whole answer. */
+  readonly fault: string | undefined;
+  /** Whether the caller has said that no more messages come. */
+  readonly ended: boolean;
+}
+
+export const NEW_EXCHANGE: Exchange = {
+  state: "open",
+  answer: undefined,
+  entries: [],
+  total: 0,
+  fault: undefined,
+  ended: false,
+};
+
+/** Of a long stream only the end is kept: a page that held all of it would stop to answer. */
+const MOST_KEPT = 500;
+
+export function withEntries(exchange: Exchange, entries: readonly Omit<Entry, "id">[]): Exchange {
+  const numbered = entries.map((entry, index) => ({ ...entry, id: exchange.total + index + 1 }));
+  return {
+    ...exchange,
+    total: exchange.total + entries.length,
+    entries: [...exchange.entries, ...numbered].slice(-MOST_KEPT),
+  };
+}

@@ -1,0 +1,319 @@
+/**
+ * A form made from a message's fields. Its value is the request's JSON itself: a field that is not filled in is not in
+ * it. What a field takes is the service's to judge, so nothing that can be typed is refused here.
+ */
+import { useState } from "preact/hooks";
+import { Button } from "../ui/button.js";
+import { type ControlProps, Field as Labelled } from "../ui/field.js";
+import { PlusIcon } from "../ui/icons.js";
+import type { Field, Message } from "./document.js";
+
+type JsonObject = Readonly<Record<string, unknown>>;
+type Change = (value: unknown) => void;
+
+interface MessageFormProps {
+  readonly message: Message;
+  readonly value: unknown;
+  readonly onChange: Change;
+}
+
+export function MessageForm({ message, value, onChange }: MessageFormProps) {
+  const object = asObject(value);
+  const single = message.fields.filter(({ name }) => !message.choices.some((choice) => choice.includes(name)));
+  const set = (name: string, member: unknown) => onChange(withMember(object, name, member));
+  if (message.fields.length === 0) return <p class="soft">This message has no fields.</p>;
+  return (
+    <div class="form">
+      {single.map((field) => (
+        <FieldForm key={field.name} field={field} value={object[field.name]} onChange={(one) => set(field.name, one)} />
+      ))}
+      {message.choices.map((names) => (
+        <ChoiceForm
+          key={names.join()}
+          fields={message.fields.filter(({ name }) => names.includes(name))}
+          value={object}
+          onChange={onChange}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface FieldFormProps {
+  readonly field: Field;
+  readonly value: unknown;
+  readonly onChange: Change;
+}
+
+function FieldForm({ field, value, onChange }: FieldFormProps) {
+  if (field.cardinality === "list") return <ListForm field={field} value={value} onChange={onChange} />;
+  if (field.cardinality === "map") return <MapForm field={field} value={value} onChange={onChange} />;
+  return <SingleForm field={field} label={field.name} value={value} onChange={onChange} />;
+}
+
+function SingleForm({ field, label, value, onChange }: FieldFormProps & { readonly label: string }) {
+  if (field.message !== undefined) return <InnerForm field={field} label={label} value={value} onChange={onChange} />;
+  return (
+    <Labelled
+      label={
+        <>
+          <code>{label}</code> <span class="field-type">{field.type}</span>
+        </>
+      }
+    >
+      {(control) => <Control field={field} control={control} value={value} onChange={onChange} />}
+    </Labelled>
+  );
+}
+
+/** One of several fields, or none. */
+function ChoiceForm({ fields, value, onChange }: { fields: readonly Field[]; value: JsonObject; onChange: Change }) {
+  const given = fields.find(({ name }) => value[name] !== undefined);
+  const [chosen, setChosen] = useState<string>();
+  const field = given ?? fields.find(({ name }) => name === chosen);
+  const choose = (name: string) => {
+    const others = Object.entries(value).filter(([key]) => !fields.some((one) => one.name === key));
+    const next = fields.find((one) => one.name === name);
+    setChosen(name);
+    onChange(Object.fromEntries(next === undefined ? others : [...others, [name, emptyOf(next)]]));
+  };
+  return (
+    <fieldset class="form-group">
+      <Labelled label="One of these">
+        {(control) => (
+          <select {...control} value={field?.name ?? ""} onChange={(event) => choose(event.currentTarget.value)}>
+            <option value="">none</option>
+            {fields.map(({ name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+      {field && (
+        <FieldForm
+          key={field.name}
+          field={field}
+          value={value[field.name]}
+          onChange={(one) => onChange(withMember(value, field.name, one))}
+        />
+      )}
+    </fieldset>
+  );
+}
+
+/** A message inside, once it is wanted: it may contain itself. */
+function InnerForm({ field, label, value, onChange }: FieldFormProps & { readonly label: string }) {
+  if (value === undefined || field.message === undefined) {
+    return (
+      <div class="form-line">
+        <span class="label">
+          <code>{label}</code> <span class="field-type">{field.type}</span>
+        </span>
+        <Button small onClick={() => onChange({})} aria-label={`Add ${label}`}>
+          <PlusIcon /> Add
+        </Button>
+      </div>
+    );
+  }
+  return (
+    <fieldset class="form-group">
+      <legend>
+        <code>{label}</code> <span class="field-type">{field.type}</span>
+      </legend>
+      <RemoveButton label={label} onClick={() => onChange(undefined)} />
+      <MessageForm message={field.message()} value={value} onChange={onChange} />
+    </fieldset>
+  );
+}
+
+function ListForm({ field, value, onChange }: FieldFormProps) {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  const set = (next: readonly unknown[]) => onChange(next.length === 0 ? undefined : next);
+  return (
+    <fieldset class="form-group">
+      <legend>
+        <code>{field.name}</code> <span class="field-type">list of {field.type}</span>
+      </legend>
+      {items.map((item, index) => (
+        <div key={index} class="form-item">
+          <SingleForm
+            field={field}
+            label={`${field.name} ${index + 1}`}
+            value={item}
+            onChange={(one) => set(items.with(index, one ?? emptyOf({ ...field, cardinality: "one" })))}
+          />
+          <RemoveButton label={`${field.name} ${index + 1}`} onClick={() => set(items.toSpliced(index, 1))} />
+        </div>
+      ))}
+      <Button
+        small
+        onClick={() => set([...items, emptyOf({ ...field, cardinality: "one" })])}
+        aria-label={`Add an item to ${field.name}`}
+      >
+        <PlusIcon /> Add
+      </Button>
+    </fieldset>
+  );
+}
+
+function MapForm({ field, value, onChange }: FieldFormProps) {
+  const entries = Object.entries(asObject(value));
+  const set = (next: readonly (readonly [string, unknown])[]) =>
+    onChange(next.length === 0 ? undefined : Object.fromEntries(next));
+  const empty = emptyOf({ ...field, cardinality: "one" });
+  return (
+    <fieldset class="form-group">
+      <legend>
+        <code>{field.name}</code> <span class="field-type">map to {field.type}</span>
+      </legend>
+      {entries.map(([key, member], index) => (
+        <div key={key} class="form-item">
+          <Labelled label="Key">
+            {(control) => (
+              <input
+                {...control}
+                value={key}
+                // When it is left, since half a key may be the name of another entry.
+                onChange={(event) => set(entries.with(index, [event.currentTarget.value, member]))}
+              />
+            )}
+          </Labelled>
+          <SingleForm
+            field={field}
+            label="Value"
+            value={member}
+            onChange={(one) => set(entries.with(index, [key, one ?? empty]))}
+          />
+          <RemoveButton label={`${field.name} ${key}`} onClick={() => set(entries.toSpliced(index, 1))} />
+        </div>
+      ))}
+      <Button
+        small
+        onClick={() => set([...entries, [freeKey(entries), empty]])}
+        aria-label={`Add an entry to ${field.name}`}
+      >
+        <PlusIcon /> Add
+      </Button>
+    </fieldset>
+  );
+}
+
+function freeKey(entries: readonly (readonly [string, unknown])[]): string {
+  let count = entries.length + 1;
+  while (entries.some(([key]) => key === `${count}`)) count++;
+  return `${count}`;
+}
+
+function RemoveButton({ label, onClick }: { readonly label: string; readonly onClick: () => void }) {
+  return (
+    <Button small kind="quiet" onClick={onClick} aria-label={`Remove ${label}`}>
+      Remove
+    </Button>
+  );
+}
+
+interface ControlFormProps {
+  readonly field: Field;
+  readonly control: ControlProps;
+  readonly value: unknown;
+  readonly onChange: Change;
+}
+
+const PLACEHOLDERS: Readonly<Partial<Record<Field["kind"], string>>> = {
+  timestamp: "2026-01-31T12:00:00Z",
+  duration: "1.5s",
+  bytes: "base64, such as aGVsbG8=",
+};
+
+function Control({ field, control, value, onChange }: ControlFormProps) {
+  const { kind, values } = field;
+  if (kind === "json") return <JsonControl control={control} value={value} onChange={onChange} />;
+  if (kind === "boolean" || kind === "enum") {
+    const options = kind === "boolean" ? ["true", "false"] : values;
+    const pick = (text: string) => onChange(text === "" ? undefined : kind === "boolean" ? text === "true" : text);
+    return (
+      <select {...control} value={textOf(value)} onChange={(event) => pick(event.currentTarget.value)}>
+        <option value="">not given</option>
+        {options.map((option) => (
+          <option key={option} value={option}>
+            {option}
+          </option>
+        ))}
+      </select>
+    );
+  }
+  return (
+    <input
+      {...control}
+      value={textOf(value)}
+      placeholder={PLACEHOLDERS[kind]}
+      inputMode={kind === "number" ? "decimal" : "text"}
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck={kind === "string"}
+      onInput={(event) => onChange(typed(event.currentTarget.value, kind))}
+    />
+  );
+}
+
+/** Any JSON: passed on whenever it is whole. */
+function JsonControl({ control, value, onChange }: Omit<ControlFormProps, "field">) {
+  const [text, setText] = useState(() => (value === undefined ? "" : JSON.stringify(value)));
+  const type = (typed: string) => {
+    setText(typed);
+    if (typed.trim() === "") return onChange(undefined);
+    try {
+      onChange(JSON.parse(typed));
+    } catch {
+      // Not whole yet.
+    }
+  };
+  return (
+    <textarea
+      {...control}
+      class="mono"
+      rows={2}
+      spellcheck={false}
+      value={text}
+      onInput={(event) => type(event.currentTarget.value)}
+    />
+  );
+}
+
+function asObject(value: unknown): JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+function withMember(object: JsonObject, name: string, member: unknown): JsonObject {
+  const { [name]: before, ...others } = object;
+  if (member === undefined) return others;
+  // In its place, so that the JSON beside does not jump about.
+  return before === undefined ? { ...object, [name]: member } : replaced(object, name, member);
+}
+
+function replaced(object: JsonObject, name: string, member: unknown): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, key === name ? member : value]));
+}
+
+/** What a field begins with when it is added. */
+function emptyOf({ kind, cardinality, values }: Field): unknown {
+  if (cardinality === "list") return [];
+  if (cardinality === "map" || kind === "message" || kind === "json") return {};
+  if (kind === "number") return 0;
+  if (kind === "boolean") return false;
+  return kind === "enum" ? values[0] : "";
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Numbers that JavaScript holds are numbers, all others text, which protobuf's JSON takes as well. */
+function typed(text: string, kind: Field["kind"]): unknown {
+  if (text === "") return undefined;
+  if (kind !== "number" || !/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return text;
+  return String(Number(text)) === text ? Number(text) : text;
+}

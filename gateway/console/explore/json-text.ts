@@ -1,0 +1,77 @@
+/**
+ * JSON as text. Answers are shown as they came, only laid out: a number that JavaScript cannot hold is not rounded, and
+ * what is no JSON is shown as it is.
+ */
+
+export type TokenKind = "key" | "string" | "number" | "word" | "plain";
+
+export interface Token {
+  readonly kind: TokenKind;
+  readonly text: string;
+}
+
+const PARTS = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*)|(true|false|null)|([{}[\],])|(\s+)|(.)/gs;
+
+/** The text laid out, in pieces to be coloured. */
+export function layOut(text: string): Token[] {
+  if (!isJson(text)) return [{ kind: "plain", text }];
+  const tokens: Token[] = [];
+  let depth = 0;
+  const newLine = () => tokens.push({ kind: "plain", text: `\n${"  ".repeat(depth)}` });
+  const parts = [...text.matchAll(PARTS)].filter(([, , , , , , blank]) => blank === undefined);
+  for (const [index, [all, string, colon, number, word, mark]] of parts.entries()) {
+    if (string !== undefined) tokens.push({ kind: colon === undefined ? "string" : "key", text: string });
+    if (colon !== undefined) tokens.push({ kind: "plain", text: ": " });
+    if (number !== undefined) tokens.push({ kind: "number", text: all });
+    if (word !== undefined) tokens.push({ kind: "word", text: all });
+    if (mark === undefined) continue;
+    const opens = mark === "{" || mark === "[";
+    const empty = opens && /[}\]]/.test(parts[index + 1]?.[0] ?? "");
+    const closesEmpty =
+      !opens && mark !== "," && /[{[]/.test(parts[index - 1]?.[0] ?? "") && !isQuoted(parts[index - 1]);
+    if (!opens && mark !== ",") {
+      depth--;
+      if (!closesEmpty) newLine();
+    }
+    tokens.push({ kind: "plain", text: mark });
+    if (opens) depth++;
+    if ((opens && !empty) || mark === ",") newLine();
+  }
+  return tokens;
+}
+
+function isQuoted(part: RegExpExecArray | undefined): boolean {
+  return part?.[1] !== undefined;
+}
+
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A JSON text's value, in which integers that JavaScript cannot hold are strings, as protobuf's JSON writes them.
+ * @throws {SyntaxError}
+ */
+export function parseExact(text: string): unknown {
+  const exact = (_key: string, value: unknown, context?: { readonly source?: string }) =>
+    typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "")
+      ? context?.source
+      : value;
+  return JSON.parse(text, exact);
+}
+
+/** What is wrong with a text that should be a JSON object; undefined for nothing. */
+export function faultOf(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? undefined : "A request is a JSON object: { … }";
+  } catch (error) {
+    return `Not JSON yet: ${(error as Error).message}`;
+  }
+}

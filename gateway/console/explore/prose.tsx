@@ -1,0 +1,31 @@
+/** A comment of a contract, as people write them: paragraphs, lists of lines that begin with -, and `names` in code. */
+export function Prose({ text }: { readonly text: string }) {
+  return (
+    <div class="prose">
+      {text
+        .split(/\n\s*\n/)
+        .filter((block) => block.trim() !== "")
+        .map((block, index) => (
+          <Block key={`${index}`} text={block} />
+        ))}
+    </div>
+  );
+}
+
+function Block({ text }: { readonly text: string }) {
+  const lines = text.trim().split("\n");
+  if (!lines.every((line) => /^[-*] /.test(line))) return <p>{inline(text)}</p>;
+  return (
+    <ul>
+      {lines.map((line, index) => (
+        <li key={`${index}`}>{inline(line.slice(2))}</li>
+      ))}
+    </ul>
+  );
+}
+
+function inline(text: string) {
+  return text
+    .split(/`([^`\n]+)`/)
+    .map((piece, index) => (index % 2 === 0 ? piece : <code key={`${index}`}>{piece}</code>));
+}

@@ -1,0 +1,159 @@
+/** One service: its overview, or one of its endpoints, with all endpoints beside it. */
+import { useLoad } from "../load.js";
+import { useTitle } from "../router.js";
+import { useSession } from "../session.js";
+import { askToSignIn } from "../sign-in.js";
+import { Badge } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
+import { EmptyState } from "../ui/empty-state.js";
+import { ErrorNotice } from "../ui/error-notice.js";
+import { DownloadIcon } from "../ui/icons.js";
+import { Progress } from "../ui/progress.js";
+import type { OpenApi } from "./document.js";
+import { documentOf, documentPath } from "./documents.js";
+import { EndpointPage } from "./endpoint-page.js";
+import { type Endpoint, pageOf, type Service } from "./listing.js";
+import { Prose } from "./prose.js";
+
+interface ServicePageProps {
+  readonly services: readonly Service[];
+  readonly name: string;
+  readonly endpointName: string | undefined;
+}
+
+export function ServicePage({ services, name, endpointName }: ServicePageProps) {
+  const session = useSession();
+  const service = services.find((one) => one.name === name.toLowerCase());
+  const endpoint = service?.endpoints.find((one) => one.name.toLowerCase() === endpointName?.toLowerCase());
+  useTitle(endpoint === undefined ? name : `${endpoint.name} · ${name}`);
+  const { value, error, reload } = useLoad(() => documentOf(name.toLowerCase()), [name, session]);
+  if (service === undefined) return <Missing what={`service ${name}`} back="/explore" title="All services" />;
+  if (endpoint === undefined && endpointName !== undefined) {
+    return <Missing what={`endpoint ${endpointName}`} back={pageOf(service.name)} title={service.name} />;
+  }
+  return (
+    <section class="service-page">
+      <Sidebar service={service} current={endpoint} />
+      <div class="service-content">
+        {error && (
+          <ErrorNotice error={error} onRetry={reload}>
+            <p>So fields and examples are missing here. Calls can be tried all the same.</p>
+          </ErrorNotice>
+        )}
+        {endpoint === undefined ? (
+          <Overview service={service} document={value} />
+        ) : value === undefined && error === undefined ? (
+          <Progress label="Loading the fields" />
+        ) : (
+          <EndpointPage key={endpoint.path} service={service} endpoint={endpoint} document={value} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Sidebar({ service, current }: { readonly service: Service; readonly current: Endpoint | undefined }) {
+  return (
+    <nav class="sidebar" aria-label={`Endpoints of ${service.name}`}>
+      <a class="sidebar-back" href="/explore">
+        All services
+      </a>
+      <a class="sidebar-title" href={pageOf(service.name)} aria-current={current === undefined ? "page" : undefined}>
+        {service.name}
+      </a>
+      {[...grouped(service)].map(([group, endpoints]) => (
+        <ul key={group} aria-label={group}>
+          {endpoints.map((endpoint) => (
+            <li key={endpoint.name}>
+              <a
+                href={pageOf(service.name, endpoint.name)}
+                aria-current={endpoint.name === current?.name ? "page" : undefined}
+              >
+                <span class="soft">{endpoint.name.slice(0, endpoint.name.lastIndexOf(".") + 1)}</span>
+                {endpoint.name.slice(endpoint.name.lastIndexOf(".") + 1)}
+              </a>
+            </li>
+          ))}
+        </ul>
+      ))}
+    </nav>
+  );
+}
+
+/** Endpoints by the gRPC service that they are of. */
+function grouped({ endpoints }: Service): Map<string, Endpoint[]> {
+  const groups = new Map<string, Endpoint[]>();
+  for (const endpoint of endpoints) {
+    const group = endpoint.name.slice(0, endpoint.name.lastIndexOf("."));
+    groups.set(group, [...(groups.get(group) ?? []), endpoint]);
+  }
+  return groups;
+}
+
+function Overview({ service, document }: { readonly service: Service; readonly document: OpenApi | undefined }) {
+  const { name, summary, instances, endpoints } = service;
+  return (
+    <article class="page">
+      <header class="page-head">
+        <h1 class="mono">{name}</h1>
+        <Prose text={document?.info.description ?? summary} />
+        <p class="actions">
+          <a class="button small" href={documentPath(name)} download={`${name}.json`}>
+            <DownloadIcon /> OpenAPI document
+          </a>
+          <span class="soft">
+            {instances} {instances === 1 ? "instance runs" : "instances run"}
+          </span>
+        </p>
+      </header>
+      <section class="stack">
+        <h2>Endpoints</h2>
+        <ul class="endpoints">
+          {endpoints.map((endpoint) => (
+            <li key={endpoint.name} class="endpoint">
+              <div class="endpoint-head">
+                <a href={pageOf(name, endpoint.name)}>{endpoint.name}</a>
+                <EndpointBadges endpoint={endpoint} />
+              </div>
+              <p class="soft">{endpoint.summary.replaceAll("\n", " ")}</p>
+            </li>
+          ))}
+        </ul>
+      </section>
+    </article>
+  );
+}
+
+export function EndpointBadges({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { open, clientStreaming, serverStreaming } = endpoint;
+  const streams = clientStreaming && serverStreaming ? "Two-way stream" : serverStreaming ? "Stream" : "Takes a stream";
+  return (
+    <span class="badges">
+      {(clientStreaming || serverStreaming) && <Badge>{streams}</Badge>}
+      {open ? <Badge tone="good">Open to everyone</Badge> : <Badge tone="accent">Needs a token</Badge>}
+    </span>
+  );
+}
+
+function Missing({ what, back, title }: { readonly what: string; readonly back: string; readonly title: string }) {
+  const session = useSession();
+  return (
+    <EmptyState title={`There is no ${what} that you may call`}>
+      <p>
+        {session === undefined
+          ? "It may be there for those who sign in, or its name may be another one."
+          : "It may not run now, its name may be another one, or no rule grants it to your account."}
+      </p>
+      <p class="actions">
+        {session === undefined && (
+          <Button kind="primary" onClick={askToSignIn}>
+            Sign in
+          </Button>
+        )}
+        <a class="button" href={back}>
+          {title}
+        </a>
+      </p>
+    </EmptyState>
+  );
+}

@@ -1,0 +1,68 @@
+import { useState } from "preact/hooks";
+import { type Shape, snippetsFor } from "../snippets.js";
+import { CopyButton } from "../ui/copy-button.js";
+import { Tabs } from "../ui/tabs.js";
+import { Code } from "./code.js";
+import { parseExact } from "./json-text.js";
+import type { Endpoint } from "./listing.js";
+import type { TryItState } from "./try-it.js";
+
+interface SnippetTabsProps {
+  readonly endpoint: Endpoint;
+  readonly call: TryItState;
+  readonly withToken: boolean;
+}
+
+/** Kept from endpoint to endpoint: who reads Go here reads Go there. */
+let lastChoice = "curl";
+
+/** The call that is being tried, as code. */
+export function SnippetTabs({ endpoint, call, withToken }: SnippetTabsProps) {
+  const [chosen, setChosen] = useState(lastChoice);
+  const snippets = snippetsFor({
+    origin: location.origin,
+    path: endpoint.path,
+    shape: shapeOf(endpoint),
+    withToken,
+    body: bodyOf(call.text),
+    namespace: call.namespace === "" ? undefined : call.namespace,
+  });
+  const shown = snippets.find(({ id }) => id === chosen) ?? snippets[0]!;
+  const select = (id: string) => {
+    lastChoice = id;
+    setChosen(id);
+  };
+  return (
+    <section class="panel snippets">
+      <header class="panel-head">
+        <h2>The same as code</h2>
+        <CopyButton text={shown.code} what={`the ${shown.title} code`} />
+      </header>
+      <Tabs label="Language" tabs={snippets} selected={shown.id} onSelect={select}>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+        <pre class="code-block" tabIndex={0}>
+          <Code text={shown.code} comment={shown.comment} />
+        </pre>
+      </Tabs>
+      {withToken && (
+        <p class="hint">
+          The token is read from <code>PORTICO_TOKEN</code>, such as from <code>portico user token</code>.
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The request in the editor; none while what is there is no JSON. */
+function bodyOf(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return {};
+  }
+}
+
+export function shapeOf({ clientStreaming, serverStreaming }: Endpoint): Shape {
+  if (clientStreaming) return serverStreaming ? "bidi_streaming" : "client_streaming";
+  return serverStreaming ? "server_streaming" : "unary";
+}
