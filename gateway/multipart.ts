@@ -10,8 +10,13 @@ import type { Target } from "./route.js";
 const FORM_DATA = /^multipart\/form-data[ \t]*;/i;
 
 /** Whether a body of this content type is a form, for a request that a form can fill. */
-export function isForm(contentType: string | undefined, { fields }: DescMessage): boolean {
-  return contentType !== undefined && FORM_DATA.test(contentType) && fields.some(takesFile);
+export function isForm(contentType: string | undefined, type: DescMessage): boolean {
+  return contentType !== undefined && FORM_DATA.test(contentType) && takesForms(type);
+}
+
+/** Whether a form can fill a request. */
+export function takesForms({ fields }: DescMessage): boolean {
+  return fields.some(takesFile);
 }
 
 /**

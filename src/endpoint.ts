@@ -73,11 +73,17 @@ export function endpointsOf(service: string, registry: FileRegistry, grpcService
  * An endpoint's path, in the names' own case: `/helloworld/Call`, `/auth/Rules/List`; with a token, below `/v1`. Where the
  * gRPC service is named like the service, its name is left out.
  */
-export function pathOf({ service, name, method }: Endpoint): string {
-  const grpcService = name.slice(service.length + 1, -method.name.length - 1);
+export function pathOf(endpoint: Endpoint): string {
+  const { service, method } = endpoint;
+  const grpcService = grpcServiceOf(endpoint);
   return grpcService.toLowerCase() === service
     ? `/${service}/${method.name}`
     : `/${service}/${grpcService}/${method.name}`;
+}
+
+/** The gRPC service's name as it stands in the endpoint's: `Helloworld` of `helloworld:Helloworld.Call`. */
+export function grpcServiceOf({ service, name, method }: Endpoint): string {
+  return name.slice(service.length + 1, -method.name.length - 1);
 }
 
 function endpointOf(

@@ -1,0 +1,93 @@
+/**
+ * The OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0) of a service: what its descriptors and their comments
+ * say, at the gateway's real paths. Made from data alone, so that what is served and what is published are one.
+ */
+import { commentOf, summaryOf } from "../../src/comments.js";
+import { type Endpoint, grpcServiceOf } from "../../src/endpoint.js";
+import { ERROR, ERROR_SCHEMA, RESPONSES } from "./errors.js";
+import { HEADERS, PARAMETERS } from "./headers.js";
+import { pathItems } from "./operations.js";
+import type { Schema } from "./schema.js";
+import { described, Schemas, type SchemasOptions } from "./schemas.js";
+
+export interface DocumentOptions extends SchemasOptions {
+  /** The service's name, `helloworld`. */
+  readonly service: string;
+  /** Those of its endpoints that are to be documented; at least one, and none of enrolled callers. */
+  readonly endpoints: readonly Endpoint[];
+  /** The gateway's address; `/` is where the document was got from. */
+  readonly server: string;
+}
+
+/** The document as JSON; `space` indents it. */
+export function openApi(options: DocumentOptions, space?: number): string {
+  const { service, endpoints, server } = options;
+  const ordered = mainFirst(service, endpoints);
+  const schemas = new Schemas(options);
+  const paths = Object.fromEntries(ordered.flatMap((endpoint) => pathItems(endpoint, schemas)));
+  const referred = JSON.stringify(paths);
+  const document = {
+    openapi: "3.1.0",
+    info: { title: service, version: versionOf(ordered), ...described(commentOfService(ordered), FIELD_NAMES) },
+    servers: [{ url: server }],
+    tags: tagsOf(ordered),
+    paths,
+    components: {
+      schemas: { [ERROR]: ERROR_SCHEMA, ...schemas.components() },
+      responses: used("responses", RESPONSES, referred),
+      parameters: used("parameters", PARAMETERS, referred),
+      headers: HEADERS,
+      securitySchemes: { bearer: BEARER },
+    },
+  };
+  return exact(JSON.stringify(document, null, space));
+}
+
+function used(kind: string, components: Readonly<Record<string, Schema>>, referred: string): Record<string, Schema> {
+  const entries = Object.entries(components);
+  return Object.fromEntries(entries.filter(([name]) => referred.includes(`"#/components/${kind}/${name}"`)));
+}
+
+/** What a list of services says of one. */
+export function summaryOfService(service: string, endpoints: readonly Endpoint[]): string {
+  return summaryOf(commentOfService(mainFirst(service, endpoints)));
+}
+
+const FIELD_NAMES =
+  "Fields are named in lowerCamelCase. In requests the names of the .proto file, and fields that are null, are taken too.";
+
+const BEARER: Schema = {
+  type: "http",
+  scheme: "bearer",
+  description: "An access token or an API key. Paths below `/v1` always need a valid one; elsewhere the rules decide.",
+};
+
+/** The gRPC service named like the service, then the others; each as the descriptors have it, whatever order they came in. */
+function mainFirst(service: string, endpoints: readonly Endpoint[]): Endpoint[] {
+  const rank = (endpoint: Endpoint) => {
+    const grpcService = grpcServiceOf(endpoint);
+    return grpcService.toLowerCase() === service ? "" : grpcService;
+  };
+  return [...endpoints].sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
+}
+
+function commentOfService([first]: readonly Endpoint[]): string {
+  return first === undefined ? "" : commentOf(first.method.parent, first.method.parent.file);
+}
+
+/** `v1` of a package such as portico.auth.v1; packages need not say one. */
+function versionOf([first]: readonly Endpoint[]): string {
+  return /(?:^|\.)(v\d+[a-z0-9]*)$/.exec(first?.method.parent.file.proto.package ?? "")?.[1] ?? "v1";
+}
+
+function tagsOf(endpoints: readonly Endpoint[]): Schema[] {
+  const parents = new Map(endpoints.map((endpoint) => [grpcServiceOf(endpoint), endpoint.method.parent]));
+  return Array.from(parents, ([name, parent]) => ({ name, ...described(commentOf(parent, parent.file)) }));
+}
+
+/** JavaScript prints 2^63 and 2^64 with zeros at the end, which to readers with whole integers is another number. */
+function exact(json: string): string {
+  return json.replace(/("(?:minimum|exclusiveMaximum)": ?)(-?\d{19,20})\b/g, (_, name: string, bound: string) => {
+    return `${name}${BigInt(Number(bound))}`;
+  });
+}

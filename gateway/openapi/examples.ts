@@ -1,0 +1,94 @@
+/**
+ * Examples of messages. A field's comment gives one in the words "such as `Ada`"; where there are none, it is made up.
+ * What nests deep or without end is left out.
+ */
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { commentOf } from "../../src/comments.js";
+import { hasOwnForm, wrapped } from "../../src/json/well-known.js";
+import type { Direction } from "./schema.js";
+
+const DEEPEST = 3;
+/** A message with more fields is shown without those that are messages. */
+const MOST_FIELDS = 30;
+
+/** The JSON of a message as an example; undefined where there is none to be made up. */
+export function exampleOf(type: DescMessage, direction: Direction): unknown {
+  return ownForm(type) ?? (hasOwnForm(type) ? undefined : objectOf(type, direction, 1));
+}
+
+function objectOf(type: DescMessage, direction: Direction, depth: number): object {
+  const members = type.fields.flatMap((field): [string, unknown][] => {
+    if (field.oneof !== undefined && field.oneof.fields[0] !== field) return [];
+    if (direction === "input" && field.deprecated) return [];
+    const nests = depth < DEEPEST && type.fields.length <= MOST_FIELDS;
+    const value = fieldExample(field, direction, nests ? depth + 1 : undefined);
+    return value === undefined ? [] : [[field.jsonName, value]];
+  });
+  return Object.fromEntries(members);
+}
+
+/** @param depth how deep a message in the field would be; undefined where none may be */
+function fieldExample(field: DescField, direction: Direction, depth: number | undefined): unknown {
+  const one = singleExample(field, direction, depth);
+  if (field.fieldKind === "list") return one === undefined ? [] : [one];
+  if (field.fieldKind !== "map") return one;
+  return one === undefined
+    ? {}
+    : { [`${field.mapKey === ScalarType.STRING ? "key" : scalarExample(field.mapKey, "")}`]: one };
+}
+
+function singleExample(field: DescField, direction: Direction, depth: number | undefined): unknown {
+  const { message, enum: type, scalar } = field;
+  if (message !== undefined) {
+    const own = ownForm(message);
+    if (own !== undefined || hasOwnForm(message)) return own;
+    return depth === undefined || message === field.parent ? undefined : objectOf(message, direction, depth);
+  }
+  if (type === undefined) return scalarExample(scalar!, suchAs(field) ?? "");
+  if (type.typeName === "google.protobuf.NullValue") return null;
+  return (type.values[1] ?? type.values[0])?.jsonName;
+}
+
+/** What the field's comment gives as an example. */
+export function suchAs(field: DescField): string | undefined {
+  return /\bsuch as `([^`]+)`/.exec(commentOf(field, field.parent.file))?.[1];
+}
+
+/** @param given what a comment gives; empty for nothing */
+function scalarExample(scalar: ScalarType, given: string): string | number | boolean {
+  switch (scalar) {
+    case ScalarType.STRING:
+      return given || "text";
+    case ScalarType.BYTES:
+      return "AQID";
+    case ScalarType.BOOL:
+      return true;
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return 1.5;
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return /^\d{1,18}$/.test(given) ? given : "1";
+    default:
+      return /^\d{1,9}$/.test(given) ? Number(given) : 1;
+  }
+}
+
+/** Of a type whose JSON is no object of its fields. Of an Any there is none: the types it may hold are the service's. */
+function ownForm(type: DescMessage): unknown {
+  const inner = wrapped(type);
+  if (inner !== undefined) return scalarExample(inner.scalar!, "");
+  return OWN_FORMS.get(type.typeName);
+}
+
+const OWN_FORMS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ["google.protobuf.Timestamp", "2026-01-31T12:00:00Z"],
+  ["google.protobuf.Duration", "1.5s"],
+  ["google.protobuf.FieldMask", "name"],
+  ["google.protobuf.Struct", { key: "value" }],
+  ["google.protobuf.ListValue", ["value"]],
+  ["google.protobuf.Value", "value"],
+]);

@@ -1,0 +1,197 @@
+/** What can be done at the paths of an endpoint, as handler.ts beside this folder does it. */
+import { commentOf, summaryOf } from "../../src/comments.js";
+import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/endpoint.js";
+import { hasOwnForm } from "../../src/json/well-known.js";
+import { isHttpBody } from "../http-body.js";
+import { takesForms } from "../multipart.js";
+import { ERROR, ERROR_RESPONSES } from "./errors.js";
+import { exampleOf } from "./examples.js";
+import { COMMON_HEADERS, NAMESPACE_HEADER, STREAM_HEADER } from "./headers.js";
+import { formSchema, queryParameters } from "./parameters.js";
+import type { Schema } from "./schema.js";
+import { deprecation, described, type Schemas } from "./schemas.js";
+
+/** Every path of an endpoint with its path item. */
+export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, item: Schema][] {
+  const path = pathOf(endpoint);
+  const unversioned: [path: string, id: string][] = [[path, ""]];
+  // The short path of one that is named like its service and `Call`.
+  if (path.toLowerCase() === `/${endpoint.service}/call`) unversioned.push([`/${endpoint.service}`, "-short"]);
+  const describe = isPlain(endpoint) ? plainItem : socketItem;
+  return [
+    [`/v1${path}`, describe(endpoint, schemas, { versioned: true, id: "" })],
+    ...unversioned.map(([path, id]): [string, Schema] => [path, describe(endpoint, schemas, { versioned: false, id })]),
+  ];
+}
+
+interface Shape {
+  /** Whether the path begins with `/v1`: POST only, and never without a valid token. */
+  readonly versioned: boolean;
+  /** What tells its operations from those at the endpoint's other paths. */
+  readonly id: string;
+}
+
+/** Whether it is called by plain HTTP: one that takes a stream needs a WebSocket. */
+function isPlain({ shape }: Endpoint): boolean {
+  return shape === "unary" || shape === "server_streaming";
+}
+
+function plainItem(endpoint: Endpoint, schemas: Schemas, { versioned, id }: Shape): Schema {
+  const rest = { responses: responses(endpoint, schemas) };
+  const post = { requestBody: requestBody(endpoint, schemas), ...rest };
+  const socket = endpoint.shape === "unary" ? {} : webSocket(endpoint, schemas);
+  if (versioned) return { ...socket, post: operation(endpoint, { versioned, id }, post) };
+  const query = queryParameters(endpoint.method.input, schemas);
+  return {
+    ...socket,
+    get: operation(endpoint, { versioned, id: `${id}-get` }, rest, query),
+    post: operation(endpoint, { versioned, id: `${id}-post` }, post),
+  };
+}
+
+function socketItem(endpoint: Endpoint, schemas: Schemas, { versioned, id }: Shape): Schema {
+  const opened = {
+    101: { description: "The WebSocket is open." },
+    ...ERROR_RESPONSES,
+    426: { $ref: "#/components/responses/UpgradeRequired" },
+  };
+  const takesBytes = endpoint.shape === "client_streaming" && isHttpBody(endpoint.method.input);
+  const post = { requestBody: requestBody(endpoint, schemas), responses: responses(endpoint, schemas) };
+  return {
+    ...webSocket(endpoint, schemas),
+    get: operation(endpoint, { versioned, id: `${id}-get` }, { responses: opened }),
+    ...(takesBytes && { post: operation(endpoint, { versioned, id: versioned ? id : `${id}-post` }, post) }),
+  };
+}
+
+/** `Helloworld.Call` */
+function localName({ service, name }: Endpoint): string {
+  return name.slice(service.length + 1);
+}
+
+/** OpenAPI has no words for a WebSocket: which messages go either way, one a text frame. */
+function webSocket({ method: { input, output } }: Endpoint, schemas: Schemas): Schema {
+  return {
+    "x-websocket": { sends: schemas.message(input, "input"), receives: schemas.message(output, "output") },
+  };
+}
+
+function operation(endpoint: Endpoint, { versioned, id }: Shape, rest: Schema, query: readonly Schema[] = []): Schema {
+  const { name, resource, method, callers, shape } = endpoint;
+  const comment = commentOf(method, method.parent.file);
+  const summary = firstSentence(comment);
+  const parameters = [
+    ...query,
+    ...(versioned ? [] : [NAMESPACE_HEADER]),
+    ...COMMON_HEADERS,
+    ...(shape === "server_streaming" && !isHttpBody(method.output) ? [STREAM_HEADER] : []),
+  ];
+  const tokenNeeded = versioned || (callers !== undefined && callers !== Callers.PUBLIC);
+  return {
+    // A canonical name has no hyphen, so these are unique too.
+    operationId: `${localName(endpoint)}${id}`,
+    tags: [grpcServiceOf(endpoint)],
+    summary: summary || name,
+    ...described(
+      comment === `${summary}.` ? "" : comment,
+      callersInWords(callers),
+      STREAM_WORDS[shape],
+      oneofWords(endpoint, query),
+    ),
+    ...deprecation(method),
+    "x-resource": resource,
+    security: tokenNeeded ? [{ bearer: [] }] : [{}, { bearer: [] }],
+    parameters,
+    ...rest,
+  };
+}
+
+function firstSentence(comment: string): string {
+  const summary = summaryOf(comment);
+  return /^(.*?)\.(?=\s|$)/s.exec(summary)?.[1] ?? summary;
+}
+
+/** Said by endpoints of the authority and the registry, which rules do not govern. */
+function callersInWords(callers: Callers | undefined): string {
+  if (callers === undefined) return "";
+  if (callers === Callers.PUBLIC) return "Everyone may call it.";
+  return callers === Callers.ACCOUNT ? "Any logged-in caller may call it." : "Only administrators may call it.";
+}
+
+const STREAM_WORDS: Readonly<Record<Endpoint["shape"], string>> = {
+  unary: "",
+  server_streaming:
+    "Answers with a stream: a JSON object a line, or server-sent events where the header Accept asks for `text/event-stream`. A WebSocket may be opened at the same path instead.",
+  client_streaming: "Takes a stream: open a WebSocket, send a JSON message a text frame, and an empty one at the end.",
+  bidi_streaming: "Takes and answers streams: open a WebSocket, and send a JSON message a text frame.",
+};
+
+/** Parameters cannot say that they exclude each other. */
+function oneofWords({ method: { input } }: Endpoint, query: readonly Schema[]): string {
+  const excludes = input.oneofs.some(({ fields }) => fields.length > 1);
+  return excludes && query.length > 0 ? "Of parameters of which at most one may be given, more are refused." : "";
+}
+
+function requestBody({ method: { input } }: Endpoint, schemas: Schemas): Schema {
+  const { typeName } = input;
+  if (isHttpBody(input))
+    return { description: "Any bytes, of the content type they are sent with.", content: ANY_BYTES };
+  // Without a body it is `{}`, which not every type with a form of its own can be.
+  const needed = hasOwnForm(input) && !TAKES_OBJECT.has(typeName);
+  const form = takesForms(input) ? { "multipart/form-data": { schema: formSchema(input, schemas) } } : {};
+  return {
+    ...(needed && { required: true }),
+    content: { "application/json": jsonContent(input, schemas, "input"), ...form },
+  };
+}
+
+const TAKES_OBJECT: ReadonlySet<string> = new Set(["Struct", "Value", "Any"].map((name) => `google.protobuf.${name}`));
+const ANY_BYTES = { "*/*": { schema: {} } };
+
+function jsonContent(type: Endpoint["method"]["input"], schemas: Schemas, direction: "input" | "output"): Schema {
+  const example = exampleOf(type, direction);
+  return { schema: schemas.message(type, direction), ...(example !== undefined && { example }) };
+}
+
+function responses(endpoint: Endpoint, schemas: Schemas): Schema {
+  const { method, shape } = endpoint;
+  const after = shape === "server_streaming" && !isHttpBody(method.output);
+  return {
+    200: answer(endpoint, schemas),
+    ...(after && { 204: { $ref: "#/components/responses/Complete" } }),
+    ...ERROR_RESPONSES,
+  };
+}
+
+function answer({ method: { output }, shape }: Endpoint, schemas: Schemas): Schema {
+  const headers = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
+  if (isHttpBody(output)) {
+    return { description: "Bytes, of the content type that the service chose.", headers, content: ANY_BYTES };
+  }
+  if (shape === "server_streaming") return { description: "The stream.", headers, content: streams(output, schemas) };
+  const content = { "application/json": jsonContent(output, schemas, "output") };
+  return { description: "The answer.", headers, content };
+}
+
+/** What a stream is made of stands beside its schema: JSON Schema can describe a line, but no body of lines. */
+function streams(output: Endpoint["method"]["output"], schemas: Schemas): Schema {
+  const message = schemas.message(output, "output");
+  const failure = { $ref: `#/components/schemas/${ERROR}` };
+  const example = JSON.stringify(exampleOf(output, "output") ?? {});
+  const line = { type: "object", properties: { error: failure }, required: ["error"], additionalProperties: false };
+  return {
+    "application/x-ndjson": {
+      schema: {
+        type: "string",
+        description: "A message a line. An empty line says nothing. A line with the one member `error` is the last.",
+      },
+      "x-item-schema": { anyOf: [message, line] },
+      example: `${example}\n${example}\n`,
+    },
+    "text/event-stream": {
+      schema: { type: "string", description: "A message an event. An event `error` is the last." },
+      "x-item-schema": { anyOf: [message, failure] },
+      example: `id: 1\ndata: ${example}\n\nid: complete\n\n`,
+    },
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * A message's fields as query parameters, as src/json/read/query.ts takes them: `inner.text=x` for a field of a field,
+ * a name again for each element of a list, `counts[key]=1` for a map. Lists and maps of messages cannot be given so.
+ */
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+import { commentOf } from "../../src/comments.js";
+import { isRequired } from "../../src/json/scalar-types.js";
+import { hasOwnForm, wrapped } from "../../src/json/well-known.js";
+import { suchAs } from "./examples.js";
+import { mapKeySchema } from "./scalars.js";
+import type { Schema } from "./schema.js";
+import { deprecation, described, type Schemas } from "./schemas.js";
+
+/** Each level may multiply. */
+const DEEPEST = 4;
+const MOST = 100;
+
+interface Parameter {
+  readonly field: DescField;
+  readonly name: string;
+  readonly schema: Schema;
+}
+
+/** Parameters of a GET; the first hundred, down to fields four levels deep, and none of a message within itself. */
+export function queryParameters(type: DescMessage, schemas: Schemas): Schema[] {
+  return parametersOf(type, schemas).map(({ field, name, schema }) => {
+    const example = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING ? suchAs(field) : undefined;
+    return {
+      name,
+      in: "query",
+      ...described(commentOf(field, field.parent.file)),
+      ...(isRequired(field) && !name.includes(".") && { required: true }),
+      ...deprecation(field),
+      style: field.fieldKind === "map" ? "deepObject" : "form",
+      explode: true,
+      schema,
+      ...(example !== undefined && { example }),
+    };
+  });
+}
+
+/** The parts of a form: the same, but that bytes are files, and without maps, for which forms have no way to write them. */
+export function formSchema(type: DescMessage, schemas: Schemas): Schema {
+  const parts = parametersOf(type, schemas).filter(({ field }) => field.fieldKind !== "map");
+  const properties = parts.map(({ field, name, schema }): [string, Schema] => {
+    const words = described(commentOf(field, field.parent.file));
+    if (field.scalar !== ScalarType.BYTES || name.includes(".")) return [name, { ...schema, ...words }];
+    return [name, { ...(field.fieldKind === "list" ? { type: "array", items: FILE } : FILE), ...words }];
+  });
+  return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
+}
+
+const FILE: Schema = { type: "string", format: "binary", contentMediaType: "application/octet-stream" };
+
+/** Messages whose fields come next, and in which others they are. */
+type Level = { type: DescMessage; prefix: string; within: readonly DescMessage[] }[];
+
+function parametersOf(type: DescMessage, schemas: Schemas): Parameter[] {
+  const found: Parameter[] = [];
+  let level: Level = hasOwnForm(type) ? [] : [{ type, prefix: "", within: [] }];
+  for (let depth = 1; depth <= DEEPEST; depth++) {
+    const next: Level = [];
+    for (const { type, prefix, within } of level) {
+      for (const field of type.fields) {
+        const name = prefix + field.jsonName;
+        const schema = schemaOf(field, schemas);
+        if (found.length === MOST) return found;
+        if (schema !== undefined) found.push({ field, name, schema });
+        else if (isNested(field) && field.message !== type && !within.includes(field.message)) {
+          next.push({ type: field.message, prefix: `${name}.`, within: [...within, type] });
+        }
+      }
+    }
+    level = next;
+  }
+  return found;
+}
+
+function isNested(field: DescField): field is DescField & { fieldKind: "message" } {
+  return field.fieldKind === "message" && !hasOwnForm(field.message);
+}
+
+/** The schema of a parameter; undefined where text cannot stand for the field. */
+function schemaOf(field: DescField, schemas: Schemas): Schema | undefined {
+  const one = leafSchema(field, schemas);
+  if (one === undefined || (field.fieldKind !== "list" && field.fieldKind !== "map")) return one;
+  if (field.fieldKind === "list") return { type: "array", items: one };
+  const propertyNames = mapKeySchema(field.mapKey);
+  return { type: "object", ...(propertyNames && { propertyNames }), additionalProperties: one };
+}
+
+function leafSchema({ message, enum: type, scalar }: DescField, schemas: Schemas): Schema | undefined {
+  if (type?.typeName === "google.protobuf.NullValue") return { type: "string", enum: ["NULL_VALUE"] };
+  if (message === undefined) return schemas.single({ enum: type, scalar }, "input");
+  if (message.typeName === "google.protobuf.Value") return { type: "string" };
+  const isText = wrapped(message) !== undefined || WRITTEN_AS_TEXT.has(message.typeName);
+  return isText ? schemas.message(message, "input") : undefined;
+}
+
+const WRITTEN_AS_TEXT: ReadonlySet<string> = new Set(
+  ["Timestamp", "Duration", "FieldMask"].map((name) => `google.protobuf.${name}`),
+);
