@@ -10,6 +10,7 @@ import { type CatalogOptions, createCatalog } from "../../gateway/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { Health } from "../../gateway/health.js";
 import { listen } from "../../gateway/listen.js";
+import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Pages } from "../../gateway/pages.js";
 import { Usage } from "../../gateway/usage.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
@@ -207,10 +208,12 @@ async function openDoor(
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   // Beside the bundle, where scripts/build-web.mjs puts them.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
+  const documents = new ServedDocuments({ catalog, guard, omitZeros: config.omitZeros });
   const { channel, metadata, admission } = registry;
   const usage = new Usage({ channel, metadata, admission, log });
   opened.own(() => usage.close());
-  const handler = createHandler({ catalog, guard, own: [health, pages], config, enrolment, log, metrics, usage });
+  const own = [health, documents, pages];
+  const handler = createHandler({ catalog, guard, own, config, enrolment, log, metrics, usage });
   const door = await bound("http", config, () => listen(handler, config.http, config));
   opened.own(() => door.close(config.drain));
   opened.own(() => health.leave());

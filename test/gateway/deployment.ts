@@ -8,6 +8,7 @@ import { type GatewayRequest, type GatewayResponse, type Handler, isStream } fro
 import { createHandler } from "../../gateway/handler.js";
 import { Health } from "../../gateway/health.js";
 import { type Listening, listen } from "../../gateway/listen.js";
+import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
 import { createRegistry } from "../../services/registry/registry.js";
@@ -126,7 +127,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
         return guard.admit(credentials, endpoint);
       },
     },
-    own: [health],
+    own: [health, new ServedDocuments({ catalog, guard })],
     config,
     log,
     metrics,
