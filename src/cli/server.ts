@@ -32,7 +32,7 @@ import type { Logger } from "../log.js";
 import { Metrics } from "../metrics.js";
 import { register } from "../registration.js";
 import type { Channel } from "../rpc/channel.js";
-import { Dispatcher, type EndedCall } from "../rpc/dispatch.js";
+import { Dispatcher, type DispatcherOptions } from "../rpc/dispatch.js";
 import { GrpcChannel } from "../rpc/grpc-channel.js";
 import { type GrpcServer, serveGrpc } from "../rpc/grpc-server.js";
 import { Http2Channel } from "../rpc/http2/channel.js";
@@ -242,8 +242,8 @@ function tellHealth(opened: Opened, dispatcher: Dispatcher, guard: OpenGuard): v
 }
 
 /** Counts and logs each call that came over gRPC, as the gateway does with what comes over HTTP. */
-function recorder(metrics: Metrics, log: Logger): (call: EndedCall) => void {
-  return ({ endpoint, code, milliseconds, metadata, caller, namespace }) => {
+function recorder(metrics: Metrics, log: Logger): NonNullable<DispatcherOptions["onEnd"]> {
+  return ({ code, milliseconds, metadata, caller, namespace }, endpoint) => {
     metrics.grpcCall(endpoint, code, milliseconds / 1000);
     if (!log.isLevelEnabled("info")) return;
     log.info({

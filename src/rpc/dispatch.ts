@@ -28,11 +28,7 @@ export interface DispatcherOptions {
   readonly limits: DispatchLimits;
   readonly log: Logger;
   /** Told of each call to a service from outside of this process, when it has ended. */
-  readonly onEnd?: (call: EndedCall) => void;
-}
-
-export interface EndedCall extends CallEnd {
-  readonly endpoint: Endpoint;
+  readonly onEnd?: (call: CallEnd, endpoint: Endpoint) => void;
 }
 
 /** A gateway shows with its enrolment token that it may speak for its client's address. */
@@ -105,9 +101,9 @@ export class Dispatcher {
     for (const { running } of this.#methods.values()) for (const call of running ?? []) call.stop(leaving);
   }
 
-  #ended(call: CallEnd, onEnd: (call: EndedCall) => void): void {
+  #ended(call: CallEnd, onEnd: NonNullable<DispatcherOptions["onEnd"]>): void {
     const endpoint = this.#methods.get(call.path)?.endpoint;
-    if (endpoint !== undefined) onEnd({ ...call, endpoint });
+    if (endpoint !== undefined) onEnd(call, endpoint);
   }
 
   #add(service: Service, registry: FileRegistry, unguarded: boolean): void {

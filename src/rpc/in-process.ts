@@ -6,6 +6,7 @@
  * has gathered.
  */
 import { Code } from "../errors.js";
+import { Bag, type Placed } from "./bag.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "./channel.js";
 import type { Dispatcher } from "./dispatch.js";
 import type { Metadata } from "./metadata.js";
@@ -17,7 +18,7 @@ const PEER = "in-process";
 
 export class InProcessChannel implements Channel {
   readonly #dispatcher: Dispatcher;
-  readonly #open = new Set<ReplyEnd>();
+  readonly #open = new Bag<ReplyEnd>();
   #state: "ready" | "closed" = "ready";
 
   constructor(dispatcher: Dispatcher) {
@@ -91,7 +92,8 @@ class CallerEnd implements Call {
 }
 
 /** The endpoint's end, which delivers to the caller. */
-class ReplyEnd implements Reply {
+class ReplyEnd implements Reply, Placed {
+  place = -1;
   endpoint: IncomingListener | undefined;
   /** The caller takes no messages for now. */
   paused = false;
@@ -99,7 +101,7 @@ class ReplyEnd implements Reply {
   requestsPaused = false;
 
   readonly #listener: CallListener;
-  readonly #open: Set<ReplyEnd>;
+  readonly #open: Bag<ReplyEnd>;
   /** How many of the caller's uses of this call are on the stack. */
   #inside = 0;
   #scheduled = false;
@@ -117,7 +119,7 @@ class ReplyEnd implements Reply {
   /** The endpoint waits for `onDrain`. */
   #endpointWaits = false;
 
-  constructor(listener: CallListener, open: Set<ReplyEnd>) {
+  constructor(listener: CallListener, open: Bag<ReplyEnd>) {
     this.#listener = listener;
     this.#open = open;
     open.add(this);

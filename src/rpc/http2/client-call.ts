@@ -24,6 +24,7 @@ const NOTHING = new Uint8Array(0);
 
 export class ClientCall extends Stream implements Call, Expiring {
   readonly deadline: number;
+  place = -1;
   readonly #start: CallStart;
   readonly #listener: CallListener;
   readonly #waiting: Waiting;

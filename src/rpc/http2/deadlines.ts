@@ -1,20 +1,22 @@
 /**
  * The deadlines of many calls, with one timer for all: calls are kept by the slot of time in which they expire. Nearly
- * all end long before, and then cost no more than leaving a set.
+ * all end long before, and then cost no more than leaving a bag.
  */
+
+import { Bag, type Placed } from "../bag.js";
 
 /** Milliseconds of a slot: no call is ended earlier than asked for, and none later by more than this. */
 const SLOT = 16;
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-export interface Expiring {
+export interface Expiring extends Placed {
   /** In milliseconds of `Date.now()`. */
   readonly deadline: number;
   expire(): void;
 }
 
 export class Deadlines {
-  readonly #slots = new Map<number, Set<Expiring>>();
+  readonly #slots = new Map<number, Bag<Expiring>>();
   #timer: NodeJS.Timeout | undefined;
   /** The slot at whose end the timer goes off. */
   #armed = Number.POSITIVE_INFINITY;
@@ -26,7 +28,9 @@ export class Deadlines {
       calls.add(call);
       return;
     }
-    this.#slots.set(slot, new Set([call]));
+    const bag = new Bag<Expiring>();
+    bag.add(call);
+    this.#slots.set(slot, bag);
     if (slot < this.#armed) this.#arm(slot);
   }
 

@@ -44,13 +44,22 @@ const TEXT = /^[ -~]*$/;
  */
 export function checkMetadata(metadata: Metadata): void {
   for (const [name, value] of metadata) {
-    if (!NAME.test(name) || PROTOCOL.has(name) || CONNECTION_SPECIFIC.has(name)) {
-      throw new Error(`"${name}" is not a name for metadata`);
-    }
+    if (!isSendable(name)) throw new Error(`"${name}" is not a name for metadata`);
     if (typeof value === "string" ? name.endsWith("-bin") || !TEXT.test(value) : !name.endsWith("-bin")) {
       throw new Error(`the value of "${name}" is not ${name.endsWith("-bin") ? "bytes" : "printable ASCII"}`);
     }
   }
+}
+
+/** Names that may be sent: there are few, and they come again with every call. */
+const sendable = new Set<string>();
+const MOST_KNOWN = 1_000;
+
+function isSendable(name: string): boolean {
+  if (sendable.has(name)) return true;
+  if (!NAME.test(name) || PROTOCOL.has(name) || CONNECTION_SPECIFIC.has(name)) return false;
+  if (sendable.size < MOST_KNOWN) sendable.add(name);
+  return true;
 }
 
 /** Bytes of a header list that metadata takes; at least as many as it takes of a block. */
@@ -107,9 +116,8 @@ const REQUIRED: Record<ListKind, number> = { request: 1 | 2 | 4, response: 1, tr
 const FORBIDDEN_IN_NAME = /[^!-9;-@[-~]/;
 const FORBIDDEN_IN_VALUE = /[\0\r\n]/;
 
-/** Names that have been found sound: there are few, and they come again with every call. */
+/** Names that have been found sound, likewise. */
 const sound = new Set<string>();
-const MOST_SOUND = 1_000;
 
 /** What is wrong with a list, where it is malformed (section 8.1.1). */
 export function flawOf(fields: readonly Field[], kind: ListKind): string | undefined {
@@ -137,7 +145,7 @@ function flawOfName(name: string): string | undefined {
   if (sound.has(name)) return undefined;
   if (name === "" || FORBIDDEN_IN_NAME.test(name)) return "a header's name is malformed";
   if (CONNECTION_SPECIFIC.has(name)) return `HTTP/2 has no ${name}`;
-  if (sound.size < MOST_SOUND) sound.add(name);
+  if (sound.size < MOST_KNOWN) sound.add(name);
   return undefined;
 }
 
