@@ -96,6 +96,7 @@ export const SETTINGS = {
   maxCallTime: setting("PORTICO_MAX_CALL_TIME", "90s", "most time that a caller may ask for", duration(0.01, 3600)),
   keepAlive: setting("PORTICO_KEEP_ALIVE", "65s", "how long an idle connection is kept", duration(1, 3600)),
   maxConnections: setting("PORTICO_MAX_CONNECTIONS", "10000", "most connections at once", integer(1, 1_000_000)),
+  workers: setting("PORTICO_WORKERS", "1", "processes that share a gateway's HTTP port", integer(1, 64)),
   maxRules: setting("PORTICO_MAX_RULES", "10000", "most rules a namespace", integer(1, 1_000_000)),
   lease: setting(
     "PORTICO_LEASE",

@@ -1,9 +1,20 @@
-/** `portico gateway`. */
-import type { Flags } from "../config.js";
+/** `portico gateway`, in one process or in several. */
+import cluster from "node:cluster";
+import type { Config, Flags } from "../config.js";
+import type { Logger } from "../log.js";
 import type { Io } from "./io.js";
 import { runRole } from "./role.js";
-import { startGateway } from "./server.js";
+import type { Running } from "./server.js";
+import { runWorker, startWorkers } from "./workers.js";
 
 export function run(flags: Flags, io: Io): Promise<number> {
-  return runRole({ title: "gateway", start: startGateway, hasStore: false }, flags, io);
+  if (cluster.isWorker) return runWorker(start, flags, io);
+  const startAll = (config: Config, log: Logger): Promise<Running> =>
+    config.workers > 1 ? startWorkers(config, flags, log) : start(config, log);
+  return runRole({ title: "gateway", start: startAll, hasStore: false, hasWorkers: true }, flags, io);
+}
+
+/** Loaded only where it runs: the process that looks after workers needs none of it. */
+async function start(config: Config, log: Logger): Promise<Running> {
+  return (await import("./server.js")).startGateway(config, log);
 }

@@ -1,7 +1,7 @@
 /** Runs a role from its start to its stop: settings, log, banner, signals. */
 import { homedir } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
-import { type Config, type Flags, formatAddress, loadConfig } from "../config.js";
+import { type Address, type Config, ConfigError, type Flags, formatAddress, loadConfig, SETTINGS } from "../config.js";
 import { createLog, type Logger } from "../log.js";
 import { StoreError } from "../store.js";
 import { banner, type Line } from "./banner.js";
@@ -16,6 +16,8 @@ export interface Role {
   readonly start: (config: Config, log: Logger) => Promise<Running>;
   /** Whether the store and the settings of the authority are of interest. */
   readonly hasStore: boolean;
+  /** Whether it can run in several processes. */
+  readonly hasWorkers?: true;
 }
 
 /**
@@ -23,8 +25,9 @@ export interface Role {
  * @returns the exit code.
  * @throws {ConfigError|CommandError} when it cannot start.
  */
-export async function runRole({ title, start, hasStore }: Role, flags: Flags, io: Io): Promise<number> {
+export async function runRole({ title, start, hasStore, hasWorkers }: Role, flags: Flags, io: Io): Promise<number> {
   const config = loadConfig(flags, io.env);
+  if (config.workers > 1 && !hasWorkers) throw onlyGateways(config.workers);
   const log = createLog(config.logLevel);
   const running = await started(start(config, log));
   const lines = linesOf(running, config, hasStore, io.env);
@@ -39,6 +42,13 @@ export async function runRole({ title, start, hasStore }: Role, flags: Flags, io
   return EXIT.ok;
 }
 
+function onlyGateways(workers: number): ConfigError {
+  return new ConfigError(
+    `${SETTINGS.workers.variable} is ${workers}: only a gateway alone has workers. Run portico gateway --workers ` +
+      `${workers} beside this, with another HTTP port in ${SETTINGS.http.variable}`,
+  );
+}
+
 /** A store that cannot be used is the operator's to mend, as a wrong setting is. */
 async function started(start: Promise<Running>): Promise<Running> {
   try {
@@ -50,7 +60,7 @@ async function started(start: Promise<Running>): Promise<Running> {
 }
 
 function linesOf(
-  { http, grpc, admin, ready }: Running,
+  { http, grpc, admin, workers = [], ready }: Running,
   config: Config,
   hasStore: boolean,
   env: NodeJS.ProcessEnv,
@@ -59,11 +69,16 @@ function linesOf(
   return [
     ...(http ? [["HTTP", `http://${formatAddress(http)}`] as const] : []),
     ...(grpc ? [["gRPC", formatAddress(grpc)] as const] : []),
-    ["Metrics", `http://${formatAddress(admin)}/metrics`],
+    ...(admin ? [["Metrics", metricsOf(admin)] as const] : []),
+    ...workers.map(({ pid, admin }, index) => [`Worker ${index + 1}`, `${metricsOf(admin)}, process ${pid}`] as const),
     hasStore
       ? ["Data", shorten(config.data, env)]
       : ["Authority", ready ? authority : `${authority}, which does not answer yet: refusing calls until it does`],
   ];
+}
+
+function metricsOf(admin: Address): string {
+  return `http://${formatAddress(admin)}/metrics`;
 }
 
 function shorten(path: string, env: NodeJS.ProcessEnv): string {
@@ -77,7 +92,7 @@ function tries(http: string): string[] {
   return [`curl 'http://${http}/helloworld/call?name=Ada'`, `${program} login${url}`, `${program} auth list rules`];
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });

@@ -11,7 +11,7 @@ export function roles(io: Io, onExit: (code: number) => void): Command[] {
   server.action(async (flags: Flags) => onExit(await (await import("./server.js")).run(flags, io)));
 
   const gateway = role("gateway", "run a gateway alone");
-  examples(gateway, "portico gateway --authority 10.0.0.5:8081");
+  examples(gateway, "portico gateway --authority 10.0.0.5:8081", "portico gateway --workers 4");
   gateway.action(async (flags: Flags) => onExit(await (await import("./gateway.js")).run(flags, io)));
 
   const authority = role("authority", "run the authority alone, with the registry");

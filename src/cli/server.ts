@@ -48,11 +48,19 @@ import { runRole } from "./role.js";
 /** The services that `portico server` runs itself, and `portico service <name>` runs alone. */
 export const SERVICES: ReadonlyMap<string, Service> = new Map([[helloworld.name, helloworld]]);
 
+/** One of several processes of a role. */
+export interface WorkerPlace {
+  readonly pid: number;
+  readonly admin: Address;
+}
+
 /** What runs, and where. */
 export interface Running {
   readonly http?: Address;
   readonly grpc?: Address;
-  readonly admin: Address;
+  /** Of this process; one that has only workers has none. */
+  readonly admin?: Address;
+  readonly workers?: readonly WorkerPlace[];
   readonly firstStart?: Authority["firstStart"];
   /** Whether decisions can be made: not where the authority has not been reached yet. */
   readonly ready: boolean;
@@ -338,9 +346,9 @@ async function isSoonReady(guard: OpenGuard): Promise<boolean> {
 }
 
 async function openAdmin(opened: Opened, config: Config, metrics: Metrics, health: Health): Promise<Address> {
-  const admin = await bound("admin", config, () =>
-    listen(createAdminHandler({ metrics, health }), config.admin, config),
-  );
+  // Workers share what they listen on, unless told otherwise: then port 0 is a free one for each.
+  const address = { ...config.admin, exclusive: true };
+  const admin = await bound("admin", config, () => listen(createAdminHandler({ metrics, health }), address, config));
   opened.own(() => admin.close(0));
   return admin.address;
 }
