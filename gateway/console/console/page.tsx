@@ -1,26 +1,93 @@
-/** The console: what an account, or an administrator, does with Portico itself. */
+/** The console: what an account, or an administrator, does with Portico itself. Each page below has a file. */
+import type { ComponentChildren, ComponentType } from "preact";
 import type { PageProps } from "../page-props.js";
 import { useTitle } from "../router.js";
-import { useSession } from "../session.js";
+import { type Session, useSession } from "../session.js";
 import { SignInForm } from "../sign-in.js";
+import { EmptyState } from "../ui/empty-state.js";
+import { AccountsPage } from "./accounts.js";
+import { AuditPage } from "./audit.js";
+import { type ConsoleProps, isAdmin } from "./console-props.js";
+import { KeysPage } from "./keys.js";
+import { NamespacesPage } from "./namespaces.js";
+import { OverviewPage } from "./overview.js";
+import { RulesPage } from "./rules.js";
+import { UsagePage } from "./usage.js";
 
-export default function ConsolePage(_: PageProps) {
+interface Page {
+  readonly segment: string;
+  readonly title: string;
+  readonly page: ComponentType<ConsoleProps>;
+  /** Whom the authority answers there. */
+  readonly isFor: (session: Session) => boolean;
+}
+
+const everyone = () => true;
+const ofDefault = (session: Session) => isAdmin(session) && session.namespace === "default";
+
+const PAGES: readonly Page[] = [
+  { segment: "", title: "Overview", page: OverviewPage, isFor: everyone },
+  { segment: "keys", title: "API keys", page: KeysPage, isFor: everyone },
+  { segment: "rules", title: "Rules", page: RulesPage, isFor: isAdmin },
+  { segment: "accounts", title: "Accounts", page: AccountsPage, isFor: isAdmin },
+  { segment: "namespaces", title: "Namespaces", page: NamespacesPage, isFor: ofDefault },
+  { segment: "usage", title: "Usage", page: UsagePage, isFor: isAdmin },
+  { segment: "audit", title: "Audit trail", page: AuditPage, isFor: isAdmin },
+];
+
+export default function ConsolePage({ segments: [segment = ""] }: PageProps) {
   const session = useSession();
-  useTitle("Console");
-  if (session === undefined) {
-    return (
-      <section class="card narrow">
-        <h1>Sign in to the console</h1>
-        <SignInForm />
-      </section>
-    );
-  }
+  if (session === undefined) return <SignIn />;
   return (
-    <section class="page">
-      <h1>Console</h1>
-      <p>
-        Signed in as <strong>{session.account}</strong> in namespace <code>{session.namespace}</code>.
-      </p>
+    <div class="console" key={`${session.namespace} ${session.account}`}>
+      <nav class="console-nav" aria-label="Console">
+        <ul>
+          {PAGES.filter(({ isFor }) => isFor(session)).map((page) => (
+            <li key={page.segment}>
+              <a
+                href={page.segment === "" ? "/console" : `/console/${page.segment}`}
+                aria-current={page.segment === segment ? "page" : undefined}
+              >
+                {page.title}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div class="page">
+        <Content segment={segment} session={session} />
+      </div>
+    </div>
+  );
+}
+
+function SignIn() {
+  useTitle("Sign in");
+  return (
+    <section class="card narrow">
+      <h1>Sign in to the console</h1>
+      <SignInForm />
     </section>
+  );
+}
+
+function Content({ segment, session }: { readonly segment: string } & ConsoleProps) {
+  const found = PAGES.find((page) => page.segment === segment);
+  if (found === undefined) return <Nowhere title="There is no such page">The menu lists what there is.</Nowhere>;
+  if (found.isFor(session)) return <found.page session={session} />;
+  const who = isAdmin(session) ? "administrators of the namespace default" : "administrators";
+  return (
+    <Nowhere title={`${found.title}: for ${who} only`}>
+      Sign in with such an account, or ask somebody who has one. You are signed in as <code>{session.account}</code>.
+    </Nowhere>
+  );
+}
+
+function Nowhere({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  useTitle(title);
+  return (
+    <EmptyState title={title}>
+      <p>{children}</p>
+    </EmptyState>
   );
 }

@@ -1,0 +1,186 @@
+import { useState } from "preact/hooks";
+import { call } from "../api.js";
+import { Button } from "../ui/button.js";
+import { Dialog } from "../ui/dialog.js";
+import { ErrorNotice } from "../ui/error-notice.js";
+import { type ControlProps, Field } from "../ui/field.js";
+import { announce } from "../ui/status.js";
+import type { Account } from "./authority.js";
+import { useSubmit } from "./submit.js";
+
+interface DialogProps {
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+export function CreateAccountDialog({ onClose, onDone }: DialogProps) {
+  const [name, setName] = useState("");
+  const [password, setPassword] = useState("");
+  const [scopes, setScopes] = useState("");
+  const { busy, error, submit } = useSubmit(async () => {
+    await call("auth/Accounts/Create", { name, password, scopes: split(scopes) });
+    announce(`Account ${name} is created`);
+    onDone();
+  });
+  return (
+    <Dialog title="New account" onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        <Field label="Name" hint="Letters, digits and . _ @ + -, such as ada@example.com.">
+          {(control) => (
+            <input
+              {...control}
+              required
+              maxLength={128}
+              value={name}
+              onInput={({ currentTarget }) => setName(currentTarget.value)}
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+            />
+          )}
+        </Field>
+        <Field label="Password" hint={PASSWORD_HINT}>
+          {(control) => <NewPassword control={control} value={password} onInput={setPassword} />}
+        </Field>
+        <ScopesField value={scopes} onInput={setScopes} />
+        {error && <ErrorNotice error={error} />}
+        <Buttons action="Create account" busy={busy} onClose={onClose} />
+      </form>
+    </Dialog>
+  );
+}
+
+export function SetScopesDialog({ account, onClose, onDone }: { readonly account: Account } & DialogProps) {
+  const { name } = account;
+  const [scopes, setScopes] = useState(account.scopes.join(", "));
+  const { busy, error, submit } = useSubmit(async () => {
+    await call("auth/Accounts/SetScopes", { name, scopes: split(scopes) });
+    announce(`The scopes of ${name} are set`);
+    onDone();
+  });
+  return (
+    <Dialog title={`Scopes of ${name}`} onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        <ScopesField value={scopes} onInput={setScopes} />
+        {error && <ErrorNotice error={error} />}
+        <Buttons action="Set scopes" busy={busy} onClose={onClose} />
+      </form>
+    </Dialog>
+  );
+}
+
+/** @param props.own whether it is the caller's, who then gives the current one */
+export function SetPasswordDialog({
+  name,
+  own = false,
+  onClose,
+  onDone,
+}: { readonly name: string; readonly own?: boolean } & DialogProps) {
+  const [currentPassword, setCurrentPassword] = useState("");
+  const [newPassword, setNewPassword] = useState("");
+  const { busy, error, submit } = useSubmit(async () => {
+    await call("auth/Accounts/SetPassword", { name, currentPassword, newPassword });
+    announce(`The password of ${name} is set`);
+    onDone();
+  });
+  return (
+    <Dialog title={own ? "Change your password" : `Password of ${name}`} onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        <p>
+          {own ? "You sign in again with it, here and everywhere else. " : `${name} must sign in again with it. `}
+          API keys stay as they are.
+        </p>
+        {own && (
+          <Field label="Current password">
+            {(control) => (
+              <input
+                {...control}
+                type="password"
+                required
+                value={currentPassword}
+                onInput={({ currentTarget }) => setCurrentPassword(currentTarget.value)}
+                autocomplete="current-password"
+              />
+            )}
+          </Field>
+        )}
+        <Field label="New password" hint={PASSWORD_HINT}>
+          {(control) => <NewPassword control={control} value={newPassword} onInput={setNewPassword} />}
+        </Field>
+        {error && <ErrorNotice error={error} />}
+        <Buttons action="Set password" busy={busy} onClose={onClose} />
+      </form>
+    </Dialog>
+  );
+}
+
+const PASSWORD_HINT = "12 to 128 characters. A few words are easier to keep in mind than signs.";
+
+interface NewPasswordProps {
+  readonly control: ControlProps;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}
+
+function NewPassword({ control, value, onInput }: NewPasswordProps) {
+  return (
+    <input
+      {...control}
+      type="password"
+      required
+      minLength={12}
+      maxLength={128}
+      value={value}
+      onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      autocomplete="new-password"
+    />
+  );
+}
+
+function ScopesField({ value, onInput }: Omit<NewPasswordProps, "control">) {
+  return (
+    <Field
+      label="Scopes"
+      hint={
+        <>
+          With commas between them. Rules name them; <code>admin</code> administers. May be left empty.
+        </>
+      }
+    >
+      {(control) => (
+        <input
+          {...control}
+          value={value}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface ButtonsProps {
+  readonly action: string;
+  readonly busy: boolean;
+  readonly onClose: () => void;
+}
+
+function Buttons({ action, busy, onClose }: ButtonsProps) {
+  return (
+    <p class="actions end">
+      <Button onClick={onClose}>Cancel</Button>
+      <Button type="submit" kind="primary" busy={busy}>
+        {action}
+      </Button>
+    </p>
+  );
+}
+
+function split(scopes: string): string[] {
+  return scopes
+    .split(",")
+    .map((scope) => scope.trim())
+    .filter((scope) => scope !== "");
+}

@@ -1,0 +1,49 @@
+import { call } from "../api.js";
+import { useLoad } from "../load.js";
+import { ErrorNotice } from "../ui/error-notice.js";
+import { Progress } from "../ui/progress.js";
+import { preview, type Rule } from "./authority.js";
+import { ConfirmDialog } from "./confirm-dialog.js";
+import { Effects } from "./effects.js";
+
+interface DeleteRuleDialogProps {
+  readonly rule: Rule;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+/** Says first whose calls will be answered otherwise. */
+export function DeleteRuleDialog({ rule: { id }, onClose, onDone }: DeleteRuleDialogProps) {
+  const { value, error, reload } = useLoad((signal) => preview({ delete: id }, signal), [id]);
+  return (
+    <ConfirmDialog
+      title="Delete a rule"
+      name={id}
+      what="the rule’s ID"
+      action="Delete rule"
+      act={() => call("auth/Rules/Delete", { id })}
+      done={`Rule ${id} is deleted`}
+      onClose={onClose}
+      onDone={onDone}
+    >
+      {value !== undefined ? (
+        value.length === 0 ? (
+          <p>Nobody will notice: other rules decide all the same at every endpoint that is there now.</p>
+        ) : (
+          <div class="notice warning">
+            <p>
+              <strong>Calls will be answered otherwise, everywhere and at once:</strong>
+            </p>
+            <Effects effects={value} />
+          </div>
+        )
+      ) : error !== undefined ? (
+        <ErrorNotice error={error} onRetry={reload}>
+          <p>So it is not known here whom the rule lets in or keeps out.</p>
+        </ErrorNotice>
+      ) : (
+        <Progress label="Finding out what will change" />
+      )}
+    </ConfirmDialog>
+  );
+}

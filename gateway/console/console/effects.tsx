@@ -1,0 +1,40 @@
+/** Whose calls a change of the rules would answer otherwise. */
+import { Badge } from "../ui/badge.js";
+import type { Effect } from "./authority.js";
+
+const MOST_RESOURCES = 8;
+
+export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
+  return (
+    <ul class="effects">
+      {effects.map((effect) => (
+        <li key={`${effect.before} ${effect.after} ${effect.resources[0]} ${callersOf(effect)}`}>
+          <p>
+            <CodeBadge code={effect.before} /> <span aria-hidden="true">→</span>
+            <span class="hidden">becomes</span> <CodeBadge code={effect.after} /> for{" "}
+            <strong>{callersOf(effect)}</strong> at
+          </p>
+          <ul>
+            {effect.resources.slice(0, MOST_RESOURCES).map((resource) => (
+              <li key={resource}>
+                <code>{resource}</code>
+              </li>
+            ))}
+            {effect.resources.length > MOST_RESOURCES && <li>and {effect.resources.length - MOST_RESOURCES} more</li>}
+          </ul>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function CodeBadge({ code }: { readonly code: number }) {
+  return <Badge tone={code === 200 ? "good" : "bad"}>{code === 200 ? "200 granted" : `${code} refused`}</Badge>;
+}
+
+function callersOf({ nobody, everyAccount, accounts, moreAccounts }: Effect): string {
+  if (nobody && everyAccount) return "everyone";
+  const known = everyAccount ? ["every account"] : accounts;
+  const more = moreAccounts > 0 ? [`${moreAccounts} more accounts`] : [];
+  return [...(nobody ? ["calls without a token"] : []), ...known, ...more].join(", ");
+}

@@ -1,0 +1,169 @@
+/** API keys: one's own; an administrator's, those of the whole namespace. */
+import { useState } from "preact/hooks";
+import { call } from "../api.js";
+import { useLoad } from "../load.js";
+import { Badge } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
+import { CopyButton } from "../ui/copy-button.js";
+import { EmptyState } from "../ui/empty-state.js";
+import { PlusIcon } from "../ui/icons.js";
+import { type Column, Table } from "../ui/table.js";
+import { type Key, list, type NewKey } from "./authority.js";
+import { ConfirmDialog } from "./confirm-dialog.js";
+import { type ConsoleProps, isAdmin } from "./console-props.js";
+import { CreateKeyDialog } from "./create-key-dialog.js";
+import { Loaded } from "./loaded.js";
+import { PageHead } from "./page-head.js";
+import { RotateKeyDialog } from "./rotate-key-dialog.js";
+import { SecretDialog } from "./secret-dialog.js";
+import { daysUntil, fromNow, Moment } from "./time.js";
+
+type Doing = { readonly what: "create" } | { readonly what: "revoke" | "rotate"; readonly key: Key };
+
+export function KeysPage({ session }: ConsoleProps) {
+  const keys = useLoad(list.keys, []);
+  const [doing, setDoing] = useState<Doing>();
+  const [made, setMade] = useState<NewKey>();
+  const onClose = () => setDoing(undefined);
+  const onDone = (key?: NewKey) => {
+    onClose();
+    setMade(key);
+    keys.reload();
+  };
+  return (
+    <>
+      <PageHead title="API keys" lead="A key lets a program call as its account, for as long as you say.">
+        <Button kind="primary" onClick={() => setDoing({ what: "create" })}>
+          <PlusIcon /> New key
+        </Button>
+      </PageHead>
+      <Loaded loading={keys} what="the keys">
+        {(all) =>
+          all.length === 0 ? (
+            <EmptyState title="No keys yet">
+              <p>Make one to call from a script, a service or another machine. You choose when it expires.</p>
+              <Button kind="primary" onClick={() => setDoing({ what: "create" })}>
+                Make the first key
+              </Button>
+            </EmptyState>
+          ) : (
+            <KeyTable keys={all} withAccount={isAdmin(session)} onDoing={setDoing} />
+          )
+        }
+      </Loaded>
+      {doing?.what === "create" && <CreateKeyDialog onClose={onClose} onDone={onDone} />}
+      {doing?.what === "rotate" && <RotateKeyDialog replaced={doing.key} onClose={onClose} onDone={onDone} />}
+      {doing?.what === "revoke" && <RevokeDialog revoked={doing.key} onClose={onClose} onDone={onDone} />}
+      {made && <MadeDialog made={made} onClose={() => setMade(undefined)} />}
+    </>
+  );
+}
+
+interface KeyTableProps {
+  readonly keys: readonly Key[];
+  readonly withAccount: boolean;
+  readonly onDoing: (doing: Doing) => void;
+}
+
+function KeyTable({ keys, withAccount, onDoing }: KeyTableProps) {
+  const columns: Column<Key>[] = [
+    { title: "Name", cell: ({ name }) => name },
+    { title: "Key", cell: ({ prefix }) => <code>{prefix}…</code> },
+    ...(withAccount ? [{ title: "Account", cell: ({ account }: Key) => account }] : []),
+    { title: "May call", cell: Limits },
+    { title: "Last used", cell: ({ lastUsed }) => (lastUsed ? <Moment at={lastUsed} relative /> : "Never") },
+    { title: "Expires", cell: ExpiryBadge },
+    {
+      title: "Actions",
+      cell: (key) => (
+        <span class="actions">
+          <Button small onClick={() => onDoing({ what: "rotate", key })} aria-label={`Rotate ${key.name}`}>
+            Rotate
+          </Button>
+          <Button
+            small
+            kind="danger"
+            onClick={() => onDoing({ what: "revoke", key })}
+            aria-label={`Revoke ${key.name}`}
+          >
+            Revoke
+          </Button>
+        </span>
+      ),
+    },
+  ];
+  return <Table caption="API keys" columns={columns} rows={keys} rowKey={({ prefix }) => prefix} />;
+}
+
+function Limits({ resources }: Key) {
+  if (resources.length === 0) return <>All its account may</>;
+  return (
+    <ul>
+      {resources.map((resource) => (
+        <li key={resource}>
+          <code>{resource}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const SOON_DAYS = 14;
+
+export function ExpiryBadge({ expires }: Pick<Key, "expires">) {
+  const days = daysUntil(expires);
+  const tone = days <= 1 ? "bad" : days <= SOON_DAYS ? "warning" : "neutral";
+  const date = new Date(expires);
+  return (
+    <Badge tone={tone} title={date.toLocaleString()}>
+      {days <= 0 ? "Expired" : days <= 1 ? fromNow(date) : `in ${Math.floor(days)} ${days < 2 ? "day" : "days"}`}
+    </Badge>
+  );
+}
+
+interface RevokeDialogProps {
+  readonly revoked: Key;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+function RevokeDialog({ revoked: { name, prefix, lastUsed }, onClose, onDone }: RevokeDialogProps) {
+  return (
+    <ConfirmDialog
+      title="Revoke a key"
+      name={name}
+      what="the key’s name"
+      action="Revoke key"
+      act={() => call("auth/Keys/Revoke", { prefix })}
+      done={`Key ${name} is revoked`}
+      onClose={onClose}
+      onDone={() => onDone()}
+    >
+      <p>
+        Whoever calls with <code>{prefix}…</code> is refused from then on, everywhere and at once.{" "}
+        {lastUsed ? (
+          <>
+            It was last used <Moment at={lastUsed} relative />.
+          </>
+        ) : (
+          "It has never been used."
+        )}
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+function MadeDialog({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }) {
+  const curl = `curl -H 'Authorization: Bearer ${made.secret}' -H 'Content-Type: application/json' \\\n  -d '{"name":"Ada"}' ${location.origin}/v1/helloworld/Call`;
+  return (
+    <SecretDialog title={`Key ${made.key.name}`} secret={made.secret} what="the key" onClose={onClose}>
+      <p>
+        It expires <Moment at={made.key.expires} />. To try it:
+      </p>
+      <div class="secret">
+        <pre>{curl}</pre>
+        <CopyButton text={curl} what="the command" />
+      </div>
+    </SecretDialog>
+  );
+}

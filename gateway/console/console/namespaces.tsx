@@ -1,0 +1,162 @@
+/** Namespaces, for the administrators of `default`. */
+import { useState } from "preact/hooks";
+import { call } from "../api.js";
+import { useLoad } from "../load.js";
+import { Badge } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
+import { Dialog } from "../ui/dialog.js";
+import { ErrorNotice } from "../ui/error-notice.js";
+import { Field } from "../ui/field.js";
+import { PlusIcon } from "../ui/icons.js";
+import { type Column, Table } from "../ui/table.js";
+import { list, type Namespace } from "./authority.js";
+import { ConfirmDialog } from "./confirm-dialog.js";
+import { Loaded } from "./loaded.js";
+import { PageHead } from "./page-head.js";
+import { SecretDialog } from "./secret-dialog.js";
+import { useSubmit } from "./submit.js";
+import { Moment } from "./time.js";
+
+interface Created {
+  readonly namespace: Namespace;
+  readonly adminPassword: string;
+}
+
+export function NamespacesPage() {
+  const namespaces = useLoad(list.namespaces, []);
+  const [creating, setCreating] = useState(false);
+  const [created, setCreated] = useState<Created>();
+  const [deleted, setDeleted] = useState<Namespace>();
+  const onCreated = (made: Created) => {
+    setCreating(false);
+    setCreated(made);
+    namespaces.reload();
+  };
+  const onDeleted = () => {
+    setDeleted(undefined);
+    namespaces.reload();
+  };
+  return (
+    <>
+      <PageHead
+        title="Namespaces"
+        lead="Each has accounts, keys and rules of its own, and its own administrators. Callers name it in the header Platform-Namespace, or by their token."
+      >
+        <Button kind="primary" onClick={() => setCreating(true)}>
+          <PlusIcon /> New namespace
+        </Button>
+      </PageHead>
+      <Loaded loading={namespaces} what="the namespaces">
+        {(all) => <NamespaceTable namespaces={all} onDelete={setDeleted} />}
+      </Loaded>
+      {creating && <CreateDialog onClose={() => setCreating(false)} onDone={onCreated} />}
+      {created && <CreatedDialog created={created} onClose={() => setCreated(undefined)} />}
+      {deleted && <DeleteDialog name={deleted.name} onClose={() => setDeleted(undefined)} onDone={onDeleted} />}
+    </>
+  );
+}
+
+interface NamespaceTableProps {
+  readonly namespaces: readonly Namespace[];
+  readonly onDelete: (namespace: Namespace) => void;
+}
+
+function NamespaceTable({ namespaces, onDelete }: NamespaceTableProps) {
+  const columns: Column<Namespace>[] = [
+    { title: "Name", cell: ({ name }) => name },
+    { title: "Created", cell: ({ created }) => <Moment at={created} /> },
+    {
+      title: "Actions",
+      cell: (namespace) =>
+        namespace.name === "default" ? (
+          <Badge>Stays</Badge>
+        ) : (
+          <Button small kind="danger" onClick={() => onDelete(namespace)} aria-label={`Delete ${namespace.name}`}>
+            Delete
+          </Button>
+        ),
+    },
+  ];
+  return <Table caption="Namespaces" columns={columns} rows={namespaces} rowKey={({ name }) => name} />;
+}
+
+interface CreateDialogProps {
+  readonly onClose: () => void;
+  readonly onDone: (created: Created) => void;
+}
+
+function CreateDialog({ onClose, onDone }: CreateDialogProps) {
+  const [name, setName] = useState("");
+  const { busy, error, submit } = useSubmit(async () => {
+    onDone(await call<Created>("auth/Namespaces/Create", { name }));
+  });
+  return (
+    <Dialog title="New namespace" onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        <Field label="Name" hint="Lower-case letters, digits and -, such as team-a.">
+          {(control) => (
+            <input
+              {...control}
+              required
+              maxLength={63}
+              value={name}
+              onInput={({ currentTarget }) => setName(currentTarget.value)}
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+            />
+          )}
+        </Field>
+        {error && <ErrorNotice error={error} />}
+        <p class="actions end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={busy}>
+            Create namespace
+          </Button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
+function CreatedDialog({ created, onClose }: { readonly created: Created; readonly onClose: () => void }) {
+  const { namespace, adminPassword } = created;
+  return (
+    <SecretDialog
+      title={`Namespace ${namespace.name}`}
+      secret={adminPassword}
+      what="the administrator’s password"
+      onClose={onClose}
+    >
+      <p>
+        Sign in with it as <code>admin</code> in the namespace <code>{namespace.name}</code>. It has no rules yet, so
+        every call in it is refused until somebody makes one.
+      </p>
+    </SecretDialog>
+  );
+}
+
+interface DeleteDialogProps {
+  readonly name: string;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+function DeleteDialog({ name, onClose, onDone }: DeleteDialogProps) {
+  return (
+    <ConfirmDialog
+      title="Delete a namespace"
+      name={name}
+      what="the namespace’s name"
+      action="Delete namespace"
+      act={() => call("auth/Namespaces/Delete", { name })}
+      done={`Namespace ${name} is deleted`}
+      onClose={onClose}
+      onDone={onDone}
+    >
+      <p>
+        Its accounts, tokens, keys and rules go with it, and every call in it is refused at once. This cannot be undone.
+      </p>
+    </ConfirmDialog>
+  );
+}

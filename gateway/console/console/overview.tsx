@@ -1,0 +1,161 @@
+/** Where the console begins: who one is, how things stand, and what to do first. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { useLoad } from "../load.js";
+import { checkSession } from "../session.js";
+import { Button } from "../ui/button.js";
+import { SetPasswordDialog } from "./account-dialogs.js";
+import { Scopes } from "./accounts.js";
+import { type Key, list, type Rule } from "./authority.js";
+import { type ConsoleProps, isAdmin } from "./console-props.js";
+import { Loaded } from "./loaded.js";
+import { PageHead } from "./page-head.js";
+import { daysUntil } from "./time.js";
+
+export function OverviewPage({ session }: ConsoleProps) {
+  return (
+    <>
+      <PageHead title="Overview" lead="How things stand, and what to do next." />
+      {isAdmin(session) ? <AdminTiles /> : <OwnTiles />}
+      <You session={session} />
+    </>
+  );
+}
+
+function AdminTiles() {
+  const loading = useLoad(async (signal) => {
+    const usage = list.usage({ span: "86400s", service: "" }, signal);
+    const [keys, rules, accounts, { endpoints }] = await Promise.all([
+      list.keys(signal),
+      list.rules(signal),
+      list.accounts(signal),
+      usage,
+    ]);
+    const sum = (field: "total" | "serverErrors") =>
+      endpoints.reduce((total, { calls }) => total + Number(calls[field]), 0);
+    return { keys, rules, accounts, calls: sum("total"), failed: sum("serverErrors") };
+  }, []);
+  return (
+    <Loaded loading={loading} what="how things stand">
+      {({ keys, rules, accounts, calls, failed }) => (
+        <>
+          <DoorNotice rules={rules} />
+          <ul class="tiles">
+            <Tile href="/console/usage" value={calls} title="calls in the last day">
+              {failed > 0 ? `${failed.toLocaleString()} failed in a service` : "None failed in a service"}
+            </Tile>
+            <KeyTile keys={keys} />
+            <Tile href="/console/rules" value={rules.length} title={rules.length === 1 ? "rule" : "rules"}>
+              {rules.length === 0 ? "Every call is refused" : "They say who may call what"}
+            </Tile>
+            <Tile
+              href="/console/accounts"
+              value={accounts.length}
+              title={accounts.length === 1 ? "account" : "accounts"}
+            >
+              {accounts.length === 1 ? "Only you so far" : "They can sign in here"}
+            </Tile>
+          </ul>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function OwnTiles() {
+  const keys = useLoad(list.keys, []);
+  return (
+    <Loaded loading={keys} what="your keys">
+      {(all) => (
+        <ul class="tiles">
+          <KeyTile keys={all} />
+          <Tile href="/explore" value="Explore" title="what you may call">
+            Try it in the browser
+          </Tile>
+        </ul>
+      )}
+    </Loaded>
+  );
+}
+
+/** Days within which an expiry is worth a word. */
+const SOON_DAYS = 14;
+
+function KeyTile({ keys }: { readonly keys: readonly Key[] }) {
+  const soon = keys.filter(({ expires }) => daysUntil(expires) <= SOON_DAYS).length;
+  return (
+    <Tile href="/console/keys" value={keys.length} title={keys.length === 1 ? "API key" : "API keys"}>
+      {keys.length === 0 ? "Make one to call from a program" : soon === 0 ? "None expires soon" : `${soon} expire soon`}
+    </Tile>
+  );
+}
+
+interface TileProps {
+  readonly href: string;
+  readonly value: number | string;
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+function Tile({ href, value, title, children }: TileProps) {
+  return (
+    <li>
+      <a class="card tile" href={href}>
+        <span class="tile-value">{value.toLocaleString()}</span> <span class="tile-title">{title}</span>
+        <span class="hint">{children}</span>
+      </a>
+    </li>
+  );
+}
+
+/** A fresh installation lets everyone in, which is good for trying and seldom for staying so. */
+function DoorNotice({ rules }: { readonly rules: readonly Rule[] }) {
+  const open = rules.find(
+    ({ scope, access, resource }) => scope === "<public>" && access === "GRANTED" && resource === "*:*:*",
+  );
+  if (open === undefined) return null;
+  return (
+    <div class="notice warning">
+      <p>
+        <strong>The door is open.</strong> By the rule <code>{open.id}</code>, everyone may call every service, with or
+        without a token. To let in only those who sign in, <a href="/console/rules">make a rule for the scope *</a> and
+        delete this one.
+      </p>
+    </div>
+  );
+}
+
+function You({ session }: ConsoleProps) {
+  const [changing, setChanging] = useState(false);
+  const onClose = () => setChanging(false);
+  return (
+    <section class="card stack" aria-labelledby="you">
+      <h2 id="you">You</h2>
+      <dl class="facts">
+        <dt>Account</dt>
+        <dd>{session.account}</dd>
+        <dt>Namespace</dt>
+        <dd>{session.namespace}</dd>
+        <dt>Scopes</dt>
+        <dd>
+          <Scopes scopes={session.scopes} />
+        </dd>
+      </dl>
+      <p class="actions">
+        <Button onClick={() => setChanging(true)}>Change password</Button>
+      </p>
+      {changing && (
+        <SetPasswordDialog
+          name={session.account}
+          own
+          onClose={onClose}
+          onDone={() => {
+            onClose();
+            // The token went with the old password.
+            void checkSession();
+          }}
+        />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,57 @@
+import { useState } from "preact/hooks";
+import { call } from "../api.js";
+import { Button } from "../ui/button.js";
+import { Dialog } from "../ui/dialog.js";
+import { ErrorNotice } from "../ui/error-notice.js";
+import { Field } from "../ui/field.js";
+import type { Key, NewKey } from "./authority.js";
+import { useSubmit } from "./submit.js";
+
+const OVERLAPS = [
+  { overlap: "3600s", title: "For one hour" },
+  { overlap: "86400s", title: "For one day" },
+  { overlap: "604800s", title: "For seven days" },
+  { overlap: "0s", title: "Not at all: it stops now" },
+];
+const DEFAULT_OVERLAP = "86400s";
+
+interface RotateKeyDialogProps {
+  readonly replaced: Key;
+  readonly onClose: () => void;
+  readonly onDone: (made: NewKey) => void;
+}
+
+export function RotateKeyDialog({ replaced: { name, prefix }, onClose, onDone }: RotateKeyDialogProps) {
+  const [overlap, setOverlap] = useState(DEFAULT_OVERLAP);
+  const { busy, error, submit } = useSubmit(async () => {
+    onDone(await call<NewKey>("auth/Keys/Rotate", { prefix, overlap }));
+  });
+  return (
+    <Dialog title={`Rotate ${name}`} onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        <p>
+          You get a new key with the same name, limits and lifetime. Meanwhile <code>{prefix}…</code> lives on, so that
+          you can put the new one in its place without a break.
+        </p>
+        <Field label="The old key lives on">
+          {(control) => (
+            <select {...control} value={overlap} onChange={({ currentTarget }) => setOverlap(currentTarget.value)}>
+              {OVERLAPS.map((one) => (
+                <option key={one.overlap} value={one.overlap}>
+                  {one.title}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        {error && <ErrorNotice error={error} />}
+        <p class="actions end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={busy}>
+            Rotate key
+          </Button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}

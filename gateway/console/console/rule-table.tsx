@@ -1,0 +1,46 @@
+import { Badge } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
+import { type Column, Table } from "../ui/table.js";
+import type { Rule } from "./authority.js";
+
+interface RuleTableProps {
+  readonly caption: string;
+  readonly rules: readonly Rule[];
+  readonly onDelete?: (rule: Rule) => void;
+}
+
+export function RuleTable({ caption, rules, onDelete }: RuleTableProps) {
+  const columns: Column<Rule>[] = [
+    { title: "ID", cell: ({ id }) => id },
+    { title: "Scope", cell: Scope },
+    { title: "Access", cell: ({ access }) => <AccessBadge access={access} /> },
+    { title: "Resource", cell: ({ resource }) => <code>{resource}</code> },
+    { title: "Priority", cell: ({ priority }) => priority, numeric: true },
+  ];
+  if (onDelete !== undefined) {
+    columns.push({
+      title: "Actions",
+      cell: (rule) => (
+        <Button small kind="danger" onClick={() => onDelete(rule)} aria-label={`Delete ${rule.id}`}>
+          Delete
+        </Button>
+      ),
+    });
+  }
+  return <Table caption={caption} columns={columns} rows={rules} rowKey={({ id }) => id} />;
+}
+
+const SCOPES: Readonly<Record<string, string>> = { "<public>": "everyone", "*": "anyone logged in" };
+
+function Scope({ scope }: Pick<Rule, "scope">) {
+  const meaning = SCOPES[scope];
+  return (
+    <>
+      <code>{scope}</code> {meaning !== undefined && <span class="hint">{meaning}</span>}
+    </>
+  );
+}
+
+function AccessBadge({ access }: Pick<Rule, "access">) {
+  return <Badge tone={access === "GRANTED" ? "good" : "bad"}>{access === "GRANTED" ? "Granted" : "Denied"}</Badge>;
+}

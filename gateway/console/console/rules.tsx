@@ -1,0 +1,59 @@
+/** Rules: who may call what, and why. */
+import { useState } from "preact/hooks";
+import { useLoad } from "../load.js";
+import { Button } from "../ui/button.js";
+import { EmptyState } from "../ui/empty-state.js";
+import { PlusIcon } from "../ui/icons.js";
+import { list, type Rule } from "./authority.js";
+import { CreateRuleDialog } from "./create-rule-dialog.js";
+import { DeleteRuleDialog } from "./delete-rule-dialog.js";
+import { Explain } from "./explain.js";
+import { Loaded } from "./loaded.js";
+import { PageHead } from "./page-head.js";
+import { RuleTable } from "./rule-table.js";
+
+export function RulesPage() {
+  const rules = useLoad(list.rules, []);
+  const [creating, setCreating] = useState(false);
+  const [deleted, setDeleted] = useState<Rule>();
+  const onClose = () => {
+    setCreating(false);
+    setDeleted(undefined);
+  };
+  const onDone = () => {
+    onClose();
+    rules.reload();
+  };
+  return (
+    <>
+      <PageHead
+        title="Rules"
+        lead="Of the rules that match a call, the one with the highest priority decides; at equal priority, denied beats granted. Where none matches, the call is refused."
+      >
+        <Button kind="primary" onClick={() => setCreating(true)}>
+          <PlusIcon /> New rule
+        </Button>
+      </PageHead>
+      <Loaded loading={rules} what="the rules">
+        {(all) =>
+          all.length === 0 ? (
+            <EmptyState title="No rules: every call is refused">
+              <p>
+                Open the door with a first rule. To let everyone in who is logged in, grant <code>*:*:*</code> to the
+                scope <code>*</code>.
+              </p>
+              <Button kind="primary" onClick={() => setCreating(true)}>
+                Make the first rule
+              </Button>
+            </EmptyState>
+          ) : (
+            <RuleTable caption="Rules, in the order in which they are looked at" rules={all} onDelete={setDeleted} />
+          )
+        }
+      </Loaded>
+      <Explain rules={rules.value} />
+      {creating && <CreateRuleDialog onClose={onClose} onDone={onDone} />}
+      {deleted && <DeleteRuleDialog rule={deleted} onClose={onClose} onDone={onDone} />}
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Button } from "../ui/button.js";
+import { CopyButton } from "../ui/copy-button.js";
+import { Dialog } from "../ui/dialog.js";
+
+interface SecretDialogProps {
+  readonly title: string;
+  readonly secret: string;
+  /** What it is: `the key`. */
+  readonly what: string;
+  readonly onClose: () => void;
+  /** What to do with it. */
+  readonly children?: ComponentChildren;
+}
+
+/** Shows what is shown once. Only its button closes it, since a slip would lose the secret. */
+export function SecretDialog({ title, secret, what, onClose, children }: SecretDialogProps) {
+  const [warned, setWarned] = useState(false);
+  return (
+    <Dialog title={title} onClose={() => setWarned(true)}>
+      <p>
+        Keep {what} in a safe place. <strong>It cannot be shown again.</strong>
+      </p>
+      <div class="secret">
+        <code>{secret}</code>
+        <CopyButton text={secret} what={what} />
+      </div>
+      {children}
+      {warned && (
+        <p class="notice warning" role="alert">
+          Have you copied {what}? If so, close with the button below.
+        </p>
+      )}
+      <p class="actions end">
+        <Button kind="primary" onClick={onClose}>
+          I have copied {what}
+        </Button>
+      </p>
+    </Dialog>
+  );
+}

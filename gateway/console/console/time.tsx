@@ -1,0 +1,42 @@
+/** Moments and spans, in the words and the time zone of the person at the page. */
+
+const DAY_MS = 86_400_000;
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
+  ["year", 365 * DAY_MS],
+  ["month", 30 * DAY_MS],
+  ["day", DAY_MS],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+];
+
+/** @param at as proto3 JSON writes a timestamp; @param relative such as `3 days ago`, instead of the date */
+export function Moment({ at, relative = false }: { readonly at: string; readonly relative?: boolean }) {
+  const date = new Date(at);
+  return (
+    <time dateTime={at} title={EXACT.format(date)}>
+      {relative ? fromNow(date) : MOMENT.format(date)}
+    </time>
+  );
+}
+
+/** `3 days ago`, `in 2 hours`. */
+export function fromNow(date: Date): string {
+  const ms = date.getTime() - Date.now();
+  for (const [unit, length] of UNITS) {
+    if (Math.abs(ms) >= length) return RELATIVE.format(Math.trunc(ms / length), unit);
+  }
+  return ms > 0 ? "in less than a minute" : "just now";
+}
+
+/** How many days from now, as a fraction. */
+export function daysUntil(at: string): number {
+  return (Date.parse(at) - Date.now()) / DAY_MS;
+}
+
+/** As proto3 JSON writes a duration. */
+export function daysToDuration(days: number): string {
+  return `${Math.round(days * 86_400)}s`;
+}

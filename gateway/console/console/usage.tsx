@@ -1,0 +1,212 @@
+/** How much services and endpoints are called, how often that fails, and how long it takes. */
+import { useEffect, useState } from "preact/hooks";
+import { useLoad } from "../load.js";
+import { EmptyState } from "../ui/empty-state.js";
+import { Field } from "../ui/field.js";
+import { type Column, Table } from "../ui/table.js";
+import { type Calls, list, listResources, type Usage } from "./authority.js";
+import { Chart, ChartCard } from "./chart.js";
+import { Loaded } from "./loaded.js";
+import { PageHead } from "./page-head.js";
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+const SPANS: readonly [seconds: number, title: string][] = [
+  [HOUR, "The last hour"],
+  [3 * HOUR, "The last 3 hours"],
+  [DAY, "The last 24 hours"],
+  [7 * DAY, "The last 7 days"],
+  [30 * DAY, "The last 30 days"],
+];
+/** Portico's own services, which have no rules and are shown when asked for. */
+const OWN = ["auth", "registry"];
+/** As often as gateways report, in milliseconds. */
+const REFRESH = 10_000;
+
+export function UsagePage() {
+  const [span, setSpan] = useState(HOUR);
+  const [service, setService] = useState("");
+  const usage = useLoad((signal) => list.usage({ span: `${span}s`, service }, signal), [span, service]);
+  const { value: resources = [] } = useLoad(listResources, []);
+  const services = [...new Set(resources.map((resource) => resource.split(":")[1] ?? ""))];
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || usage.reload(), REFRESH);
+    return () => clearInterval(timer);
+  }, [usage.reload]);
+  return (
+    <>
+      <PageHead title="Usage" lead="Calls over HTTP in this namespace. New ones show within some ten seconds." />
+      <div class="filters">
+        <Field label="Time">
+          {(control) => (
+            <select {...control} value={span} onChange={({ currentTarget }) => setSpan(Number(currentTarget.value))}>
+              {SPANS.map(([seconds, title]) => (
+                <option key={seconds} value={seconds}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field label="Service">
+          {(control) => (
+            <select {...control} value={service} onChange={({ currentTarget }) => setService(currentTarget.value)}>
+              <option value="">All services</option>
+              {services.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+              {OWN.map((name) => (
+                <option key={name} value={name}>
+                  {name} (Portico’s own)
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      <Loaded loading={usage} what="the numbers">
+        {(value) => (value.endpoints.length === 0 ? <NoCalls /> : <Shown usage={value} />)}
+      </Loaded>
+    </>
+  );
+}
+
+function NoCalls() {
+  const command = `curl '${location.origin}/helloworld/call?name=Ada'`;
+  return (
+    <EmptyState title="No calls in this time">
+      <p>Make one, and it shows here within some ten seconds:</p>
+      <p>
+        <code>{command}</code>
+      </p>
+    </EmptyState>
+  );
+}
+
+function Shown({ usage: { period, periods, endpoints } }: { readonly usage: Usage }) {
+  const names = periods.map(({ start }) => nameOf(start, period));
+  const count = (of: (calls: Calls) => number) => periods.map(({ calls }) => of(calls));
+  const time = (field: "medianMs" | "p95Ms") =>
+    periods.map(({ calls }) => (Number(calls.total) === 0 ? undefined : calls[field]));
+  const total = periods.reduce((sum, { calls }) => sum + Number(calls.total), 0);
+  const failed = periods.reduce((sum, { calls }) => sum + Number(calls.serverErrors), 0);
+  return (
+    <>
+      <ChartCard title="Calls">
+        <Chart
+          label={`${total} calls, of which ${failed} failed. The table below has the numbers.`}
+          kind="bars"
+          periods={names}
+          show={short}
+          series={[
+            { title: "answered", look: "look-good", values: count(answered) },
+            {
+              title: "client errors (4xx)",
+              look: "look-warning",
+              values: count((calls) => Number(calls.clientErrors)),
+            },
+            { title: "server errors (5xx)", look: "look-bad", values: count((calls) => Number(calls.serverErrors)) },
+          ]}
+        />
+      </ChartCard>
+      <ChartCard title="Time to answer">
+        <Chart
+          label="How long calls took: the median, and what 95 of 100 stayed below. The table below has the numbers."
+          kind="lines"
+          periods={names}
+          show={milliseconds}
+          series={[
+            { title: "95 of 100 took less", look: "look-warning", values: time("p95Ms") },
+            { title: "half took less", look: "look-good", values: time("medianMs") },
+          ]}
+        />
+      </ChartCard>
+      <section class="stack" aria-labelledby="endpoints">
+        <h2 id="endpoints">Endpoints</h2>
+        <Table
+          caption="Calls by endpoint, most called first"
+          columns={ENDPOINT_COLUMNS}
+          rows={endpoints}
+          rowKey={({ service, endpoint }) => `${service}:${endpoint}`}
+        />
+      </section>
+      <details class="card">
+        <summary>The charts as a table</summary>
+        <Table
+          caption="Calls by time, newest first"
+          columns={PERIOD_COLUMNS}
+          rows={periods
+            .map(({ calls }, index) => ({ name: names[index] ?? "", calls }))
+            .filter(({ calls }) => Number(calls.total) > 0)
+            .reverse()}
+          rowKey={({ name }) => name}
+        />
+      </details>
+    </>
+  );
+}
+
+const CALL_COLUMNS: readonly Column<{ readonly calls: Calls }>[] = [
+  { title: "Calls", cell: ({ calls }) => whole(calls.total), numeric: true },
+  { title: "Client errors", cell: ({ calls }) => whole(calls.clientErrors), numeric: true },
+  { title: "Server errors", cell: ({ calls }) => whole(calls.serverErrors), numeric: true },
+  { title: "Median", cell: ({ calls }) => milliseconds(calls.medianMs), numeric: true },
+  { title: "95 of 100", cell: ({ calls }) => milliseconds(calls.p95Ms), numeric: true },
+];
+
+const ENDPOINT_COLUMNS: readonly Column<Usage["endpoints"][number]>[] = [
+  {
+    title: "Endpoint",
+    cell: ({ service, endpoint }) =>
+      service === "" ? (
+        "All others, too little called to be kept apart"
+      ) : (
+        <code>
+          {service}:{endpoint}
+        </code>
+      ),
+  },
+  ...CALL_COLUMNS,
+];
+
+const PERIOD_COLUMNS: readonly Column<{ readonly name: string; readonly calls: Calls }>[] = [
+  { title: "From", cell: ({ name }) => name },
+  ...CALL_COLUMNS,
+];
+
+function answered({ total, clientErrors, serverErrors }: Calls): number {
+  return Number(total) - Number(clientErrors) - Number(serverErrors);
+}
+
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "numeric",
+  hour: "numeric",
+  minute: "2-digit",
+});
+// Days are those of UTC, as the authority counts them.
+const DATE = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
+
+/** @param period as proto3 JSON writes a duration */
+function nameOf(start: string, period: string): string {
+  const seconds = Number.parseInt(period, 10);
+  return (seconds < HOUR ? TIME : seconds < DAY ? DAY_AND_TIME : DATE).format(new Date(start));
+}
+
+function whole(count: string): string {
+  return Number(count).toLocaleString();
+}
+
+const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+
+function short(count: number): string {
+  return SHORT.format(count);
+}
+
+function milliseconds(ms: number): string {
+  if (ms >= 1000) return `${(ms / 1000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s`;
+  return `${ms.toLocaleString(undefined, { maximumFractionDigits: ms < 10 ? 2 : 0 })} ms`;
+}
