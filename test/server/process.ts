@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
-const PROGRAM = "dist/portico.js";
+const PROGRAM = resolve("dist/portico.js");
 const START_TIME = 20_000;
 
 export interface Portico {
@@ -18,11 +18,12 @@ export interface Portico {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Runs a role and waits until it says that it is ready. */
-export async function start(role: readonly string[], env: Record<string, string>): Promise<Portico> {
+/** Runs a role, in this folder or another one, and waits until it says that it is ready. */
+export async function start(role: readonly string[], env: Record<string, string>, cwd = "."): Promise<Portico> {
   const ports = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
   const child = spawn(process.execPath, [PROGRAM, ...role], {
     env: { PATH: process.env.PATH, HOME: env.PORTICO_DATA, PORTICO_LOG_LEVEL: "warn", ...ports, ...env },
+    cwd,
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

@@ -1,0 +1,101 @@
+// `portico new` makes a whole folder or nothing, and never touches one that is there.
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import t, { type Test } from "tap";
+import { EXIT } from "../../src/cli/exit.js";
+import { filesOf } from "../../src/cli/new-files.js";
+import { portico } from "./command-line.js";
+
+const modules = resolve("node_modules");
+
+/** Goes to an empty folder. */
+function emptyFolder(t: Test): string {
+  const before = process.cwd();
+  const folder = t.testdir();
+  process.chdir(folder);
+  t.teardown(() => process.chdir(before));
+  return folder;
+}
+
+t.test("makes the folder, and says what comes next", async (t) => {
+  const folder = emptyFolder(t);
+  const { exit, stdout, stderr } = await portico(["new", "greeter"]);
+  t.same({ exit, stderr }, { exit: EXIT.ok, stderr: "" });
+  t.same(readdirSync(folder), ["greeter"], "and leaves nothing beside it");
+  for (const [file, text] of filesOf("greeter")) t.equal(readFileSync(join("greeter", file), "utf8"), text, file);
+  const entry = JSON.parse(/\{.*\}/.exec(stdout)?.[0] ?? "");
+  const { services } = JSON.parse(readFileSync("greeter/portico.json", "utf8"));
+  t.same(entry, { ...services[0], descriptors: join(folder, "greeter/greeter.binpb") }, "the entry for portico.json");
+});
+
+t.test("its types are right", async (t) => {
+  emptyFolder(t);
+  await portico(["new", "greeter"]);
+  symlinkSync(modules, "greeter/node_modules");
+  const { status, stdout } = spawnSync("node_modules/.bin/tsc", { cwd: "greeter", encoding: "utf8" });
+  t.same({ status, stdout }, { status: 0, stdout: "" });
+});
+
+const names: [name: string, said: RegExp][] = [
+  ["Greeter", /lower-case/],
+  ["my-greeter", /lower-case/],
+  ["9lives", /starting with a letter/],
+  ["", /1 to 63/],
+  ["a".repeat(64), /1 to 63/],
+  ["../greeter", /lower-case/],
+  ["/tmp/greeter", /lower-case/],
+  ["\u001b[31mred", /^The name "\\u001b/],
+  ["auth", /taken by Portico/],
+  ["console", /taken by Portico/],
+  ["helloworld", /taken by Portico/],
+];
+for (const [name, said] of names) {
+  t.test(`refuses the name ${JSON.stringify(name.slice(0, 20))}`, async (t) => {
+    const folder = emptyFolder(t);
+    const { exit, stdout, stderr } = await portico(["new", name]);
+    t.same({ exit, stdout }, { exit: EXIT.usage, stdout: "" });
+    t.match(stderr, said);
+    t.same(readdirSync(folder), []);
+  });
+}
+
+const inTheWay: [what: string, make: () => void][] = [
+  ["a folder", () => mkdirSync("greeter")],
+  ["a file", () => writeFileSync("greeter", "mine")],
+  ["a link to nowhere", () => symlinkSync("/nonexistent", "greeter")],
+];
+for (const [what, make] of inTheWay) {
+  t.test(`leaves ${what} alone that is there`, async (t) => {
+    const folder = emptyFolder(t);
+    make();
+    const { exit, stdout, stderr } = await portico(["new", "greeter"]);
+    t.same({ exit, stdout }, { exit: EXIT.failed, stdout: "" });
+    t.match(stderr, /greeter is there already/);
+    t.same(readdirSync(folder), ["greeter"]);
+    t.notOk(existsSync("greeter/package.json"));
+  });
+}
+
+t.test("leaves nothing where the disk is full", async (t) => {
+  const program = resolve("src/cli/main.ts");
+  const loader = import.meta.resolve("tsx");
+  const folder = emptyFolder(t);
+  // No file may have content: the first write fails, as on a full disk.
+  const limited = `trap '' XFSZ; ulimit -f 0; exec '${process.execPath}' --import='${loader}' '${program}' new greeter`;
+  const env = { ...process.env, TSX_DISABLE_CACHE: "1" };
+  const { status, stderr } = spawnSync("bash", ["-c", limited], { encoding: "utf8", env });
+  t.equal(status, EXIT.failed);
+  t.match(stderr, /EFBIG/);
+  t.same(readdirSync(folder), []);
+});
+
+t.test("a name may be a word of the language of .proto files", async (t) => {
+  const folder = t.testdir();
+  const words = ["message", "service", "option", "string", "constructor"];
+  for (const word of words)
+    writeFileSync(join(folder, `${word}.proto`), filesOf(word).get(`proto/${word}.proto`) ?? "");
+  const built = execFileSync("node_modules/.bin/buf", ["build", folder, "-o", "-#format=json"], { encoding: "utf8" });
+  const { file } = JSON.parse(built) as { file: { package: string }[] };
+  t.same(file.map((one) => one.package).sort(), words.sort());
+});
