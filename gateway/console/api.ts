@@ -1,5 +1,5 @@
 /** Portico's own API, as everybody else calls it. */
-import { ApiError, get, post } from "./http.js";
+import { ApiError, get, getText, post } from "./http.js";
 import { accessToken, checkSession } from "./session.js";
 
 export { ApiError } from "./http.js";
@@ -33,4 +33,9 @@ export async function read<Answer>(
 ): Promise<Answer> {
   const token = options.asNobody ? undefined : await accessToken();
   return get<Answer>(path, { token, signal: options.signal });
+}
+
+/** As `read`, the text as it came. */
+export async function readText(path: string): Promise<string> {
+  return getText(path, { token: await accessToken() });
 }

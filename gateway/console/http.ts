@@ -43,15 +43,29 @@ export interface RequestOptions {
  * @throws {ApiError}
  */
 export function post<Answer>(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
-  return request(path, { method: "POST", body: JSON.stringify(body) }, options);
+  return json(request(path, { method: "POST", body: JSON.stringify(body) }, options));
 }
 
 /** @throws {ApiError} */
 export function get<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+  return json(getText(path, options));
+}
+
+/** @throws {ApiError} */
+export function getText(path: string, options: RequestOptions = {}): Promise<string> {
   return request(path, { method: "GET" }, options);
 }
 
-async function request<Answer>(path: string, init: RequestInit, { token, signal }: RequestOptions): Promise<Answer> {
+async function json<Answer>(text: Promise<string>): Promise<Answer> {
+  const answered = await text;
+  try {
+    return JSON.parse(answered);
+  } catch {
+    throw new ApiError(0, "The answer is no JSON. Something between this page and the gateway may have made it.");
+  }
+}
+
+async function request(path: string, init: RequestInit, { token, signal }: RequestOptions): Promise<string> {
   const headers: Record<string, string> = {};
   if (init.body !== undefined) headers["Content-Type"] = "application/json";
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;
@@ -64,7 +78,7 @@ async function request<Answer>(path: string, init: RequestInit, { token, signal 
       redirect: "error",
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
     });
-    if (response.ok) return (await response.json()) as Answer;
+    if (response.ok) return await response.text();
     throw await readError(response);
   } catch (thrown) {
     throw ApiError.from(thrown);

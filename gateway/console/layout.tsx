@@ -34,8 +34,8 @@ function Header() {
   const path = usePath();
   return (
     <header class="header">
-      <a class="brand" href="/explore">
-        <Logo /> Portico
+      <a class="brand" href="/explore" aria-label="Portico">
+        <Logo /> <span class="brand-name">Portico</span>
       </a>
       <nav aria-label="Main">
         {PARTS.map((part) => (

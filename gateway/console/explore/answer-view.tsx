@@ -16,7 +16,7 @@ export function AnswerView({ exchange, withToken }: AnswerViewProps) {
   const advice = answer && answer.status >= 400 ? adviceFor(answer.status, withToken) : undefined;
   const streams = answer === undefined || answer.contentType.startsWith("application/x-ndjson");
   return (
-    <section class="answer" aria-label="Answer">
+    <section class="answer" aria-label="Response">
       <p class="answer-head" role="status">
         <StateBadge exchange={exchange} />
         {answer && <span class="soft">{milliseconds(answer.milliseconds)}</span>}
@@ -30,7 +30,9 @@ export function AnswerView({ exchange, withToken }: AnswerViewProps) {
       {advice !== undefined && <p class="notice">{advice}</p>}
       {streams ? <Messages exchange={exchange} /> : entries[0] && <Body text={entries[0].text} />}
       {answer?.requestId && <p class="hint">Request id {answer.requestId}</p>}
-      {state === "open" && answer === undefined && entries.length === 0 && <p class="soft">Waiting for the answer …</p>}
+      {state === "open" && answer === undefined && entries.length === 0 && (
+        <p class="soft">Waiting for the response …</p>
+      )}
     </section>
   );
 }
@@ -55,7 +57,7 @@ function StateBadge({ exchange: { answer, state } }: { readonly exchange: Exchan
 function Body({ text }: { readonly text: string }) {
   return (
     <div class="answer-body">
-      <CopyButton text={text} what="the answer" />
+      <CopyButton text={text} what="the response" />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
       <pre class="code-block" tabIndex={0}>
         <Json text={text} />

@@ -3,19 +3,18 @@ import { useMemo, useState } from "preact/hooks";
 import { useSession } from "../session.js";
 import { endpointDocument, type Message, type OpenApi } from "./document.js";
 import { FieldTable } from "./field-table.js";
-import type { Endpoint, Service } from "./listing.js";
+import type { Endpoint } from "./listing.js";
 import { Prose } from "./prose.js";
 import { EndpointBadges } from "./service-page.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 import { TryIt, type TryItState } from "./try-it.js";
 
 interface EndpointPageProps {
-  readonly service: Service;
   readonly endpoint: Endpoint;
   readonly document: OpenApi | undefined;
 }
 
-export function EndpointPage({ service, endpoint, document }: EndpointPageProps) {
+export function EndpointPage({ endpoint, document }: EndpointPageProps) {
   const session = useSession();
   const described = useMemo(() => document && endpointDocument(document, endpoint.path), [document, endpoint.path]);
   const [call, setCall] = useState<TryItState>(() => ({
@@ -27,7 +26,6 @@ export function EndpointPage({ service, endpoint, document }: EndpointPageProps)
   return (
     <article class="endpoint-page">
       <header class="page-head">
-        <p class="soft mono">{service.name}</p>
         <h1 class="mono">{endpoint.name}</h1>
         <div class="path">
           <span class="method">POST</span>
@@ -39,7 +37,7 @@ export function EndpointPage({ service, endpoint, document }: EndpointPageProps)
       <div class="endpoint-columns">
         <div class="endpoint-reference">
           <MessageSection title="Request" message={described?.request} stream={endpoint.clientStreaming} />
-          <MessageSection title="Answer" message={described?.response} stream={endpoint.serverStreaming} />
+          <MessageSection title="Response" message={described?.response} stream={endpoint.serverStreaming} />
         </div>
         <div class="endpoint-live">
           <TryIt endpoint={endpoint} request={described?.request} call={call} onCall={setCall} />

@@ -2,10 +2,11 @@
  * A form made from a message's fields. Its value is the request's JSON itself: a field that is not filled in is not in
  * it. What a field takes is the service's to judge, so nothing that can be typed is refused here.
  */
+import { type ComponentChildren, toChildArray, type VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Button } from "../ui/button.js";
 import { type ControlProps, Field as Labelled } from "../ui/field.js";
-import { PlusIcon } from "../ui/icons.js";
+import { CloseIcon, PlusIcon } from "../ui/icons.js";
 import type { Field, Message } from "./document.js";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -78,7 +79,7 @@ function ChoiceForm({ fields, value, onChange }: { fields: readonly Field[]; val
     onChange(Object.fromEntries(next === undefined ? others : [...others, [name, emptyOf(next)]]));
   };
   return (
-    <fieldset class="form-group">
+    <fieldset class="form-choice" aria-label="One of these">
       <Labelled label="One of these">
         {(control) => (
           <select {...control} value={field?.name ?? ""} onChange={(event) => choose(event.currentTarget.value)}>
@@ -107,69 +108,56 @@ function ChoiceForm({ fields, value, onChange }: { fields: readonly Field[]; val
 function InnerForm({ field, label, value, onChange }: FieldFormProps & { readonly label: string }) {
   if (value === undefined || field.message === undefined) {
     return (
-      <div class="form-line">
-        <span class="label">
-          <code>{label}</code> <span class="field-type">{field.type}</span>
-        </span>
-        <Button small onClick={() => onChange({})} aria-label={`Add ${label}`}>
-          <PlusIcon /> Add
-        </Button>
-      </div>
+      <Group
+        label={label}
+        type={field.type}
+        action={<AddButton label={`Add ${label}`} onClick={() => onChange({})} />}
+      />
     );
   }
   return (
-    <fieldset class="form-group">
-      <legend>
-        <code>{label}</code> <span class="field-type">{field.type}</span>
-      </legend>
-      <RemoveButton label={label} onClick={() => onChange(undefined)} />
+    <Group label={label} type={field.type} action={<RemoveButton label={label} onClick={() => onChange(undefined)} />}>
       <MessageForm message={field.message()} value={value} onChange={onChange} />
-    </fieldset>
+    </Group>
   );
 }
 
 function ListForm({ field, value, onChange }: FieldFormProps) {
   const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  const empty = emptyOf({ ...field, cardinality: "one" });
   const set = (next: readonly unknown[]) => onChange(next.length === 0 ? undefined : next);
+  const add = <AddButton label={`Add an item to ${field.name}`} onClick={() => set([...items, empty])} />;
   return (
-    <fieldset class="form-group">
-      <legend>
-        <code>{field.name}</code> <span class="field-type">list of {field.type}</span>
-      </legend>
-      {items.map((item, index) => (
-        <div key={index} class="form-item">
-          <SingleForm
-            field={field}
-            label={`${field.name} ${index + 1}`}
-            value={item}
-            onChange={(one) => set(items.with(index, one ?? emptyOf({ ...field, cardinality: "one" })))}
-          />
-          <RemoveButton label={`${field.name} ${index + 1}`} onClick={() => set(items.toSpliced(index, 1))} />
-        </div>
-      ))}
-      <Button
-        small
-        onClick={() => set([...items, emptyOf({ ...field, cardinality: "one" })])}
-        aria-label={`Add an item to ${field.name}`}
-      >
-        <PlusIcon /> Add
-      </Button>
-    </fieldset>
+    <Group label={field.name} type={`list of ${field.type}`} action={add}>
+      {items.map((item, index) => {
+        const label = `${field.name} ${index + 1}`;
+        const change: Change = (one) => set(one === undefined ? items.toSpliced(index, 1) : items.with(index, one));
+        const changeText: Change = (one) => set(items.with(index, one ?? empty));
+        if (field.message !== undefined) {
+          return <InnerForm key={label} field={field} label={label} value={item} onChange={change} />;
+        }
+        return (
+          <div key={label} class="form-item">
+            <SingleForm field={field} label={label} value={item} onChange={changeText} />
+            <RemoveButton label={label} onClick={() => change(undefined)} />
+          </div>
+        );
+      })}
+    </Group>
   );
 }
 
 function MapForm({ field, value, onChange }: FieldFormProps) {
   const entries = Object.entries(asObject(value));
+  const empty = emptyOf({ ...field, cardinality: "one" });
   const set = (next: readonly (readonly [string, unknown])[]) =>
     onChange(next.length === 0 ? undefined : Object.fromEntries(next));
-  const empty = emptyOf({ ...field, cardinality: "one" });
+  const addEntry = () => set([...entries, [freeKey(entries), empty]]);
+  const add = <AddButton label={`Add an entry to ${field.name}`} onClick={addEntry} />;
   return (
-    <fieldset class="form-group">
-      <legend>
-        <code>{field.name}</code> <span class="field-type">map to {field.type}</span>
-      </legend>
+    <Group label={field.name} type={`map to ${field.type}`} action={add}>
       {entries.map(([key, member], index) => (
-        <div key={key} class="form-item">
+        <div key={key} class="form-item form-entry">
           <Labelled label="Key">
             {(control) => (
               <input
@@ -182,21 +170,14 @@ function MapForm({ field, value, onChange }: FieldFormProps) {
           </Labelled>
           <SingleForm
             field={field}
-            label="Value"
+            label="value"
             value={member}
             onChange={(one) => set(entries.with(index, [key, one ?? empty]))}
           />
           <RemoveButton label={`${field.name} ${key}`} onClick={() => set(entries.toSpliced(index, 1))} />
         </div>
       ))}
-      <Button
-        small
-        onClick={() => set([...entries, [freeKey(entries), empty]])}
-        aria-label={`Add an entry to ${field.name}`}
-      >
-        <PlusIcon /> Add
-      </Button>
-    </fieldset>
+    </Group>
   );
 }
 
@@ -206,11 +187,42 @@ function freeKey(entries: readonly (readonly [string, unknown])[]): string {
   return `${count}`;
 }
 
+interface GroupProps {
+  readonly label: string;
+  readonly type: string;
+  /** A button that adds to it or removes it. */
+  readonly action: VNode;
+  readonly children?: ComponentChildren;
+}
+
+/** Several controls under one name. */
+function Group({ label, type, action, children }: GroupProps) {
+  return (
+    <fieldset class="form-group" aria-label={label}>
+      <div class="form-line">
+        <span class="label">
+          <code>{label}</code> <span class="field-type">{type}</span>
+        </span>
+        {action}
+      </div>
+      {toChildArray(children).length > 0 && <div class="form-inside">{children}</div>}
+    </fieldset>
+  );
+}
+
+function AddButton({ label, onClick }: { readonly label: string; readonly onClick: () => void }) {
+  return (
+    <Button small kind="quiet" onClick={onClick} aria-label={label}>
+      <PlusIcon /> Add
+    </Button>
+  );
+}
+
 function RemoveButton({ label, onClick }: { readonly label: string; readonly onClick: () => void }) {
   return (
-    <Button small kind="quiet" onClick={onClick} aria-label={`Remove ${label}`}>
-      Remove
-    </Button>
+    <button type="button" class="button quiet icon" aria-label={`Remove ${label}`} onClick={onClick}>
+      <CloseIcon />
+    </button>
   );
 }
 

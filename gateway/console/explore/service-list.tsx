@@ -3,10 +3,10 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useTitle } from "../router.js";
 import { useSession } from "../session.js";
 import { askToSignIn } from "../sign-in.js";
-import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { ArrowIcon, SearchIcon } from "../ui/icons.js";
+import { CallersBadge } from "./callers-badge.js";
 import { readFields } from "./documents.js";
 import { Found as Marked } from "./found.js";
 import { isOwn, pageOf, type Service } from "./listing.js";
@@ -149,13 +149,8 @@ function ServiceCard({ found, words }: { readonly found: Found<Service>; readonl
           <span class="soft">
             {all} {all === 1 ? "endpoint" : "endpoints"}
           </span>
-          {open === all ? (
-            <Badge tone="good">Open to everyone</Badge>
-          ) : open === 0 ? (
-            <Badge tone="accent">Needs a token</Badge>
-          ) : (
-            <Badge tone="good">{open} open to everyone</Badge>
-          )}
+          {open > 0 && <CallersBadge open />}
+          {open < all && <CallersBadge open={false} />}
         </span>
         <ArrowIcon />
       </div>

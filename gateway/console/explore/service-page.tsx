@@ -1,4 +1,6 @@
 /** One service: its overview, or one of its endpoints, with all endpoints beside it. */
+import { useState } from "preact/hooks";
+import { readText } from "../api.js";
 import { useLoad } from "../load.js";
 import { useTitle } from "../router.js";
 import { useSession } from "../session.js";
@@ -9,11 +11,14 @@ import { EmptyState } from "../ui/empty-state.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { DownloadIcon } from "../ui/icons.js";
 import { Progress } from "../ui/progress.js";
-import type { OpenApi } from "./document.js";
+import { announce } from "../ui/status.js";
+import { CallersBadge } from "./callers-badge.js";
+import { endpointDocument, type OpenApi } from "./document.js";
 import { documentOf, documentPath } from "./documents.js";
 import { EndpointPage } from "./endpoint-page.js";
 import { type Endpoint, pageOf, type Service } from "./listing.js";
 import { Prose } from "./prose.js";
+import { SnippetTabs } from "./snippet-tabs.js";
 
 interface ServicePageProps {
   readonly services: readonly Service[];
@@ -45,7 +50,7 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
         ) : value === undefined && error === undefined ? (
           <Progress label="Loading the fields" />
         ) : (
-          <EndpointPage key={endpoint.path} service={service} endpoint={endpoint} document={value} />
+          <EndpointPage key={endpoint.path} endpoint={endpoint} document={value} />
         )}
       </div>
     </section>
@@ -53,6 +58,7 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
 }
 
 function Sidebar({ service, current }: { readonly service: Service; readonly current: Endpoint | undefined }) {
+  const groups = [...grouped(service)];
   return (
     <nav class="sidebar" aria-label={`Endpoints of ${service.name}`}>
       <a class="sidebar-back" href="/explore">
@@ -61,20 +67,22 @@ function Sidebar({ service, current }: { readonly service: Service; readonly cur
       <a class="sidebar-title" href={pageOf(service.name)} aria-current={current === undefined ? "page" : undefined}>
         {service.name}
       </a>
-      {[...grouped(service)].map(([group, endpoints]) => (
-        <ul key={group} aria-label={group}>
-          {endpoints.map((endpoint) => (
-            <li key={endpoint.name}>
-              <a
-                href={pageOf(service.name, endpoint.name)}
-                aria-current={endpoint.name === current?.name ? "page" : undefined}
-              >
-                <span class="soft">{endpoint.name.slice(0, endpoint.name.lastIndexOf(".") + 1)}</span>
-                {endpoint.name.slice(endpoint.name.lastIndexOf(".") + 1)}
-              </a>
-            </li>
-          ))}
-        </ul>
+      {groups.map(([group, endpoints]) => (
+        <div key={group} class="sidebar-group">
+          {groups.length > 1 && <p class="sidebar-heading">{group}</p>}
+          <ul aria-label={group}>
+            {endpoints.map((endpoint) => (
+              <li key={endpoint.name}>
+                <a
+                  href={pageOf(service.name, endpoint.name)}
+                  aria-current={endpoint.name === current?.name ? "page" : undefined}
+                >
+                  {endpoint.name.slice(endpoint.name.lastIndexOf(".") + 1)}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
       ))}
     </nav>
   );
@@ -92,15 +100,14 @@ function grouped({ endpoints }: Service): Map<string, Endpoint[]> {
 
 function Overview({ service, document }: { readonly service: Service; readonly document: OpenApi | undefined }) {
   const { name, summary, instances, endpoints } = service;
+  const first = endpoints.find((endpoint) => !endpoint.clientStreaming);
   return (
     <article class="page">
       <header class="page-head">
         <h1 class="mono">{name}</h1>
         <Prose text={document?.info.description ?? summary} />
         <p class="actions">
-          <a class="button small" href={documentPath(name)} download={`${name}.json`}>
-            <DownloadIcon /> OpenAPI document
-          </a>
+          <DownloadButton service={name} />
           <span class="soft">
             {instances} {instances === 1 ? "instance runs" : "instances run"}
           </span>
@@ -120,8 +127,17 @@ function Overview({ service, document }: { readonly service: Service; readonly d
           ))}
         </ul>
       </section>
+      {first && <FirstCall endpoint={first} document={document} />}
     </article>
   );
+}
+
+/** Something to copy at once. */
+function FirstCall({ endpoint, document }: { readonly endpoint: Endpoint; readonly document: OpenApi | undefined }) {
+  const session = useSession();
+  const text = JSON.stringify((document && endpointDocument(document, endpoint.path)?.example) ?? {});
+  const call = { text, asNobody: session === undefined, namespace: "" };
+  return <SnippetTabs endpoint={endpoint} call={call} withToken={session !== undefined || !endpoint.open} />;
 }
 
 export function EndpointBadges({ endpoint }: { readonly endpoint: Endpoint }) {
@@ -130,9 +146,38 @@ export function EndpointBadges({ endpoint }: { readonly endpoint: Endpoint }) {
   return (
     <span class="badges">
       {(clientStreaming || serverStreaming) && <Badge>{streams}</Badge>}
-      {open ? <Badge tone="good">Open to everyone</Badge> : <Badge tone="accent">Needs a token</Badge>}
+      <CallersBadge open={open} />
     </span>
   );
+}
+
+/** With the caller's own token, which a plain link would not send: the document shows what the caller may call. */
+function DownloadButton({ service }: { readonly service: string }) {
+  const [busy, setBusy] = useState(false);
+  const download = async () => {
+    setBusy(true);
+    try {
+      const text = await readText(documentPath(service));
+      saveFile(`${service}.json`, new Blob([text], { type: "application/json" }));
+    } catch (thrown) {
+      announce(`Not downloaded. ${(thrown as Error).message}`, "bad");
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Button small busy={busy} onClick={download}>
+      <DownloadIcon /> OpenAPI document
+    </Button>
+  );
+}
+
+function saveFile(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
 }
 
 function Missing({ what, back, title }: { readonly what: string; readonly back: string; readonly title: string }) {

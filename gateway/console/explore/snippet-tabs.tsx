@@ -35,7 +35,7 @@ export function SnippetTabs({ endpoint, call, withToken }: SnippetTabsProps) {
   return (
     <section class="panel snippets">
       <header class="panel-head">
-        <h2>The same as code</h2>
+        <h2>Call it from code</h2>
         <CopyButton text={shown.code} what={`the ${shown.title} code`} />
       </header>
       <Tabs label="Language" tabs={snippets} selected={shown.id} onSelect={select}>
