@@ -58,7 +58,7 @@ function curl(call: SnippetCall): string {
   const headers = headersOf(call).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`);
   const token = call.withToken ? ['-H "Authorization: Bearer $PORTICO_TOKEN"'] : [];
   const start = call.shape === "server_streaming" ? "curl -N" : "curl";
-  const data = `-d ${shell(JSON.stringify(call.body))}`;
+  const data = `-d ${shell(indented(call.body, 0))}`;
   return [`${start} ${shell(urlOf(call))}`, ...token, ...headers, data].join(" \\\n  ");
 }
 
@@ -151,7 +151,7 @@ ${call.withToken ? "import os\n" : ""}import urllib.request
 
 request = urllib.request.Request(
     ${quoted(urlOf(call))},
-    data=json.dumps(${pythonLiteral(call.body)}).encode(),
+    data=json.dumps(${pythonLiteral(call.body, "    ")}).encode(),
     headers={${[...token, ...headers].join("")}
     },
 )
@@ -161,7 +161,7 @@ ${read}
 }
 
 function go(call: SnippetCall): string {
-  const text = JSON.stringify(call.body);
+  const text = indented(call.body, 0);
   const headers = headersOf(call).map(([name, value]) => `\n\trequest.Header.Set(${quoted(name)}, ${quoted(value)})`);
   const token = call.withToken ? ['\n\trequest.Header.Set("Authorization", "Bearer "+os.Getenv("PORTICO_TOKEN"))'] : [];
   return `package main
@@ -217,18 +217,22 @@ function quoted(text: string): string {
 
 const SHORT = 60;
 
-/** A value in JavaScript, over several lines where it is long. */
+/** A value as JSON, over several lines where it is long. */
 function indented(value: unknown, indent: number): string {
   const short = JSON.stringify(value);
   if (short.length <= SHORT) return short;
   return JSON.stringify(value, null, 2).replaceAll("\n", `\n${" ".repeat(indent)}`);
 }
 
-function pythonLiteral(value: unknown): string {
+function pythonLiteral(value: unknown, indent: string): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
-  if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(", ")}]`;
   if (typeof value !== "object") return JSON.stringify(value);
-  const members = Object.entries(value).map(([key, member]) => `${quoted(key)}: ${pythonLiteral(member)}`);
-  return `{${members.join(", ")}}`;
+  const inner = `${indent}    `;
+  const items = Array.isArray(value)
+    ? value.map((item) => pythonLiteral(item, inner))
+    : Object.entries(value).map(([key, member]) => `${quoted(key)}: ${pythonLiteral(member, inner)}`);
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  if (JSON.stringify(value).length <= SHORT) return `${open}${items.join(", ")}${close}`;
+  return `${open}\n${items.map((item) => `${inner}${item},\n`).join("")}${indent}${close}`;
 }

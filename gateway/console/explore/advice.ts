@@ -1,16 +1,23 @@
-/** What somebody can do about a call that was refused or failed; undefined where the Detail says all there is. */
-export function adviceFor(status: number, withToken: boolean): string | undefined {
+/**
+ * What somebody can do about a call that was refused or failed; undefined where the Detail says all there is.
+ * @param body of the response, with the error object
+ */
+export function adviceFor(status: number, body: string, withToken: boolean): string | undefined {
+  // A service may refuse too, in words of its own, and only it knows what helps.
+  const byRules = /"Detail":"(?:Unauthorized|Forbidden) call made to /.test(body);
   switch (status) {
     case 400:
-      return "The Detail names the field. Correct it in the form and send again.";
+      return "The Detail says what is wrong. Correct the request and send it again.";
     case 401:
+      if (!byRules) return undefined;
       return withToken
         ? "No rule grants this call to your account. An administrator can see why under Rules → Explain."
-        : "Nobody may call this without a token. Sign in and send again.";
+        : "Nobody may call this without a token. Sign in and send it again.";
     case 403:
+      if (!byRules) return undefined;
       return "A rule denies this call to your account. An administrator can see which one under Rules → Explain.";
     case 429:
-      return "Too many calls came at once. Wait a moment and send again.";
+      return "Too many calls came at once. Wait a moment and send it again.";
     case 502:
       return "The service answered with something that is no answer. Whoever runs it finds the request id in its log.";
     case 503:

@@ -13,7 +13,8 @@ interface AnswerViewProps {
 
 export function AnswerView({ exchange, withToken }: AnswerViewProps) {
   const { answer, state, fault, entries } = exchange;
-  const advice = answer && answer.status >= 400 ? adviceFor(answer.status, withToken) : undefined;
+  const advice =
+    answer && answer.status >= 400 ? adviceFor(answer.status, entries[0]?.text ?? "", withToken) : undefined;
   const streams = answer === undefined || answer.contentType.startsWith("application/x-ndjson");
   return (
     <section class="answer" aria-label="Response">
@@ -84,10 +85,10 @@ function Messages({ exchange: { entries, total } }: { readonly exchange: Exchang
       {entries.map(({ id, at, sent, text }) => (
         <li key={id} class={sent ? "sent" : undefined}>
           <span class="message-time">
-            {sent ? "sent" : ""} {milliseconds(at)}
+            {sent && <span class="message-sent">sent</span>} {milliseconds(at)}
           </span>
           <pre>
-            <Json text={text} />
+            <Json text={text} short />
           </pre>
         </li>
       ))}

@@ -4,10 +4,18 @@ import { layOut } from "./json-text.js";
 
 /** How much of a text is shown, in characters: more would make the page slow, and nobody reads it. */
 const MOST_SHOWN = 200_000;
+const ONE_LINE = 60;
+
+interface JsonProps {
+  readonly text: string;
+  /** Leaves a short text on one line. */
+  readonly short?: boolean;
+}
 
 /** JSON, laid out; text of another kind as it is. */
-export function Json({ text }: { readonly text: string }) {
-  const tokens = useMemo(() => layOut(text.length > MOST_SHOWN ? text.slice(0, MOST_SHOWN) : text), [text]);
+export function Json({ text, short = false }: JsonProps) {
+  const oneLine = short && text.length <= ONE_LINE;
+  const tokens = useMemo(() => layOut(text.slice(0, MOST_SHOWN), oneLine), [text, oneLine]);
   return (
     <>
       {tokens.map(({ kind, text: piece }, index) =>

@@ -104,7 +104,7 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
     deprecated: operation.deprecated === true,
     request: reader.body(socket?.sends ?? request?.schema),
     response: reader.body(socket?.receives ?? response?.schema),
-    example: request?.example,
+    example: request?.example ?? (socket && reader.example(socket.sends)),
   };
 }
 
@@ -147,6 +147,16 @@ class Reader {
   body(schema: Schema | undefined): Message | undefined {
     const { name, schema: found } = this.#resolve(schema ?? {});
     return isMessage(found) ? this.#message(name, found) : undefined;
+  }
+
+  /** What the comments give as examples, in the words "such as `tea`". */
+  example(schema: Schema): unknown {
+    const fields = this.body(schema)?.fields ?? [];
+    const given = fields.map(({ name, description, kind, cardinality }) => {
+      const [, example] = /\bsuch as `([^`]+)`/.exec(description) ?? [];
+      return kind === "string" && cardinality === "one" && example !== undefined ? [[name, example]] : [];
+    });
+    return Object.fromEntries(given.flat());
   }
 
   #message(name: string, { description = "", properties = {}, required = [], not }: Schema): Message {

@@ -28,7 +28,7 @@ export function EndpointPage({ endpoint, document }: EndpointPageProps) {
       <header class="page-head">
         <h1 class="mono">{endpoint.name}</h1>
         <div class="path">
-          <span class="method">POST</span>
+          <span class="method">{endpoint.clientStreaming ? "WebSocket" : "POST"}</span>
           <code>{withToken ? endpoint.path : endpoint.path.replace(/^\/v1/, "")}</code>
           <EndpointBadges endpoint={endpoint} />
         </div>

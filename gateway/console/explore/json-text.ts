@@ -12,12 +12,15 @@ export interface Token {
 
 const PARTS = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*)|(true|false|null)|([{}[\],])|(\s+)|(.)/gs;
 
-/** The text laid out, in pieces to be coloured. */
-export function layOut(text: string): Token[] {
+/**
+ * The text laid out, in pieces to be coloured.
+ * @param oneLine leaves out line breaks
+ */
+export function layOut(text: string, oneLine = false): Token[] {
   if (!isJson(text)) return [{ kind: "plain", text }];
   const tokens: Token[] = [];
   let depth = 0;
-  const newLine = () => tokens.push({ kind: "plain", text: `\n${"  ".repeat(depth)}` });
+  const newLine = () => tokens.push({ kind: "plain", text: oneLine ? " " : `\n${"  ".repeat(depth)}` });
   const parts = [...text.matchAll(PARTS)].filter(([, , , , , , blank]) => blank === undefined);
   for (const [index, [all, string, colon, number, word, mark]] of parts.entries()) {
     if (string !== undefined) tokens.push({ kind: colon === undefined ? "string" : "key", text: string });

@@ -144,7 +144,7 @@ export function EndpointBadges({ endpoint }: { readonly endpoint: Endpoint }) {
   const { open, clientStreaming, serverStreaming } = endpoint;
   const streams = clientStreaming && serverStreaming ? "Two-way stream" : serverStreaming ? "Stream" : "Takes a stream";
   return (
-    <span class="badges">
+    <span class="endpoint-tags">
       {(clientStreaming || serverStreaming) && <Badge>{streams}</Badge>}
       <CallersBadge open={open} />
     </span>
