@@ -1,4 +1,5 @@
 /** What can be done at the paths of an endpoint, as handler.ts beside this folder does it. */
+import type { DescMessage } from "@bufbuild/protobuf";
 import { commentOf, summaryOf } from "../../src/comments.js";
 import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/endpoint.js";
 import { hasOwnForm } from "../../src/json/well-known.js";
@@ -42,9 +43,11 @@ function plainItem(endpoint: Endpoint, schemas: Schemas, { versioned, id }: Shap
   const socket = endpoint.shape === "unary" ? {} : webSocket(endpoint, schemas);
   if (versioned) return { ...socket, post: operation(endpoint, { versioned, id }, post) };
   const query = queryParameters(endpoint.method.input, schemas);
+  // Without parameters a GET's message is `{}`.
+  const get = takesObject(endpoint.method.input) && operation(endpoint, { versioned, id: `${id}-get` }, rest, query);
   return {
     ...socket,
-    get: operation(endpoint, { versioned, id: `${id}-get` }, rest, query),
+    ...(get && { get }),
     post: operation(endpoint, { versioned, id: `${id}-post` }, post),
   };
 }
@@ -59,7 +62,7 @@ function socketItem(endpoint: Endpoint, schemas: Schemas, { versioned, id }: Sha
   const post = { requestBody: requestBody(endpoint, schemas), responses: responses(endpoint, schemas) };
   return {
     ...webSocket(endpoint, schemas),
-    get: operation(endpoint, { versioned, id: `${id}-get` }, { responses: opened }),
+    get: operation(endpoint, { versioned, id: versioned ? "-socket" : `${id}-get` }, { responses: opened }),
     ...(takesBytes && { post: operation(endpoint, { versioned, id: versioned ? id : `${id}-post` }, post) }),
   };
 }
@@ -133,22 +136,25 @@ function oneofWords({ method: { input } }: Endpoint, query: readonly Schema[]): 
 }
 
 function requestBody({ method: { input } }: Endpoint, schemas: Schemas): Schema {
-  const { typeName } = input;
   if (isHttpBody(input))
     return { description: "Any bytes, of the content type they are sent with.", content: ANY_BYTES };
-  // Without a body it is `{}`, which not every type with a form of its own can be.
-  const needed = hasOwnForm(input) && !TAKES_OBJECT.has(typeName);
   const form = takesForms(input) ? { "multipart/form-data": { schema: formSchema(input, schemas) } } : {};
   return {
-    ...(needed && { required: true }),
+    // Without a body it is `{}`.
+    ...(!takesObject(input) && { required: true }),
     content: { "application/json": jsonContent(input, schemas, "input"), ...form },
   };
+}
+
+/** Not every type with a form of its own can be `{}`. */
+function takesObject(type: DescMessage): boolean {
+  return !hasOwnForm(type) || TAKES_OBJECT.has(type.typeName);
 }
 
 const TAKES_OBJECT: ReadonlySet<string> = new Set(["Struct", "Value", "Any"].map((name) => `google.protobuf.${name}`));
 const ANY_BYTES = { "*/*": { schema: {} } };
 
-function jsonContent(type: Endpoint["method"]["input"], schemas: Schemas, direction: "input" | "output"): Schema {
+function jsonContent(type: DescMessage, schemas: Schemas, direction: "input" | "output"): Schema {
   const example = exampleOf(type, direction);
   return { schema: schemas.message(type, direction), ...(example !== undefined && { example }) };
 }
@@ -174,7 +180,7 @@ function answer({ method: { output }, shape }: Endpoint, schemas: Schemas): Sche
 }
 
 /** What a stream is made of stands beside its schema: JSON Schema can describe a line, but no body of lines. */
-function streams(output: Endpoint["method"]["output"], schemas: Schemas): Schema {
+function streams(output: DescMessage, schemas: Schemas): Schema {
   const message = schemas.message(output, "output");
   const failure = { $ref: `#/components/schemas/${ERROR}` };
   const example = JSON.stringify(exampleOf(output, "output") ?? {});

@@ -66,8 +66,8 @@ export function upTo(max: string): string {
   const shorter = max.length > 1 ? [`[1-9][0-9]{0,${max.length - 2}}`] : [];
   const below = [...max].flatMap((digit, at) => {
     const least = at === 0 ? 1 : 0;
-    const rest = max.length - at - 1;
-    return Number(digit) > least ? [`${max.slice(0, at)}[${least}-${Number(digit) - 1}][0-9]{${rest}}`] : [];
+    const rest = at === max.length - 1 ? "" : `[0-9]{${max.length - at - 1}}`;
+    return Number(digit) > least ? [`${max.slice(0, at)}[${least}-${Number(digit) - 1}]${rest}`] : [];
   });
   return ["0", ...shorter, ...below, max].join("|");
 }

@@ -13,6 +13,7 @@ import type {
   Registry,
 } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/comments.js";
+import { takesNull } from "../../src/json/read/field.js";
 import { isImplicit, isRequired } from "../../src/json/scalar-types.js";
 import { wrapped } from "../../src/json/well-known.js";
 import { mapKeySchema, scalarSchema } from "./scalars.js";
@@ -24,7 +25,7 @@ type Field = DescField | DescExtension;
 type Single = Partial<Pick<DescField, "message" | "enum" | "scalar">>;
 
 /** Of a oneof with more members, it is said in words alone that they exclude each other: each pair has an entry. */
-const MOST_PAIRED = 32;
+const MOST_PAIRED = 16;
 
 export interface SchemasOptions {
   /** Has the extensions of the messages. */
@@ -138,8 +139,8 @@ function fileOf(field: Field): DescFile {
 }
 
 /** A field that was given as null was not given, unless null is a value of its type. */
-function nullable(schema: Schema, { enum: type, fieldKind }: Field): Schema {
-  if (fieldKind === "enum" && type?.typeName === "google.protobuf.NullValue") return schema;
+function nullable(schema: Schema, field: Field): Schema {
+  if (takesNull(field)) return schema;
   if (typeof schema.type === "string") return { ...schema, type: [schema.type, "null"] };
   return { anyOf: [schema, { type: "null" }] };
 }
@@ -149,9 +150,15 @@ function isAlwaysWritten(field: Field): boolean {
   return field.kind === "field" && (field.fieldKind === "list" || field.fieldKind === "map" || isImplicit(field));
 }
 
+/** Of two members at most one may be given, and null is not given, unless it is a value of the member's type. */
 function pairsOf({ fields }: DescOneof): Schema[] {
-  const names = fields.map(({ jsonName }) => jsonName);
-  return names.flatMap((name, at) => names.slice(at + 1).map((other) => ({ required: [name, other] })));
+  const given = (field: DescField) => [field.jsonName, takesNull(field) ? {} : { not: { type: "null" } }];
+  return fields.flatMap((field, at) =>
+    fields.slice(at + 1).map((other) => ({
+      required: [field.jsonName, other.jsonName],
+      properties: Object.fromEntries([given(field), given(other)]),
+    })),
+  );
 }
 
 function choiceInWords({ fields }: DescOneof): string {

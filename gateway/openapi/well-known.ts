@@ -9,14 +9,15 @@ export function wellKnownSchema({ typeName }: DescMessage, direction: Direction)
   return forms?.[direction];
 }
 
-const DAY = "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])";
+const YEAR = "(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)";
+const DAY = "(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])";
 const TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]";
 
 const timestamp = (fraction: string, zone: string): Schema => ({
   type: "string",
   description: "A time of the years 0001 to 9999 (RFC 3339).",
   format: "date-time",
-  pattern: `^${DAY}T${TIME}${fraction}${zone}$`,
+  pattern: `^${YEAR}-${DAY}T${TIME}${fraction}${zone}$`,
 });
 
 const TIMESTAMP = {
