@@ -19,6 +19,8 @@ export interface GatewayRequest {
    * @throws {HttpError} 413 too large, 408 too slow, 400 malformed, 499 the client has gone.
    */
   body(): Uint8Array | Promise<Uint8Array>;
+  /** Reads the body as it comes, in place of `body`, however long it is. */
+  pieces(reader: PieceReader): PieceFlow;
   /** Whether the client asks for a WebSocket (RFC 6455) at this path. */
   readonly upgrade?: boolean | undefined;
   /**
@@ -37,6 +39,23 @@ export interface GatewayResponse {
   readonly length: number;
   /** With status 101: what speaks for the gateway on the WebSocket. */
   readonly session?: SocketSession | undefined;
+}
+
+/** Takes the body of a request piece by piece. */
+export interface PieceReader {
+  /** False means: no more until `resume`. */
+  onPiece(piece: Uint8Array): boolean;
+  onEnd(): void;
+  /** No more comes: 408 too slow, 400 malformed, 499 the client has gone, 504 no `resume` for too long. */
+  onFault(fault: HttpError): void;
+}
+
+/** Where the pieces come from. */
+export interface PieceFlow {
+  /** More is wanted, after an `onPiece` that returned false. */
+  resume(): void;
+  /** No more is wanted: `reader` is not told of anything any more. */
+  stop(): void;
 }
 
 /** A body that comes in pieces. */

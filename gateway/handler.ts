@@ -30,7 +30,7 @@ import {
   timeoutOf,
 } from "./headers.js";
 import { chunks, isHttpBody, RAW_HEADERS } from "./http-body.js";
-import { checkBody, readGet, readPost, writeAnswer, writeJson } from "./message.js";
+import { checkBody, checkNoQuery, readGet, readPost, takesPieces, writeAnswer, writeJson } from "./message.js";
 import { metadataOf } from "./metadata.js";
 import { ndjson } from "./ndjson.js";
 import type { OwnPaths } from "./own.js";
@@ -40,6 +40,7 @@ import { acceptsEvents, hasHadAll, serverSentEvents } from "./sse.js";
 import { StreamBody } from "./stream-body.js";
 import type { StreamCallOptions } from "./stream-call.js";
 import { StreamSocket } from "./stream-socket.js";
+import { upload } from "./stream-upload.js";
 import { checkHandshake, checkOrigin, protocolToken } from "./upgrade.js";
 import type { Usage } from "./usage.js";
 
@@ -139,11 +140,12 @@ class Gateway {
     // On /v1 the token alone says in which namespace the call is made.
     const credentials = { token, namespace: versioned ? undefined : namespace, tokenRequired: versioned };
     let body = NO_BODY;
+    const inPieces = method === "POST" && takesPieces(target);
     if (announcesBody(headers)) {
       checkAnnounced(request, target, headers);
       const early = guard.admit(credentials, endpoint);
       if (early instanceof Promise) await early;
-      body = await request.body();
+      if (!inPieces) body = await request.body();
     }
     const admitted = guard.admit(credentials, endpoint);
     const admission = admitted instanceof Promise ? await admitted : admitted;
@@ -161,14 +163,18 @@ class Gateway {
       clientAddress,
     };
     if (request.upgrade) return this.#openSocket(request, target, start, progress);
+    if (inPieces) {
+      checkNoQuery(query);
+      const answer = await upload(request, headers.contentType ?? "", this.#streamOf(target, start));
+      return this.#respondWith(target, answer, progress);
+    }
     checkPlain(endpoint);
 
     const read = method === "POST" ? readPost(target, query, headers, body) : readGet(target, query);
     const message = read instanceof Promise ? await read : read;
     if (endpoint.shape === "server_streaming") return this.#openBody(request, target, start, message, progress);
     const answer = await callUnary(target.channel, start, message, endpoint.service, (stop) => request.onGone(stop));
-    const { body: content, contentType, headers: extra } = writeAnswer(target, answer);
-    return this.#respond(200, extra, content, progress, contentType);
+    return this.#respondWith(target, answer, progress);
   }
 
   /** What is asked of a request for a WebSocket. Gives its token. */
@@ -254,6 +260,11 @@ class Gateway {
     if (status >= 500) progress.failure = reasonOf(thrown);
     if (status === 500 && !(thrown instanceof StatusError)) this.#options.log.error({ requestId, err: thrown }, "bug");
     return answer;
+  }
+
+  #respondWith(target: Target, answer: Uint8Array, progress: Progress): GatewayResponse {
+    const { body, contentType, headers } = writeAnswer(target, answer);
+    return this.#respond(200, headers, body, progress, contentType);
   }
 
   #respond(
@@ -359,7 +370,10 @@ function deadlineOf(
   return timeout === undefined ? undefined : Date.now() + timeout;
 }
 
-/** Over plain HTTP a request is whole before its answer comes, so a stream of requests needs a WebSocket. */
+/**
+ * Over plain HTTP a request is whole before its answer comes, so a stream of requests needs a WebSocket; but for one that
+ * is one body in pieces.
+ */
 function checkPlain({ shape, name }: Endpoint): void {
   if (shape === "unary" || shape === "server_streaming") return;
   throw new HttpError(426, `${name} takes a stream of messages: open a WebSocket at this path`, {

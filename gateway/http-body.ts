@@ -22,7 +22,7 @@ export function isHttpBody({ typeName }: DescMessage): boolean {
 
 export function encodeHttpBody({ contentType, data }: HttpBody): Uint8Array {
   const writer = new BinaryWriter();
-  writer.tag(CONTENT_TYPE, WireType.LengthDelimited).string(contentType);
+  if (contentType !== "") writer.tag(CONTENT_TYPE, WireType.LengthDelimited).string(contentType);
   return writer.tag(DATA, WireType.LengthDelimited).bytes(data).finish();
 }
 

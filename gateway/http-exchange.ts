@@ -2,18 +2,30 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { BodyRoom } from "./body-room.js";
 import { HttpError, reason } from "./errors.js";
-import { type BodySink, type BodyStream, type GatewayRequest, type GatewayResponse, isStream } from "./exchange.js";
-import { Stall } from "./stall.js";
+import {
+  type BodySink,
+  type BodyStream,
+  type GatewayRequest,
+  type GatewayResponse,
+  isStream,
+  type PieceFlow,
+  type PieceReader,
+} from "./exchange.js";
+import { STALL_MS, Stall } from "./stall.js";
 import { GONE, LINGER_MS, type Work } from "./work.js";
 
 /** An unread body up to this size is dropped and the connection kept; before a larger one it is closed. */
 const DROPPED_BODY = 64 * 1024;
 
 const NO_ROOM = new HttpError(503, "Too many bodies are being received; try again", { headers: ["Retry-After", "1"] });
+const TOO_SLOW = new HttpError(408, "The next piece of the body took too long to arrive");
+const STALLED = new HttpError(504, "The service has taken nothing of the body for too long");
 const NO_HOST = new HttpError(400, "The header Host is missing");
 
 export interface Bounds {
   readonly maxBody: number;
+  /** How long the next piece of a body may take that is read in pieces, in milliseconds. */
+  readonly bodyTime: number;
   readonly stallMs: number | undefined;
   readonly room: BodyRoom;
 }
@@ -29,11 +41,12 @@ export class Exchange implements GatewayRequest, Work {
   readonly fault: HttpError | undefined;
   answered = false;
   failed = false;
+  streams = false;
   /** Why there is no more time for the answer. */
   #why: HttpError | undefined;
   #gone = false;
   #onGone: ((why: HttpError) => void) | undefined;
-  #rejectBody: ((fault: HttpError) => void) | undefined;
+  #onFault: ((fault: HttpError) => void) | undefined;
 
   constructor(
     req: IncomingMessage,
@@ -89,7 +102,7 @@ export class Exchange implements GatewayRequest, Work {
     if (Number(req.headers["content-length"]) > maxBody) throw this.#tooLarge();
     if (this.#waits) this.#res.writeContinue();
     return new Promise((resolve, reject) => {
-      this.#rejectBody = reject;
+      this.#onFault = reject;
       const chunks: Buffer[] = [];
       let size = 0;
       req.on("data", (chunk: Buffer) => {
@@ -101,10 +114,50 @@ export class Exchange implements GatewayRequest, Work {
         chunks.push(chunk);
       });
       req.on("end", () => {
-        this.#rejectBody = undefined;
+        this.#onFault = undefined;
         resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
       });
     });
+  }
+
+  pieces(reader: PieceReader): PieceFlow {
+    const { req } = this;
+    this.streams = true;
+    // Silence may be the service's, which takes no more for now.
+    req.socket.setTimeout(0);
+    if (this.#waits) this.#res.writeContinue();
+    const { bodyTime, stallMs = STALL_MS } = this.#bounds;
+    let patience: NodeJS.Timeout;
+    const wait = (ms: number, fault: HttpError): void => {
+      clearTimeout(patience);
+      patience = setTimeout(() => this.fail(fault), ms);
+    };
+    const stop = (): void => {
+      clearTimeout(patience);
+      this.#onFault = undefined;
+      req.removeAllListeners("data").off("end", onEnd).resume();
+    };
+    const onEnd = (): void => {
+      stop();
+      reader.onEnd();
+    };
+    wait(bodyTime, TOO_SLOW);
+    this.#onFault = (fault) => {
+      stop();
+      reader.onFault(fault);
+    };
+    req.on("data", (piece: Buffer) => {
+      patience.refresh();
+      if (reader.onPiece(piece)) return;
+      req.pause();
+      wait(stallMs, STALLED);
+    });
+    req.on("end", onEnd);
+    const resume = (): void => {
+      wait(bodyTime, TOO_SLOW);
+      req.resume();
+    };
+    return { resume, stop };
   }
 
   #tooLarge(): HttpError {
@@ -117,9 +170,9 @@ export class Exchange implements GatewayRequest, Work {
   }
 
   #stopReading(fault: HttpError): void {
-    const reject = this.#rejectBody;
+    const reject = this.#onFault;
     if (reject === undefined) return;
-    this.#rejectBody = undefined;
+    this.#onFault = undefined;
     this.req.removeAllListeners("data").resume();
     reject(fault);
   }

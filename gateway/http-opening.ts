@@ -44,6 +44,10 @@ export class Opening implements GatewayRequest, Work {
     throw new HttpError(400, "The request for a WebSocket must have no body");
   }
 
+  pieces(): never {
+    return this.body();
+  }
+
   onGone(listener: (why: HttpError) => void): void {
     if (this.#why === undefined) this.#onGone = listener;
     else listener(this.#why);

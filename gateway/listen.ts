@@ -65,8 +65,8 @@ class Door implements Listening {
   constructor(handler: Handler, limits: Limits) {
     this.#handler = handler;
     this.#webSockets = new WebSockets(limits);
-    const { maxBody } = limits;
-    const bounds = { maxBody, stallMs: limits.stallMs, room: new BodyRoom(maxBody, limits.bodyRoom) };
+    const { maxBody, bodyTime, stallMs } = limits;
+    const bounds = { maxBody, bodyTime, stallMs, room: new BodyRoom(maxBody, limits.bodyRoom) };
     const server = createServer({
       maxHeaderSize: limits.maxHeaders,
       headersTimeout: limits.headerTime,
@@ -183,6 +183,7 @@ class Door implements Listening {
     if (!socket.writable || socket.readableEnded || error.code === "ECONNRESET") return void socket.destroy();
     const work = socket[WORK];
     if (work?.failed) return; // What else the client sends does not matter.
+    if (work?.streams && error.code === "ERR_HTTP_REQUEST_TIMEOUT") return;
     if (work === undefined || work.answered) this.#refuse(socket, faultOf(error));
     else work.fail(faultOf(error));
   }
@@ -229,6 +230,9 @@ class Refusal implements GatewayRequest, Work {
     readonly remoteAddress: string,
   ) {}
   body(): never {
+    throw this.fault;
+  }
+  pieces(): never {
     throw this.fault;
   }
   onGone(): void {}

@@ -18,6 +18,11 @@ export function checkBody({ endpoint }: Target, headers: RequestHeaders): void {
   else checkContentType(headers);
 }
 
+/** Whether a POST's body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
+export function takesPieces({ endpoint }: Target): boolean {
+  return endpoint.shape === "client_streaming" && isHttpBody(endpoint.method.input);
+}
+
 /**
  * The message of a GET.
  * @throws {JsonError}
@@ -38,11 +43,19 @@ export function readPost(
   { contentType = "" }: RequestHeaders,
   body: Uint8Array,
 ): Uint8Array | Promise<Uint8Array> {
-  if (query !== "") throw new HttpError(400, "A query is read with GET only; POST has its fields in the body");
+  checkNoQuery(query);
   const { input } = target.endpoint.method;
   if (isHttpBody(input)) return encodeHttpBody({ contentType, data: body });
   if (body.length === 0) return target.request.read(NO_FIELDS);
   return isForm(contentType, input) ? readForm(target, contentType, body) : target.request.read(body);
+}
+
+/**
+ * Refuses a query with a POST.
+ * @throws {HttpError} 400
+ */
+export function checkNoQuery(query: string): void {
+  if (query !== "") throw new HttpError(400, "A query is read with GET only; POST has its fields in the body");
 }
 
 const NO_FIELDS = Buffer.from("{}");

@@ -9,7 +9,7 @@ import type { Socket } from "node:net";
  * because the system takes some 4 MiB ahead of the client, and no more before a good part is read: a client that reads
  * 1 KiB/s, slow but well, takes nothing for some twenty minutes.
  */
-const STALL_MS = 30 * 60_000;
+export const STALL_MS = 30 * 60_000;
 
 /**
  * What node:net keeps to itself. What it shows, `bytesWritten` less `writableLength`, stands still until a write is whole: with

@@ -6,6 +6,8 @@ export interface Work {
   readonly answered: boolean;
   /** Whether the client is told of a fault, or will be, and the connection then closed. */
   readonly failed: boolean;
+  /** Whether its body may take as long as it likes, as long as it comes. */
+  readonly streams?: boolean;
   /** Makes its answer the connection's last; where its body is still to come, that answer is the fault. */
   fail(fault: HttpError): void;
   /** Makes it end now, as soon as it can. */

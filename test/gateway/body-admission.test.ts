@@ -30,6 +30,7 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
       ask();
       return body;
     },
+    pieces: () => t.fail("a JSON body is read whole") as never,
     onGone() {},
   };
   return { request, asked, send };

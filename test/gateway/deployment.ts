@@ -193,6 +193,9 @@ export async function ask(
     headers,
     remoteAddress: "192.0.2.1",
     body: () => body,
+    pieces() {
+      throw new Error("what takes a body in pieces is called over HTTP");
+    },
     onGone() {},
   };
   return readable(await handler(asked));

@@ -1,9 +1,10 @@
 /** The service of feed.proto, which tells a test what becomes of its calls. */
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { readDescriptors } from "../../src/endpoint.js";
-import { type Code, StatusError } from "../../src/errors.js";
+import { Code, StatusError } from "../../src/errors.js";
 import { type Context, type MethodDefinition, part, type Service } from "../../src/rpc/service.js";
 
 const descriptors = execFileSync("node_modules/.bin/buf", [
@@ -31,6 +32,12 @@ interface Page {
   readonly code?: number;
 }
 
+interface Stored {
+  readonly contentTypes: string[];
+  readonly bytes: bigint;
+  readonly sha256: string;
+}
+
 interface Codec<T> {
   readonly read: (bytes: Buffer) => T;
   readonly write: (message: T) => Buffer;
@@ -49,6 +56,7 @@ const countRequest = codec<CountRequest>("feed.CountRequest");
 const tick = codec<Tick>("feed.Tick");
 const sum = codec<Sum>("feed.Sum");
 const page = codec<Page>("feed.PageRequest");
+const stored = codec<Stored>("feed.Stored");
 const form = codec<object>("feed.FormRequest");
 const httpBody = codec<Page>("google.api.HttpBody");
 const bytes: Codec<Buffer> = { read: (it) => it, write: (it) => it };
@@ -76,11 +84,13 @@ function method<A, B, S extends keyof typeof STREAMS>(
   } as MethodDefinition<A, B> & (typeof STREAMS)[S];
 }
 
-export class Feed extends EventEmitter<{ opened: []; over: [Error | undefined] }> {
+export class Feed extends EventEmitter<{ opened: []; go: []; stored: []; over: [Error | undefined] }> {
   /** Ticks sent by Count. */
   produced = 0;
   /** Ticks read by the others. */
   read = 0;
+  /** Bytes read by Store. */
+  stored = 0;
   /** Calls that are not over. */
   open = 0;
   readonly service: Service = {
@@ -97,6 +107,7 @@ export class Feed extends EventEmitter<{ opened: []; over: [Error | undefined] }
           page: method("Page", page, httpBody, "unary"),
           pieces: method("Pieces", page, httpBody, "down"),
           upload: method("Upload", httpBody, page, "unary"),
+          store: method("Store", httpBody, stored, "up"),
           form: method("Form", form, form, "unary"),
           broken: method("Broken", countRequest, bytes, "down"),
         },
@@ -108,6 +119,7 @@ export class Feed extends EventEmitter<{ opened: []; over: [Error | undefined] }
           page: (request) => request,
           pieces: (request) => pieces(request),
           upload: (request) => request,
+          store: (pieces, context) => this.#store(pieces, context),
           form: (request) => request,
           broken: () => broken(),
         },
@@ -173,6 +185,28 @@ export class Feed extends EventEmitter<{ opened: []; over: [Error | undefined] }
         total += number;
       }
       return { count, total };
+    } finally {
+      end();
+    }
+  }
+
+  async #store(pieces: AsyncIterable<Page>, context: Context): Promise<Stored> {
+    const end = this.#begin(context);
+    try {
+      const contentTypes: string[] = [];
+      const hash = createHash("sha256");
+      this.stored = 0;
+      for await (const { contentType, data } of pieces) {
+        contentTypes.push(contentType);
+        hash.update(data);
+        this.stored += data.length;
+        this.emit("stored");
+        if (contentType === "test/refused") throw new StatusError(Code.FAILED_PRECONDITION, "not wanted");
+        if (contentType === "test/hang") {
+          await Promise.race([once(this, "go"), once(context.signal, "abort")]);
+        }
+      }
+      return { contentTypes, bytes: BigInt(this.stored), sha256: hash.digest("hex") };
     } finally {
       end();
     }
