@@ -38,6 +38,8 @@ export interface CatalogOptions {
    * and the registry never do: our own commands read them.
    */
   readonly omitZeros?: boolean;
+  /** Most bytes of a request's message; default 4 MiB. */
+  readonly maxMessage?: number;
   readonly log: Logger;
 }
 
@@ -176,7 +178,8 @@ class FollowedCatalog implements Catalog {
     const known = this.#contracts.get(hash);
     if (known !== undefined) return known;
     const types = readDescriptors(descriptors);
-    return { hash, types, codec: compileCodecs(types, { omitZeros }), uses: 0 };
+    const { maxMessage } = this.#options;
+    return { hash, types, codec: compileCodecs(types, { omitZeros, maxMessage }), uses: 0 };
   }
 
   #leave(service: string, id: string): boolean {

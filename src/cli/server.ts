@@ -211,7 +211,8 @@ async function openDoor(
   config: Config,
   { registry, guard, enrolment, metrics, log }: DoorOptions,
 ): Promise<{ http: Address; health: Health }> {
-  const catalog = createCatalog({ ...registry, omitZeros: config.omitZeros });
+  const { omitZeros } = config;
+  const catalog = createCatalog({ ...registry, omitZeros, maxMessage: messageLimits(config).maxBody });
   opened.own(() => catalog.close());
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   // Beside the bundle, where scripts/build-web.mjs puts them.

@@ -29,7 +29,11 @@ import { WireReader } from "./write/wire-reader.js";
 export interface CodecOptions {
   /** Leaves fields without presence out of the JSON when they are zero or empty, as proto3 JSON does unless told otherwise. */
   readonly omitZeros?: boolean;
+  /** Most bytes of a message that JSON is read to; default 4 MiB. */
+  readonly maxMessage?: number | undefined;
 }
+
+const MAX_MESSAGE = 4 * 1024 ** 2;
 
 /**
  * A function that gives the codec of a message type, the same one each time. `registry` has the types that an Any may
@@ -38,7 +42,8 @@ export interface CodecOptions {
 export function compileCodecs(registry: FileRegistry, options: CodecOptions = {}): (type: DescMessage) => Codec {
   const readerOf = readersOf(registry);
   const writerOf = writersOf(registry, options.omitZeros === true);
-  return memoized((type) => new CompiledCodec(type, readerOf(type), writerOf(type)));
+  const maxMessage = options.maxMessage ?? MAX_MESSAGE;
+  return memoized((type) => new CompiledCodec(type, readerOf(type), writerOf(type), maxMessage));
 }
 
 // What a call needs besides, and the next may have again: no call waits for anything before it is done with it.
@@ -52,15 +57,18 @@ class CompiledCodec implements Codec {
   readonly #reader: MessageReader;
   readonly #writer: MessageWriter;
 
-  constructor(type: DescMessage, reader: MessageReader, writer: MessageWriter) {
+  readonly #maxMessage: number;
+
+  constructor(type: DescMessage, reader: MessageReader, writer: MessageWriter, maxMessage: number) {
     this.#type = type;
     this.#reader = reader;
     this.#writer = writer;
+    this.#maxMessage = maxMessage;
   }
 
   read(json: Uint8Array): Uint8Array {
     scanner.begin(json);
-    wireWriter.begin(json.length);
+    wireWriter.begin(json.length, this.#maxMessage);
     try {
       if (scanner.peek() < 0) throw scanner.malformed("a value");
       this.#reader.read(scanner, wireWriter);

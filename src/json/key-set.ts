@@ -1,37 +1,52 @@
 /**
- * Finds out whether a map has a key twice, without making a string of any key. A key is known by a hash and by where
- * it stands; whether two with one hash are the same is for the caller to say.
+ * Finds out whether a map has a key twice, without making a string of any key. A key is known by where it stands; its
+ * hash, and whether two are the same, is for the caller to say.
  *
- * Maps nest, and only the innermost grows, so all share one stack. A map of a few keys is searched from end to end, a
- * larger one has a table. The hash has a secret that is new in each process: without it, whoever knows the hash could
- * send keys that all meet in one place, and make the search quadratic.
+ * Maps nest, and only the innermost grows. The keys of a small map are on a stack that all share, and searched from end
+ * to end. A larger map has a table, which knows only where its keys stand, so that it costs few bytes a key: their hashes
+ * are worked out again when it grows. The hash has a secret that is new in each process: without it, whoever knows the
+ * hash could send keys that all meet in one place, and make the search quadratic.
  */
 import { randomBytes } from "node:crypto";
 
 const FEW = 16;
-/** What has at most so many places is kept for the next map, or the next message. */
+/** A table of at most so many places is kept for the next map, or the next message. */
 const KEPT = 4096;
 const secret = randomBytes(8);
 const SEED = secret.readInt32LE(0);
 const FACTOR = secret.readInt32LE(4) | 1;
 
-/** Says whether the key at `offset` is the same as the one at `other`. */
-export type SameKey = (offset: number, other: number) => boolean;
+/** What is to be known of the keys of a map. */
+export interface Keys {
+  /** Whether the key at `offset` is the same as the one at `other`. */
+  same(offset: number, other: number): boolean;
+  /** The hash of the key at `offset`. */
+  hash(offset: number): number;
+}
+
+/** A set whose keys are in a table, or still few. */
+interface OuterSet {
+  start: number;
+  table: Int32Array | undefined;
+  size: number;
+}
 
 export class KeySet {
-  /** Hash and offset of each key. */
+  /** Hash and offset of each key of the sets that have no table. */
   #entries = new Int32Array(FEW * 8);
   #top = 0;
+  /** Of the innermost set: where it begins among the entries. */
   #start = 0;
-  /** Of the innermost set, once it is large: positions in the stack, plus one; 0 is free. */
+  /** Offsets, plus one; 0 is free. */
   #table: Int32Array | undefined;
-  readonly #outer: { start: number; table: Int32Array | undefined }[] = [];
+  /** How many are in the table. */
+  #size = 0;
+  readonly #outer: OuterSet[] = [];
   #depth = 0;
   /** The last table of each depth. */
   readonly #kept: (Int32Array | undefined)[] = [];
 
   clear(): void {
-    if (this.#entries.length > KEPT) this.#entries = new Int32Array(FEW * 8);
     this.#top = 0;
     this.#start = 0;
     this.#table = undefined;
@@ -41,10 +56,11 @@ export class KeySet {
   /** Starts the set of a map within the one before. */
   open(): void {
     const outer = this.#outer[this.#depth];
-    if (outer === undefined) this.#outer.push({ start: this.#start, table: this.#table });
+    if (outer === undefined) this.#outer.push({ start: this.#start, table: this.#table, size: this.#size });
     else {
       outer.start = this.#start;
       outer.table = this.#table;
+      outer.size = this.#size;
     }
     this.#depth++;
     this.#start = this.#top;
@@ -57,65 +73,74 @@ export class KeySet {
     const outer = this.#outer[--this.#depth]!;
     this.#start = outer.start;
     this.#table = outer.table;
+    this.#size = outer.size;
     outer.table = undefined;
   }
 
   /** Adds a key to the innermost set. False when it is in it. */
-  add(hash: number, offset: number, same: SameKey): boolean {
+  add(hash: number, offset: number, keys: Keys): boolean {
+    if (this.#table !== undefined) return this.#addToTable(this.#table, hash, offset, keys);
     const entries = this.#entries;
     const top = this.#top;
-    let slot = -1;
-    if (this.#table !== undefined) {
-      slot = this.#find(this.#table, hash, offset, same);
-      if (slot < 0) return false;
-      this.#table[slot] = top + 1;
-    } else {
-      for (let at = this.#start; at < top; at += 2) {
-        if (entries[at] === hash && same(offset, entries[at + 1]!)) return false;
-      }
+    for (let at = this.#start; at < top; at += 2) {
+      if (entries[at] === hash && keys.same(offset, entries[at + 1]!)) return false;
     }
-    if (top + 2 > entries.length) {
-      this.#entries = new Int32Array(entries.length * 2);
+    if (top - this.#start === FEW * 2) {
+      this.#moveToTable(this.#emptyTable(FEW * 4));
+      return this.#addToTable(this.#table!, hash, offset, keys);
+    }
+    if (top === entries.length) {
+      this.#entries = new Int32Array(top * 2);
       this.#entries.set(entries);
     }
     this.#entries[top] = hash;
     this.#entries[top + 1] = offset;
     this.#top = top + 2;
-    const size = (this.#top - this.#start) >> 1;
-    if (size > FEW && (this.#table === undefined || size * 2 > this.#table.length)) this.#rebuild((size - 1) * 4);
     return true;
   }
 
-  /** The free place for a key, or -1 when it is there. */
-  #find(table: Int32Array, hash: number, offset: number, same: SameKey): number {
+  #addToTable(table: Int32Array, hash: number, offset: number, keys: Keys): boolean {
     const mask = table.length - 1;
     let slot = hash & mask;
-    for (let at = table[slot]!; at !== 0; at = table[slot]!) {
-      if (this.#entries[at - 1] === hash && same(offset, this.#entries[at]!)) return -1;
+    for (let place = table[slot]!; place !== 0; place = table[slot]!) {
+      if (keys.same(offset, place - 1)) return false;
       slot = (slot + 1) & mask;
     }
-    return slot;
+    table[slot] = offset + 1;
+    this.#size++;
+    if (this.#size * 4 > table.length * 3) this.#grow(table, keys);
+    return true;
   }
 
-  #rebuild(size: number): void {
-    const table = this.#emptyTable(1 << (32 - Math.clz32(size - 1)));
-    const mask = table.length - 1;
-    for (let at = this.#start; at < this.#top; at += 2) {
-      let slot = this.#entries[at]! & mask;
-      while (table[slot] !== 0) slot = (slot + 1) & mask;
-      table[slot] = at + 1;
-    }
+  #moveToTable(table: Int32Array): void {
+    for (let at = this.#start; at < this.#top; at += 2) insert(table, this.#entries[at]!, this.#entries[at + 1]! + 1);
+    this.#size = FEW;
+    this.#top = this.#start;
     this.#table = table;
+  }
+
+  #grow(table: Int32Array, keys: Keys): void {
+    const larger = this.#emptyTable(table.length * 2);
+    for (const place of table) if (place !== 0) insert(larger, keys.hash(place - 1), place);
+    this.#table = larger;
   }
 
   #emptyTable(size: number): Int32Array {
     if (size > KEPT) return new Int32Array(size);
     const kept = this.#kept[this.#depth];
-    if (kept !== undefined && kept.length >= size) return kept.fill(0);
+    if (kept !== undefined && kept !== this.#table && kept.length >= size) return kept.fill(0);
     const table = new Int32Array(size);
     this.#kept[this.#depth] = table;
     return table;
   }
+}
+
+/** Puts a key that is not in the table where it belongs. */
+function insert(table: Int32Array, hash: number, place: number): void {
+  const mask = table.length - 1;
+  let slot = hash & mask;
+  while (table[slot] !== 0) slot = (slot + 1) & mask;
+  table[slot] = place;
 }
 
 /** The hash of a key that is some bytes. `words` are the words of the array, if it has them. */

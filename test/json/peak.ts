@@ -1,51 +1,52 @@
 /**
- * Reads and writes 4 MiB of JSON of several shapes, each once, and prints for each how many times its size this process
- * needed at most, the JSON included. The highest resident size is reset in between (Linux, proc_pid_clear_refs(5)).
+ * Reads or writes 4 MiB of JSON of some shape, once, and prints how many times its size this process needed at most, the
+ * JSON included: `peak.ts read strings`. One shape a process, since memory that was freed may be used again unnoticed.
+ * The highest resident size is reset before (Linux, proc_pid_clear_refs(5)).
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { JsonError } from "../../src/json/codec.js";
 import { compileCodecs } from "../../src/json/compile.js";
+import { SHAPES } from "./shapes.js";
 import { typeOf, types } from "./types.js";
 
 const SIZE = 4 * 1024 ** 2;
 
-const SHAPES: Readonly<Record<string, [type: string, before: string, element: (at: number) => string, after: string]>> =
-  {
-    strings: ["Lists", '{"string":[', (at) => `"${"text ".repeat(20)}${at}"`, "]}"],
-    numbers: ["Lists", '{"int32":[', (at) => String(at * 7), "]}"],
-    messages: [
-      "Lists",
-      '{"message":[',
-      (at) => `{"double":0.5,"int32":${at},"bool":true,"string":"number ${at}"}`,
-      "]}",
-    ],
-    unicode: ["Lists", '{"string":[', (at) => `"${"漢字".repeat(20)}${at}"`, "]}"],
-    map: ["Maps", '{"string":{', (at) => `"key number ${at}":"value ${at}"`, "}}"],
-  };
+const [direction, shape = ""] = process.argv.slice(2);
+const { type: name, before, element, after } = SHAPES[shape]!;
+const type = typeOf(name);
+const codec = compileCodecs(types, { omitZeros: true })(type);
+const few = Buffer.from(before + element(1) + after);
+for (let round = 0; round < 500; round++) codec.write(codec.read(few));
 
-const codecOf = compileCodecs(types, { omitZeros: true });
-const memory = Buffer.alloc(SIZE + 1024);
+const memory = Buffer.alloc(SIZE);
+let end = memory.write(before);
+for (let at = 0; end < SIZE - 256; at++) end += memory.write(`${at === 0 ? "" : ","}${element(at)}`, end);
+end += memory.write(after, end);
+const json = memory.subarray(0, end);
 
-for (const [shape, [type, before, element, after]] of Object.entries(SHAPES)) {
-  const codec = codecOf(typeOf(type));
-  const few = Buffer.from(before + element(1) + after);
-  for (let round = 0; round < 500; round++) codec.write(codec.read(few));
-
-  let end = memory.write(before);
-  for (let at = 0; end < SIZE; at++) end += memory.write(`${at === 0 ? "" : ","}${element(at)}`, end);
-  end += memory.write(after, end);
-  const json = memory.subarray(0, end);
-  report(`read ${shape}`, json.length, () => codec.read(json));
-  const wire = codec.read(json);
-  report(`write ${shape}`, json.length, () => codec.write(wire));
+if (direction === "read") report(() => read().length);
+else {
+  const wire = compileCodecs(types, { maxMessage: SIZE * 8 })(type).read(json);
+  report(() => codec.write(wire).length);
 }
 
-function report(title: string, size: number, run: () => { length: number }): void {
+/** The message; where it is too large, what was read of it is given up, and counts all the same. */
+function read(): Uint8Array | string {
+  try {
+    return codec.read(json);
+  } catch (error) {
+    if (error instanceof JsonError && error.message.includes("larger than")) return error.message;
+    throw error;
+  }
+}
+
+function report(run: () => number): void {
   globalThis.gc!();
   globalThis.gc!();
   writeFileSync("/proc/self/clear_refs", "5");
   const start = resident("VmRSS");
-  if (run().length === 0) throw new Error("nothing was made");
-  console.log(`${title}: ${((size + resident("VmHWM") - start) / size).toFixed(2)}`);
+  if (run() === 0) throw new Error("nothing was made");
+  console.log((1 + (resident("VmHWM") - start) / json.length).toFixed(2));
 }
 
 /** Bytes. */

@@ -161,7 +161,7 @@ export function mapEntries(
       readValue(s, w);
       lengthSize = w.close(start, guess);
       const moved = lengthSize - guess;
-      if (!w.addKey(keyStart + moved, keyEnd + moved)) throw s.refused("given more than once", afterKey);
+      if (!w.addKey(keyTag, keyStart + moved, keyEnd + moved)) throw s.refused("given more than once", afterKey);
     } while (s.next(BRACE_CLOSE));
     w.keys.close();
   };

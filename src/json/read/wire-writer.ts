@@ -6,48 +6,57 @@
  * needed, so content is seldom moved, and never more often than messages are nested.
  *
  * Short messages are cut from a common block one after another, so that none needs memory of its own. Long ones get
- * their own, as large as their JSON, which is seldom shorter than the wire.
+ * their own, twice as large as their JSON, which is seldom shorter than half the wire: to grow costs a copy, and means to
+ * hold the message twice, while of a large block what is not written to is never given to the process.
  */
 import { Buffer } from "node:buffer";
-import { hashOfBytes, KeySet } from "../key-set.js";
+import { JsonError } from "../codec.js";
+import { hashOfBytes, KeySet, type Keys } from "../key-set.js";
+import { FIXED32, FIXED64, LENGTH } from "../scalar-types.js";
 
 /** Small, since a message that someone keeps keeps its whole block. */
 const BLOCK = 16 * 1024;
 const LONGEST_IN_BLOCK = 2 * 1024;
-/**
- * Beyond, memory is taken for twice the size of the JSON: what is not written to is never given to the process, while
- * to grow would mean to hold the message twice.
- */
-const LARGE = 256 * 1024;
+/** Writing a number takes no more room, whatever its length. */
+const SLACK = 64;
 /** Beyond, a call of native code costs less. */
 const LONGEST_COPY_BY_WORDS = 256;
 
-export class WireWriter {
+export class WireWriter implements Keys {
   /** What is written is in here; `grow` replaces it. */
   bytes: Buffer = block(BLOCK);
   pos = 0;
   #view = viewOf(this.bytes);
   #start = 0;
+  /** Most bytes of the message. */
+  #limit = 0;
   /** The keys of the maps that are being written. */
   readonly keys = new KeySet();
+  /** Wire type and length of the key that was added last. */
+  #keyType = LENGTH;
   #keyLength = 0;
   /** The common block while a long message has memory of its own, and how much of it is used. */
   #shared: { bytes: Buffer; used: number } | undefined;
 
-  /** Starts a message whose JSON is `size` bytes long. */
-  begin(size: number): void {
+  /** Starts a message of at most `limit` bytes, whose JSON is `size` bytes long. */
+  begin(size: number, limit: number): void {
     this.keys.clear();
+    this.#limit = limit;
     if (size > LONGEST_IN_BLOCK) {
       this.#shared = { bytes: this.bytes, used: this.pos };
-      this.#use(block((size > LARGE ? size * 2 : size) + 64), 0);
-    } else if (this.pos + size + 64 > this.bytes.length) {
+      this.#use(block(Math.min(size * 2, limit) + SLACK), 0);
+    } else if (this.pos + size + SLACK > this.bytes.length) {
       this.#use(block(BLOCK), 0);
     }
     this.#start = this.pos;
   }
 
-  /** What was written since `begin`. */
+  /**
+   * What was written since `begin`.
+   * @throws {JsonError} when it is larger than it may be.
+   */
   finish(): Buffer {
+    this.#checkSize();
     const message = this.bytes.subarray(this.#start, this.pos);
     this.#release();
     return message;
@@ -78,9 +87,15 @@ export class WireWriter {
     if (this.pos + size > this.bytes.length) this.#grow(size);
   }
 
+  #checkSize(): void {
+    if (this.pos - this.#start > this.#limit) throw new JsonError(`the message is larger than ${this.#limit} bytes`);
+  }
+
   #grow(size: number): void {
+    this.#checkSize();
+    const length = Math.min(this.bytes.length * 1.5, this.#start + this.#limit + SLACK);
     // Offsets that callers hold must stay true, so what lies before the message is carried along.
-    const larger = block(Math.max(this.bytes.length * 1.5, this.pos + size + 64) | 0);
+    const larger = block(Math.max(length, this.pos + size + SLACK) | 0);
     larger.set(this.bytes.subarray(this.#start, this.pos), this.#start);
     if (this.#shared === undefined) this.#shared = { bytes: this.bytes, used: this.#start };
     this.#use(larger, this.pos);
@@ -90,16 +105,34 @@ export class WireWriter {
    * Adds the map key that was written from `start` to `end`, which does not move any more, to the innermost of `keys`.
    * Keys are told by their bytes, which for equal keys are equal however JSON wrote them. False when it is there.
    */
-  addKey(start: number, end: number): boolean {
+  addKey(tag: number, start: number, end: number): boolean {
+    this.#keyType = tag & 7;
     this.#keyLength = end - start;
-    return this.keys.add(hashOfBytes(this.bytes, this.#view, start, end), start, this.#sameKey);
+    return this.keys.add(hashOfBytes(this.bytes, this.#view, start, end), start, this);
   }
 
   /** As no key is the beginning of another, the bytes of the new one are all that need to be equal. */
-  #sameKey = (start: number, other: number): boolean => {
+  same(start: number, other: number): boolean {
     for (let at = 0; at < this.#keyLength; at++) if (this.bytes[start + at] !== this.bytes[other + at]) return false;
     return true;
-  };
+  }
+
+  hash(start: number): number {
+    return hashOfBytes(this.bytes, this.#view, start, this.#endOfKey(start));
+  }
+
+  #endOfKey(start: number): number {
+    const { bytes } = this;
+    if (this.#keyType === FIXED32) return start + 4;
+    if (this.#keyType === FIXED64) return start + 8;
+    let end = start;
+    let length = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = bytes[end++]!;
+      length |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return this.#keyType === LENGTH ? end + length : end;
+    }
+  }
 
   /** An unsigned 32-bit varint: tags, lengths, uint32. */
   varint32(value: number): void {

@@ -5,7 +5,7 @@
  */
 import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COLON, COMMA } from "../ascii.js";
-import { hashOfBytes, hashOfInteger } from "../key-set.js";
+import { hashOfBytes, hashOfInteger, type Keys } from "../key-set.js";
 import { LENGTH, tagOf, VARINT, wireType } from "../scalar-types.js";
 import { Phrase } from "../words.js";
 import { type FieldWriter, type MessageWriter, type MessageWriters, merged, valueWriter } from "./field.js";
@@ -48,7 +48,7 @@ const FEW = 8;
 /** The first mark of an entry that does not count: there is a later one with its key. */
 const DROPPED = -1;
 
-class MapWriter {
+class MapWriter implements Keys {
   readonly #shape: MapShape;
   readonly #tag: number;
   readonly #keyTag: number;
@@ -177,7 +177,7 @@ class MapWriter {
     let unique = true;
     for (let mark = base; unique && mark < base + count * 2; mark += 2) {
       const keyAt = r.marks[mark]!;
-      unique = r.keys.add(this.#hashOf(r, keyAt), keyAt, this.#same);
+      unique = r.keys.add(this.hash(keyAt), keyAt, this);
     }
     r.keys.close();
     return unique;
@@ -186,35 +186,59 @@ class MapWriter {
   #dropEarlier(r: WireReader, base: number, count: number): void {
     const keys = new Set<string>();
     for (let mark = base + (count - 1) * 2; mark >= base; mark -= 2) {
-      const key = this.#keyOf(r.marks[mark]!);
+      const key = this.#keyOf(r, r.marks[mark]!);
       if (keys.has(key)) r.marks[mark] = DROPPED;
       keys.add(key);
     }
   }
 
-  #hashOf(r: WireReader, keyAt: number): number {
-    r.pos = keyAt;
-    if (this.#readInteger === undefined) {
-      const end = keyAt === 0 ? 0 : r.length();
-      return hashOfBytes(r.src, r.words, r.pos, end);
+  hash(keyAt: number): number {
+    const r = this.#reader!;
+    if (this.#readInteger !== undefined) {
+      this.#integer(r, keyAt);
+      return hashOfInteger(r.low, r.high);
     }
-    if (keyAt === 0) return hashOfInteger(0, 0);
-    this.#readInteger(r);
-    return hashOfInteger(r.low, r.high);
+    const end = this.#text(r, keyAt);
+    return hashOfBytes(r.src, r.words, r.pos, end);
   }
 
-  #same = (keyAt: number, other: number): boolean => this.#keyOf(keyAt) === this.#keyOf(other);
+  same(keyAt: number, other: number): boolean {
+    const r = this.#reader!;
+    if (this.#readInteger !== undefined) {
+      this.#integer(r, keyAt);
+      const { low, high } = r;
+      this.#integer(r, other);
+      return low === r.low && high === r.high;
+    }
+    const end = this.#text(r, keyAt);
+    let at = r.pos;
+    const otherEnd = this.#text(r, other);
+    if (otherEnd - r.pos !== end - at) return false;
+    for (let otherAt = r.pos; at < end; at++) if (r.src[at] !== r.src[otherAt++]) return false;
+    return true;
+  }
+
+  /** Reads a key into `low` and `high`. */
+  #integer(r: WireReader, keyAt: number): void {
+    r.pos = keyAt;
+    r.low = 0;
+    r.high = 0;
+    if (keyAt !== 0) this.#readInteger!(r);
+  }
+
+  /** Steps to the text of a key. Its end. */
+  #text(r: WireReader, keyAt: number): number {
+    r.pos = keyAt;
+    return keyAt === 0 ? 0 : r.length();
+  }
 
   /** What tells a key from others. */
-  #keyOf(keyAt: number): string {
-    const r = this.#reader!;
-    r.pos = keyAt;
+  #keyOf(r: WireReader, keyAt: number): string {
     if (this.#readInteger === undefined) {
-      const end = keyAt === 0 ? 0 : r.length();
+      const end = this.#text(r, keyAt);
       return r.latin1(r.pos, end);
     }
-    if (keyAt === 0) return "0:0";
-    this.#readInteger(r);
+    this.#integer(r, keyAt);
     return `${r.high}:${r.low}`;
   }
 }
