@@ -31,5 +31,5 @@ export function codeOf(page: string, language: string): string[] {
   if (language !== "")
     return [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(([, code = ""]) => code);
   const text = page.replace(/^```.*?^```/gms, "");
-  return [...text.matchAll(/(?:^ {4}.*\n|^\n(?= {4}))+/gm)].map(([code]) => code.replace(/^ {4}/gm, ""));
+  return [...text.matchAll(/^ {4}.*\n(?:\n* {4}.*\n)*/gm)].map(([code]) => code.replace(/^ {4}/gm, ""));
 }

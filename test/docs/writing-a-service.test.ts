@@ -1,0 +1,26 @@
+// What docs/writing-a-service.md says can be done so, and the code in it is ours.
+import { readFileSync } from "node:fs";
+import t from "tap";
+import { Code, httpStatus } from "../../src/errors.js";
+import { replay } from "../scenarios/transcript.js";
+import { codeOf, tablesOf } from "./markdown.js";
+
+const page = readFileSync("docs/writing-a-service.md", "utf8");
+
+t.test("portico new", async (t) => {
+  const [transcript = ""] = codeOf(page, "console");
+  t.match(transcript, /portico new greeter/);
+  await replay(t, transcript, { url: "http://127.0.0.1:8080", data: t.testdir() });
+});
+
+t.test("the service to copy is the one there is", async (t) => {
+  t.same(codeOf(page, "ts"), [readFileSync("services/helloworld/helloworld.ts", "utf8")]);
+});
+
+t.test("the status of every gRPC code", async (t) => {
+  const rows = tablesOf(page).find(({ header }) => header.join() === "status,HTTP")?.rows ?? [];
+  const told = new Map(rows.flatMap(([codes = "", http]) => codes.split(", ").map((code) => [code, Number(http)])));
+  const codes = Object.keys(Code).filter((name) => /^[A-Z_]+$/.test(name) && name !== "OK" && name !== "UNRECOGNIZED");
+  const known = new Map(codes.map((code) => [code, httpStatus(Code[code as keyof typeof Code])]));
+  t.same(told, known);
+});
