@@ -1,6 +1,7 @@
 /**
  * `portico call`: calls an endpoint with JSON. What an endpoint streams is printed as it comes. One that takes a stream
- * is sent each line of standard input; that it does is known from the gateway's answer to a plain call.
+ * is sent each line of standard input; that it does is known from the gateway's answer to a plain call. Raw bytes
+ * are written as they are.
  */
 import { StringDecoder } from "node:string_decoder";
 import type { Command } from "commander";
@@ -29,7 +30,7 @@ export function call(io: Io): Command {
     const { client, output } = connect(io, command);
     const request = json === "-" ? await readAll(io) : json;
     try {
-      await printAnswers(io, output, client.callForMany(service, endpoint, request ?? "{}"));
+      await printAnswers(io, output, client.callForMany(service, endpoint, request));
     } catch (error) {
       if (!(error instanceof CallFailure) || error.status !== TAKES_STREAM) throw error;
       const messages = json === undefined ? linesOf(io.stdin) : linesOf([request ?? ""]);
@@ -38,7 +39,7 @@ export function call(io: Io): Command {
   });
 }
 
-async function readAll(io: Io): Promise<string> {
+async function readAll(io: Io): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of io.stdin) {
@@ -46,11 +47,13 @@ async function readAll(io: Io): Promise<string> {
     if (size > MAX_INPUT) throw new CommandError("Standard input is larger than 64 MiB", EXIT.usage);
     chunks.push(Buffer.from(chunk));
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 /** Lines that are not blank, as they come. */
-async function* linesOf(pieces: AsyncIterable<Buffer | string> | Iterable<string>): AsyncGenerator<string> {
+async function* linesOf(
+  pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
+): AsyncGenerator<string> {
   const decoder = new StringDecoder("utf8");
   let rest = "";
   for await (const piece of pieces) {

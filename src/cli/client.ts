@@ -1,6 +1,16 @@
 /** Calls through the gateway, by the same HTTP API that anyone can use, as the caller that the session stands for. */
 import { CommandError, EXIT } from "./exit.js";
-import { type Answer, failureOfLine, type Hint, jsonOf, LOOPBACK, type Request, send, sendForMany } from "./http.js";
+import {
+  type Answer,
+  failureOfLine,
+  type Hint,
+  jsonOf,
+  LOOPBACK,
+  type RawAnswer,
+  type Request,
+  send,
+  sendForMany,
+} from "./http.js";
 import type { Session } from "./session.js";
 
 export interface ClientOptions {
@@ -61,11 +71,12 @@ export class Client {
   }
 
   /**
-   * The same for an endpoint that may stream its answers: gives each as it comes.
+   * The same for an endpoint that may stream its answers, or answer with raw bytes: gives each as it comes. Without a
+   * body no field is set.
    * @throws {CommandError}
    */
-  callForMany(service: string, endpoint: string, json: string): AsyncIterable<string> {
-    return this.#answers(this.#post(service, endpoint, json));
+  callForMany(service: string, endpoint: string, body?: string | Uint8Array): AsyncIterable<string | RawAnswer> {
+    return this.#answers(this.#post(service, endpoint, body));
   }
 
   /**
@@ -78,10 +89,14 @@ export class Client {
   }
 
   /**
-   * The same for an endpoint that may stream its answers: gives each as it comes.
+   * The same for an endpoint that may stream its answers, or answer with raw bytes: gives each as it comes.
    * @throws {CommandError}
    */
-  queryForMany(service: string, endpoint: string | undefined, fields: URLSearchParams): AsyncIterable<string> {
+  queryForMany(
+    service: string,
+    endpoint: string | undefined,
+    fields: URLSearchParams,
+  ): AsyncIterable<string | RawAnswer> {
     return this.#answers(() => get(service, endpoint, fields));
   }
 
@@ -102,12 +117,13 @@ export class Client {
     return token !== undefined && this.#options.namespace === undefined ? "/v1" : "";
   }
 
-  #post(service: string, endpoint: string, json: string): ToSend {
-    return (token) => ({ method: "POST", path: this.#versioned(token) + pathOf(service, endpoint), body: json });
+  #post(service: string, endpoint: string, body: string | Uint8Array | undefined): ToSend {
+    return (token) => ({ method: "POST", path: this.#versioned(token) + pathOf(service, endpoint), body });
   }
 
-  async *#answers(request: ToSend): AsyncGenerator<string> {
+  async *#answers(request: ToSend): AsyncGenerator<string | RawAnswer> {
     const { answer, hint } = await this.#call(sendForMany, request);
+    if ("pieces" in answer) return yield answer;
     if (!(Symbol.asyncIterator in answer)) return yield jsonOf(answer, hint);
     for await (const line of answer) {
       const failure = failureOfLine(line);

@@ -12,8 +12,8 @@ export interface Request {
   readonly path: string;
   readonly token?: string | undefined;
   readonly namespace?: string | undefined;
-  /** JSON text. */
-  readonly body?: string | undefined;
+  /** JSON, or what else the endpoint takes. */
+  readonly body?: string | Uint8Array | undefined;
   /** How long the whole exchange may take; of a stream, the time until it begins. */
   readonly timeoutMs: number;
   /** Ends the request early. */
@@ -24,6 +24,13 @@ export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
+}
+
+/** What an endpoint answered that answers with raw bytes. */
+export interface RawAnswer {
+  readonly contentType: string;
+  /** As they come. */
+  readonly pieces: AsyncIterable<Uint8Array>;
 }
 
 /** Names of this computer. */
@@ -38,13 +45,22 @@ export async function send(base: URL, request: Request): Promise<Answer> {
 }
 
 /**
- * The same for an endpoint that may stream: then the answer is its lines, as they come, for as long as they do.
- * @throws {CommandError} when no answer came, or (of the lines) when it broke off.
+ * The same for an endpoint that may stream: then the answer is its lines, as they come, for as long as they do; or that
+ * may answer with raw bytes.
+ * @throws {CommandError} when no answer came, or (of the lines and bytes) when it broke off.
  */
-export function sendForMany(base: URL, request: Request): Promise<Answer | AsyncIterable<string>> {
-  return receive<Answer | AsyncIterable<string>>(base, request, (response) =>
-    typeOf(response).startsWith("application/x-ndjson") ? linesOf(base, request, response) : wholeAnswer(response),
-  );
+export function sendForMany(base: URL, request: Request): Promise<Answer | AsyncIterable<string> | RawAnswer> {
+  return receive<Answer | AsyncIterable<string> | RawAnswer>(base, request, (response) => {
+    if (isRaw(response)) return { contentType: typeOf(response), pieces: piecesOf(base, request, response) };
+    return typeOf(response).startsWith("application/x-ndjson")
+      ? linesOf(base, request, response)
+      : wholeAnswer(response);
+  });
+}
+
+/** By the header that the gateway gives to what a service sent as it is (docs/streams.md). */
+function isRaw({ statusCode, headers }: IncomingMessage): boolean {
+  return statusCode === 200 && headers["content-security-policy"] === "sandbox";
 }
 
 async function receive<T>(base: URL, request: Request, read: (response: IncomingMessage) => T | Promise<T>) {
@@ -73,6 +89,14 @@ function typeOf(response: IncomingMessage): string {
 
 async function wholeAnswer(response: IncomingMessage): Promise<Answer> {
   return { status: response.statusCode ?? 0, contentType: typeOf(response), body: await text(response) };
+}
+
+async function* piecesOf(base: URL, request: Request, response: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    yield* response as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw brokenOff(base, request, error);
+  }
 }
 
 /** Lines that are not empty: empty ones only keep the connection. */

@@ -1,8 +1,10 @@
 /** Data on stdout: a table for people; JSON, YAML or bare names for programs. */
 import { once } from "node:events";
 import { Option } from "commander";
+import type { RawAnswer } from "./http.js";
 import { indent } from "./indent.js";
 import type { Io } from "./io.js";
+import { printRaw } from "./raw-output.js";
 import { type Colour, paintFor, visible, visibleLines } from "./terminal.js";
 
 const FORMATS = ["json", "yaml", "name"] as const;
@@ -46,12 +48,13 @@ async function printValue(io: Io, format: "json" | "yaml", value: unknown) {
 }
 
 /** Prints the answers of a call as they come, and no faster than they are read. */
-export async function printAnswers(io: Io, format: Format, answers: AsyncIterable<string>) {
+export async function printAnswers(io: Io, format: Format, answers: AsyncIterable<string | RawAnswer>) {
   let separator = "";
-  for await (const json of answers) {
+  for await (const answer of answers) {
+    if (typeof answer !== "string") return printRaw(io, answer);
     if (format === "yaml") io.stdout.write(separator);
     separator = "---\n";
-    await printAnswer(io, format, json);
+    await printAnswer(io, format, answer);
     if (io.stdout.writableNeedDrain) await once(io.stdout, "drain", { signal: io.signal });
   }
 }
