@@ -15,6 +15,7 @@ import type { Io } from "./io.js";
 import { login } from "./login.js";
 import { logout } from "./logout.js";
 import { newService } from "./new.js";
+import { openapi } from "./openapi.js";
 import { outputOption } from "./output.js";
 import { roles } from "./roles.js";
 import { services } from "./services.js";
@@ -64,7 +65,7 @@ export function createProgram(io: Io, onExit: (code: number) => void): Command {
   group("Run Portico:", roles(io, onExit));
   group("Log in:", [login(io), logout(io), user(io)]);
   group("Manage:", [auth(io)]);
-  group("Call services:", [services(io), describe(io), call(io)]);
+  group("Call services:", [services(io), describe(io), openapi(io), call(io)]);
   group("Other:", [newService(io), completion(io, program), help(program)]);
   settle(program, io);
   return program;

@@ -1,0 +1,38 @@
+// `portico openapi` prints the document of a service, whole and with the gateway's address.
+import t from "tap";
+import { parse } from "yaml";
+import { portico } from "../cli/command-line.js";
+import { ask, deploy } from "../gateway/deployment.js";
+
+const deployment = await deploy(t.testdir());
+t.teardown(() => deployment.close());
+const url = `http://127.0.0.1:${deployment.door.address.port}`;
+const run = (...args: string[]) => portico(["openapi", ...args], { env: { PORTICO_URL: url } });
+const { body } = await ask(deployment.handler, { target: "/openapi/helloworld.json" });
+const document = { ...JSON.parse(body), servers: [{ url }] };
+
+t.test("as JSON", async (t) => {
+  const { exit, stdout, stderr } = await run("helloworld");
+  t.same({ exit, stderr }, { exit: 0, stderr: "" });
+  t.equal(stdout, `${body.replace('{"url":"/"}', `{"url":"${url}"}`)}\n`, "as it was served");
+});
+
+t.test("as YAML", async (t) => {
+  const { exit, stdout } = await run("HelloWorld", "-o", "yaml");
+  t.equal(exit, 0);
+  t.match(stdout, /^openapi: 3\.1\.0\ninfo:\n {2}title: helloworld\n/);
+  t.same(parse(stdout), document);
+  t.match(stdout, "minimum: -9223372036854775808", "without rounding");
+});
+
+t.test("of a service that is not there", async (t) => {
+  const { exit, stdout, stderr } = await run("helloword");
+  t.same({ exit, stdout }, { exit: 1, stdout: "" });
+  t.equal(stderr, 'There is no service "helloword" to be seen; did you mean helloworld?\n');
+});
+
+t.test("of none", async (t) => {
+  const { exit, stderr } = await run();
+  t.equal(exit, 2);
+  t.match(stderr, "Missing required argument 'service'");
+});
