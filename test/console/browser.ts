@@ -1,0 +1,110 @@
+/**
+ * The pages in a real browser, against the built program: Debian's chromium, found as `chromium` or by
+ * PORTICO_CHROMIUM. Whatever a page does that its security policy forbids, and whatever it fails at, is written down.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
+import type { Test } from "tap";
+import { type Portico, start } from "../server/process.js";
+import { openShop, type Shop } from "./shop.js";
+
+export const ADMIN_PASSWORD = "correct horse battery";
+const SCREENSHOTS = "test-artifacts";
+
+const FLAGS = [
+  ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+  ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+];
+
+export interface Setting {
+  readonly portico: Portico;
+  readonly shop: Shop;
+  readonly origin: string;
+  readonly browser: Browser;
+}
+
+export interface Watched {
+  readonly page: Page;
+  /** What the security policy forbade: directive and what it was about. */
+  readonly violations: string[];
+  /** Errors that nobody caught. */
+  readonly failures: string[];
+  /** Addresses of another origin that were asked for. */
+  readonly elsewhere: string[];
+}
+
+export interface PageOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly scheme?: "light" | "dark";
+}
+
+/** A Portico with a shop behind it, and a browser. Both end with the test. */
+export async function open(t: Test): Promise<Setting> {
+  const folder = t.testdir({});
+  const shop = await openShop(folder);
+  t.teardown(() => shop.close());
+  const config = join(folder, "portico.json");
+  writeFileSync(config, JSON.stringify({ services: [shop.entry] }));
+  const env = { PORTICO_DATA: join(folder, "data"), PORTICO_ADMIN_PASSWORD: ADMIN_PASSWORD, PORTICO_CONFIG: config };
+  const portico = await start(["server"], env);
+  t.teardown(() => portico.stop());
+  const origin = portico.address("HTTP");
+  await shop.untilServed(origin);
+  const browser = await chromium.launch({ executablePath: findChromium(), args: FLAGS });
+  t.teardown(() => browser.close());
+  return { portico, shop, origin, browser };
+}
+
+function findChromium(): string {
+  const found = process.env.PORTICO_CHROMIUM || spawnSync("which", ["chromium"], { encoding: "utf8" }).stdout.trim();
+  if (found === "")
+    throw new Error("There is no chromium: install it (apt-get install chromium) or set PORTICO_CHROMIUM");
+  return found;
+}
+
+/** A new page, in a browser session of its own. */
+export async function visit(t: Test, { browser, origin }: Setting, path: string, options: PageOptions = {}) {
+  const { width = 1280, height = 900, scheme = "light" } = options;
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, baseURL: origin });
+  t.teardown(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const watched: Watched = { page, violations: [], failures: [], elsewhere: [] };
+  await page.exposeFunction("tellViolation", (text: string) => watched.violations.push(text));
+  await page.addInitScript(`addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
+    tellViolation(violatedDirective + " " + blockedURI))`);
+  page.on("pageerror", ({ message }) => watched.failures.push(message));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(origin)) watched.elsewhere.push(request.url());
+  });
+  await page.goto(path);
+  return watched;
+}
+
+/** Nothing forbidden was tried, nothing failed, nothing left the origin. */
+export function checkClean(t: Test, { violations, failures, elsewhere }: Watched): void {
+  t.same({ violations, failures, elsewhere }, { violations: [], failures: [], elsewhere: [] });
+}
+
+export async function signIn(page: Page): Promise<void> {
+  await page.getByRole("banner").getByRole("button", { name: "Sign in" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Account").fill("admin");
+  await dialog.getByLabel("Password").fill(ADMIN_PASSWORD);
+  await dialog.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("banner").getByRole("button", { name: "Sign out" }).waitFor();
+}
+
+/** The whole page as it looks, kept for people. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  const { width, height } = page.viewportSize()!;
+  const whole = await page.evaluate<number>("document.documentElement.scrollHeight");
+  // As high as the page, since what sticks to the window's edge would else stand in its middle.
+  await page.setViewportSize({ width, height: Math.min(Math.max(height, whole), 5_000) });
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
+  await page.setViewportSize({ width, height });
+}

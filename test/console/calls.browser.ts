@@ -1,0 +1,105 @@
+// A call tried from its page: form and JSON in step, with and without a token, and what is said of refusals.
+import t from "tap";
+import { call } from "../server/process.js";
+import { ADMIN_PASSWORD, checkClean, open, signIn, visit } from "./browser.js";
+
+t.test("a call to try", async (t) => {
+  const setting = await open(t);
+  const { origin } = setting;
+
+  t.test("by the form, with its example filled in", async (t) => {
+    const watched = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
+    const { page } = watched;
+    const name = page.getByRole("textbox", { name: "name" });
+    t.equal(await name.inputValue(), "Ada");
+    await name.fill("Grace");
+    await page.getByRole("button", { name: "Send" }).click();
+    const response = page.getByRole("region", { name: "Response" });
+    await response.getByText("200 OK").waitFor();
+    t.match(await response.textContent(), /"message": "Hello Grace"/);
+    t.match(await response.textContent(), /\d+ ms.*Request id \S+/s);
+    checkClean(t, watched);
+  });
+
+  t.test("form and JSON are the same request", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
+    await page.getByRole("textbox", { name: "customer" }).fill('Ada "the first"');
+    await page.getByRole("button", { name: "Add an item to tags" }).click();
+    await page.getByRole("textbox", { name: "tags 2" }).fill("green");
+    await page.getByRole("combobox", { name: "One of these" }).selectOption("cash");
+    await page.getByRole("textbox", { name: "cash" }).fill("250");
+    await page.getByRole("tab", { name: "JSON" }).click();
+    const editor = page.getByRole("textbox", { name: "Request as JSON" });
+    const typed = JSON.parse(await editor.inputValue());
+    t.match(typed, { customer: 'Ada "the first"', tags: ["text", "green"], cash: 250 });
+    t.notOk("card" in typed, "the other member of the choice is gone");
+    await editor.fill('{"number": 9007199254740993, "items": [{"parts": [{"parts": [{"name": "leaf"}]}]}]}');
+    await page.getByRole("tab", { name: "Form" }).click();
+    t.equal(await page.getByRole("textbox", { name: "number" }).inputValue(), "9007199254740993", "not rounded");
+    t.equal(await page.getByRole("textbox", { name: "name" }).last().inputValue(), "leaf", "at any depth");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("200 OK").waitFor();
+    t.match(await page.getByRole("region", { name: "Response" }).textContent(), '"number": "9007199254740993"');
+  });
+
+  t.test("JSON that cannot be read is said so, and the form waits", async (t) => {
+    const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
+    await page.getByRole("tab", { name: "JSON" }).click();
+    const editor = page.getByRole("textbox", { name: "Request as JSON" });
+    await editor.fill('{"name": ');
+    t.equal(await editor.getAttribute("aria-invalid"), "true");
+    await page.getByText("Not JSON yet").waitFor();
+    await page.getByRole("tab", { name: "Form" }).click();
+    await page.getByRole("button", { name: "Start anew" }).click();
+    t.equal(await page.getByRole("textbox", { name: "name" }).inputValue(), "");
+  });
+
+  const REFUSALS = [
+    { code: "3", status: "400 Bad Request", advice: "Correct the request" },
+    { code: "7", status: "403 Forbidden", advice: undefined },
+    { code: "8", status: "429 Too Many Requests", advice: "Wait a moment" },
+    { code: "14", status: "503 Service Unavailable", advice: "Try again in a moment" },
+  ];
+
+  t.test("what fails shows the Detail, and what to do", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Fail");
+    const response = page.getByRole("region", { name: "Response" });
+    for (const { code, status, advice } of REFUSALS) {
+      await page.getByRole("textbox", { name: "code" }).fill(code);
+      await page.getByRole("textbox", { name: "message" }).fill(`said with ${code}`);
+      await page.getByRole("button", { name: "Send" }).click();
+      await response.getByText(status).waitFor();
+      await response.getByText(`said with ${code}`).waitFor();
+      const shown = await response.locator(".notice").allTextContents();
+      if (advice === undefined) t.same(shown, [], `${status}: only the service knows`);
+      else t.match(shown, [advice], status);
+    }
+  });
+
+  t.test("with the token of whoever is signed in, or as nobody", async (t) => {
+    const login = await call(`${origin}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
+    const authorization = `Bearer ${(login.body as { accessToken: string }).accessToken}`;
+    const rule = { id: "closed", scope: "<public>", access: "DENIED", resource: "service:shop:Shop.Fail", priority: 1 };
+    t.equal((await call(`${origin}/v1/auth/Rules/Create`, { rule }, { authorization })).status, 200);
+    const grant = { id: "staff", scope: "*", access: "GRANTED", resource: "service:shop:Shop.Fail", priority: 2 };
+    t.equal((await call(`${origin}/v1/auth/Rules/Create`, { rule: grant }, { authorization })).status, 200);
+
+    const watched = await visit(t, setting, "/explore/shop/Shop.Fail");
+    const { page } = watched;
+    await page.getByRole("heading", { name: /There is no endpoint Shop.Fail that you may call/ }).waitFor();
+    await signIn(page);
+    await page.getByRole("heading", { level: 1, name: "Shop.Fail" }).waitFor();
+    const sent = page.waitForRequest((request) => request.method() === "POST");
+    await page.getByRole("button", { name: "Send" }).click();
+    const request = await sent;
+    t.equal(new URL(request.url()).pathname, "/v1/shop/Fail");
+    t.match(await request.headerValue("authorization"), /^Bearer pta_/);
+
+    await page.getByRole("combobox", { name: "Call as" }).selectOption("nobody");
+    await page.getByRole("button", { name: "Send" }).click();
+    const response = page.getByRole("region", { name: "Response" });
+    await response.getByText("401 Unauthorized").waitFor();
+    await response.getByText("Nobody may call this without a token").waitFor();
+    checkClean(t, watched);
+  });
+});

@@ -1,0 +1,151 @@
+// A newcomer's first hour: explore, try, sign in, make a key, call with it, close the door, and see why.
+import t from "tap";
+import { screenshot, visit } from "./console-browser.js";
+
+t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
+  const { page, base, complaints, post, signIn, go } = await visit(t);
+  const dialog = page.getByRole("dialog");
+  const call = async (key?: string) => {
+    const { status, body } = await post(key ? "/v1/helloworld/Call" : "/helloworld/Call", { name: "Ada" }, key);
+    return `${status} ${body.message ?? body.Detail}`;
+  };
+
+  await t.test("open explore", async (t) => {
+    await page.goto("/");
+    await page.getByRole("link", { name: "helloworld", exact: true }).first().click();
+    await page.getByRole("heading", { level: 1, name: "helloworld" }).waitFor();
+    t.equal(await page.title(), "helloworld · Portico");
+  });
+
+  await t.test("try helloworld, without a token", async (t) => {
+    await page.getByRole("link", { name: "Helloworld.Call", exact: true }).last().click();
+    await page.getByLabel("name", { exact: false }).first().fill("Ada");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("Hello Ada").first().waitFor();
+    t.pass("the answer is shown");
+    await screenshot(page, "journey-1-tried");
+  });
+
+  await t.test("sign in", async (t) => {
+    await page.getByRole("link", { name: "Console" }).click();
+    await signIn();
+    await page.getByText("The door is open.").waitFor();
+    t.equal(await page.title(), "Overview · Portico");
+    await screenshot(page, "journey-2-overview");
+  });
+
+  let key = "";
+  await t.test("make a key, which is shown once", async (t) => {
+    await go("API keys");
+    await page.getByRole("button", { name: "Make the first key" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("my laptop");
+    await dialog.getByLabel("Expires").selectOption("In 30 days");
+    await dialog.getByRole("button", { name: "Make key" }).click();
+    const secret = dialog.locator(".secret code");
+    key = (await secret.textContent()) ?? "";
+    t.match(key, /^ptk_\w{40,}$/);
+    await page.keyboard.press("Escape");
+    await dialog.getByText("Have you copied the key?").waitFor();
+    t.ok(await secret.isVisible(), "a slip does not lose it");
+    await screenshot(page, "journey-3-key");
+    await dialog.getByRole("button", { name: "I have copied the key" }).click();
+    await page.getByRole("rowheader", { name: "my laptop" }).waitFor();
+    t.notMatch(await page.content(), key, "it is nowhere in the page any more");
+    await page.getByText("in 29 days").waitFor();
+  });
+
+  await t.test("call with it, from outside of the page", async (t) => {
+    t.equal(await call(key), "200 Hello Ada");
+    t.equal(await call(), "200 Hello Ada", "the door is open for everyone");
+  });
+
+  await t.test("delete the default rule, and be told first what that changes", async (t) => {
+    await go("Rules");
+    await page.getByRole("button", { name: "Delete default" }).click();
+    const warning = dialog.locator(".notice.warning");
+    await warning.waitFor();
+    const text = (await warning.innerText()).replace(/\s+/g, " ");
+    t.match(text, /200 granted.*401 refused for everyone at/);
+    t.match(text, /service:helloworld:Helloworld\.Call service:helloworld:Helloworld\.Stream/);
+    t.notMatch(text, /service:auth/, "what rules do not govern does not change");
+    await screenshot(page, "journey-4-warning");
+    await dialog.getByRole("textbox").fill("defualt");
+    await dialog.getByRole("button", { name: "Delete rule" }).click();
+    await dialog.getByText("This is not the name.").waitFor();
+    t.equal(await call(), "200 Hello Ada", "a wrong name deletes nothing");
+    await dialog.getByRole("textbox").fill("default");
+    await dialog.getByRole("button", { name: "Delete rule" }).click();
+    await page.getByRole("heading", { name: "No rules: every call is refused" }).waitFor();
+  });
+
+  await t.test("see the 401, with a token and without", async (t) => {
+    const refused = "401 Unauthorized call made to helloworld:Helloworld.Call";
+    t.equal(await call(), refused);
+    t.equal(await call(key), refused);
+  });
+
+  await t.test("explain it", async (t) => {
+    await page.getByLabel("Who calls").selectOption("admin");
+    await page.getByLabel("What is called").selectOption("service:helloworld:Helloworld.Call");
+    await page.getByRole("button", { name: "Explain" }).click();
+    await page.getByText("No rule matches, so the call is refused.").waitFor();
+    t.ok(await page.getByText("401 refused").isVisible());
+    await screenshot(page, "journey-5-explained");
+  });
+
+  await t.test("let those in who sign in, seeing beforehand that this is what the rule does", async (t) => {
+    await page.getByRole("button", { name: "Make the first rule" }).click();
+    await dialog.getByLabel("ID").fill("onlyloggedin");
+    await dialog.getByRole("combobox", { name: "Scope" }).fill("*");
+    await dialog.getByRole("combobox", { name: "Resource" }).fill("service:hello world");
+    await dialog.getByText("must have three segments").waitFor();
+    await dialog.getByRole("combobox", { name: "Resource" }).fill("*:*:*");
+    await dialog.getByText("Covers 2 of 2 endpoints").waitFor();
+    await dialog.getByText("every account").waitFor();
+    await screenshot(page, "journey-6-rule");
+    await dialog.getByRole("button", { name: "Create rule" }).click();
+    await page.getByRole("rowheader", { name: "onlyloggedin" }).waitFor();
+    t.equal(await call(key), "200 Hello Ada");
+    t.match(await call(), /^401 /);
+    await page.getByRole("button", { name: "Explain" }).click();
+    await page.getByText("200 granted").waitFor();
+  });
+
+  await t.test("see in usage what was called, and in the audit trail what was changed", async (t) => {
+    await go("Usage");
+    const row = page.getByRole("row").filter({ hasText: "helloworld:Helloworld.Call" });
+    // Gateways report every ten seconds, and the page asks as often.
+    await row.waitFor({ timeout: 25_000 });
+    const [calls, clientErrors] = await row.getByRole("cell").allInnerTexts();
+    t.ok(Number(calls) >= 5, `${calls} calls`);
+    t.ok(Number(clientErrors) >= 2, `${clientErrors} client errors`);
+    await screenshot(page, "journey-7-usage");
+    await go("Audit trail");
+    for (const [what, ofWhat] of [
+      ["Rule created", "onlyloggedin"],
+      ["Rule deleted", "default"],
+      ["Key created", key.slice(0, 10)],
+    ] as const) {
+      await page.getByRole("row").filter({ hasText: what }).filter({ hasText: ofWhat }).first().waitFor();
+    }
+    await screenshot(page, "journey-8-audit");
+  });
+
+  await t.test("revoke the key", async (t) => {
+    await go("API keys");
+    await page.getByRole("button", { name: "Revoke my laptop" }).click();
+    await dialog.getByRole("textbox").fill("my laptop");
+    await dialog.getByRole("button", { name: "Revoke key" }).click();
+    await page.getByRole("heading", { name: "No keys yet" }).waitFor();
+    t.match(await call(key), /^401 /);
+  });
+
+  await t.test("sign out", async (t) => {
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in to the console" }).waitFor();
+    t.equal(new URL(page.url()).search, "");
+    t.equal(new URL(page.url()).origin, base);
+  });
+
+  t.same(complaints, [], "nothing broke, and the content security policy had nothing to stop");
+});

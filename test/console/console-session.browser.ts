@@ -1,0 +1,114 @@
+// Who is signed in: tokens stay in the page's memory, and everyone sees only what they may.
+import t from "tap";
+import { PASSWORD, screenshot, visit } from "./console-browser.js";
+
+t.test("the session", { timeout: 120_000 }, async (t) => {
+  const { page, context, complaints, post, signIn, go } = await visit(t);
+  const shownTokens: string[] = [];
+  page.on("response", async (response) => {
+    if (!response.url().endsWith("/auth/Auth/Login") || !response.ok()) return;
+    const { accessToken, refreshToken } = await response.json();
+    shownTokens.push(accessToken, refreshToken);
+  });
+  const addresses: string[] = [];
+  page.on("request", (request) => addresses.push(request.url()));
+
+  await t.test("a wrong password says so, and signs nobody in", async (t) => {
+    await page.goto("/console/keys");
+    await page.getByLabel("Account").fill("admin");
+    await page.getByLabel("Password").fill("wrong horse battery");
+    await page.locator("form").getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").waitFor();
+    t.notOk(await page.getByRole("button", { name: "Sign out" }).isVisible());
+    await screenshot(page, "session-wrong-password");
+  });
+
+  await t.test("tokens are in no address, no storage and no cookie", async (t) => {
+    await signIn();
+    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+    for (const title of ["Rules", "Accounts", "Usage", "Audit trail", "API keys"]) await go(title);
+    t.equal(shownTokens.length, 2);
+    const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
+    const everywhere = [String(kept), JSON.stringify(await context.cookies()), ...addresses, page.url()];
+    for (const token of shownTokens) {
+      t.match(token, /^pt[ar]_/);
+      t.notOk(
+        everywhere.some((text) => text.includes(token)),
+        "not kept",
+      );
+    }
+    t.same(await context.cookies(), []);
+  });
+
+  await t.test("a reload asks to sign in again, at the same page", async (t) => {
+    await page.reload();
+    await page.getByRole("heading", { name: "Sign in to the console" }).waitFor();
+    await signIn();
+    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+    t.equal(new URL(page.url()).pathname, "/console/keys");
+  });
+
+  await t.test("signing out revokes the token", async (t) => {
+    const token = shownTokens.at(-2);
+    t.equal((await post("/v1/auth/Auth/WhoAmI", {}, token)).status, 200);
+    const left = page.waitForResponse((response) => response.url().endsWith("/auth/Auth/Logout"));
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await left;
+    t.equal((await post("/v1/auth/Auth/WhoAmI", {}, token)).status, 401);
+  });
+
+  await t.test("an administrator makes an account, and sets its scopes", async () => {
+    await signIn();
+    await go("Accounts");
+    await page.getByRole("button", { name: "New account" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Name" }).fill("bob");
+    await dialog.getByLabel("Password").fill(PASSWORD);
+    await dialog.getByRole("button", { name: "Create account" }).click();
+    await page.getByRole("button", { name: "Set the scopes of bob" }).click();
+    await dialog.getByRole("textbox", { name: "Scopes" }).fill("greeters, billing");
+    await dialog.getByRole("button", { name: "Set scopes" }).click();
+    await page.getByRole("row").filter({ hasText: "bob" }).getByText("billing").waitFor();
+  });
+
+  await t.test("a session that is ended elsewhere asks to sign in again, and says why", async () => {
+    await page.getByRole("button", { name: "Set the password of admin" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("New password").fill(PASSWORD);
+    await dialog.getByRole("button", { name: "Set password" }).click();
+    await page.getByText("Your session was ended. Sign in again to go on.").waitFor();
+  });
+
+  await t.test("who is no administrator manages keys of one's own, and sees nothing else", async (t) => {
+    await signIn("bob");
+    await page.getByRole("heading", { name: "Accounts: for administrators only" }).waitFor();
+    t.same(await page.getByRole("navigation", { name: "Console" }).getByRole("link").allInnerTexts(), [
+      "Overview",
+      "API keys",
+    ]);
+    await screenshot(page, "session-not-for-you");
+    await go("Overview");
+    await screenshot(page, "session-overview-of-bob");
+    await go("API keys");
+    await page.getByRole("button", { name: "New key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Name" }).fill("mine");
+    await dialog.getByLabel("Limited to").fill("service:helloworld:Helloworld.Call");
+    await dialog.getByRole("button", { name: "Make key" }).click();
+    const key = (await dialog.locator(".secret code").textContent()) ?? "";
+    await dialog.getByRole("button", { name: "I have copied the key" }).click();
+    t.equal((await post("/v1/helloworld/Call", { name: "Bob" }, key)).status, 200);
+    t.equal((await post("/v1/helloworld/Stream", { name: "Bob" }, key)).status, 403, "as limited");
+
+    await page.getByRole("button", { name: "Rotate mine" }).click();
+    await dialog.getByRole("button", { name: "Rotate key" }).click();
+    const next = (await dialog.locator(".secret code").textContent()) ?? "";
+    await dialog.getByRole("button", { name: "I have copied the key" }).click();
+    t.not(next, key);
+    for (const one of [key, next]) t.equal((await post("/v1/helloworld/Call", {}, one)).status, 200, "both live");
+    t.equal(await page.getByRole("rowheader", { name: "mine" }).count(), 2);
+    await screenshot(page, "session-rotated");
+  });
+
+  t.same(complaints, [], "nothing broke, and the content security policy had nothing to stop");
+});

@@ -1,0 +1,140 @@
+// Light and dark, wide and as narrow as a small phone: nothing serious for axe, nothing to scroll sideways. The
+// screenshots are for people to look at.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import t from "tap";
+import { checkClean, open, screenshot, signIn, visit } from "./browser.js";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
+}
+
+async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate<{ violations: readonly Finding[] }>("axe.run()");
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} ${target}: ${failureSummary}`));
+}
+
+const PAGES: readonly {
+  readonly name: string;
+  readonly path: string;
+  readonly act?: (page: Page) => Promise<unknown>;
+}[] = [
+  { name: "list", path: "/explore", act: (page) => page.getByRole("link", { name: "helloworld" }).waitFor() },
+  {
+    name: "search",
+    path: "/explore",
+    act: async (page) => {
+      await page.getByRole("searchbox").fill("name");
+      await page.getByRole("link", { name: "Shop.Call" }).waitFor();
+    },
+  },
+  {
+    name: "nothing-found",
+    path: "/explore",
+    act: async (page) => {
+      await page.getByRole("searchbox").fill("xyzzy");
+      await page.getByRole("heading", { name: "Nothing matches" }).waitFor();
+    },
+  },
+  { name: "service", path: "/explore/shop", act: (page) => page.getByRole("tab", { name: "curl" }).waitFor() },
+  {
+    name: "call",
+    path: "/explore/shop/Shop.Call",
+    act: async (page) => {
+      await page.getByRole("button", { name: "Show the fields of Item" }).first().click();
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByText("200 OK").waitFor();
+    },
+  },
+  {
+    name: "stream",
+    path: "/explore/helloworld/Helloworld.Stream",
+    act: async (page) => {
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByText("complete").waitFor();
+    },
+  },
+  {
+    name: "refused",
+    path: "/explore/shop/Shop.Fail",
+    act: async (page) => {
+      await page.getByRole("textbox", { name: "code" }).fill("14");
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByText("503 Service Unavailable").waitFor();
+    },
+  },
+  {
+    name: "missing",
+    path: "/explore/nowhere",
+    act: (page) => page.getByRole("heading", { name: "nowhere" }).waitFor(),
+  },
+  {
+    name: "sign-in",
+    path: "/explore",
+    act: async (page) => {
+      await page.getByRole("banner").getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("dialog").waitFor();
+    },
+  },
+  {
+    name: "signed-in",
+    path: "/explore",
+    act: async (page) => {
+      await signIn(page);
+      await page.getByRole("link", { name: "auth" }).click();
+      await page.getByRole("heading", { level: 1, name: "auth" }).waitFor();
+    },
+  },
+];
+
+t.test("looks", async (t) => {
+  const setting = await open(t);
+  for (const scheme of ["light", "dark"] as const) {
+    for (const width of [1280, 360]) {
+      t.test(`${scheme}, ${width} pixels wide`, { timeout: 120_000 }, async (t) => {
+        for (const { name, path, act } of PAGES) {
+          const watched = await visit(t, setting, path, { scheme, width, height: width === 360 ? 780 : 900 });
+          const { page } = watched;
+          await act?.(page);
+          const [shown, room] = await page.evaluate<[number, number]>(
+            "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
+          );
+          t.ok(shown <= room, `${name}: nothing to scroll sideways (${shown} of ${room})`);
+          t.same(await findings(page), [], `${name}: axe finds nothing serious`);
+          checkClean(t, watched);
+          await screenshot(page, `explore-${name}-${scheme}-${width}`);
+          await page.close();
+        }
+      });
+    }
+  }
+
+  t.test("the button chooses the other theme, which a reload keeps", async (t) => {
+    const { page } = await visit(t, setting, "/explore", { scheme: "light" });
+    const ground = () => page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+    const light = await ground();
+    await page.getByRole("button", { name: "Switch to dark colours" }).click();
+    const dark = await ground();
+    t.not(dark, light);
+    await page.reload();
+    await page.getByRole("button", { name: "Switch to light colours" }).waitFor();
+    t.equal(await ground(), dark);
+  });
+
+  t.test("axe would find a fault", async (t) => {
+    const { page } = await visit(t, setting, "/explore");
+    await page.getByRole("searchbox").waitFor();
+    await page.evaluate(
+      "document.querySelector('input').removeAttribute('aria-label'); document.querySelector('input').placeholder = ''",
+    );
+    t.match(await findings(page), [/^label /]);
+  });
+});

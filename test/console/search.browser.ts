@@ -1,0 +1,76 @@
+// The list of services answers as one types: by names, texts, endpoints and fields.
+import t, { type Test } from "tap";
+import { checkClean, open, visit } from "./browser.js";
+
+t.test("the list of services", async (t) => {
+  const setting = await open(t);
+
+  const names = (watched: Awaited<ReturnType<typeof visit>>) => watched.page.locator(".service-name").allTextContents();
+
+  const CASES = [
+    { typed: "hello", found: ["helloworld"], why: "the beginning of a name" },
+    { typed: "WORLD", found: ["helloworld"], why: "the middle of a name, in capitals" },
+    { typed: "everything made", found: ["shop"], why: "words of a summary, in any order" },
+    { typed: "haggle", found: ["shop"], why: "an endpoint" },
+    { typed: "patience", found: ["shop"], why: "a field, which its document tells" },
+    { typed: "parts", found: ["shop"], why: "a field inside a field" },
+    { typed: "helloworld patience", found: [], why: "every word must be found" },
+  ];
+
+  t.test("as one types", async (t) => {
+    const watched = await visit(t, setting, "/explore");
+    const { page } = watched;
+    const box = page.getByRole("searchbox");
+    await page.getByRole("link", { name: "helloworld" }).waitFor();
+    t.same(await names(watched), ["helloworld", "shop", "auth", "registry"], "those of Portico itself come last");
+    for (const { typed, found, why } of CASES) {
+      await box.fill("");
+      await box.pressSequentially(typed);
+      await page.getByText(`${found.length} of 4 services`).waitFor({ state: "attached" });
+      t.same(await names(watched), found, `${typed}: ${why}`);
+    }
+    await page.getByRole("button", { name: "Show all services" }).click();
+    t.equal(await box.inputValue(), "", "what to do about nothing found");
+    checkClean(t, watched);
+  });
+
+  t.test("what was found leads to its endpoint, and back to the same search", async (t) => {
+    const watched = await visit(t, setting, "/explore");
+    const { page } = watched;
+    await page.keyboard.press("/");
+    await page.keyboard.type("patience");
+    await page.getByRole("link", { name: "Shop.Call" }).click();
+    await page.getByRole("heading", { level: 1, name: "Shop.Call" }).waitFor();
+    t.equal(new URL(page.url()).pathname, "/explore/shop/Shop.Call");
+    await page.goBack();
+    t.equal(await page.getByRole("searchbox").inputValue(), "patience");
+    t.same(await names(watched), ["shop"]);
+    checkClean(t, watched);
+  });
+
+  t.test("only what streams", async (t) => {
+    const watched = await visit(t, setting, "/explore");
+    const { page } = watched;
+    await page.getByRole("button", { name: "Streams" }).click();
+    await page.getByText("2 of 4 services").waitFor({ state: "attached" });
+    t.same(await names(watched), ["helloworld", "shop"]);
+    await page.getByRole("button", { name: "Streams" }).click();
+    await page.getByRole("link", { name: "registry" }).waitFor();
+    t.equal((await names(watched)).length, 4);
+  });
+
+  t.test("no loading of a document on the way", (t) => staysOnTheDocument(t));
+
+  async function staysOnTheDocument(t: Test) {
+    const { page } = await visit(t, setting, "/explore");
+    await page.evaluate("globalThis.sameDocument = true");
+    await page.getByRole("link", { name: "helloworld" }).click();
+    await page.getByRole("heading", { level: 1, name: "helloworld" }).waitFor();
+    await page.getByRole("link", { name: "Console", exact: true }).click();
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    t.equal(await page.evaluate("globalThis.sameDocument"), true);
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "helloworld" }).waitFor();
+    t.match(await page.title(), "helloworld");
+  }
+});

@@ -1,0 +1,54 @@
+// A token lives in the page's memory and nowhere else.
+import t from "tap";
+import { checkClean, open, signIn, visit } from "./browser.js";
+
+t.test("the session", async (t) => {
+  const setting = await open(t);
+
+  t.test("no token in any storage, cookie or address; a reload asks again", async (t) => {
+    const watched = await visit(t, setting, "/explore");
+    const { page } = watched;
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await signIn(page);
+    await page.getByRole("link", { name: "helloworld" }).click();
+    await page.getByRole("link", { name: "Helloworld.Call" }).click();
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("200 OK").waitFor();
+    const kept = await page.evaluate<string>(
+      "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href, history.state, document.documentElement.outerHTML])",
+    );
+    const databases = await page.evaluate<unknown[]>("indexedDB.databases()");
+    t.notMatch(kept, /pt[ark]_/);
+    t.same(databases, []);
+    t.same(await page.context().cookies(), []);
+    t.notMatch(asked.join(" "), /pt[ark]_/);
+    await page.reload();
+    await page.getByRole("banner").getByRole("button", { name: "Sign in" }).waitFor();
+    checkClean(t, watched);
+  });
+
+  t.test("signing out revokes the token, not only here", async (t) => {
+    const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
+    await signIn(page);
+    const sent = page.waitForRequest("**/v1/helloworld/Call");
+    await page.getByRole("button", { name: "Send" }).click();
+    const authorization = await (await sent).headerValue("authorization");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("Signed out").waitFor();
+    const headers = { authorization: authorization as string, "content-type": "application/json" };
+    const answer = await fetch(`${setting.origin}/v1/helloworld/Call`, { method: "POST", headers, body: "{}" });
+    t.equal(answer.status, 401);
+  });
+
+  t.test("a wrong password is said, and where the right one is", async (t) => {
+    const { page } = await visit(t, setting, "/explore");
+    await page.getByRole("banner").getByRole("button", { name: "Sign in" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Account").fill("admin");
+    await dialog.getByLabel("Password").fill("wrong wrong wrong");
+    await dialog.getByRole("button", { name: "Sign in" }).click();
+    await dialog.getByRole("alert").getByText("first start of Portico printed the password").waitFor();
+    t.pass();
+  });
+});

@@ -1,0 +1,81 @@
+// Streams are shown as they come, and end when the person says so or leaves.
+import t from "tap";
+import { checkClean, open, visit } from "./browser.js";
+
+t.test("streams", async (t) => {
+  const setting = await open(t);
+  const { shop } = setting;
+
+  t.test("messages are shown while the stream goes on, and it can be cancelled", async (t) => {
+    const watched = await visit(t, setting, "/explore/shop/Shop.Watch");
+    const { page } = watched;
+    await page.getByRole("textbox", { name: "every" }).fill("20");
+    await page.getByRole("textbox", { name: "most" }).fill("");
+    await page.getByRole("button", { name: "Send" }).click();
+    const messages = page.getByRole("list", { name: "Messages" });
+    await messages.getByText('{ "number": 3 }').waitFor();
+    t.equal(shop.watchers(), 1, "the service is still sending");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("cancelled").waitFor();
+    await shop.untilWatchers(0);
+    t.pass("the service is told");
+    checkClean(t, watched);
+  });
+
+  t.test("one that ends by itself is complete", async (t) => {
+    const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Stream");
+    await page.getByRole("textbox", { name: "messages" }).fill("3");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("complete").waitFor();
+    t.equal(await page.getByRole("list", { name: "Messages" }).getByRole("listitem").count(), 3);
+  });
+
+  t.test("of ten thousand messages the last five hundred are kept", async (t) => {
+    const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Stream");
+    await page.getByRole("textbox", { name: "messages" }).fill("10000");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("complete").waitFor();
+    await page.getByText("10000 messages").waitFor();
+    t.equal(await page.getByRole("list", { name: "Messages" }).getByRole("listitem").count(), 501);
+    await page.getByText("9500 earlier messages are not shown").waitFor({ state: "attached" });
+  });
+
+  t.test("leaving the page ends it", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Watch");
+    await page.getByRole("textbox", { name: "most" }).fill("");
+    await page.getByRole("button", { name: "Send" }).click();
+    await shop.untilWatchers(1);
+    await page.getByRole("link", { name: "All services" }).click();
+    await shop.untilWatchers(0);
+  });
+
+  t.test("a conversation: each message is answered as it is sent", async (t) => {
+    const watched = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    const { page } = watched;
+    const messages = page.getByRole("list", { name: "Messages" });
+    await page.getByRole("button", { name: "Open the stream" }).click();
+    for (const name of ["tea", "cake"]) {
+      await page.getByRole("textbox", { name: "name" }).fill(name);
+      await page.getByRole("button", { name: "Send this message" }).click();
+      await messages.getByText(`"text": "${name}"`).waitFor();
+    }
+    await page.getByRole("button", { name: "No more messages" }).click();
+    await page.getByText("complete").waitFor();
+    t.equal(await messages.getByRole("listitem").count(), 4);
+    checkClean(t, watched);
+  });
+
+  t.test("a stream to the service is answered after its end; a wrong message ends it with the reason", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
+    await page.getByRole("button", { name: "Open the stream" }).click();
+    await page.getByRole("textbox", { name: "count" }).fill("2");
+    for (let sent = 0; sent < 2; sent++) await page.getByRole("button", { name: "Send this message" }).click();
+    await page.getByRole("button", { name: "No more messages" }).click();
+    await page.getByText('{ "count": 4, "text": "tea, tea" }').waitFor();
+
+    await page.getByRole("button", { name: "Open the stream" }).click();
+    await page.getByRole("textbox", { name: "count" }).fill("many");
+    await page.getByRole("button", { name: "Send this message" }).click();
+    await page.getByText(/^400: count: /).waitFor();
+  });
+});
