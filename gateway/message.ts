@@ -72,20 +72,26 @@ const NO_HEADERS: readonly string[] = [];
 
 /** @throws {HttpError} 502 when the bytes are not a message of the type. */
 export function writeAnswer(target: Target, message: Uint8Array): Content {
-  if (!isHttpBody(target.endpoint.method.output)) {
-    return { contentType: "application/json", body: writeJson(target, message), headers: NO_HEADERS };
+  if (isHttpBody(target.endpoint.method.output)) {
+    const { contentType, data } = decodeHttpBody(target.endpoint.service, message);
+    return { contentType, body: data, headers: RAW_HEADERS };
   }
-  const { contentType, data } = decodeHttpBody(target.endpoint.service, message);
-  return { contentType, body: data, headers: RAW_HEADERS };
+  try {
+    return { contentType: "application/json", body: target.response.writeBody(message), headers: NO_HEADERS };
+  } catch (cause) {
+    throw noMessage(target, cause);
+  }
 }
 
 /** @throws {HttpError} 502 when the bytes are not a message of the type. */
-export function writeJson({ endpoint, response }: Target, message: Uint8Array): string {
+export function writeJson(target: Target, message: Uint8Array): string {
   try {
-    return response.write(message);
+    return target.response.write(message);
   } catch (cause) {
-    throw new HttpError(502, `${endpoint.service} answered with what is no ${endpoint.method.output.typeName}`, {
-      cause,
-    });
+    throw noMessage(target, cause);
   }
+}
+
+function noMessage({ endpoint: { service, method } }: Target, cause: unknown): HttpError {
+  return new HttpError(502, `${service} answered with what is no ${method.output.typeName}`, { cause });
 }

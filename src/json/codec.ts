@@ -16,6 +16,12 @@ export interface Codec {
   write(wire: Uint8Array): string;
 
   /**
+   * The same text as what costs least to send: a string when it is short and ASCII, else UTF-8.
+   * @throws {Error} when the bytes are not a message of the type.
+   */
+  writeBody(wire: Uint8Array): string | Uint8Array;
+
+  /**
    * Query parameters to wire bytes: `a.b=1` nested, repeated names, `m[k]=v`; leaf values as in JSON.
    * @throws {JsonError}
    */

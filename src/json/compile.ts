@@ -93,6 +93,17 @@ class CompiledCodec implements Codec {
     }
   }
 
+  writeBody(wire: Uint8Array): string | Uint8Array {
+    wireReader.begin(wire);
+    textWriter.begin(true);
+    try {
+      this.#writer.write(wireReader, textWriter, wire.length);
+      return textWriter.finishBody();
+    } finally {
+      wireReader.finish();
+    }
+  }
+
   readQuery(parameters: Iterable<readonly [name: string, value: string]>): Uint8Array {
     return this.read(Buffer.from(queryJson(this.#type, parameters), "utf8"));
   }
