@@ -2,11 +2,11 @@
 // stop together, whatever ends the process that looks after them.
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-import t from "tap";
+import t, { type Test } from "tap";
 import { parseAddress } from "../../src/config.js";
 import { administrator, call, type Portico, refused, start } from "./process.js";
 
-const PATIENCE = 10_000;
+const PATIENCE = 20_000;
 
 const data = t.testdir();
 const server = await start(["server"], { PORTICO_DATA: data });
@@ -161,14 +161,26 @@ await t.test("kill -9 of the process that looks after them ends the workers too"
   await closed(portico.address("HTTP"));
 });
 
-await t.test("where none can start, one line says why, and nothing is left", async (t) => {
-  const other = createServer().listen(0, "127.0.0.1");
-  await once(other, "listening");
-  t.teardown(() => other.close());
-  const { port } = other.address() as { port: number };
-  const { code, output } = await refused(["gateway", "--workers=2"], { ...joined, PORTICO_HTTP: `127.0.0.1:${port}` });
+/** A port in use, with the one below it free. */
+async function takenPort(t: Test): Promise<number> {
+  for (;;) {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    t.teardown(() => taken.close());
+    const { port } = taken.address() as { port: number };
+    const below = createServer().listen(port - 1, "127.0.0.1");
+    const isFree = await once(below, "listening").catch(() => undefined);
+    below.close();
+    if (isFree !== undefined) return port;
+  }
+}
+
+await t.test("where one cannot start, one line says why, and none is left", async (t) => {
+  const port = await takenPort(t);
+  const env = { ...joined, PORTICO_HTTP: "127.0.0.1:0", PORTICO_ADMIN: `127.0.0.1:${port - 1}` };
+  const { code, output } = await refused(["gateway", "--workers=2"], { ...env, PORTICO_LOG_LEVEL: "warn" });
   t.equal(code, 1);
-  t.match(output, new RegExp(`127\\.0\\.0\\.1:${port} is in use.*PORTICO_HTTP`));
+  t.match(output, new RegExp(`127\\.0\\.0\\.1:${port} is in use.*PORTICO_ADMIN`));
   t.equal(output.trim().split("\n").length, 1, output);
 });
 
