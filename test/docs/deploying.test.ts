@@ -1,0 +1,70 @@
+// What docs/deploying.md says of backups and metrics, done with the commands and names that stand there.
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { administrator, call, type Portico, start } from "../server/process.js";
+import { codeOf, tablesOf } from "./markdown.js";
+
+const page = readFileSync("docs/deploying.md", "utf8");
+const commands = codeOf(page, "");
+const RULE = { id: "kept", scope: "staff", access: "GRANTED", resource: "*:*:*" };
+
+async function ruleIds(portico: Portico, data: string): Promise<string[]> {
+  const { body } = await call(
+    `${portico.address("HTTP")}/v1/auth/Rules/List`,
+    {},
+    await administrator(portico.address("HTTP"), data),
+  );
+  return (body as { rules: { id: string }[] }).rules.map(({ id }) => id);
+}
+
+const noSqlite = spawnSync("sqlite3", ["--version"]).status !== 0 && "there is no sqlite3 here";
+t.test("a backup, made while Portico runs, is restored", { skip: noSqlite }, async (t) => {
+  const folder = t.testdir({ data: {} });
+  const data = join(folder, "data");
+  const local = (command: string) => command.replaceAll("/var/lib/portico", data).replaceAll("/var/backups", folder);
+  const run = (command: string) => {
+    const { status, stderr } = spawnSync("sh", ["-ec", command], { encoding: "utf8" });
+    t.same({ status, stderr }, { status: 0, stderr: "" }, command);
+  };
+  const backup = commands.find((command) => command.startsWith("umask")) ?? "";
+  const restore = commands.find((command) => command.startsWith("systemctl stop")) ?? "";
+
+  const first = await start(["server"], { PORTICO_DATA: data });
+  t.teardown(() => first.stop());
+  const admin = await administrator(first.address("HTTP"), data);
+  const rules = `${first.address("HTTP")}/v1/auth/Rules`;
+  await call(`${rules}/Create`, { rule: RULE }, admin);
+  run(local(backup));
+  await call(`${rules}/Delete`, { id: RULE.id }, admin);
+  t.same(await ruleIds(first, data), ["default"], "what happened after the backup");
+  await first.stop();
+
+  run(local(restore.replaceAll(/^systemctl.*\n/gm, "")));
+  const second = await start(["server"], { PORTICO_DATA: data });
+  t.teardown(() => second.stop());
+  t.same((await ruleIds(second, data)).sort(), ["default", "kept"], "is not known to the restored store");
+});
+
+t.test("metrics have the names and labels that are told", async (t) => {
+  const data = t.testdir();
+  const portico = await start(["server"], { PORTICO_DATA: data });
+  t.teardown(() => portico.stop());
+  await call(`${portico.address("HTTP")}/helloworld/call?name=Ada`);
+  const text = await (await fetch(portico.address("Metrics"))).text();
+  const rows = tablesOf(page).find(({ header }) => header[0] === "metric")?.rows ?? [];
+  const names = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  t.equal(rows.length, 5);
+  for (const [metrics = "", labels = ""] of rows) {
+    for (const metric of names(metrics)) {
+      t.match(text, new RegExp(`^# TYPE ${metric} `, "m"));
+      const samples = text.match(new RegExp(`^${metric}(_sum)?\\{.*`, "m"))?.[0] ?? "";
+      if (!metric?.includes("grpc") && labels !== "")
+        t.same(
+          [...samples.matchAll(/(\w+)="/g)].map(([, name]) => name),
+          names(labels),
+        );
+    }
+  }
+});
