@@ -72,6 +72,28 @@ t.test("a client that reads slowly: the process does not grow", async (t) => {
   await it.feed.idle();
 });
 
+t.test("a client that reads 1 KiB/s of an endless stream: the service stands still, and the process too", async (t) => {
+  it.feed.produced = 0;
+  const socket = dialRaw(it, [`GET ${ENDLESS} HTTP/1.1`]);
+  const produced = await settled(() => it.feed.produced);
+  const before = process.memoryUsage().rss;
+  let read = 0;
+  for (let round = 0; round < 30; round++) {
+    read += (socket.read(102) as Buffer | null)?.length ?? 0;
+    await sleep(100);
+  }
+  const grown = (process.memoryUsage().rss - before) / MiB;
+  t.ok(read > 28 * 102, `${read} bytes were read in 3 s`);
+  t.equal(
+    it.feed.produced,
+    produced,
+    `${((produced * PADDING) / MiB).toFixed(1)} MiB wait, most of them in the system`,
+  );
+  t.ok(grown < 8, `resident size has grown by ${grown.toFixed(1)} MiB`);
+  socket.destroy();
+  await it.feed.idle();
+});
+
 t.test("a service that does not read: the client is not read", async (t) => {
   const { socket } = await dial(it, "/feed/stall");
   const message = JSON.stringify({ padding: "x".repeat(PADDING) });
