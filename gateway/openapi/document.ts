@@ -82,7 +82,10 @@ function versionOf([first]: readonly Endpoint[]): string {
 
 function tagsOf(endpoints: readonly Endpoint[]): Schema[] {
   const parents = new Map(endpoints.map((endpoint) => [grpcServiceOf(endpoint), endpoint.method.parent]));
-  return Array.from(parents, ([name, parent]) => ({ name, ...described(commentOf(parent, parent.file)) }));
+  return Array.from(parents, ([name, parent]) => ({
+    name,
+    description: commentOf(parent, parent.file) || `The gRPC service ${parent.typeName}.`,
+  }));
 }
 
 /** JavaScript prints 2^63 and 2^64 with zeros at the end, which to readers with whole integers is another number. */
