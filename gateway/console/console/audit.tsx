@@ -14,10 +14,10 @@ import { Moment } from "./time.js";
 const PAGE = 100;
 
 const COLUMNS: readonly Column<AuditRecord>[] = [
-  { title: "When", cell: ({ time }) => <Moment at={time} /> },
-  { title: "Who", cell: ({ actor }) => actor },
   { title: "What", cell: ({ action }) => action.charAt(0).toUpperCase() + action.slice(1) },
   { title: "Of what", cell: ({ subject }) => subject },
+  { title: "By whom", cell: ({ actor }) => actor },
+  { title: "When", cell: ({ time }) => <Moment at={time} /> },
   { title: "Revision", cell: ({ revision }) => revision, numeric: true },
 ];
 

@@ -105,15 +105,16 @@ function Bars({ periods, series, x, y, step, show }: BarsProps) {
 
 /** Broken where there is nothing to show. */
 function Line({ series: { look, values }, x, y }: { readonly series: Series; readonly x: Place; readonly y: Place }) {
-  const parts: string[] = [];
-  for (const [index, value] of values.entries()) {
-    if (value === undefined) continue;
-    const begins = values[index - 1] === undefined;
-    parts.push(`${begins ? "M" : "L"}${x(index).toFixed(1)} ${y(value).toFixed(1)}`);
-    // A point without neighbours would be invisible as a line.
-    if (begins && values[index + 1] === undefined) parts.push("h0.01");
-  }
-  return <path class={`chart-line ${look}`} d={parts.join("")} />;
+  const points = values.flatMap((value, index) => (value === undefined ? [] : [{ index, at: [x(index), y(value)] }]));
+  const path = points.map(({ index, at }) => `${values[index - 1] === undefined ? "M" : "L"}${at.join(" ")}`).join("");
+  return (
+    <g class={look}>
+      <path class="chart-line" d={path} />
+      {points.map(({ index, at: [cx, cy] }) => (
+        <circle key={index} cx={cx} cy={cy} r="2.5" />
+      ))}
+    </g>
+  );
 }
 
 function PeriodLabels({

@@ -3,6 +3,7 @@ import { Badge } from "../ui/badge.js";
 import type { Effect } from "./authority.js";
 
 const MOST_RESOURCES = 8;
+const MOST_ACCOUNTS = 5;
 
 export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
   return (
@@ -34,7 +35,8 @@ export function CodeBadge({ code }: { readonly code: number }) {
 
 function callersOf({ nobody, everyAccount, accounts, moreAccounts }: Effect): string {
   if (nobody && everyAccount) return "everyone";
-  const known = everyAccount ? ["every account"] : accounts;
-  const more = moreAccounts > 0 ? [`${moreAccounts} more accounts`] : [];
+  const known = everyAccount ? ["every account"] : accounts.slice(0, MOST_ACCOUNTS);
+  const others = Math.max(0, accounts.length - MOST_ACCOUNTS) + moreAccounts;
+  const more = others > 0 ? [`${others} more accounts`] : [];
   return [...(nobody ? ["calls without a token"] : []), ...known, ...more].join(", ");
 }

@@ -71,7 +71,7 @@ function Answer({ answer: { code, decidedBy, matched } }: { readonly answer: Exp
         ) : (
           <>
             The rule <strong>{decidedBy.id}</strong> decides
-            {matched.length > 1 ? `, before ${matched.length - 1} more that match.` : "; no other matches."}
+            {matched.length > 1 ? ". All that match, in the order they are looked at:" : "; no other matches."}
           </>
         )}
       </p>

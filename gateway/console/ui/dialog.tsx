@@ -19,6 +19,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     dialog.current?.showModal();
+    // Where there is something to fill in, one begins there and not at the cross.
+    dialog.current?.querySelector<HTMLElement>("input, select, textarea")?.focus();
     return () => before?.focus();
   }, []);
   return (
