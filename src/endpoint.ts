@@ -48,8 +48,15 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set(
  * @throws {Error} when the bytes are not one, or an import is missing.
  */
 export function readDescriptors(bytes: Uint8Array): FileRegistry {
-  return createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
+  const known = read.get(bytes);
+  if (known !== undefined) return known;
+  const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
+  read.set(bytes, registry);
+  return registry;
 }
+
+/** Each set is read once, as it takes tens of milliseconds and the services of a process share theirs. */
+const read = new WeakMap<Uint8Array, FileRegistry>();
 
 /**
  * The endpoints of a service, given the full names of the gRPC services it serves. Two gRPC services whose short names

@@ -3,7 +3,7 @@
  * tools and servers, so they are first put in order (imports before importers, JSON names filled in, well-known files
  * added), and whatever is ambiguous or beyond the bounds is refused here, once, for everyone who reads them later.
  */
-import { create, createFileRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, createFileRegistry, type FileRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { protoCamelCase } from "@bufbuild/protobuf/reflect";
 import * as wkt from "@bufbuild/protobuf/wkt";
 import {
@@ -49,19 +49,35 @@ export function readContract(service: string, descriptors: Uint8Array, grpcServi
   if (descriptors.length > MAX_DESCRIPTORS) {
     throw new Error(`descriptors are ${descriptors.length} bytes; at most ${MAX_DESCRIPTORS} are accepted`);
   }
-  const set = inOrder(parse(descriptors).file);
+  const { types, given, ordered } = readSet(descriptors);
   const own = grpcServices.filter((name) => !isInfrastructure(name));
   checkServiceNames(own);
-  const endpoints = endpointsOf(service, createFileRegistry(set), own);
+  const endpoints = endpointsOf(service, types, own);
   checkEndpoints(endpoints);
-  const given = {
-    descriptors: Buffer.from(descriptors.buffer, descriptors.byteOffset, descriptors.length),
-    grpcServices,
-  };
+  return { given: { descriptors: given, grpcServices }, descriptors: ordered, grpcServices: own, endpoints };
+}
+
+/** Descriptors put in order: as they came, as they are sent on, and as they are used here. */
+interface ReadSet {
+  readonly given: Buffer;
+  readonly ordered: Buffer;
+  readonly types: FileRegistry;
+}
+
+/** Each set is read once, as it takes tens of milliseconds and the services of a process share theirs. */
+const read = new WeakMap<Uint8Array, ReadSet>();
+
+function readSet(descriptors: Uint8Array): ReadSet {
+  const known = read.get(descriptors);
+  if (known !== undefined) return known;
+  const set = inOrder(parse(descriptors).file);
+  const given = Buffer.from(descriptors.buffer, descriptors.byteOffset, descriptors.length);
   const serialized = serialize(set);
   // Most are in order already: then one copy does.
-  const same = serialized.equals(given.descriptors);
-  return { given, descriptors: same ? given.descriptors : serialized, grpcServices: own, endpoints };
+  const ordered = serialized.equals(given) ? given : serialized;
+  const found = { given, ordered, types: createFileRegistry(set) };
+  read.set(descriptors, found);
+  return found;
 }
 
 /**

@@ -290,10 +290,15 @@ function instanceOf(service: Service, grpc: GrpcServer, config: Config): Instanc
     service: service.name,
     id: randomUUID(),
     addresses: [formatAddress(config.advertise ?? grpc.address)],
-    descriptors: Buffer.from(service.descriptors),
+    descriptors: bufferOf(service.descriptors),
     grpcServices: service.parts.map((part) => part.grpcService),
     guarded: true,
   });
+}
+
+/** The same bytes, and where it can be the same object, by which the registry knows what it has read. */
+function bufferOf(bytes: Uint8Array): Buffer {
+  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** The authority and registry of another process, and a guard that follows it. */
