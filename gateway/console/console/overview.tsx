@@ -85,7 +85,11 @@ function KeyTile({ keys }: { readonly keys: readonly Key[] }) {
   const soon = keys.filter(({ expires }) => daysUntil(expires) <= SOON_DAYS).length;
   return (
     <Tile href="/console/keys" value={keys.length} title={keys.length === 1 ? "API key" : "API keys"}>
-      {keys.length === 0 ? "Make one to call from a program" : soon === 0 ? "None expires soon" : `${soon} expire soon`}
+      {keys.length === 0
+        ? "Make one to call from a program"
+        : soon === 0
+          ? "None expires soon"
+          : `${soon} ${soon === 1 ? "expires" : "expire"} soon`}
     </Tile>
   );
 }
