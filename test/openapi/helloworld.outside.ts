@@ -9,6 +9,6 @@ await disagreements([
   {
     title: "a stream",
     service: "helloworld",
-    args: ["--include-path-regex=Stream", "--exclude-checks=positive_data_acceptance", "--max-examples=20"],
+    args: ["--include-path-regex=Stream", "--exclude-checks=positive_data_acceptance"],
   },
 ]);

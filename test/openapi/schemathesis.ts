@@ -28,7 +28,7 @@ export async function disagreements(runs: readonly Run[]): Promise<void> {
   const url = `http://127.0.0.1:${deployment.door.address.port}`;
   for (const { title, service, args, token: withToken = true } of runs) {
     const authorization = withToken ? ["-H", `Authorization: Bearer ${token}`] : [];
-    const all = ["run", `${url}/openapi/${service}.json`, "--seed=1", "--no-color", ...authorization, ...args];
+    const all = ["run", `${url}/openapi/${service}.json`, "--seed=1", "--max-examples=20", ...authorization, ...args];
     t.test(title, (t) => finds(t, join(programs, "schemathesis"), all));
   }
 }
@@ -36,12 +36,12 @@ export async function disagreements(runs: readonly Run[]): Promise<void> {
 async function finds(t: Test, program: string, args: readonly string[]): Promise<void> {
   // A folder of its own: it keeps what it found, and would try that first the next time.
   const cwd = t.testdir();
-  const env = { ...process.env, SCHEMATHESIS_HOOKS: resolve("test/openapi/hooks.py") };
+  const env = { PATH: process.env.PATH, SCHEMATHESIS_HOOKS: resolve("test/openapi/hooks.py") };
   const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
   t.teardown(() => child.kill());
   const [output, [status]] = await Promise.all([text(child.stdout), once(child, "close")]);
-  t.match(output, /No issues found/);
-  t.equal(status, 0);
-  for (const line of /^Test cases:\n(.*)$/m.exec(output)?.slice(1) ?? []) t.comment(line.trim());
-  if (status !== 0) t.comment(output);
+  const cases = /^ +(\d+) generated, \1 passed.*$/m.exec(output)?.[0].trim();
+  t.equal(status, 0, cases ?? "it ends well");
+  t.ok(cases, "all that it generated passed");
+  if (status !== 0 || cases === undefined) t.comment(output);
 }
