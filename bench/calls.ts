@@ -5,7 +5,7 @@
  *
  * Every system runs in processes of its own, all of them at once, and gets its load from the same generator (load.ts).
  * The systems take turns in rounds, so that what else the machine does falls on all alike; of the rounds the median
- * counts. A whole run takes some six minutes and writes docs/performance.md; a quick one, or one of some systems, is only
+ * counts. A whole run takes some seven minutes and writes docs/performance.md; a quick one, or one of some systems, is only
  * printed.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
@@ -45,7 +45,7 @@ const POINTS: readonly Point[] = [
 ];
 
 /** Milliseconds. */
-const WHOLE = { rounds: 3, warmUp: 300, duration: 1_200, starts: 3, firstWarmUp: 2_500, points: POINTS };
+const WHOLE = { rounds: 3, warmUp: 300, duration: 1_200, starts: 3, firstWarmUp: 6_000, points: POINTS };
 const QUICK = { rounds: 1, warmUp: 200, duration: 500, starts: 1, firstWarmUp: 800, points: [MAIN_POINT, POINTS[3]!] };
 
 /** How long a system may take to its first answer, in milliseconds. */
@@ -151,7 +151,7 @@ async function playRound(generator: ChildProcess, running: Running[], plan: type
       if (one.system.variant && point !== MAIN_POINT) continue;
       const measurement = await load(generator, one, point, plan.warmUp, plan.duration);
       const windows = one.windows.get(point) ?? [];
-      windows.push({ ...measurement, memory: one.children.map(({ pid }) => memory(pid!).now) });
+      windows.push({ ...measurement, memory: one.children.map(residentOf) });
       one.windows.set(point, windows);
     }
   }
@@ -167,12 +167,31 @@ async function load(
 ): Promise<Measurement> {
   const { port } = system.programs.at(-1)!;
   const { path, headers } = system;
-  const processes = children.map(({ pid }) => pid!);
+  const families = children.map(withWorkers);
+  const processes = families.flat();
   const window: Window = { port, path, headers, body: body.request, connections, warmUp, duration, processes };
   generator.send(window);
   const [answer] = (await once(generator, "message")) as [{ measurement: Measurement } | { failure: string }];
   if ("failure" in answer) throw new Error(`${system.name}, ${nameOf({ body, connections })}: ${answer.failure}`);
-  return answer.measurement;
+  const { measurement } = answer;
+  const times = new Map(processes.map((pid, index) => [pid, measurement.processor[index]!]));
+  const processor = families.map((family) => sum(family.map((pid) => times.get(pid)!)));
+  return { ...measurement, processor };
+}
+
+/** A program's process, and those that it has started. */
+function withWorkers({ pid }: ChildProcess): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1");
+  return [pid!, ...children.split(" ").filter(Boolean).map(Number)];
+}
+
+/** MiB. */
+function residentOf(program: ChildProcess): number {
+  return sum(withWorkers(program).map((pid) => memory(pid).now));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }
 
 function nameOf({ body, connections }: Point): string {

@@ -27,7 +27,8 @@ token, and is decided by the rules; nobody else here checks anything.
 
 Each system runs in processes of its own, and gets its load from one generator: \`bench/load.ts\`, plain sockets, one call at
 a time on each connection. The systems take turns, ${plan.rounds} rounds of ${plan.duration / 1000} s after ${plan.warmUp / 1000} s that do not count (and once ${plan.firstWarmUp / 1000} s
-before the first round); what stands here are medians. The call is \`POST /v1/helloworld/call\`; the payload is the size of its body, and the answer is twice as
+of its own load for each system before the first round: a gateway runs for long, and until its hot code is compiled a call
+costs more); what stands here are medians. The call is \`POST /v1/helloworld/call\`; the payload is the size of its body, and the answer is twice as
 long. All answers are compared first.
 
 - **Processor time** a call is the figure to trust: what /proc says a process used, divided by its calls. Calls a second and times
@@ -40,7 +41,9 @@ long. All answers are compared first.
     .map(([name, version]) => `${name} ${version}`)
     .join(", ")}.
 - Portico's access log is off (\`PORTICO_LOG_LEVEL=warn\`) but where it says otherwise, as nobody else writes one; where it is on, it goes to /dev/null.
-- Node and nginx run one process each, Go as many threads as there are cores.
+- Where a program has workers, its processor time and memory are those of all its processes. The generator and the service
+  share the machine's cores with them, so on two cores workers cannot double the calls a second.
+- Node and nginx run one process each but for the workers named, Go as many threads as there are cores.
 ${results.left.map(({ name, why }) => `- Left out: ${name}: ${why}.\n`).join("")}
 ## Aims
 

@@ -38,6 +38,10 @@ export async function prepare(folder: string): Promise<System[]> {
     { ...(await inProcess("Portico in process, 100,000 rules", await copy(portico, 99_990))), variant: true },
     { ...(await inProcess("Portico in process, access log on", await copy(portico), "info")), variant: true },
     await mesh("Portico mesh, http2 → http2", await copy(portico), "http2", "http2"),
+    {
+      ...(await mesh("Portico mesh, http2 → http2, 2 workers", await copy(portico), "http2", "http2", 2)),
+      variant: true,
+    },
     await mesh("Portico mesh, http2 → grpc-js", await copy(portico), "http2", "grpc-js"),
     await mesh("Portico mesh, grpc-js → grpc-js", await copy(portico), "grpc-js", "grpc-js"),
     await fastify(),
@@ -82,12 +86,22 @@ async function inProcess(name: string, { folder, token }: Installation, logLevel
 }
 
 /** @param client how the gateway calls. @param server how the service is served. */
-async function mesh(name: string, { folder, token }: Installation, client: string, server: string): Promise<System> {
+async function mesh(
+  name: string,
+  { folder, token }: Installation,
+  client: string,
+  server: string,
+  workers = 1,
+): Promise<System> {
   const data = { PORTICO_DATA: folder };
   const authority = await role("authority", ["authority"], { ...data, PORTICO_TRANSPORT: server });
   const joined = { ...data, PORTICO_AUTHORITY: `127.0.0.1:${authority.port}` };
   const service = await role("service", ["service", "helloworld"], { ...joined, PORTICO_TRANSPORT: server });
-  const gateway = await role("gateway", ["gateway"], { ...joined, PORTICO_TRANSPORT: client });
+  const gateway = await role("gateway", ["gateway"], {
+    ...joined,
+    PORTICO_TRANSPORT: client,
+    PORTICO_WORKERS: String(workers),
+  });
   return system(name, [authority, service, gateway], PATH, { authorization: `Bearer ${token}` });
 }
 
