@@ -70,6 +70,15 @@ t.test("of two authorities on a store one adds up an hour, and both count", asyn
   t.same(await kinds(rows), ["hour", "minute", "minute"]);
 });
 
+t.test("what is read while it is being written counts once", async (t) => {
+  const { time, window } = setUp();
+  const usage = window();
+  usage.add([tally(1)]);
+  time.now += MINUTE;
+  const [, slices] = await Promise.all([usage.write(), usage.read("minute", NOON)]);
+  t.same(sums(slices), { 0: 1 });
+});
+
 t.test("what cannot be written waits, and counts when it can be", async (t) => {
   const { rows, time } = setUp();
   let broken = true;

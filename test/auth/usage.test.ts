@@ -155,7 +155,9 @@ t.test("each namespace is shown its own, and nothing of one that had its name", 
   const create = async () => (await call(NamespacesService.create, { name: "team" }, admin)).adminPassword;
   const usageOf = async (password: string) =>
     (await call(UsageService.list, anHour, await login("admin", password, "team"))).endpoints.length;
+  await report(opened, tally(1, { namespace: "team" })); // There is none yet, so nobody called in it.
   const first = await create();
+  t.equal(await usageOf(first), 0);
   await report(opened, tally(1, { namespace: "team" }), tally(2));
   t.equal(await usageOf(first), 1);
   await call(NamespacesService.delete, { name: "team" }, admin);
