@@ -1,5 +1,5 @@
 /** Shapes of JSON that a body may have from end to end, as what is repeated in it, and what stands before and after. */
-export interface BodyShape {
+interface BodyShape {
   readonly type: string;
   readonly before: string;
   readonly element: (at: number) => string;
