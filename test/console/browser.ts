@@ -3,14 +3,14 @@
  * PORTICO_CHROMIUM. Whatever a page does that its security policy forbids, and whatever it fails at, is written down.
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
 import type { Test } from "tap";
-import { type Portico, start } from "../server/process.js";
-import { openShop, type Shop } from "./shop.js";
+import { ADMIN_PASSWORD, openShopFront, type ShopFront } from "./shop-front.js";
 
-export const ADMIN_PASSWORD = "correct horse battery";
+export { ADMIN_PASSWORD };
+
 const SCREENSHOTS = "test-artifacts";
 
 const FLAGS = [
@@ -18,10 +18,7 @@ const FLAGS = [
   ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
 ];
 
-export interface Setting {
-  readonly portico: Portico;
-  readonly shop: Shop;
-  readonly origin: string;
+export interface Setting extends ShopFront {
   readonly browser: Browser;
 }
 
@@ -43,19 +40,10 @@ export interface PageOptions {
 
 /** A Portico with a shop behind it, and a browser. Both end with the test. */
 export async function open(t: Test): Promise<Setting> {
-  const folder = t.testdir({});
-  const shop = await openShop(folder);
-  t.teardown(() => shop.close());
-  const config = join(folder, "portico.json");
-  writeFileSync(config, JSON.stringify({ services: [shop.entry] }));
-  const env = { PORTICO_DATA: join(folder, "data"), PORTICO_ADMIN_PASSWORD: ADMIN_PASSWORD, PORTICO_CONFIG: config };
-  const portico = await start(["server"], env);
-  t.teardown(() => portico.stop());
-  const origin = portico.address("HTTP");
-  await shop.untilServed(origin);
+  const front = await openShopFront(t);
   const browser = await chromium.launch({ executablePath: findChromium(), args: FLAGS });
   t.teardown(() => browser.close());
-  return { portico, shop, origin, browser };
+  return { ...front, browser };
 }
 
 function findChromium(): string {

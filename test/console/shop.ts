@@ -24,6 +24,8 @@ interface Item {
 export interface Shop {
   /** An entry for "services" in the configuration file. */
   readonly entry: { readonly name: string; readonly target: string; readonly descriptors: string };
+  /** What came in requests and streams, in order. */
+  readonly received: object[];
   /** How many streams are being watched. */
   watchers(): number;
   /** Resolves when as many are being watched. */
@@ -41,16 +43,23 @@ export async function openShop(folder: string): Promise<Shop> {
   const loaded = loadPackageDefinition(loadSync(source, { longs: String, defaults: false, oneofs: false }));
   const { service } = (loaded.shop as Record<string, unknown>).Shop as ServiceClientConstructor;
   const watched = new Watched();
+  const received: object[] = [];
   const server = new Server();
   server.addService(service, {
-    Call: (call: ServerUnaryCall<object, object>, done: sendUnaryData<object>) => done(null, call.request),
-    Watch: (call: ServerWritableStream<{ every?: number; most?: number }, object>) => watch(call, watched),
+    Call: (call: ServerUnaryCall<object, object>, done: sendUnaryData<object>) => {
+      received.push(call.request);
+      done(null, call.request);
+    },
+    Watch: (call: ServerWritableStream<{ every?: number; most?: number }, object>) => {
+      received.push(call.request);
+      watch(call, watched);
+    },
     Fill: (call: ServerReadableStream<Item, object>, done: sendUnaryData<object>) => {
       const items: Item[] = [];
-      call.on("data", (item) => items.push(item)).on("end", () => done(null, receiptOf(items)));
+      call.on("data", (item) => received.push(item) && items.push(item)).on("end", () => done(null, receiptOf(items)));
     },
     Haggle: (call: ServerDuplexStream<Item, object>) => {
-      call.on("data", (item: Item) => call.write(receiptOf([item]))).on("end", () => call.end());
+      call.on("data", (item: Item) => received.push(item) && call.write(receiptOf([item]))).on("end", () => call.end());
     },
     Fail: (call: ServerUnaryCall<{ code?: number; message?: string }, object>, done: sendUnaryData<object>) => {
       done({ code: call.request.code ?? 2, details: call.request.message ?? "" });
@@ -63,6 +72,7 @@ export async function openShop(folder: string): Promise<Shop> {
   });
   return {
     entry: { name: "shop", target: `127.0.0.1:${port}`, descriptors },
+    received,
     watchers: () => watched.count,
     untilWatchers: (count) => watched.until(count),
     untilServed,

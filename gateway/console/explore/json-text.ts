@@ -22,30 +22,27 @@ export function layOut(text: string, oneLine = false): Token[] {
   let depth = 0;
   const newLine = () => tokens.push({ kind: "plain", text: oneLine ? " " : `\n${"  ".repeat(depth)}` });
   const parts = [...text.matchAll(PARTS)].filter(([, , , , , , blank]) => blank === undefined);
+  const markAt = (index: number) => parts[index]?.[MARK] ?? "";
   for (const [index, [all, string, colon, number, word, mark]] of parts.entries()) {
     if (string !== undefined) tokens.push({ kind: colon === undefined ? "string" : "key", text: string });
     if (colon !== undefined) tokens.push({ kind: "plain", text: ": " });
     if (number !== undefined) tokens.push({ kind: "number", text: all });
     if (word !== undefined) tokens.push({ kind: "word", text: all });
     if (mark === undefined) continue;
+    const closes = mark === "}" || mark === "]";
     const opens = mark === "{" || mark === "[";
-    const empty = opens && /[}\]]/.test(parts[index + 1]?.[0] ?? "");
-    const closesEmpty =
-      !opens && mark !== "," && /[{[]/.test(parts[index - 1]?.[0] ?? "") && !isQuoted(parts[index - 1]);
-    if (!opens && mark !== ",") {
-      depth--;
-      if (!closesEmpty) newLine();
-    }
+    if (closes) depth--;
+    if (closes && !OPENS.test(markAt(index - 1))) newLine();
     tokens.push({ kind: "plain", text: mark });
     if (opens) depth++;
-    if ((opens && !empty) || mark === ",") newLine();
+    if (mark === "," || (opens && !CLOSES.test(markAt(index + 1)))) newLine();
   }
   return tokens;
 }
 
-function isQuoted(part: RegExpExecArray | undefined): boolean {
-  return part?.[1] !== undefined;
-}
+const MARK = 5;
+const OPENS = /[{[]/;
+const CLOSES = /[}\]]/;
 
 export function isJson(text: string): boolean {
   try {

@@ -14,18 +14,25 @@ export function Prose({ text }: { readonly text: string }) {
 
 function Block({ text }: { readonly text: string }) {
   const lines = text.trim().split("\n");
-  if (!lines.every((line) => /^[-*] /.test(line))) return <p>{inline(text)}</p>;
+  if (!lines.every((line) => /^[-*] /.test(line)))
+    return (
+      <p>
+        <Inline text={text} />
+      </p>
+    );
   return (
     <ul>
       {lines.map((line, index) => (
-        <li key={`${index}`}>{inline(line.slice(2))}</li>
+        <li key={`${index}`}>
+          <Inline text={line.slice(2)} />
+        </li>
       ))}
     </ul>
   );
 }
 
-function inline(text: string) {
-  return text
-    .split(/`([^`\n]+)`/)
-    .map((piece, index) => (index % 2 === 0 ? piece : <code key={`${index}`}>{piece}</code>));
+/** One line of it. */
+export function Inline({ text }: { readonly text: string }) {
+  const pieces = text.split(/`([^`\n]+)`/);
+  return <>{pieces.map((piece, index) => (index % 2 === 0 ? piece : <code key={`${index}`}>{piece}</code>))}</>;
 }

@@ -94,7 +94,7 @@ function SearchBox({ query, onQuery }: { readonly query: string; readonly onQuer
         ref={box}
         type="search"
         aria-label="Search services, endpoints and fields"
-        placeholder="Search names, texts and fields"
+        placeholder="Search names and fields"
         autocomplete="off"
         spellcheck={false}
         value={query}

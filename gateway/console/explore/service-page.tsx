@@ -17,7 +17,7 @@ import { endpointDocument, type OpenApi } from "./document.js";
 import { documentOf, documentPath } from "./documents.js";
 import { EndpointPage } from "./endpoint-page.js";
 import { type Endpoint, pageOf, type Service } from "./listing.js";
-import { Prose } from "./prose.js";
+import { Inline, Prose } from "./prose.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 
 interface ServicePageProps {
@@ -122,7 +122,11 @@ function Overview({ service, document }: { readonly service: Service; readonly d
                 <a href={pageOf(name, endpoint.name)}>{endpoint.name}</a>
                 <EndpointBadges endpoint={endpoint} />
               </div>
-              <p class="soft">{endpoint.summary.replaceAll("\n", " ")}</p>
+              {endpoint.summary !== "" && (
+                <p class="soft">
+                  <Inline text={endpoint.summary.replaceAll("\n", " ")} />
+                </p>
+              )}
             </li>
           ))}
         </ul>
@@ -134,10 +138,8 @@ function Overview({ service, document }: { readonly service: Service; readonly d
 
 /** Something to copy at once. */
 function FirstCall({ endpoint, document }: { readonly endpoint: Endpoint; readonly document: OpenApi | undefined }) {
-  const session = useSession();
   const text = JSON.stringify((document && endpointDocument(document, endpoint.path)?.example) ?? {});
-  const call = { text, asNobody: session === undefined, namespace: "" };
-  return <SnippetTabs endpoint={endpoint} call={call} withToken={session !== undefined || !endpoint.open} />;
+  return <SnippetTabs endpoint={endpoint} call={{ text, namespace: "" }} withToken={!endpoint.open} />;
 }
 
 export function EndpointBadges({ endpoint }: { readonly endpoint: Endpoint }) {

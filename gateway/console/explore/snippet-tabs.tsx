@@ -9,7 +9,7 @@ import type { TryItState } from "./try-it.js";
 
 interface SnippetTabsProps {
   readonly endpoint: Endpoint;
-  readonly call: TryItState;
+  readonly call: Pick<TryItState, "text" | "namespace">;
   readonly withToken: boolean;
 }
 

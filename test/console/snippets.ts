@@ -1,0 +1,136 @@
+/** Runs snippets exactly as they are made. What they did is seen where it counts: by what the service received. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { delimiter, join, resolve } from "node:path";
+import type { Test } from "tap";
+import { type Shape, type Snippet, snippetsFor } from "../../gateway/console/snippets.js";
+import { call } from "../server/process.js";
+import { ADMIN_PASSWORD, type ShopFront } from "./shop-front.js";
+
+/** Hard to write down: quotes of every language, escapes, line breaks, and words of other languages. */
+const HARD = `it's "so" \`here\` $HOME \${x} \\n %s {y}\n#{z} é 😀 </script>`;
+
+interface SnippetCase {
+  readonly title: string;
+  readonly endpoint: string;
+  readonly shape: Shape;
+  readonly body: object;
+  /** What the service receives; default is the body. */
+  readonly received?: object;
+  /** What is printed. */
+  readonly printed: RegExp;
+}
+
+export const CASES: readonly SnippetCase[] = [
+  { title: "a short request", endpoint: "Call", shape: "unary", body: { customer: "Ada" }, printed: /Ada/ },
+  {
+    title: "text that is hard to quote",
+    endpoint: "Call",
+    shape: "unary",
+    body: { customer: HARD },
+    printed: /it.?'s/,
+  },
+  {
+    title: "every kind of value",
+    endpoint: "Call",
+    shape: "unary",
+    body: {
+      customer: "Ada",
+      number: "9007199254740993",
+      gift: true,
+      tip: -1.5e-7,
+      items: [
+        { name: "tea", count: 2 },
+        { name: "it's", count: 1 },
+      ],
+      notes: { "a 'key'": '"value"' },
+      placed: null,
+      tags: ["a", "b"],
+    },
+    received: {
+      customer: "Ada",
+      number: "9007199254740993",
+      gift: true,
+      tip: -1.5e-7,
+      items: [
+        { name: "tea", count: 2 },
+        { name: "it's", count: 1 },
+      ],
+      notes: { "a 'key'": '"value"' },
+      tags: ["a", "b"],
+    },
+    printed: /9007199254740993/,
+  },
+  {
+    title: "a stream",
+    endpoint: "Watch",
+    shape: "server_streaming",
+    body: { every: 1, most: 3 },
+    printed: /1\D+2\D+3/,
+  },
+  {
+    title: "a stream to the service",
+    endpoint: "Fill",
+    shape: "client_streaming",
+    body: { name: "tea", count: 2 },
+    printed: /count\W+2/,
+  },
+  {
+    title: "a conversation",
+    endpoint: "Haggle",
+    shape: "bidi_streaming",
+    body: { name: "tea", count: 2 },
+    printed: /count\W+2/,
+  },
+];
+
+/** Runs a text; gives what it printed. Rejects when it fails. */
+export type Run = (text: string, token: string | undefined) => Promise<string>;
+
+/** Every case in one language: with a token, and those that differ without one also as nobody. */
+export async function checkSnippets(t: Test, { origin, shop }: ShopFront, id: Snippet["id"], run: Run): Promise<void> {
+  const { body: tokens } = await call(`${origin}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
+  const { accessToken: token } = tokens as { accessToken: string };
+  const seen = new Set<Shape>();
+  for (const { title, endpoint, shape, body, received = body, printed } of CASES) {
+    for (const withToken of seen.has(shape) ? [true] : [true, false]) {
+      const path = `/v1/shop/${endpoint}`;
+      const snippet = snippetsFor({ origin, path, shape, withToken, body }).find((one) => one.id === id);
+      if (snippet === undefined) continue;
+      await t.test(`${title}, ${withToken ? "with a token" : "as nobody"}`, async (t) => {
+        t.notMatch(snippet.code, token, "the token is never in it");
+        shop.received.length = 0;
+        t.match(await run(snippet.code, withToken ? token : undefined), printed);
+        t.strictSame(JSON.parse(JSON.stringify(shop.received)), [received]);
+      });
+    }
+    seen.add(shape);
+  }
+}
+
+/** Writes the text to a file and runs a command on it, with the token in PORTICO_TOKEN and `portico` on the path. */
+export function program(command: readonly [string, ...string[]], file: string, { folder }: ShopFront): Run {
+  const bin = join(folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, "portico"), `#!/bin/sh\nexec '${process.execPath}' '${resolve("dist/portico.js")}' "$@"\n`);
+  chmodSync(join(bin, "portico"), 0o755);
+  return async (text, token) => {
+    const path = join(mkdtempSync(join(folder, "snippet-")), file);
+    writeFileSync(path, text);
+    const { PORTICO_TOKEN: _, ...inherited } = process.env;
+    const paths = { PATH: `${bin}${delimiter}${inherited.PATH}`, XDG_CONFIG_HOME: join(folder, "config") };
+    const given = token === undefined ? {} : { PORTICO_TOKEN: token };
+    const [name, ...args] = command;
+    const child = spawn(name, [...args, path], { env: { ...inherited, ...paths, ...given }, timeout: 60_000 });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (piece: string) => {
+        output += piece;
+      });
+    }
+    const [code] = await once(child, "close");
+    if (code !== 0) throw new Error(`${name} ended with ${code}: ${output}\n${text}`);
+    return output;
+  };
+}
