@@ -6,7 +6,8 @@ import { execFileSync } from "node:child_process";
 import t from "tap";
 import { SHAPES } from "./shapes.js";
 
-const MOST = 3;
+/** Three times, and a tenth for what else the process does meanwhile. */
+const MOST = 3.1;
 const MOST_TO_WRITE_A_MAP = 4;
 
 const skip = process.platform !== "linux" && "the highest resident size can be reset on Linux only";
