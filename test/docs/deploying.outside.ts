@@ -100,6 +100,20 @@ t.test("nginx in front", { skip: isMissing("nginx", "openssl") }, async (t) => {
     t.same(await open("https://api.example.com"), { message: "Hello Ada", msg: "Hello Ada" });
     t.equal(await open("https://evil.example"), 403);
   });
+  await t.test("who logs in too often is refused, however the path is spelled", async (t) => {
+    const ask = async (path: string) => {
+      const text = { ...headers, "content-type": "text/plain" };
+      const answer = await fetch(origin + path, { dispatcher, method: "POST", body: "{}", headers: text });
+      await answer.arrayBuffer();
+      return answer.status;
+    };
+    for (let count = 0; count < 11; count++)
+      t.equal(await ask("/auth/login"), 415, "Portico is asked, which wants JSON");
+    const paths = ["/auth/login", "/AUTH/LogIn", "/auth/auth/login", "/auth/Auth.Login", "/a%75th/login"];
+    for (const path of paths) t.equal(await ask(path), 429, path);
+    t.equal(await ask("/helloworld/call"), 415, "other calls go on");
+  });
+
   nginx.kill();
   await stopped;
 });
