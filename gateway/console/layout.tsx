@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { usePath } from "./router.js";
-import { signOut, useSession } from "./session.js";
+import { ended, signOut, useSession } from "./session.js";
 import { askToSignIn, SignInDialog } from "./sign-in.js";
 import { useStore } from "./store.js";
 import { theme, toggleTheme } from "./theme.js";
@@ -15,6 +16,10 @@ const PARTS = [
 
 /** What stands around every page. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
+  const why = useStore(ended);
+  useEffect(() => {
+    if (why !== undefined) announce(why, "bad");
+  }, [why]);
   return (
     <>
       <a class="skip" href="#main">

@@ -63,6 +63,7 @@ t.test("by keyboard only", async (t) => {
     await page.keyboard.press("Enter");
     const inside = () =>
       page.evaluate("document.activeElement === document.body || !!document.activeElement.closest('dialog')");
+    await page.getByRole("dialog").waitFor();
     for (let press = 0; press < 12; press++) {
       t.ok(await inside(), "nothing behind the dialog is reached");
       await page.keyboard.press("Tab");

@@ -41,6 +41,37 @@ t.test("the session", async (t) => {
     t.equal(answer.status, 401);
   });
 
+  t.test("a token that is about to expire is replaced before the next call", async (t) => {
+    const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
+    await page.clock.install();
+    const calls: (string | undefined)[] = [];
+    page.on("request", (request) => calls.push(`${new URL(request.url()).pathname}`));
+    await signIn(page);
+    await page.getByRole("heading", { level: 1, name: "Helloworld.Call" }).waitFor();
+    // Both lists that a new session asks for have been answered by then.
+    await page.waitForLoadState("networkidle");
+    calls.length = 0;
+    await page.clock.fastForward("59:30");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("200 OK").waitFor();
+    t.same(calls, ["/auth/Auth/Refresh", "/v1/helloworld/Call"]);
+  });
+
+  t.test("a session that was ended elsewhere is said to be over", async (t) => {
+    const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
+    await signIn(page);
+    const sent = page.waitForRequest("**/v1/helloworld/Call");
+    await page.getByRole("button", { name: "Send" }).click();
+    const authorization = (await (await sent).headerValue("authorization")) as string;
+    const headers = { authorization, "content-type": "application/json" };
+    const left = await fetch(`${setting.origin}/v1/auth/Auth/Logout`, { method: "POST", headers, body: "{}" });
+    t.equal(left.status, 200);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("status").getByText("Your session was ended").waitFor();
+    await page.getByRole("banner").getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("dialog").getByText("Your session was ended. Sign in again to go on.").waitFor();
+  });
+
   t.test("a wrong password is said, and where the right one is", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.getByRole("banner").getByRole("button", { name: "Sign in" }).click();

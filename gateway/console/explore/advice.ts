@@ -1,10 +1,22 @@
+import type { ErrorObject } from "../http.js";
+
+/** The Detail of a response with an error object; empty where it has none. */
+export function detailOf(body: string): string {
+  try {
+    const { Detail } = JSON.parse(body) as Partial<ErrorObject>;
+    return typeof Detail === "string" ? Detail : "";
+  } catch {
+    return "";
+  }
+}
+
 /**
  * What somebody can do about a call that was refused or failed; undefined where the Detail says all there is.
- * @param body of the response, with the error object
+ * @param detail the Detail of the error object
  */
-export function adviceFor(status: number, body: string, withToken: boolean): string | undefined {
+export function adviceFor(status: number, detail: string, withToken: boolean): string | undefined {
   // A service may refuse too, in words of its own, and only it knows what helps.
-  const byRules = /"Detail":"(?:Unauthorized|Forbidden) call made to /.test(body);
+  const byRules = /^(?:Unauthorized|Forbidden) call made to /.test(detail);
   switch (status) {
     case 400:
       return "The Detail says what is wrong. Correct the request and send it again.";

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { Badge } from "../ui/badge.js";
 import { CopyButton } from "../ui/copy-button.js";
-import { adviceFor } from "./advice.js";
+import { adviceFor, detailOf } from "./advice.js";
 import { Json } from "./code.js";
 import type { Exchange } from "./exchange.js";
 
@@ -13,8 +13,6 @@ interface AnswerViewProps {
 
 export function AnswerView({ exchange, withToken }: AnswerViewProps) {
   const { answer, state, fault, entries } = exchange;
-  const advice =
-    answer && answer.status >= 400 ? adviceFor(answer.status, entries[0]?.text ?? "", withToken) : undefined;
   const streams = answer === undefined || answer.contentType.startsWith("application/x-ndjson");
   return (
     <section class="answer" aria-label="Response">
@@ -28,7 +26,9 @@ export function AnswerView({ exchange, withToken }: AnswerViewProps) {
         )}
       </p>
       {fault !== undefined && <p class="notice bad">{fault}</p>}
-      {advice !== undefined && <p class="notice">{advice}</p>}
+      {answer && answer.status >= 400 && (
+        <Refusal status={answer.status} body={entries[0]?.text ?? ""} withToken={withToken} />
+      )}
       {streams ? <Messages exchange={exchange} /> : entries[0] && <Body text={entries[0].text} />}
       {answer?.requestId && <p class="hint">Request id {answer.requestId}</p>}
       {state === "open" && answer === undefined && entries.length === 0 && (
@@ -52,6 +52,25 @@ function StateBadge({ exchange: { answer, state } }: { readonly exchange: Exchan
         <Badge tone={state === "open" ? "accent" : tone}>{ends[state]}</Badge>
       )}
     </>
+  );
+}
+
+interface RefusalProps {
+  readonly status: number;
+  readonly body: string;
+  readonly withToken: boolean;
+}
+
+/** What the gateway or the service said, and what can be done. */
+function Refusal({ status, body, withToken }: RefusalProps) {
+  const detail = detailOf(body);
+  const advice = adviceFor(status, detail, withToken);
+  if (detail === "" && advice === undefined) return null;
+  return (
+    <div class="notice bad">
+      {detail !== "" && <p>{detail}</p>}
+      {advice !== undefined && <p class="soft">{advice}</p>}
+    </div>
   );
 }
 

@@ -14,5 +14,5 @@ export default function ExplorePage({ segments: [service, endpoint] }: PageProps
   if (error) return <ErrorNotice error={error} onRetry={reload} />;
   if (value === undefined) return <Progress label="Loading the services" />;
   if (service === undefined) return <ServiceList services={value} />;
-  return <ServicePage services={value} name={service} endpointName={endpoint} />;
+  return <ServicePage key={service} services={value} name={service} endpointName={endpoint} />;
 }

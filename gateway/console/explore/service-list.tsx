@@ -62,10 +62,13 @@ export function ServiceList({ services }: { readonly services: readonly Service[
             <section key={title} class="service-group">
               <h2>{title}</h2>
               <ul class="services">
-                {found.map((one) => (
+                {found.slice(0, MOST_SHOWN).map((one) => (
                   <ServiceCard key={one.service.name} found={one} words={words} />
                 ))}
               </ul>
+              {found.length > MOST_SHOWN && (
+                <p class="soft">And {found.length - MOST_SHOWN} more, which a search finds.</p>
+              )}
             </section>
           ),
       )}
@@ -190,6 +193,8 @@ function ServiceCard({ found, words }: { readonly found: Found<Service>; readonl
 }
 
 const MOST_MATCHES = 6;
+/** More would make typing slow, and nobody reads so far. */
+const MOST_SHOWN = 100;
 
 function NothingFound({ services, onClear }: { readonly services: readonly Service[]; readonly onClear: () => void }) {
   const session = useSession();

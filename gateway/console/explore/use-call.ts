@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError } from "../http.js";
-import { accessToken } from "../session.js";
-import { makeCall } from "./calling.js";
+import { accessToken, checkSession } from "../session.js";
+import { type Answer, makeCall } from "./calling.js";
 import type { CallTarget } from "./try-it.js";
 import { useExchange } from "./use-exchange.js";
 
@@ -18,7 +18,11 @@ export function useCall() {
     try {
       const token = withToken ? await accessToken() : undefined;
       const listener = {
-        onAnswer: (answer: Parameters<Parameters<typeof makeCall>[1]["onAnswer"]>[0]) => live.change({ answer }),
+        onAnswer: (answer: Answer) => {
+          live.change({ answer });
+          // By the rules or because the token is none any more: only the authority can say.
+          if (answer.status === 401 && token !== undefined) checkSession();
+        },
         onMessage: (text: string) => live.add(text),
       };
       await makeCall({ path, body, token, namespace }, listener, controller.signal);
