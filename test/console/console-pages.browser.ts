@@ -86,6 +86,23 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
     await page.keyboard.press("Escape");
   });
 
+  await t.test("of thousands of rules, those that are looked for are found", async (t) => {
+    const many = Array.from({ length: 3_000 }, (_, index) => ({
+      ...{ id: `rule-${index}`, scope: "*", access: "GRANTED", resource: "*:*:*", priority: 0 },
+    }));
+    await page.route("**/v1/auth/Rules/List", (route) => route.fulfill({ json: { rules: many } }), { times: 1 });
+    await go("Overview");
+    await page.route("**/v1/auth/Rules/List", (route) => route.fulfill({ json: { rules: many } }), { times: 1 });
+    await go("Rules");
+    await page.getByText("200 of 3000 rules are shown.").waitFor();
+    t.equal(await page.getByRole("rowheader").count(), 200);
+    await page.getByLabel("Find rules").fill("rule-2999");
+    await page.getByText("1 of 3000 rules").waitFor();
+    t.same(await page.getByRole("rowheader").allInnerTexts(), ["rule-2999"]);
+    await page.getByLabel("Find rules").fill("nothing such");
+    await page.getByText("None of 3000 rules matches.").waitFor();
+  });
+
   // The authority refuses such names; should one come all the same, it is text.
   for (const [title, endpoint, list, field] of [
     ["Rules", "Rules/List", "rules", "id"],

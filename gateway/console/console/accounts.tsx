@@ -5,10 +5,11 @@ import { useLoad } from "../load.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { PlusIcon } from "../ui/icons.js";
-import { type Column, Table } from "../ui/table.js";
+import type { Column } from "../ui/table.js";
 import { CreateAccountDialog, SetPasswordDialog, SetScopesDialog } from "./account-dialogs.js";
 import { type Account, list } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
+import { FilteredTable } from "./filtered-table.js";
 import { Loaded } from "./loaded.js";
 import { PageHead } from "./page-head.js";
 import { Moment } from "./time.js";
@@ -86,7 +87,16 @@ function AccountTable({ accounts, onDoing }: AccountTableProps) {
       ),
     },
   ];
-  return <Table caption="Accounts" columns={columns} rows={accounts} rowKey={({ name }) => name} />;
+  return (
+    <FilteredTable
+      caption="Accounts"
+      what="accounts"
+      columns={columns}
+      rows={accounts}
+      rowKey={({ name }) => name}
+      text={({ name, scopes }) => [name, ...scopes].join(" ")}
+    />
+  );
 }
 
 export function Scopes({ scopes }: { readonly scopes: readonly string[] }) {

@@ -7,11 +7,12 @@ import { Button } from "../ui/button.js";
 import { CopyButton } from "../ui/copy-button.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { PlusIcon } from "../ui/icons.js";
-import { type Column, Table } from "../ui/table.js";
+import type { Column } from "../ui/table.js";
 import { type Key, list, type NewKey } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
 import { type ConsoleProps, isAdmin } from "./console-props.js";
 import { CreateKeyDialog } from "./create-key-dialog.js";
+import { FilteredTable } from "./filtered-table.js";
 import { Loaded } from "./loaded.js";
 import { PageHead } from "./page-head.js";
 import { RotateKeyDialog } from "./rotate-key-dialog.js";
@@ -77,14 +78,18 @@ function KeyTable({ keys, withAccount, onDoing }: KeyTableProps) {
       title: "Actions",
       cell: (key) => (
         <span class="actions">
-          <Button small onClick={() => onDoing({ what: "rotate", key })} aria-label={`Rotate ${key.name}`}>
+          <Button
+            small
+            onClick={() => onDoing({ what: "rotate", key })}
+            aria-label={`Rotate ${key.name}, ${key.prefix}`}
+          >
             Rotate
           </Button>
           <Button
             small
             kind="danger"
             onClick={() => onDoing({ what: "revoke", key })}
-            aria-label={`Revoke ${key.name}`}
+            aria-label={`Revoke ${key.name}, ${key.prefix}`}
           >
             Revoke
           </Button>
@@ -92,7 +97,16 @@ function KeyTable({ keys, withAccount, onDoing }: KeyTableProps) {
       ),
     },
   ];
-  return <Table caption="API keys" columns={columns} rows={keys} rowKey={({ prefix }) => prefix} />;
+  return (
+    <FilteredTable
+      caption="API keys"
+      what="keys"
+      columns={columns}
+      rows={keys}
+      rowKey={({ prefix }) => prefix}
+      text={({ name, prefix, account, resources }) => [name, prefix, account, ...resources].join(" ")}
+    />
+  );
 }
 
 function Limits({ resources }: Key) {

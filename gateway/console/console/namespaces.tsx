@@ -8,9 +8,10 @@ import { Dialog } from "../ui/dialog.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { Field } from "../ui/field.js";
 import { PlusIcon } from "../ui/icons.js";
-import { type Column, Table } from "../ui/table.js";
+import type { Column } from "../ui/table.js";
 import { list, type Namespace } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
+import { FilteredTable } from "./filtered-table.js";
 import { Loaded } from "./loaded.js";
 import { PageHead } from "./page-head.js";
 import { SecretDialog } from "./secret-dialog.js";
@@ -77,7 +78,16 @@ function NamespaceTable({ namespaces, onDelete }: NamespaceTableProps) {
         ),
     },
   ];
-  return <Table caption="Namespaces" columns={columns} rows={namespaces} rowKey={({ name }) => name} />;
+  return (
+    <FilteredTable
+      caption="Namespaces"
+      what="namespaces"
+      columns={columns}
+      rows={namespaces}
+      rowKey={({ name }) => name}
+      text={({ name }) => name}
+    />
+  );
 }
 
 interface CreateDialogProps {

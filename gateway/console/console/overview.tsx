@@ -69,8 +69,8 @@ function OwnTiles() {
       {(all) => (
         <ul class="tiles">
           <KeyTile keys={all} />
-          <Tile href="/explore" value="Explore" title="what you may call">
-            Try it in the browser
+          <Tile href="/explore" value="Explore" title="services">
+            See and try what you may call
           </Tile>
         </ul>
       )}

@@ -1,7 +1,8 @@
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
-import { type Column, Table } from "../ui/table.js";
+import type { Column } from "../ui/table.js";
 import type { Rule } from "./authority.js";
+import { FilteredTable } from "./filtered-table.js";
 
 interface RuleTableProps {
   readonly caption: string;
@@ -27,7 +28,16 @@ export function RuleTable({ caption, rules, onDelete }: RuleTableProps) {
       ),
     });
   }
-  return <Table caption={caption} columns={columns} rows={rules} rowKey={({ id }) => id} />;
+  return (
+    <FilteredTable
+      caption={caption}
+      what="rules"
+      columns={columns}
+      rows={rules}
+      rowKey={({ id }) => id}
+      text={({ id, scope, access, resource }) => [id, scope, access, resource].join(" ")}
+    />
+  );
 }
 
 const SCOPES: Readonly<Record<string, string>> = { "<public>": "everyone", "*": "anyone logged in" };

@@ -1,9 +1,9 @@
-/** Moments and spans, in the words and the time zone of the person at the page. */
+/** Moments and spans: dates as the person at the page writes them, words in the language of the page. */
 
 const DAY_MS = 86_400_000;
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ["year", 365 * DAY_MS],
   ["month", 30 * DAY_MS],
