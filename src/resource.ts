@@ -19,7 +19,8 @@ const PATTERN = /^(\*|[a-z0-9._-]+\*?):(\*|[a-z0-9._-]+\*?):(\*|[a-z0-9._-]+\*?)
  * @throws {SyntaxError} with a message for the person who wrote it.
  */
 export function parsePattern(text: string): Resource {
-  if (new TextEncoder().encode(text).length > MAX_LENGTH)
+  // A character of a string has at most three bytes.
+  if (text.length > MAX_LENGTH / 3 && new TextEncoder().encode(text).length > MAX_LENGTH)
     throw new SyntaxError(`resource is longer than ${MAX_LENGTH} bytes`);
   const [, type, name, endpoint] = PATTERN.exec(text.toLowerCase()) ?? [];
   if (type === undefined || name === undefined || endpoint === undefined) throw new SyntaxError(whatIsWrong(text));

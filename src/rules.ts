@@ -133,15 +133,16 @@ export class RuleSet {
   decide(resource: Resource, scopes: readonly string[] | undefined): Decision {
     let granted = NEVER;
     let denied = NEVER;
-    for (const { everyone, loggedIn, scoped } of this.#leaves(resource)) {
+    for (const leaf of this.#leaves(resource)) {
+      const { everyone, loggedIn } = leaf;
       granted = Math.max(granted, priorityOf(everyone.granted));
       denied = Math.max(denied, priorityOf(everyone.denied));
       if (scopes === undefined) continue;
       granted = Math.max(granted, priorityOf(loggedIn.granted));
       denied = Math.max(denied, priorityOf(loggedIn.denied));
-      if (scoped.size === 0) continue;
+      if (!leaf.hasScopes) continue;
       for (const scope of scopes) {
-        const held = scoped.get(scope);
+        const held = leaf.scoped(scope);
         if (held === undefined) continue;
         granted = Math.max(granted, priorityOf(held.granted));
         denied = Math.max(denied, priorityOf(held.denied));
@@ -236,13 +237,15 @@ class Level<T> {
 /** A priority below all. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** The rules of one pattern and one scope, and of them the highest of each kind. */
+/** The rules of one pattern and one scope, and of them the highest of each kind. Most are of one rule. */
 class SameScope {
+  readonly scope: string;
   readonly rules: Rule[];
-  granted: Rule | undefined;
-  denied: Rule | undefined;
+  granted: Rule | undefined = undefined;
+  denied: Rule | undefined = undefined;
 
-  constructor(rules: Rule[]) {
+  constructor(scope: string, rules: Rule[]) {
+    this.scope = scope;
     this.rules = rules;
     for (const rule of rules) this.weigh(rule);
   }
@@ -265,32 +268,45 @@ function priorityOf(rule: Rule | undefined): number {
   return rule === undefined ? NEVER : rule.priority;
 }
 
-const NO_RULES = new SameScope([]);
-const NO_SCOPES: Map<string, SameScope> = new Map();
+const NO_RULES = new SameScope("", []);
 
-/** The rules of one pattern. Most have one scope, so the map is made only for a pattern that needs it. */
+/** The rules of one pattern. Most have one scope, so a map is made only for a pattern that has more. */
 class Leaf {
   everyone = NO_RULES;
   loggedIn = NO_RULES;
-  scoped = NO_SCOPES;
-
-  get empty(): boolean {
-    return this.everyone === NO_RULES && this.loggedIn === NO_RULES && this.scoped.size === 0;
-  }
+  /** Those of one named scope, and of the others. */
+  private one = NO_RULES;
+  private others: Map<string, SameScope> | undefined = undefined;
 
   constructor(rule: Rule) {
     this.add(rule);
   }
 
+  get empty(): boolean {
+    return this.everyone === NO_RULES && this.loggedIn === NO_RULES && !this.hasScopes;
+  }
+
+  /** Whether there are rules for named scopes. */
+  get hasScopes(): boolean {
+    return this.one !== NO_RULES || this.others !== undefined;
+  }
+
+  /** The rules for a named scope. */
+  scoped(scope: string): SameScope | undefined {
+    if (this.one !== NO_RULES && this.one.scope === scope) return this.one;
+    return this.others?.get(scope);
+  }
+
   add(rule: Rule): void {
     const sameScope = this.get(rule.scope);
-    if (sameScope === undefined) this.set(rule.scope, new SameScope([rule]));
+    if (sameScope === undefined) this.set(rule.scope, new SameScope(rule.scope, [rule]));
     else sameScope.add(rule);
   }
 
   delete(rule: Rule): void {
-    const left = this.get(rule.scope)?.rules.filter((other) => other !== rule) ?? [];
-    this.set(rule.scope, left.length === 0 ? undefined : new SameScope(left));
+    const { scope } = rule;
+    const left = this.get(scope)?.rules.filter((other) => other !== rule) ?? [];
+    this.set(scope, left.length === 0 ? NO_RULES : new SameScope(scope, left));
   }
 
   /** The rules that concern a caller. An account may hold a scope twice, or one that is called `*`: hence the set. */
@@ -300,17 +316,22 @@ class Leaf {
   }
 
   private get(scope: string): SameScope | undefined {
-    const found = scope === PUBLIC ? this.everyone : scope === LOGGED_IN ? this.loggedIn : this.scoped.get(scope);
+    const found = scope === PUBLIC ? this.everyone : scope === LOGGED_IN ? this.loggedIn : this.scoped(scope);
     return found === NO_RULES ? undefined : found;
   }
 
-  private set(scope: string, sameScope: SameScope | undefined): void {
-    if (scope === PUBLIC) this.everyone = sameScope ?? NO_RULES;
-    else if (scope === LOGGED_IN) this.loggedIn = sameScope ?? NO_RULES;
-    else if (sameScope === undefined) this.scoped.delete(scope);
-    else {
-      if (this.scoped === NO_SCOPES) this.scoped = new Map();
-      this.scoped.set(scope, sameScope);
-    }
+  private set(scope: string, sameScope: SameScope): void {
+    if (scope === PUBLIC) this.everyone = sameScope;
+    else if (scope === LOGGED_IN) this.loggedIn = sameScope;
+    else if (this.others?.has(scope)) this.setOther(scope, sameScope);
+    else if (this.one === NO_RULES || this.one.scope === scope) this.one = sameScope;
+    else this.setOther(scope, sameScope);
+  }
+
+  private setOther(scope: string, sameScope: SameScope): void {
+    this.others ??= new Map();
+    if (sameScope === NO_RULES) this.others.delete(scope);
+    else this.others.set(scope, sameScope);
+    if (this.others.size === 0) this.others = undefined;
   }
 }
