@@ -2,8 +2,6 @@
 import { ApiError, get, getText, post } from "./http.js";
 import { accessToken, checkSession } from "./session.js";
 
-export { ApiError } from "./http.js";
-
 /**
  * Calls an endpoint as the account that is signed in.
  * @param endpoint such as `auth/Keys/Create`

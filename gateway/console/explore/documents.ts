@@ -26,9 +26,11 @@ export function documentOf(service: string): Promise<OpenApi> {
 /** Of more services than these the fields are not searched. */
 const MOST_SEARCHED = 300;
 const AT_ONCE = 6;
+/** Documents: each time the list is searched and drawn anew. */
+const TOLD_EVERY = 20;
 
 /**
- * Names of fields by service and endpoint, for the search; tells after each document what is known by then.
+ * Names of fields by service and endpoint, for the search; tells now and then what is known by then.
  * Documents that cannot be had are left out: the rest of the search does not need them.
  */
 export async function readFields(
@@ -38,6 +40,7 @@ export async function readFields(
 ): Promise<void> {
   const fields = new Map<string, readonly string[]>();
   const queue = services.slice(0, MOST_SEARCHED);
+  let done = 0;
   const work = async () => {
     for (let service = queue.shift(); service !== undefined && !signal.aborted; service = queue.shift()) {
       const document = await documentOf(service.name).catch(() => undefined);
@@ -46,8 +49,10 @@ export async function readFields(
         const described = endpointDocument(document, path);
         if (described !== undefined) fields.set(`${service.name} ${name}`, fieldNames(described));
       }
-      if (!signal.aborted) onKnown(new Map(fields));
+      done++;
+      if (done % TOLD_EVERY === 0 && !signal.aborted) onKnown(new Map(fields));
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
+  if (!signal.aborted) onKnown(fields);
 }

@@ -194,7 +194,7 @@ function ServiceCard({ found, words }: { readonly found: Found<Service>; readonl
 
 const MOST_MATCHES = 6;
 /** More would make typing slow, and nobody reads so far. */
-const MOST_SHOWN = 100;
+const MOST_SHOWN = 50;
 
 function NothingFound({ services, onClear }: { readonly services: readonly Service[]; readonly onClear: () => void }) {
   const session = useSession();
