@@ -1,9 +1,6 @@
 /** What axe finds (https://github.com/dequelabs/axe-core). */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 interface Results {
   readonly passes: readonly unknown[];
@@ -16,7 +13,7 @@ interface Results {
 
 /** What is serious or critical, one line each. */
 export async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
+  await page.evaluate(axe.source);
   const { violations, passes } = await page.evaluate<Results>("axe.run()");
   if (passes.length === 0) throw new Error("axe looked at nothing");
   return violations
