@@ -77,7 +77,7 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("New password").fill(ADMIN_PASSWORD);
     await dialog.getByRole("button", { name: "Set password" }).click();
-    await page.getByText("Your session was ended. Sign in again to go on.").waitFor();
+    await page.getByRole("main").getByText("Your session was ended. Sign in again to go on.").waitFor();
   });
 
   await t.test("who is no administrator manages keys of one's own, and sees nothing else", async (t) => {
