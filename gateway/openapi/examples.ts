@@ -8,28 +8,34 @@ import { hasOwnForm, wrapped } from "../../src/json/well-known.js";
 import type { Direction } from "./schema.js";
 
 const DEEPEST = 3;
-/** A message with more fields is shown without those that are messages. */
-const MOST_FIELDS = 30;
+/** Of an example with more members than these, messages further on have none. */
+const MOST_MEMBERS = 30;
+
+/** How many members an example has so far. */
+interface Size {
+  members: number;
+}
 
 /** The JSON of a message as an example; undefined where there is none to be made up. */
 export function exampleOf(type: DescMessage, direction: Direction): unknown {
-  return ownForm(type) ?? (hasOwnForm(type) ? undefined : objectOf(type, direction, 1));
+  return ownForm(type) ?? (hasOwnForm(type) ? undefined : objectOf(type, direction, 1, { members: 0 }));
 }
 
-function objectOf(type: DescMessage, direction: Direction, depth: number): object {
+function objectOf(type: DescMessage, direction: Direction, depth: number, size: Size): object {
   const members = type.fields.flatMap((field): [string, unknown][] => {
     if (field.oneof !== undefined && field.oneof.fields[0] !== field) return [];
     if (direction === "input" && field.deprecated) return [];
-    const nests = depth < DEEPEST && type.fields.length <= MOST_FIELDS;
-    const value = fieldExample(field, direction, nests ? depth + 1 : undefined);
+    size.members++;
+    const nests = depth < DEEPEST && size.members < MOST_MEMBERS;
+    const value = fieldExample(field, direction, nests ? depth + 1 : undefined, size);
     return value === undefined ? [] : [[field.jsonName, value]];
   });
   return Object.fromEntries(members);
 }
 
 /** @param depth how deep a message in the field would be; undefined where none may be */
-function fieldExample(field: DescField, direction: Direction, depth: number | undefined): unknown {
-  const one = singleExample(field, direction, depth);
+function fieldExample(field: DescField, direction: Direction, depth: number | undefined, size: Size): unknown {
+  const one = singleExample(field, direction, depth, size);
   if (field.fieldKind === "list") return one === undefined ? [] : [one];
   if (field.fieldKind !== "map") return one;
   return one === undefined
@@ -37,12 +43,12 @@ function fieldExample(field: DescField, direction: Direction, depth: number | un
     : { [`${field.mapKey === ScalarType.STRING ? "key" : scalarExample(field.mapKey, "")}`]: one };
 }
 
-function singleExample(field: DescField, direction: Direction, depth: number | undefined): unknown {
+function singleExample(field: DescField, direction: Direction, depth: number | undefined, size: Size): unknown {
   const { message, enum: type, scalar } = field;
   if (message !== undefined) {
     const own = ownForm(message);
     if (own !== undefined || hasOwnForm(message)) return own;
-    return depth === undefined || message === field.parent ? undefined : objectOf(message, direction, depth);
+    return depth === undefined || message === field.parent ? undefined : objectOf(message, direction, depth, size);
   }
   if (type === undefined) return scalarExample(scalar!, suchAs(field) ?? "");
   if (type.typeName === "google.protobuf.NullValue") return null;

@@ -19,9 +19,10 @@ export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, 
   // The short path of one that is named like its service and `Call`.
   if (path.toLowerCase() === `/${endpoint.service}/call`) unversioned.push([`/${endpoint.service}`, "-short"]);
   const describe = isPlain(endpoint) ? plainItem : socketItem;
+  const parts = partsOf(endpoint, schemas);
   return [
-    [`/v1${path}`, describe(endpoint, schemas, { versioned: true, id: "" })],
-    ...unversioned.map(([path, id]): [string, Schema] => [path, describe(endpoint, schemas, { versioned: false, id })]),
+    [`/v1${path}`, describe(endpoint, parts, { versioned: true, id: "" })],
+    ...unversioned.map(([path, id]): [string, Schema] => [path, describe(endpoint, parts, { versioned: false, id })]),
   ];
 }
 
@@ -37,31 +38,45 @@ function isPlain({ shape }: Endpoint): boolean {
   return shape === "unary" || shape === "server_streaming";
 }
 
-function plainItem(endpoint: Endpoint, schemas: Schemas, { versioned, id }: Shape): Schema {
-  const rest = { responses: responses(endpoint, schemas) };
-  const post = { requestBody: requestBody(endpoint, schemas), ...rest };
-  const socket = endpoint.shape === "unary" ? {} : webSocket(endpoint, schemas);
+/** What is the same at each path. */
+interface Parts {
+  readonly body: { readonly requestBody: Schema };
+  readonly answers: { readonly responses: Schema };
+  /** Undefined where a GET cannot be: without parameters its message is `{}`. */
+  readonly query: readonly Schema[] | undefined;
+  readonly socket: Schema;
+}
+
+function partsOf(endpoint: Endpoint, schemas: Schemas): Parts {
+  const { input } = endpoint.method;
+  return {
+    body: { requestBody: requestBody(endpoint, schemas) },
+    answers: { responses: responses(endpoint, schemas) },
+    query: takesObject(input) ? queryParameters(input, schemas) : undefined,
+    socket: endpoint.shape === "unary" ? {} : webSocket(endpoint, schemas),
+  };
+}
+
+function plainItem(endpoint: Endpoint, { body, answers, query, socket }: Parts, { versioned, id }: Shape): Schema {
+  const post = { ...body, ...answers };
   if (versioned) return { ...socket, post: operation(endpoint, { versioned, id }, post) };
-  const query = queryParameters(endpoint.method.input, schemas);
-  // Without parameters a GET's message is `{}`.
-  const get = takesObject(endpoint.method.input) && operation(endpoint, { versioned, id: `${id}-get` }, rest, query);
   return {
     ...socket,
-    ...(get && { get }),
+    ...(query && { get: operation(endpoint, { versioned, id: `${id}-get` }, answers, query) }),
     post: operation(endpoint, { versioned, id: `${id}-post` }, post),
   };
 }
 
-function socketItem(endpoint: Endpoint, schemas: Schemas, { versioned, id }: Shape): Schema {
+function socketItem(endpoint: Endpoint, { body, answers, socket }: Parts, { versioned, id }: Shape): Schema {
   const opened = {
     101: { description: "The WebSocket is open." },
     ...ERROR_RESPONSES,
     426: { $ref: "#/components/responses/UpgradeRequired" },
   };
   const takesBytes = endpoint.shape === "client_streaming" && isHttpBody(endpoint.method.input);
-  const post = { requestBody: requestBody(endpoint, schemas), responses: responses(endpoint, schemas) };
+  const post = { ...body, ...answers };
   return {
-    ...webSocket(endpoint, schemas),
+    ...socket,
     get: operation(endpoint, { versioned, id: versioned ? "-socket" : `${id}-get` }, { responses: opened }),
     ...(takesBytes && { post: operation(endpoint, { versioned, id: versioned ? id : `${id}-post` }, post) }),
   };

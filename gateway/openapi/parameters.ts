@@ -13,8 +13,8 @@ import type { Schema } from "./schema.js";
 import { deprecation, described, type Schemas } from "./schemas.js";
 
 /** Each level may multiply. */
-const DEEPEST = 4;
-const MOST = 100;
+const DEEPEST = 3;
+const MOST = 50;
 
 interface Parameter {
   readonly field: DescField;
@@ -22,7 +22,7 @@ interface Parameter {
   readonly schema: Schema;
 }
 
-/** Parameters of a GET; the first hundred, down to fields four levels deep, and none of a message within itself. */
+/** Parameters of a GET; the first fifty, down to fields three levels deep, and none of a message within itself. */
 export function queryParameters(type: DescMessage, schemas: Schemas): Schema[] {
   return parametersOf(type, schemas).map(({ field, name, schema }) => {
     const example = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING ? suchAs(field) : undefined;

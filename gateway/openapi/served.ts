@@ -27,7 +27,7 @@ export interface ServedDocumentsOptions {
 }
 
 /** Documents that are kept. Callers who may call the same are served the same one. */
-const MOST_KEPT = 64;
+const MOST_KEPT = 32;
 
 export class ServedDocuments implements OwnPaths {
   readonly #routes: Routes;
