@@ -70,11 +70,10 @@ const read = new WeakMap<Uint8Array, ReadSet>();
 function readSet(descriptors: Uint8Array): ReadSet {
   const known = read.get(descriptors);
   if (known !== undefined) return known;
-  const set = inOrder(parse(descriptors).file);
+  const { set, changed } = inOrder(parse(descriptors).file);
   const given = Buffer.from(descriptors.buffer, descriptors.byteOffset, descriptors.length);
-  const serialized = serialize(set);
   // Most are in order already: then one copy does.
-  const ordered = serialized.equals(given) ? given : serialized;
+  const ordered = changed ? serialize(set) : given;
   const found = { given, ordered, types: createFileRegistry(set) };
   read.set(descriptors, found);
   return found;
@@ -113,10 +112,11 @@ function parse(bytes: Uint8Array): FileDescriptorSet {
 
 /**
  * The files as readers expect them: imports first, a JSON name for every field (C++ servers leave them out in
- * reflection), and the well-known files that are imported but not given. Fills in the files themselves.
+ * reflection), and the well-known files that are imported but not given. Fills in the files themselves; `changed` tells
+ * whether anything is not as it came.
  * @throws {Error} when an import is missing, or files import each other in a circle.
  */
-function inOrder(files: readonly FileDescriptorProto[]): FileDescriptorSet {
+function inOrder(files: readonly FileDescriptorProto[]): { set: FileDescriptorSet; changed: boolean } {
   if (files.length > MAX_FILES) throw new Error(`descriptors have ${files.length} files; at most ${MAX_FILES}`);
   const byName = new Map(files.map((file) => [file.name, file]));
   const ordered = new Set<FileDescriptorProto>();
@@ -132,8 +132,10 @@ function inOrder(files: readonly FileDescriptorProto[]): FileDescriptorSet {
     ordered.add(file);
   };
   for (const file of files) visit(file.name, "");
-  for (const file of ordered) complete(file);
-  return create(FileDescriptorSetSchema, { file: [...ordered] });
+  const file = [...ordered];
+  const filled = file.map(complete).includes(true);
+  const moved = file.length !== files.length || file.some((each, index) => each !== files[index]);
+  return { set: create(FileDescriptorSetSchema, { file }), changed: filled || moved };
 }
 
 function serialize(set: FileDescriptorSet): Buffer {
@@ -150,18 +152,25 @@ const WELL_KNOWN: ReadonlyMap<string, FileDescriptorProto> = new Map(
   ),
 );
 
-function complete(file: FileDescriptorProto): void {
+/** Whether anything was missing. */
+function complete(file: FileDescriptorProto): boolean {
   if (file.package !== "" && !DOTTED_NAME.test(file.package)) {
     throw new Error(`descriptors: ${JSON.stringify(file.package)} is no package name`);
   }
-  fillJsonNames(file.messageType);
+  return fillJsonNames(file.messageType);
 }
 
-function fillJsonNames(messages: readonly DescriptorProto[]): void {
-  for (const message of messages) {
-    for (const field of message.field) if (field.jsonName === "") field.jsonName = protoCamelCase(field.name);
-    fillJsonNames(message.nestedType);
+function fillJsonNames(messages: readonly DescriptorProto[]): boolean {
+  let filled = false;
+  for (const { field: fields, nestedType } of messages) {
+    for (const field of fields) {
+      if (field.jsonName !== "") continue;
+      field.jsonName = protoCamelCase(field.name);
+      filled = true;
+    }
+    if (fillJsonNames(nestedType)) filled = true;
   }
+  return filled;
 }
 
 function checkServiceNames(names: readonly string[]): void {
