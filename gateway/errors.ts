@@ -17,6 +17,8 @@ const REASONS: Readonly<Record<number, string>> = {
   101: "Switching Protocols",
   200: "OK",
   204: "No Content",
+  302: "Found",
+  304: "Not Modified",
   400: "Bad Request",
   401: "Unauthorized",
   403: "Forbidden",

@@ -37,6 +37,7 @@ t.test("the list of services", async (t) => {
   t.test("what was found leads to its endpoint, and back to the same search", async (t) => {
     const watched = await visit(t, setting, "/explore");
     const { page } = watched;
+    await page.getByRole("searchbox").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("patience");
     await page.getByRole("link", { name: "Shop.Call" }).click();

@@ -56,6 +56,7 @@ export function ServiceList({ services }: { readonly services: readonly Service[
       <p class="hidden" role="status">
         {query !== "" || tag !== undefined ? `${shown.length} of ${services.length} services` : ""}
       </p>
+      {services.every(isOwn) && <NothingToCall />}
       {groups.map(
         ({ title, found }) =>
           found.length > 0 && (
@@ -72,7 +73,7 @@ export function ServiceList({ services }: { readonly services: readonly Service[
             </section>
           ),
       )}
-      {shown.length === 0 && <NothingFound services={services} onClear={clear} />}
+      {shown.length === 0 && services.length > 0 && <NothingFound onClear={clear} />}
       <SignedOutHint />
     </section>
   );
@@ -196,19 +197,21 @@ const MOST_MATCHES = 6;
 /** More would make typing slow, and nobody reads so far. */
 const MOST_SHOWN = 50;
 
-function NothingFound({ services, onClear }: { readonly services: readonly Service[]; readonly onClear: () => void }) {
+function NothingFound({ onClear }: { readonly onClear: () => void }) {
+  return (
+    <EmptyState title="Nothing matches">
+      <p>Each word must be in a name, a description or a field. Try fewer or shorter words.</p>
+      <Button onClick={onClear}>Show all services</Button>
+    </EmptyState>
+  );
+}
+
+/** No service but Portico's own parts. */
+function NothingToCall() {
   const session = useSession();
-  if (services.length > 0) {
-    return (
-      <EmptyState title="Nothing matches">
-        <p>Each word must be in a name, a description or a field. Try fewer or shorter words.</p>
-        <Button onClick={onClear}>Show all services</Button>
-      </EmptyState>
-    );
-  }
   if (session === undefined) {
     return (
-      <EmptyState title="Nothing is open to everyone here">
+      <EmptyState title="No service is open to everyone here">
         <p>Sign in to see what your account may call.</p>
         <Button kind="primary" onClick={askToSignIn}>
           Sign in
@@ -216,8 +219,17 @@ function NothingFound({ services, onClear }: { readonly services: readonly Servi
       </EmptyState>
     );
   }
+  if (session.scopes.includes("admin")) {
+    return (
+      <EmptyState title="No service runs yet">
+        <p>
+          <code>portico new greeter</code> begins one, which joins as soon as it runs.
+        </p>
+      </EmptyState>
+    );
+  }
   return (
-    <EmptyState title="Your account may call nothing yet">
+    <EmptyState title="Your account may call no service yet">
       <p>
         An administrator grants it by a rule, such as one with the scope <code>*</code> and the resource{" "}
         <code>service:helloworld:*</code>.
