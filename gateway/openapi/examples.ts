@@ -46,13 +46,17 @@ function fieldExample(field: DescField, direction: Direction, depth: number | un
 function singleExample(field: DescField, direction: Direction, depth: number | undefined, size: Size): unknown {
   const { message, enum: type, scalar } = field;
   if (message !== undefined) {
-    const own = ownForm(message);
+    const own = isDuration(message, suchAs(field)) ? suchAs(field) : ownForm(message);
     if (own !== undefined || hasOwnForm(message)) return own;
     return depth === undefined || message === field.parent ? undefined : objectOf(message, direction, depth, size);
   }
   if (type === undefined) return scalarExample(scalar!, suchAs(field) ?? "");
   if (type.typeName === "google.protobuf.NullValue") return null;
   return (type.values[1] ?? type.values[0])?.jsonName;
+}
+
+function isDuration({ typeName }: DescMessage, given = ""): boolean {
+  return typeName === "google.protobuf.Duration" && /^\d{1,9}s$/.test(given);
 }
 
 /** What the field's comment gives as an example. */

@@ -42,7 +42,7 @@ export interface CallResponse {
 export interface StreamRequest {
   /** Who to greet, such as `Ada`. */
   name: string;
-  /** How many greetings to send, 0 to 10000. */
+  /** How many greetings to send, 0 to 10000, such as `3`. */
   messages: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }

@@ -25,8 +25,9 @@ export const protobufPackage = "portico.auth.v1";
 export const protobufFileName = "portico/auth/v1/accounts.proto";
 
 export interface Account {
-  /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, unique in its namespace. */
+  /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, unique in its namespace, such as `bob`. */
   name: string;
+  /** What rules name its callers by, such as `staff`; `admin` makes it an administrator. */
   scopes: string[];
   created: Timestamp | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -42,14 +43,17 @@ export interface ListAccountsResponse {
 }
 
 export interface CreateAccountRequest {
+  /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, such as `bob`. */
   name: string;
   /** 12 to 128 characters. */
   password: string;
+  /** What rules name its callers by, such as `staff`; `admin` makes it an administrator. */
   scopes: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface DeleteAccountRequest {
+  /** The account, such as `bob`. */
   name: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -59,7 +63,9 @@ export interface DeleteAccountResponse {
 }
 
 export interface SetScopesRequest {
+  /** The account, such as `bob`. */
   name: string;
+  /** All that it holds from now on, such as `staff`. */
   scopes: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -769,6 +775,7 @@ export const SetPasswordResponse: MessageFns<SetPasswordResponse> = {
 /** Manages the accounts of the caller's namespace. */
 export type AccountsService = typeof AccountsService;
 export const AccountsService = {
+  /** Lists the accounts. */
   list: {
     path: "/portico.auth.v1.Accounts/List" as const,
     requestStream: false as const,
@@ -779,6 +786,7 @@ export const AccountsService = {
       Buffer.from(ListAccountsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListAccountsResponse => ListAccountsResponse.decode(value),
   },
+  /** Creates an account. */
   create: {
     path: "/portico.auth.v1.Accounts/Create" as const,
     requestStream: false as const,
@@ -825,7 +833,9 @@ export const AccountsService = {
 } as const;
 
 export interface AccountsServer extends UntypedServiceImplementation {
+  /** Lists the accounts. */
   list: handleUnaryCall<ListAccountsRequest, ListAccountsResponse>;
+  /** Creates an account. */
   create: handleUnaryCall<CreateAccountRequest, Account>;
   /** Deletes an account with all its tokens and keys. The namespace's last account with scope `admin` stays. */
   delete: handleUnaryCall<DeleteAccountRequest, DeleteAccountResponse>;
@@ -839,6 +849,7 @@ export interface AccountsServer extends UntypedServiceImplementation {
 }
 
 export interface AccountsClient extends Client {
+  /** Lists the accounts. */
   list(
     request: ListAccountsRequest,
     callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
@@ -854,6 +865,7 @@ export interface AccountsClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
   ): ClientUnaryCall;
+  /** Creates an account. */
   create(
     request: CreateAccountRequest,
     callback: (error: ServiceError | null, response: Account) => void,

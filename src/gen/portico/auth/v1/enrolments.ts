@@ -41,6 +41,7 @@ export interface ListEnrolmentsResponse {
 }
 
 export interface CreateEnrolmentRequest {
+  /** `gateway`, or the name of a service, such as `greeter`. */
   name: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -53,6 +54,7 @@ export interface CreateEnrolmentResponse {
 }
 
 export interface DeleteEnrolmentRequest {
+  /** The name it was created for, such as `greeter`. */
   name: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -565,6 +567,7 @@ export const DeleteEnrolmentResponse: MessageFns<DeleteEnrolmentResponse> = {
 /** Manages enrolment tokens, by which gateways and services join. Only administrators of `default` may call it. */
 export type EnrolmentsService = typeof EnrolmentsService;
 export const EnrolmentsService = {
+  /** Lists the names that have an enrolment token. */
   list: {
     path: "/portico.auth.v1.Enrolments/List" as const,
     requestStream: false as const,
@@ -588,6 +591,7 @@ export const EnrolmentsService = {
       Buffer.from(CreateEnrolmentResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateEnrolmentResponse => CreateEnrolmentResponse.decode(value),
   },
+  /** Revokes the enrolment token of a name. */
   delete: {
     path: "/portico.auth.v1.Enrolments/Delete" as const,
     requestStream: false as const,
@@ -602,13 +606,16 @@ export const EnrolmentsService = {
 } as const;
 
 export interface EnrolmentsServer extends UntypedServiceImplementation {
+  /** Lists the names that have an enrolment token. */
   list: handleUnaryCall<ListEnrolmentsRequest, ListEnrolmentsResponse>;
   /** Creates the enrolment token of a name, replacing the one it had. */
   create: handleUnaryCall<CreateEnrolmentRequest, CreateEnrolmentResponse>;
+  /** Revokes the enrolment token of a name. */
   delete: handleUnaryCall<DeleteEnrolmentRequest, DeleteEnrolmentResponse>;
 }
 
 export interface EnrolmentsClient extends Client {
+  /** Lists the names that have an enrolment token. */
   list(
     request: ListEnrolmentsRequest,
     callback: (error: ServiceError | null, response: ListEnrolmentsResponse) => void,
@@ -640,6 +647,7 @@ export interface EnrolmentsClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateEnrolmentResponse) => void,
   ): ClientUnaryCall;
+  /** Revokes the enrolment token of a name. */
   delete(
     request: DeleteEnrolmentRequest,
     callback: (error: ServiceError | null, response: DeleteEnrolmentResponse) => void,

@@ -53,9 +53,13 @@ export interface ListKeysResponse {
 }
 
 export interface CreateKeyRequest {
+  /** What the key is for, such as `nightly report`. */
   name: string;
-  /** 1 to 365 days; absent means 90. */
-  lifetime: Duration | undefined;
+  /** 1 to 365 days, such as `2592000s`; absent means 90. */
+  lifetime:
+    | Duration
+    | undefined;
+  /** Resource patterns that the key is limited to, such as `service:helloworld:*`; none means no limit. */
   resources: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -68,6 +72,7 @@ export interface CreateKeyResponse {
 }
 
 export interface RevokeKeyRequest {
+  /** The key's first characters, as listed, such as `ptk_4fGh81`. */
   prefix: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -77,8 +82,9 @@ export interface RevokeKeyResponse {
 }
 
 export interface RotateKeyRequest {
+  /** The key's first characters, as listed, such as `ptk_4fGh81`. */
   prefix: string;
-  /** How long the old key lives on, at most its own remaining life; absent means not at all. */
+  /** How long the old key lives on, such as `86400s`, at most its own remaining life; absent means not at all. */
   overlap: Duration | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -769,6 +775,7 @@ export const RotateKeyRequest: MessageFns<RotateKeyRequest> = {
 /** Manages API keys. Callers see and manage their own; an administrator those of the whole namespace. */
 export type KeysService = typeof KeysService;
 export const KeysService = {
+  /** Lists the keys. */
   list: {
     path: "/portico.auth.v1.Keys/List" as const,
     requestStream: false as const,
@@ -814,6 +821,7 @@ export const KeysService = {
 } as const;
 
 export interface KeysServer extends UntypedServiceImplementation {
+  /** Lists the keys. */
   list: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
   /** Creates a key. Its secret is in this answer and nowhere else. A key cannot create one that outlives it. */
   create: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
@@ -827,6 +835,7 @@ export interface KeysServer extends UntypedServiceImplementation {
 }
 
 export interface KeysClient extends Client {
+  /** Lists the keys. */
   list(
     request: ListKeysRequest,
     callback: (error: ServiceError | null, response: ListKeysResponse) => void,

@@ -41,6 +41,7 @@ export interface ListNamespacesResponse {
 }
 
 export interface CreateNamespaceRequest {
+  /** `[a-z0-9][a-z0-9-]{0,62}`, such as `staging`. */
   name: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -55,6 +56,7 @@ export interface CreateNamespaceResponse {
 }
 
 export interface DeleteNamespaceRequest {
+  /** The namespace, such as `staging`. */
   name: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -567,6 +569,7 @@ export const DeleteNamespaceResponse: MessageFns<DeleteNamespaceResponse> = {
 /** Manages namespaces. Only administrators of the namespace `default` may call it. */
 export type NamespacesService = typeof NamespacesService;
 export const NamespacesService = {
+  /** Lists the namespaces. */
   list: {
     path: "/portico.auth.v1.Namespaces/List" as const,
     requestStream: false as const,
@@ -605,6 +608,7 @@ export const NamespacesService = {
 } as const;
 
 export interface NamespacesServer extends UntypedServiceImplementation {
+  /** Lists the namespaces. */
   list: handleUnaryCall<ListNamespacesRequest, ListNamespacesResponse>;
   /** Creates a namespace with an account `admin` and no rules: everything is refused in it until its first rule. */
   create: handleUnaryCall<CreateNamespaceRequest, CreateNamespaceResponse>;
@@ -613,6 +617,7 @@ export interface NamespacesServer extends UntypedServiceImplementation {
 }
 
 export interface NamespacesClient extends Client {
+  /** Lists the namespaces. */
   list(
     request: ListNamespacesRequest,
     callback: (error: ServiceError | null, response: ListNamespacesResponse) => void,

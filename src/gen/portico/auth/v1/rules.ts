@@ -31,9 +31,12 @@ export enum Access {
 }
 
 export interface Rule {
-  /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, unique in its namespace. */
+  /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, unique in its namespace, such as `onlyloggedin`. */
   id: string;
-  /** `<public>`: everyone. `*`: any logged-in caller. Anything else: callers whose account holds that scope. */
+  /**
+   * `<public>`: everyone. `*`: any logged-in caller. Anything else, such as `staff`: callers whose account holds
+   * that scope.
+   */
   scope: string;
   access: Access;
   /** `type:name:endpoint`, each a literal, `*`, or a literal ending in `*`, such as `service:helloworld:Helloworld.Call`. */
@@ -58,6 +61,7 @@ export interface CreateRuleRequest {
 }
 
 export interface DeleteRuleRequest {
+  /** The rule, such as `default`. */
   id: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -67,7 +71,7 @@ export interface DeleteRuleResponse {
 }
 
 export interface ExplainRequest {
-  /** The account to decide for; empty means a caller without a token. */
+  /** The account to decide for, such as `bob`; empty means a caller without a token. */
   account: string;
   /** A resource without wildcards, such as `service:helloworld:Helloworld.Call`. */
   resource: string;

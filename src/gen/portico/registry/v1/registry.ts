@@ -108,6 +108,7 @@ export interface Endpoint {
 }
 
 export interface DescribeRequest {
+  /** The service's name, such as `helloworld`. */
   service: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
