@@ -19,6 +19,8 @@ export interface PreviewOptions {
   /** As they are to be shown; without wildcards. */
   readonly resources: readonly string[];
   readonly accounts: readonly { readonly name: string; readonly scopes: readonly string[] }[];
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
 }
 
 /** What a gateway answers to a call that is decided so. */
@@ -28,9 +30,10 @@ export function codeOf(decision: Decision): number {
 
 /**
  * What changes, for callers that are alike together.
- * @throws {SyntaxError} when the change creates an ID that is there already.
+ * @throws {SyntaxError} when the change creates an ID that is there already; the signal's reason once it is aborted.
  */
-export async function previewOf({ rules, change, resources, accounts }: PreviewOptions): Promise<Effect[]> {
+export async function previewOf(options: PreviewOptions): Promise<Effect[]> {
+  const { rules, change, resources, accounts, signal } = options;
   const before = RuleSet.compile(rules);
   const after = RuleSet.compile(rules);
   const rule = "create" in change ? change.create : change.delete;
@@ -43,7 +46,9 @@ export async function previewOf({ rules, change, resources, accounts }: PreviewO
     for (const { shown, resource } of covered) {
       const [was, is] = [before, after].map((set) => codeOf(set.decide(resource, kind.scopes)));
       if (was !== is) effects.add(kind, was!, is!, shown);
-      if (++decisions % DECISIONS_A_TURN === 0) await turn();
+      if (++decisions % DECISIONS_A_TURN !== 0) continue;
+      await turn();
+      signal.throwIfAborted();
     }
   }
   return effects.list(accounts.length);

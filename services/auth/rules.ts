@@ -94,6 +94,7 @@ async function preview(
       change: created === undefined ? { delete: deleted! } : { create: created },
       resources,
       accounts,
+      signal: context.signal,
     }),
   };
 }

@@ -158,13 +158,28 @@ t.test("preview", async (t) => {
   });
 });
 
+/** Somebody waits for the answer. */
+const FOREVER = new AbortController().signal;
+
 t.test("of many accounts, the first 100 are named and the others counted", async (t) => {
   const accounts = Array.from({ length: 250 }, (_, index) => ({ name: `a${1000 + index}`, scopes: ["billing"] }));
   const change = { delete: rule("billing", { scope: "billing" }) };
-  const [effect] = await previewOf({ rules: [change.delete], change, resources: [CALL], accounts });
+  const [effect] = await previewOf({ rules: [change.delete], change, resources: [CALL], accounts, signal: FOREVER });
   t.match(effect, { before: 200, after: 401, moreAccounts: 150, everyAccount: false });
   t.same(
     effect?.accounts,
     accounts.slice(0, 100).map(({ name }) => name),
   );
+});
+
+t.test("a large one lets others have their turn, and ends when nobody waits for it", async (t) => {
+  const scopes = Array.from({ length: 100 }, (_, index) => `scope${index}`);
+  const rules = scopes.map((scope) => rule(scope, { scope }));
+  const accounts = scopes.map((scope) => ({ name: scope, scopes: [scope] }));
+  const resources = Array.from({ length: 1_000 }, (_, index) => `service:big:Big.E${index}`);
+  const change = { create: rule("closed", { access: Access.DENIED }) };
+  const gone = new AbortController();
+  const answer = previewOf({ rules, change, resources, accounts, signal: gone.signal });
+  setImmediate(() => gone.abort(new Error("gone")));
+  await t.rejects(answer, new Error("gone"));
 });
