@@ -74,7 +74,7 @@ export function ServiceList({ services }: { readonly services: readonly Service[
           ),
       )}
       {shown.length === 0 && services.length > 0 && <NothingFound onClear={clear} />}
-      <SignedOutHint />
+      {!services.every(isOwn) && <SignedOutHint />}
     </section>
   );
 }

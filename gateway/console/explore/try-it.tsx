@@ -51,7 +51,8 @@ export function TryIt({ endpoint, request, call, onCall }: TryItProps) {
         </div>
       )}
       <RequestEditor request={request} text={call.text} onText={(text) => onCall({ ...call, text })} />
-      {!withToken && (
+      {/* A browser can send no headers with a WebSocket. */}
+      {!withToken && !endpoint.clientStreaming && (
         <details class="more">
           <summary>Namespace</summary>
           <Field label="Namespace" hint="Sent as the header Platform-Namespace. Empty means the default one.">

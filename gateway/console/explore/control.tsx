@@ -1,0 +1,85 @@
+/** Controls for one value: what kind of input each kind of field gets, and what JSON is made of what is typed. */
+import { useState } from "preact/hooks";
+import type { ControlProps } from "../ui/field.js";
+import type { Field } from "./document.js";
+
+interface FieldControlProps {
+  readonly field: Field;
+  readonly control: ControlProps;
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => void;
+}
+
+const PLACEHOLDERS: Readonly<Partial<Record<Field["kind"], string>>> = {
+  timestamp: "2026-01-31T12:00:00Z",
+  duration: "1.5s",
+  bytes: "base64, such as aGVsbG8=",
+};
+
+/** The control of one value that is no message. */
+export function Control({ field, control, value, onChange }: FieldControlProps) {
+  const { kind, values } = field;
+  if (kind === "json") return <JsonControl control={control} value={value} onChange={onChange} />;
+  if (kind === "boolean" || kind === "enum") {
+    const options = kind === "boolean" ? ["true", "false"] : values;
+    const pick = (text: string) => onChange(text === "" ? undefined : kind === "boolean" ? text === "true" : text);
+    return (
+      <select {...control} value={textOf(value)} onChange={(event) => pick(event.currentTarget.value)}>
+        <option value="">not given</option>
+        {options.map((option) => (
+          <option key={option} value={option}>
+            {option}
+          </option>
+        ))}
+      </select>
+    );
+  }
+  return (
+    <input
+      {...control}
+      value={textOf(value)}
+      placeholder={PLACEHOLDERS[kind]}
+      inputMode={kind === "number" ? "decimal" : "text"}
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck={kind === "string"}
+      onInput={(event) => onChange(typed(event.currentTarget.value, kind))}
+    />
+  );
+}
+
+/** Any JSON: passed on whenever it is whole. */
+function JsonControl({ control, value, onChange }: Omit<FieldControlProps, "field">) {
+  const [text, setText] = useState(() => (value === undefined ? "" : JSON.stringify(value)));
+  const type = (typed: string) => {
+    setText(typed);
+    if (typed.trim() === "") return onChange(undefined);
+    try {
+      onChange(JSON.parse(typed));
+    } catch {
+      // Not whole yet.
+    }
+  };
+  return (
+    <textarea
+      {...control}
+      class="mono"
+      rows={2}
+      spellcheck={false}
+      value={text}
+      onInput={(event) => type(event.currentTarget.value)}
+    />
+  );
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Numbers that JavaScript holds are numbers, all others text, which protobuf's JSON takes as well. */
+function typed(text: string, kind: Field["kind"]): unknown {
+  if (text === "") return undefined;
+  if (kind !== "number" || !/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return text;
+  return String(Number(text)) === text ? Number(text) : text;
+}
