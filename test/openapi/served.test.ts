@@ -2,6 +2,8 @@
 // catalog changes in them.
 import { readFileSync } from "node:fs";
 import t from "tap";
+import { ServedDocuments } from "../../gateway/openapi/served.js";
+import { Routes } from "../../gateway/route.js";
 import { ADMIN_PASSWORD, ask, deploy, login, post } from "../gateway/deployment.js";
 
 const deployment = await deploy(t.testdir());
@@ -126,4 +128,19 @@ t.test("follows the catalog, without a restart", async (t) => {
   t.same(await endpoints("greeter", admin), old);
   await registered(leave);
   t.equal((await get("/openapi/greeter.json", admin)).status, 404);
+});
+
+t.test("says what is left out of answers where zeros are", async (t) => {
+  const required = async (omitZeros: boolean) => {
+    const documents = new ServedDocuments({ ...deployment, omitZeros });
+    const { body } = (await documents.answer("/openapi/registry.json", []))!;
+    return JSON.parse(String(body)).components.schemas["portico.registry.v1.ListResponse"].required;
+  };
+  t.same(await required(false), ["services"]);
+  t.equal(await required(true), undefined);
+});
+
+t.test("before the catalog has arrived it says so, and not that there is nothing", async (t) => {
+  const documents = new ServedDocuments({ ...deployment, catalog: { routes: new Routes() } });
+  await t.rejects(documents.answer("/openapi", [])!, { message: "The catalog of services has not arrived yet" });
 });
