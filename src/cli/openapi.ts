@@ -15,13 +15,8 @@ export function openapi(io: Io): Command {
     const served = await client.query("openapi", `${service}.json`);
     // Whoever reads the file does not know where it was got from.
     const json = served.replace('"servers":[{"url":"/"}]', `"servers":[{"url":${JSON.stringify(client.address)}}]`);
-    if (output === "yaml") await printYaml(io, json);
-    else await printAnswer(io, output, json);
+    if (output !== "yaml") return printAnswer(io, output, json);
+    const { jsonToYaml } = await import("./yaml.js");
+    io.stdout.write(jsonToYaml(json));
   });
-}
-
-/** With the bounds of 64-bit integers as they are, which JSON.parse would round. */
-async function printYaml(io: Io, json: string): Promise<void> {
-  const [{ parse }, { toYaml }] = await Promise.all([import("yaml"), import("./yaml.js")]);
-  io.stdout.write(toYaml(parse(json, { intAsBigInt: true })));
 }

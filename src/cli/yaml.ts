@@ -1,5 +1,5 @@
 /** A value as YAML, with every character that a terminal would act on escaped. */
-import { Document, visit } from "yaml";
+import { Document, parse, visit } from "yaml";
 import { visibleLines } from "./terminal.js";
 
 export function toYaml(value: unknown): string {
@@ -11,4 +11,9 @@ export function toYaml(value: unknown): string {
     },
   });
   return visibleLines(document.toString());
+}
+
+/** The same of JSON text, with every digit of its integers, which JSON.parse would round. */
+export function jsonToYaml(json: string): string {
+  return toYaml(parse(json, { intAsBigInt: true }));
 }

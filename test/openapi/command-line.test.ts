@@ -1,4 +1,6 @@
 // `portico openapi` prints the document of a service, whole and with the gateway's address.
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
 import t from "tap";
 import { parse } from "yaml";
 import { portico } from "../cli/command-line.js";
@@ -23,6 +25,13 @@ t.test("as YAML", async (t) => {
   t.match(stdout, /^openapi: 3\.1\.0\ninfo:\n {2}title: helloworld\n/);
   t.same(parse(stdout), document);
   t.match(stdout, "minimum: -9223372036854775808", "without rounding");
+});
+
+t.test("as YAML, by the program as it is built", async (t) => {
+  const args = ["dist/portico.js", "openapi", "helloworld", "-o", "yaml", "--url", url];
+  const env = { PATH: process.env.PATH, XDG_CONFIG_HOME: t.testdir() };
+  const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+  t.same(parse(await text(child.stdout)), document);
 });
 
 t.test("of a service that is not there", async (t) => {
