@@ -1,4 +1,6 @@
 // A newcomer's first hour: explore, try, sign in, make a key, call with it, close the door, and see why.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import t from "tap";
 import { checkClean, screenshot } from "./browser.js";
 import { visitConsole } from "./console-browser.js";
@@ -35,6 +37,7 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
   });
 
   let key = "";
+  let command = "";
   await t.test("make a key, which is shown once", async (t) => {
     await go("API keys");
     await page.getByRole("button", { name: "Make the first key" }).click();
@@ -44,6 +47,7 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
     const secret = dialog.locator(".secret code");
     key = (await secret.textContent()) ?? "";
     t.match(key, /^ptk_\w{40,}$/);
+    command = (await dialog.locator(".secret pre").textContent()) ?? "";
     await page.keyboard.press("Escape");
     await dialog.getByText("Have you copied the key?").waitFor();
     t.ok(await secret.isVisible(), "a slip does not lose it");
@@ -57,6 +61,8 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
   await t.test("call with it, from outside of the page", async (t) => {
     t.equal(await call(key), "200 Hello Ada");
     t.equal(await call(), "200 Hello Ada", "the door is open for everyone");
+    const { stdout } = await promisify(execFile)("sh", ["-c", `${command} --silent`]);
+    t.same(JSON.parse(stdout), { message: "Hello Ada", msg: "Hello Ada" }, "the command that is shown does it too");
   });
 
   await t.test("delete the default rule, and be told first what that changes", async (t) => {

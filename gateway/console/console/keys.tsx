@@ -15,6 +15,7 @@ import { CreateKeyDialog } from "./create-key-dialog.js";
 import { FilteredTable } from "./filtered-table.js";
 import { Loaded } from "./loaded.js";
 import { PageHead } from "./page-head.js";
+import { coveredBy } from "./pattern.js";
 import { RotateKeyDialog } from "./rotate-key-dialog.js";
 import { SecretDialog } from "./secret-dialog.js";
 import { daysUntil, fromNow, Moment } from "./time.js";
@@ -167,17 +168,33 @@ function RevokeDialog({ revoked: { name, prefix, lastUsed }, onClose, onDone }: 
   );
 }
 
-function MadeDialog({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }) {
-  const curl = `curl -H 'Authorization: Bearer ${made.secret}' -H 'Content-Type: application/json' \\\n  -d '{"name":"Ada"}' ${location.origin}/v1/helloworld/Call`;
+/** What every fresh installation has, to try a key with. */
+const EXAMPLE = "service:helloworld:Helloworld.Call";
+
+function MadeDialog({ made: { key, secret }, onClose }: { readonly made: NewKey; readonly onClose: () => void }) {
+  const isTried =
+    key.resources.length === 0 || key.resources.some((pattern) => coveredBy(pattern, [EXAMPLE]).length > 0);
   return (
-    <SecretDialog title={`Key ${made.key.name}`} secret={made.secret} what="the key" onClose={onClose}>
+    <SecretDialog title={`Key ${key.name}`} secret={secret} what="the key" onClose={onClose}>
       <p>
-        It expires <Moment at={made.key.expires} />. To try it:
+        It expires <Moment at={key.expires} />.{isTried && " To try it:"}
       </p>
-      <div class="secret">
-        <pre>{curl}</pre>
-        <CopyButton text={curl} what="the command" />
-      </div>
+      {isTried && <Example secret={secret} />}
     </SecretDialog>
+  );
+}
+
+function Example({ secret }: Pick<NewKey, "secret">) {
+  const command = [
+    `curl ${location.origin}/v1/helloworld/Call`,
+    `-H 'Authorization: Bearer ${secret}'`,
+    "-H 'Content-Type: application/json'",
+    `-d '{"name":"Ada"}'`,
+  ].join(" \\\n  ");
+  return (
+    <div class="secret">
+      <pre>{command}</pre>
+      <CopyButton text={command} what="the command" />
+    </div>
   );
 }
