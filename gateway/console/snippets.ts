@@ -58,7 +58,7 @@ function curl(call: SnippetCall): string {
   const headers = headersOf(call).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`);
   const token = call.withToken ? ['-H "Authorization: Bearer $PORTICO_TOKEN"'] : [];
   const start = call.shape === "server_streaming" ? "curl -N" : "curl";
-  const data = `-d ${shell(indented(call.body, 0))}`;
+  const data = `-d ${shell(indented(call.body, 2))}`;
   return [`${start} ${shell(urlOf(call))}`, ...token, ...headers, data].join(" \\\n  ");
 }
 

@@ -159,7 +159,7 @@ function MapForm({ field, value, onChange }: FieldFormProps) {
     <Group label={field.name} type={`map to ${field.type}`} action={add}>
       {entries.map(([key, member], index) => (
         <div key={key} class="form-item form-entry">
-          <Labelled label="Key">
+          <Labelled label={<code>key</code>}>
             {(control) => (
               <input
                 {...control}
