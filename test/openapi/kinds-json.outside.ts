@@ -1,0 +1,6 @@
+// What the document of a service with every kind of field says of JSON and the gateway agree.
+import { disagreements } from "./schemathesis.js";
+
+// Plain requests do not open WebSockets.
+const args = ["--include-path-regex=^/v1/", "--exclude-path-regex=Converse"];
+await disagreements([{ title: "as JSON", service: "kinds", args }]);
