@@ -54,12 +54,17 @@ export async function previewOf(options: PreviewOptions): Promise<Effect[]> {
   return effects.list(accounts.length);
 }
 
+/** Whether the endpoint declares itself who may call it, whatever the rules say. */
+export function isSelfGoverned({ type, name }: Resource): boolean {
+  return type === "service" && SELF_GOVERNED.has(name);
+}
+
 /** The resources that the rule's pattern covers, without those that rules do not govern. */
 function coveredBy(rule: Rule, resources: readonly string[]): { shown: string; resource: Resource }[] {
   const pattern = parsePattern(rule.resource);
   return [...new Set(resources)]
     .map((shown) => ({ shown, resource: parsePattern(shown) }))
-    .filter(({ resource }) => resource.type !== "service" || !SELF_GOVERNED.has(resource.name))
+    .filter(({ resource }) => !isSelfGoverned(resource))
     .filter(({ resource }) => matches(pattern, resource));
 }
 

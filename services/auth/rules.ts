@@ -13,7 +13,7 @@ import { type Context, type Part, part } from "../../src/rpc/service.js";
 import { checkRule, RuleSet } from "../../src/rules.js";
 import { accountOf } from "./callers.js";
 import type { Changes } from "./changes.js";
-import { codeOf, previewOf } from "./preview.js";
+import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
 
 /** Most that a preview decides on. */
 const MAX_RESOURCES = 10_000;
@@ -62,6 +62,9 @@ async function create({ changes, maxRules }: Options, rule: Rule, context: Conte
 async function explain(changes: Changes, request: ExplainRequest, context: Context): Promise<ExplainResponse> {
   const { namespace } = accountOf(context);
   const resource = literal(request.resource);
+  if (isSelfGoverned(resource)) {
+    throw invalid(`resource: rules do not govern ${resource.name}, whose endpoints declare who may call them`);
+  }
   await changes.sync();
   const account = changes.state.account(namespace, request.account);
   if (request.account !== "" && account === undefined) {

@@ -78,6 +78,7 @@ t.test("explain tells what would be decided, and by which rule", async (t) => {
   const refused: [account: string, resource: string, code: Code, message: RegExp][] = [
     ["", "service:helloworld:*", Code.INVALID_ARGUMENT, /^resource: must be without wildcards/],
     ["", "helloworld", Code.INVALID_ARGUMENT, /^resource: /],
+    ["", "service:auth:Rules.List", Code.INVALID_ARGUMENT, /^resource: rules do not govern auth/],
     ["nobody", resource, Code.NOT_FOUND, /^no account with the name nobody$/],
   ];
   for (const [account, resource, code, message] of refused) {
