@@ -36,7 +36,11 @@ export async function disagreements(runs: readonly Run[]): Promise<void> {
 async function finds(t: Test, program: string, args: readonly string[]): Promise<void> {
   // A folder of its own: it keeps what it found, and would try that first the next time.
   const cwd = t.testdir();
-  const env = { PATH: process.env.PATH, SCHEMATHESIS_HOOKS: resolve("test/openapi/hooks.py") };
+  const env = {
+    PATH: process.env.PATH,
+    PYTHONDONTWRITEBYTECODE: "1",
+    SCHEMATHESIS_HOOKS: resolve("test/openapi/hooks.py"),
+  };
   const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
   t.teardown(() => child.kill());
   const [output, [status]] = await Promise.all([text(child.stdout), once(child, "close")]);
