@@ -30,7 +30,7 @@ const TICKS = 4;
 /** Bars are stacked, the first series at the bottom. */
 export function Chart({ label, kind, periods, series, show }: ChartProps) {
   const [figure, width] = useWidth();
-  const top = niceAbove(kind === "bars" ? highestStack(series) : Math.max(0, ...series.flatMap(known)));
+  const top = kind === "bars" ? niceCount(highestStack(series)) : niceAbove(Math.max(0, ...series.flatMap(known)));
   const step = (width - LEFT) / periods.length;
   const x = (index: number) => LEFT + index * step;
   const y = (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top);
@@ -175,6 +175,11 @@ function niceAbove(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value / TICKS));
   const step = [1, 2, 5, 10].find((one) => one * power * TICKS >= value) ?? 10;
   return step * power * TICKS;
+}
+
+/** The same for what comes in whole numbers. */
+function niceCount(value: number): number {
+  return Math.max(TICKS, niceAbove(value));
 }
 
 export function ChartCard({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
