@@ -1,26 +1,9 @@
 // Light and dark, wide and as narrow as a small phone: nothing serious for axe, nothing to scroll sideways. The
 // screenshots are for people to look at.
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import t from "tap";
+import { seriousFaults } from "./axe.js";
 import { checkClean, open, screenshot, signIn, visit } from "./browser.js";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-interface Finding {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
-}
-
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate<{ violations: readonly Finding[] }>("axe.run()");
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} ${target}: ${failureSummary}`));
-}
 
 const PAGES: readonly {
   readonly name: string;
@@ -108,7 +91,7 @@ t.test("looks", async (t) => {
             "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
           );
           t.ok(shown <= room, `${name}: nothing to scroll sideways (${shown} of ${room})`);
-          t.same(await findings(page), [], `${name}: axe finds nothing serious`);
+          t.same(await seriousFaults(page), [], `${name}: axe finds nothing serious`);
           checkClean(t, watched);
           await screenshot(page, `explore-${name}-${scheme}-${width}`);
           await page.close();
@@ -135,6 +118,6 @@ t.test("looks", async (t) => {
     await page.evaluate(
       "document.querySelector('input').removeAttribute('aria-label'); document.querySelector('input').placeholder = ''",
     );
-    t.match(await findings(page), [/^label /]);
+    t.match(await seriousFaults(page), [/^label /]);
   });
 });
