@@ -1,11 +1,10 @@
 import { useState } from "preact/hooks";
 import { call } from "../api.js";
-import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
-import { ErrorNotice } from "../ui/error-notice.js";
 import { type ControlProps, Field } from "../ui/field.js";
 import { announce } from "../ui/status.js";
 import type { Account } from "./authority.js";
+import { FormEnd } from "./form-end.js";
 import { useSubmit } from "./submit.js";
 
 interface DialogProps {
@@ -43,8 +42,7 @@ export function CreateAccountDialog({ onClose, onDone }: DialogProps) {
           {(control) => <NewPassword control={control} value={password} onInput={setPassword} />}
         </Field>
         <ScopesField value={scopes} onInput={setScopes} />
-        {error && <ErrorNotice error={error} />}
-        <Buttons action="Create account" busy={busy} onClose={onClose} />
+        <FormEnd action="Create account" busy={busy} error={error} onClose={onClose} />
       </form>
     </Dialog>
   );
@@ -62,8 +60,7 @@ export function SetScopesDialog({ account, onClose, onDone }: { readonly account
     <Dialog title={`Scopes of ${name}`} onClose={onClose}>
       <form class="stack" onSubmit={submit}>
         <ScopesField value={scopes} onInput={setScopes} />
-        {error && <ErrorNotice error={error} />}
-        <Buttons action="Set scopes" busy={busy} onClose={onClose} />
+        <FormEnd action="Set scopes" busy={busy} error={error} onClose={onClose} />
       </form>
     </Dialog>
   );
@@ -107,8 +104,7 @@ export function SetPasswordDialog({
         <Field label="New password" hint={PASSWORD_HINT}>
           {(control) => <NewPassword control={control} value={newPassword} onInput={setNewPassword} />}
         </Field>
-        {error && <ErrorNotice error={error} />}
-        <Buttons action="Set password" busy={busy} onClose={onClose} />
+        <FormEnd action="Set password" busy={busy} error={error} onClose={onClose} />
       </form>
     </Dialog>
   );
@@ -158,23 +154,6 @@ function ScopesField({ value, onInput }: Omit<NewPasswordProps, "control">) {
         />
       )}
     </Field>
-  );
-}
-
-interface ButtonsProps {
-  readonly action: string;
-  readonly busy: boolean;
-  readonly onClose: () => void;
-}
-
-function Buttons({ action, busy, onClose }: ButtonsProps) {
-  return (
-    <p class="actions end">
-      <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" kind="primary" busy={busy}>
-        {action}
-      </Button>
-    </p>
   );
 }
 

@@ -1,10 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
-import { ErrorNotice } from "../ui/error-notice.js";
 import { Field } from "../ui/field.js";
 import { announce } from "../ui/status.js";
+import { FormEnd } from "./form-end.js";
 import { useSubmit } from "./submit.js";
 
 interface ConfirmDialogProps {
@@ -59,13 +58,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
             />
           )}
         </Field>
-        {error && <ErrorNotice error={error} />}
-        <p class="actions end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="danger" busy={busy} disabled={typed === ""}>
-            {action}
-          </Button>
-        </p>
+        <FormEnd action={action} kind="danger" busy={busy} disabled={typed === ""} error={error} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -1,10 +1,9 @@
 import { useState } from "preact/hooks";
 import { call } from "../api.js";
-import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
-import { ErrorNotice } from "../ui/error-notice.js";
 import { Field } from "../ui/field.js";
 import type { NewKey } from "./authority.js";
+import { FormEnd } from "./form-end.js";
 import { problemOf } from "./pattern.js";
 import { useSubmit } from "./submit.js";
 import { daysToDuration, daysUntil } from "./time.js";
@@ -95,13 +94,7 @@ export function CreateKeyDialog({ onClose, onDone }: CreateKeyDialogProps) {
             />
           )}
         </Field>
-        {error && <ErrorNotice error={error} />}
-        <p class="actions end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={busy}>
-            Make key
-          </Button>
-        </p>
+        <FormEnd action="Make key" busy={busy} error={error} onClose={onClose} />
       </form>
     </Dialog>
   );

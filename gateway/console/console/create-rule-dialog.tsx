@@ -2,13 +2,12 @@ import { useEffect, useState } from "preact/hooks";
 import { call } from "../api.js";
 import { ApiError } from "../http.js";
 import { useLoad } from "../load.js";
-import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
-import { ErrorNotice } from "../ui/error-notice.js";
 import { Field } from "../ui/field.js";
 import { announce } from "../ui/status.js";
 import { type Effect, listResources, preview, type Rule } from "./authority.js";
 import { Effects } from "./effects.js";
+import { FormEnd } from "./form-end.js";
 import { coveredBy, problemOf } from "./pattern.js";
 import { useSubmit } from "./submit.js";
 
@@ -96,13 +95,7 @@ export function CreateRuleDialog({ onClose, onDone }: CreateRuleDialogProps) {
           )}
         </Field>
         <Foreseen effects={foreseen.effects} />
-        {error && <ErrorNotice error={error} />}
-        <p class="actions end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={busy}>
-            Create rule
-          </Button>
-        </p>
+        <FormEnd action="Create rule" busy={busy} error={error} onClose={onClose} />
       </form>
     </Dialog>
   );

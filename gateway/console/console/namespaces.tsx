@@ -5,13 +5,13 @@ import { useLoad } from "../load.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
-import { ErrorNotice } from "../ui/error-notice.js";
 import { Field } from "../ui/field.js";
 import { PlusIcon } from "../ui/icons.js";
 import type { Column } from "../ui/table.js";
 import { list, type Namespace } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
 import { FilteredTable } from "./filtered-table.js";
+import { FormEnd } from "./form-end.js";
 import { Loaded } from "./loaded.js";
 import { PageHead } from "./page-head.js";
 import { SecretDialog } from "./secret-dialog.js";
@@ -117,13 +117,7 @@ function CreateDialog({ onClose, onDone }: CreateDialogProps) {
             />
           )}
         </Field>
-        {error && <ErrorNotice error={error} />}
-        <p class="actions end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={busy}>
-            Create namespace
-          </Button>
-        </p>
+        <FormEnd action="Create namespace" busy={busy} error={error} onClose={onClose} />
       </form>
     </Dialog>
   );

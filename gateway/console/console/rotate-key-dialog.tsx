@@ -1,10 +1,9 @@
 import { useState } from "preact/hooks";
 import { call } from "../api.js";
-import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
-import { ErrorNotice } from "../ui/error-notice.js";
 import { Field } from "../ui/field.js";
 import type { Key, NewKey } from "./authority.js";
+import { FormEnd } from "./form-end.js";
 import { useSubmit } from "./submit.js";
 
 const OVERLAPS = [
@@ -44,13 +43,7 @@ export function RotateKeyDialog({ replaced: { name, prefix }, onClose, onDone }:
             </select>
           )}
         </Field>
-        {error && <ErrorNotice error={error} />}
-        <p class="actions end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={busy}>
-            Rotate key
-          </Button>
-        </p>
+        <FormEnd action="Rotate key" busy={busy} error={error} onClose={onClose} />
       </form>
     </Dialog>
   );
