@@ -78,26 +78,33 @@ const PAGES: readonly {
   },
 ];
 
+const SIZES = [
+  { width: 1280, height: 900 },
+  { width: 360, height: 780 },
+];
+
 t.test("looks", async (t) => {
   const setting = await open(t);
-  for (const scheme of ["light", "dark"] as const) {
-    for (const width of [1280, 360]) {
-      t.test(`${scheme}, ${width} pixels wide`, { timeout: 120_000 }, async (t) => {
-        for (const { name, path, act } of PAGES) {
-          const watched = await visit(t, setting, path, { scheme, width, height: width === 360 ? 780 : 900 });
-          const { page } = watched;
-          await act?.(page);
+  for (const { name, path, act } of PAGES) {
+    t.test(name, async (t) => {
+      const watched = await visit(t, setting, path);
+      const { page } = watched;
+      await act?.(page);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        for (const size of SIZES) {
+          await page.setViewportSize(size);
           const [shown, room] = await page.evaluate<[number, number]>(
             "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
           );
-          t.ok(shown <= room, `${name}: nothing to scroll sideways (${shown} of ${room})`);
-          t.same(await seriousFaults(page), [], `${name}: axe finds nothing serious`);
-          checkClean(t, watched);
-          await screenshot(page, `explore-${name}-${scheme}-${width}`);
-          await page.close();
+          t.ok(shown <= room, `nothing to scroll sideways (${shown} of ${room})`);
+          t.same(await seriousFaults(page), [], `axe finds nothing serious, ${colorScheme}, ${size.width} pixels wide`);
+          await screenshot(page, `explore-${name}-${colorScheme}-${size.width}`);
         }
-      });
-    }
+      }
+      checkClean(t, watched);
+      await page.close();
+    });
   }
 
   t.test("the button chooses the other theme, which a reload keeps", async (t) => {
