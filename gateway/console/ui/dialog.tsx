@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { CloseIcon } from "./icons.js";
 
 interface DialogProps {
@@ -16,12 +16,13 @@ interface DialogProps {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
-    const before = document.activeElement as HTMLElement | null;
-    dialog.current?.showModal();
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
     // Where there is something to fill in, one begins there and not at the cross.
-    dialog.current?.querySelector<HTMLElement>("input, select, textarea")?.focus();
-    return () => before?.focus();
+    shown?.querySelector<HTMLElement>("input, select, textarea")?.focus();
+    // Gives the focus back, which nothing behind it can have before; so it is closed while it is still in the document.
+    return () => shown?.close();
   }, []);
   return (
     <dialog
