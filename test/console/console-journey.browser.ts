@@ -121,12 +121,10 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
 
   await t.test("see in usage what was called, and in the audit trail what was changed", async (t) => {
     await go("Usage");
-    const row = page.getByRole("row").filter({ hasText: "helloworld:Helloworld.Call" });
-    // Gateways report every ten seconds, and the page asks as often.
+    // Five calls at least, two of them refused: the gateway tells of them within ten seconds, at once or in two parts.
+    const row = page.getByRole("row", { name: /^helloworld:Helloworld\.Call ([5-9]|\d\d+) ([2-9]|\d\d+) / });
     await row.waitFor({ timeout: 25_000 });
-    const [calls, clientErrors] = await row.getByRole("cell").allInnerTexts();
-    t.ok(Number(calls) >= 5, `${calls} calls`);
-    t.ok(Number(clientErrors) >= 2, `${clientErrors} client errors`);
+    t.ok(await row.isVisible(), "the calls are counted");
     await screenshot(page, "console-journey-7-usage");
     await go("Audit trail");
     for (const [what, ofWhat] of [
