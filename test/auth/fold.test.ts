@@ -97,7 +97,7 @@ function simpleEvent(): fc.Arbitrary<Events> {
   );
 }
 
-t.test("any entries fold, and to the same state whether from the first or from a snapshot", async () => {
+t.test("any entries fold, and to the same state whether from the first or from a snapshot", async (t) => {
   const entries = fc.array(fc.record({ event, time: expires }), { minLength: 1, maxLength: 600, size: "max" });
   fc.assert(
     fc.property(entries, fc.nat(), (list, at) => {
@@ -114,6 +114,7 @@ t.test("any entries fold, and to the same state whether from the first or from a
     }),
     { numRuns: 60 },
   );
+  t.pass("no counterexample");
 });
 
 t.test("an event that has nothing to act on does nothing, and guards hear of nothing", async (t) => {

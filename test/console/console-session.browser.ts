@@ -58,7 +58,7 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     t.equal((await post("/v1/auth/Auth/WhoAmI", {}, token)).status, 401);
   });
 
-  await t.test("an administrator makes an account, and sets its scopes", async () => {
+  await t.test("an administrator makes an account, and sets its scopes", async (t) => {
     await signIn();
     await go("Accounts");
     await page.getByRole("button", { name: "New account" }).click();
@@ -69,15 +69,16 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     await page.getByRole("button", { name: "Set the scopes of bob" }).click();
     await dialog.getByRole("textbox", { name: "Scopes" }).fill("greeters, billing");
     await dialog.getByRole("button", { name: "Set scopes" }).click();
-    await page.getByRole("row").filter({ hasText: "bob" }).getByText("billing").waitFor();
+    await t.resolves(page.getByRole("row").filter({ hasText: "bob" }).getByText("billing").waitFor());
   });
 
-  await t.test("a session that is ended elsewhere asks to sign in again, and says why", async () => {
+  await t.test("a session that is ended elsewhere asks to sign in again, and says why", async (t) => {
     await page.getByRole("button", { name: "Set the password of admin" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("New password").fill(ADMIN_PASSWORD);
     await dialog.getByRole("button", { name: "Set password" }).click();
-    await page.getByRole("main").getByText("Your session was ended. Sign in again to go on.").waitFor();
+    const told = page.getByRole("main").getByText("Your session was ended. Sign in again to go on.");
+    await t.resolves(told.waitFor());
   });
 
   await t.test("who is no administrator manages keys of one's own, and sees nothing else", async (t) => {

@@ -5,7 +5,7 @@ import { Lines } from "../../gateway/console/explore/lines.js";
 
 const STREAM = '{"a":1}\n\n{"b":"é\\n"}\n\n\n{"c":3}\n';
 
-t.test("cut anywhere", async () => {
+t.test("cut anywhere", async (t) => {
   fc.assert(
     fc.property(fc.array(fc.nat(STREAM.length)), (cuts) => {
       const lines = new Lines();
@@ -14,6 +14,7 @@ t.test("cut anywhere", async () => {
       return [...taken, ...lines.end()].join() === '{"a":1},{"b":"é\\n"},{"c":3}';
     }),
   );
+  t.pass("no counterexample");
 });
 
 t.test("a line is given as soon as it is whole, and the last one without its end", async (t) => {

@@ -211,6 +211,7 @@ t.test("who waits for a lease that has just run out hears of the next one", asyn
   script.stream.pong();
   script.answersPings = true;
   await ready;
+  t.equal(guard.state, "ready");
 });
 
 t.test("a stream on which pings stay without answer is given up for a new one", async (t) => {
@@ -220,6 +221,7 @@ t.test("a stream on which pings stay without answer is given up for a new one", 
   await script.until(() => script.streams.length === 2);
   script.answersPings = true;
   await guard.ready();
+  t.equal(guard.state, "ready");
 });
 
 const incomprehensible: readonly [what: string, send: (script: ScriptedAuthority) => void][] = [

@@ -34,7 +34,7 @@ else {
   for (const mode of PROGRAMS) {
     t.test(mode, { timeout: 300_000 }, async (t) => {
       writeFileSync(join(folder, "config.yaml"), config(mode));
-      const program = [process.execPath, "--import=tsx", join(import.meta.dirname, "conformance", `${mode}.ts`)];
+      const program = [process.execPath, "--import=tsx", `test/http2/conformance/${mode}.ts`];
       const parameters = ["--mode", mode, "--conf", join(folder, "config.yaml"), "--max-servers", "1"];
       const { status, output } = await run(runner, [...parameters, "--", ...program]);
       t.equal(status, 0, output.trim().split("\n").at(-1) ?? "the runner says nothing");

@@ -64,7 +64,7 @@ t.test("a table larger than the default is not used", async (t) => {
   );
 });
 
-t.test("whatever is written is read the same", async () => {
+t.test("whatever is written is read the same", async (t) => {
   const ascii = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)) });
   const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/);
   const field = fc.record({ name, value: ascii });
@@ -94,4 +94,5 @@ t.test("whatever is written is read the same", async () => {
     }),
     { numRuns: 200 },
   );
+  t.pass("no counterexample");
 });

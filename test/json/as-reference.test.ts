@@ -151,7 +151,7 @@ t.test("refuses what is wrong", async (t) => {
   t.ok(taken > 25 && refused > 25, `${taken} taken, ${refused} refused`);
 });
 
-t.test("does with a part of a larger buffer what it does with all of a small one", async () => {
+t.test("does with a part of a larger buffer what it does with all of a small one", async (t) => {
   fc.assert(
     fc.property(jsonOfTypes, fc.nat({ max: 9 }), fc.nat({ max: 9 }), ({ types, root, json }, before, after) => {
       const codec = compileCodecs(types)(root);
@@ -162,6 +162,7 @@ t.test("does with a part of a larger buffer what it does with all of a small one
     }),
     { numRuns: 100 },
   );
+  t.pass("no counterexample");
 });
 
 function attempt<T>(run: () => T): [result: T, error: undefined] | [result: undefined, error: Error] {

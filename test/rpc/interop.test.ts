@@ -1,5 +1,4 @@
 // Clients that know nothing of Portico: grpc-js with definitions loaded from the .proto files.
-import { join } from "node:path";
 import {
   Client,
   compressionAlgorithms,
@@ -22,7 +21,7 @@ import { caller, TableGuard } from "./table-guard.js";
 type LoadedClient = Client & Record<string, (...parameters: unknown[]) => NodeJS.ReadWriteStream>;
 
 function clientFor(t: Test, port: number, file: string, name: string, options = {}): LoadedClient {
-  const loaded = loadPackageDefinition(loadSync(file, { includeDirs: [join(import.meta.dirname, "../../proto")] }));
+  const loaded = loadPackageDefinition(loadSync(file, { includeDirs: ["proto"] }));
   const found = name.split(".").reduce<unknown>((scope, part) => (scope as Record<string, unknown>)[part], loaded);
   const client = new (found as ServiceClientConstructor)(`127.0.0.1:${port}`, credentials.createInsecure(), options);
   t.teardown(() => client.close());

@@ -63,7 +63,7 @@ t.test("a client that waits for 100 is told to go on", async (t) => {
   t.match(await answerTo(sending), { status: 200, body: { bytes: "5" } });
 });
 
-t.test("each piece is sent on as it comes", async () => {
+t.test("each piece is sent on as it comes", async (t) => {
   const sending = begin(it, "text/plain");
   for (const word of ["one", "two"]) {
     const stored = once(it.feed, "stored");
@@ -71,7 +71,7 @@ t.test("each piece is sent on as it comes", async () => {
     await stored;
   }
   sending.end();
-  await answerTo(sending);
+  t.match(await answerTo(sending), { status: 200 });
 });
 
 t.test("a service that does not read: the client is not read either", async (t) => {
