@@ -17,7 +17,7 @@ t.test("streams", async (t) => {
     t.equal(shop.watchers(), 1, "the service is still sending");
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByText("cancelled").waitFor();
-    await shop.untilWatchers(0);
+    await t.resolves(shop.untilWatchers(0));
     t.pass("the service is told");
     checkClean(t, watched);
   });
@@ -46,7 +46,7 @@ t.test("streams", async (t) => {
     await page.getByRole("button", { name: "Send" }).click();
     await shop.untilWatchers(1);
     await page.getByRole("link", { name: "All services" }).click();
-    await shop.untilWatchers(0);
+    await t.resolves(shop.untilWatchers(0));
   });
 
   t.test("a conversation: each message is answered as it is sent", async (t) => {
@@ -71,11 +71,11 @@ t.test("streams", async (t) => {
     await page.getByRole("textbox", { name: "count" }).fill("2");
     for (let sent = 0; sent < 2; sent++) await page.getByRole("button", { name: "Send this message" }).click();
     await page.getByRole("button", { name: "No more messages" }).click();
-    await page.getByText('{ "count": 4, "text": "tea, tea" }').waitFor();
+    await t.resolves(page.getByText('{ "count": 4, "text": "tea, tea" }').waitFor());
 
     await page.getByRole("button", { name: "Open the stream" }).click();
     await page.getByRole("textbox", { name: "count" }).fill("many");
     await page.getByRole("button", { name: "Send this message" }).click();
-    await page.getByText(/^400: count: /).waitFor();
+    await t.resolves(page.getByText(/^400: count: /).waitFor());
   });
 });
