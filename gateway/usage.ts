@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import type { Endpoint } from "../src/endpoint.js";
 import { type Tally, UsageService } from "../src/gen/portico/auth/v1/usage.js";
 import type { Logger } from "../src/log.js";
-import { BOUNDS } from "../src/metrics.js";
+import { BOUNDS, boundOf } from "../src/metrics.js";
 import type { Channel } from "../src/rpc/channel.js";
 import { type CallOptions, unary } from "../src/rpc/client.js";
 
@@ -78,9 +78,7 @@ export class Usage {
     if (counted === undefined) return;
     if (status >= 500) counted.serverErrors++;
     else if (status >= 400) counted.clientErrors++;
-    let bound = 0;
-    while (seconds > BOUNDS[bound]!) bound++;
-    counted.byTime[bound]!++;
+    counted.byTime[boundOf(seconds)]!++;
   }
 
   /** Tells the authority what has been counted. Resolves when it is told, or cannot be. */

@@ -12,6 +12,14 @@ import { Code } from "./errors.js";
 
 /** Upper bounds of request times, in seconds. */
 export const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, Infinity];
+
+/** The place among BOUNDS of the lowest that a time keeps. */
+export function boundOf(seconds: number): number {
+  let bound = 0;
+  while (seconds > BOUNDS[bound]!) bound++;
+  return bound;
+}
+
 const GATEWAY = "gateway";
 
 interface Counted {
@@ -64,9 +72,7 @@ class Family {
   count(endpoint: Endpoint | undefined, code: number | string, seconds: number): void {
     const counted = this.#counted.get(endpoint?.name ?? GATEWAY) ?? this.#add(endpoint);
     counted.byCode.set(code, (counted.byCode.get(code) ?? 0) + 1);
-    let bound = 0;
-    while (seconds > BOUNDS[bound]!) bound++;
-    counted.byBound[bound]!++;
+    counted.byBound[boundOf(seconds)]!++;
     counted.seconds += seconds;
   }
 
