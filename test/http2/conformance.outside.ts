@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { goProgram, run } from "./interop/go.js";
+import { goProgram, run } from "../outside/tools.js";
 
 t.setTimeout(300_000);
 

@@ -1,7 +1,7 @@
 // h2spec, the conformance suite for HTTP/2 servers, against ours. It needs Go, once, to be installed.
 import t from "tap";
+import { goProgram, run } from "../outside/tools.js";
 import { dispatcherOf } from "../rpc/serve.js";
-import { goProgram, run } from "./interop/go.js";
 import { testService } from "./interop/service.js";
 import { listenHttp2 } from "./serve.js";
 

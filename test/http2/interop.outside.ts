@@ -2,9 +2,9 @@
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import t from "tap";
+import { goProgram, run } from "../outside/tools.js";
 import { dispatcherOf } from "../rpc/serve.js";
 import { CASES } from "./interop/cases.js";
-import { goProgram, run } from "./interop/go.js";
 import { testService } from "./interop/service.js";
 import { channelTo, listenHttp2 } from "./serve.js";
 

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import t from "tap";
 import { codeOf } from "../docs/markdown.js";
 import { deploy, login } from "../gateway/deployment.js";
-import { npmPackages, pythonPrograms } from "./tools.js";
+import { npmPackages, pythonPrograms } from "../outside/tools.js";
 
 t.setTimeout(600_000);
 

@@ -6,8 +6,8 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import t from "tap";
 import { ask, deploy } from "../gateway/deployment.js";
+import { npmPackages } from "../outside/tools.js";
 import { createKinds } from "./kinds.js";
-import { npmPackages } from "./tools.js";
 
 t.setTimeout(300_000);
 

@@ -5,8 +5,8 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import { deploy, login } from "../gateway/deployment.js";
+import { pythonPrograms } from "../outside/tools.js";
 import { createKinds } from "./kinds.js";
-import { pythonPrograms } from "./tools.js";
 
 export interface Run {
   readonly title: string;

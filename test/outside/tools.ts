@@ -1,0 +1,76 @@
+/** Programs from outside, each in the version that was tried, installed once a machine and by no package of ours. */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+
+/** The folder of programs of Python packages; undefined, with a notice, where there is no Python. */
+export function pythonPrograms(...requirements: readonly string[]): string | undefined {
+  const folder = folderOf(requirements);
+  const programs = join(folder, "bin");
+  if (isInstalled(folder)) return programs;
+  if (spawnSync("python3", ["-m", "venv", folder]).status !== 0) {
+    console.error(`${requirements.join(" ")} was not run: there is no python3 with venv here`);
+    return undefined;
+  }
+  install(folder, join(programs, "python"), ["-m", "pip", "install", "--quiet", ...requirements]);
+  return programs;
+}
+
+/** A folder with npm packages in its node_modules. */
+export function npmPackages(...requirements: readonly string[]): string {
+  const folder = folderOf(requirements);
+  if (isInstalled(folder)) return folder;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{"private":true,"type":"module"}');
+  install(folder, "npm", ["install", "--no-fund", "--no-audit", "--loglevel=error", ...requirements]);
+  return folder;
+}
+
+/** Where a program in Go is; undefined, with a notice, where there is no Go. */
+export function goProgram(module: string, version: string): string | undefined {
+  const requirement = `${module}@${version}`;
+  const folder = folderOf([requirement]);
+  const program = join(folder, basename(module));
+  if (isInstalled(folder)) return program;
+  if (spawnSync("go", ["version"]).status !== 0) {
+    console.error(`${requirement} was not run: there is no Go here`);
+    return undefined;
+  }
+  mkdirSync(folder, { recursive: true });
+  install(folder, "go", ["install", requirement], { GOBIN: folder });
+  return program;
+}
+
+/** Runs a program to its end, for two minutes at most. */
+export function run(path: string, parameters: readonly string[]): Promise<{ status: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(path, parameters, { timeout: 120_000 });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (text) => {
+        output += text;
+      });
+    }
+    child.on("close", (status) => resolve({ status, output }));
+  });
+}
+
+/** One that was broken off is begun again. */
+function install(folder: string, program: string, args: readonly string[], more: NodeJS.ProcessEnv = {}): void {
+  const { status, stderr } = spawnSync(program, args, {
+    cwd: folder,
+    env: { ...process.env, ...more },
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`${program} ${args.join(" ")} failed: ${stderr}`);
+  writeFileSync(join(folder, "complete"), "");
+}
+
+function isInstalled(folder: string): boolean {
+  return existsSync(join(folder, "complete"));
+}
+
+function folderOf(requirements: readonly string[]): string {
+  return join(tmpdir(), "portico-outside", requirements.join("_").replaceAll("/", "-"));
+}
