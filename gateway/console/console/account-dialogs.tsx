@@ -5,6 +5,7 @@ import { type ControlProps, Field } from "../ui/field.js";
 import { announce } from "../ui/status.js";
 import type { Account } from "./authority.js";
 import { FormEnd } from "./form-end.js";
+import { NameField } from "./name-field.js";
 import { useSubmit } from "./submit.js";
 
 interface DialogProps {
@@ -24,20 +25,14 @@ export function CreateAccountDialog({ onClose, onDone }: DialogProps) {
   return (
     <Dialog title="New account" onClose={onClose}>
       <form class="stack" onSubmit={submit}>
-        <Field label="Name" hint="Letters, digits and . _ @ + -, such as ada@example.com.">
-          {(control) => (
-            <input
-              {...control}
-              required
-              maxLength={128}
-              value={name}
-              onInput={({ currentTarget }) => setName(currentTarget.value)}
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-            />
-          )}
-        </Field>
+        <NameField
+          label="Name"
+          hint="Letters, digits and . _ @ + -, such as ada@example.com."
+          required
+          maxLength={128}
+          value={name}
+          onInput={setName}
+        />
         <Field label="Password" hint={PASSWORD_HINT}>
           {(control) => <NewPassword control={control} value={password} onInput={setPassword} />}
         </Field>
@@ -135,25 +130,16 @@ function NewPassword({ control, value, onInput }: NewPasswordProps) {
 
 function ScopesField({ value, onInput }: Omit<NewPasswordProps, "control">) {
   return (
-    <Field
+    <NameField
       label="Scopes"
       hint={
         <>
           With commas between them. Rules name them; <code>admin</code> administers. May be left empty.
         </>
       }
-    >
-      {(control) => (
-        <input
-          {...control}
-          value={value}
-          onInput={({ currentTarget }) => onInput(currentTarget.value)}
-          autocomplete="off"
-          autocapitalize="none"
-          spellcheck={false}
-        />
-      )}
-    </Field>
+      value={value}
+      onInput={onInput}
+    />
   );
 }
 

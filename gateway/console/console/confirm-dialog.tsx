@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Dialog } from "../ui/dialog.js";
-import { Field } from "../ui/field.js";
 import { announce } from "../ui/status.js";
 import { FormEnd } from "./form-end.js";
+import { NameField } from "./name-field.js";
 import { useSubmit } from "./submit.js";
 
 interface ConfirmDialogProps {
@@ -39,25 +39,16 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
     <Dialog title={title} onClose={onClose}>
       <form class="stack" onSubmit={submit}>
         {children}
-        <Field
+        <NameField
           label={
             <>
               Type {what}, <code>{name}</code>, to confirm
             </>
           }
           error={wrong ? "This is not the name. Type it as it is shown." : undefined}
-        >
-          {(control) => (
-            <input
-              {...control}
-              value={typed}
-              onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-            />
-          )}
-        </Field>
+          value={typed}
+          onInput={setTyped}
+        />
         <FormEnd action={action} kind="danger" busy={busy} disabled={typed === ""} error={error} onClose={onClose} />
       </form>
     </Dialog>

@@ -4,6 +4,7 @@ import { Dialog } from "../ui/dialog.js";
 import { Field } from "../ui/field.js";
 import type { NewKey } from "./authority.js";
 import { FormEnd } from "./form-end.js";
+import { NameField } from "./name-field.js";
 import { problemOf } from "./pattern.js";
 import { useSubmit } from "./submit.js";
 import { daysToDuration, daysUntil } from "./time.js";
@@ -34,18 +35,14 @@ export function CreateKeyDialog({ onClose, onDone }: CreateKeyDialogProps) {
   return (
     <Dialog title="New API key" onClose={onClose}>
       <form class="stack" onSubmit={submit}>
-        <Field label="Name" hint="What uses it, such as “nightly backup”. You will know it by this.">
-          {(control) => (
-            <input
-              {...control}
-              required
-              maxLength={100}
-              value={name}
-              onInput={({ currentTarget }) => setName(currentTarget.value)}
-              autocomplete="off"
-            />
-          )}
-        </Field>
+        <NameField
+          label="Name"
+          hint="What uses it, such as “nightly backup”. You will know it by this."
+          required
+          maxLength={100}
+          value={name}
+          onInput={setName}
+        />
         <Field label="Expires">
           {(control) => (
             <select {...control} value={expiry} onChange={({ currentTarget }) => setExpiry(currentTarget.value)}>

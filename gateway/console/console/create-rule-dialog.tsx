@@ -8,6 +8,7 @@ import { announce } from "../ui/status.js";
 import { type Effect, listResources, preview, type Rule } from "./authority.js";
 import { Effects } from "./effects.js";
 import { FormEnd } from "./form-end.js";
+import { NameField } from "./name-field.js";
 import { coveredBy, problemOf } from "./pattern.js";
 import { useSubmit } from "./submit.js";
 
@@ -29,19 +30,14 @@ export function CreateRuleDialog({ onClose, onDone }: CreateRuleDialogProps) {
   return (
     <Dialog title="New rule" onClose={onClose}>
       <form class="stack" onSubmit={submit}>
-        <Field label="ID" hint="Names the rule, such as onlyloggedin." error={foreseen.problems.id}>
-          {(control) => (
-            <input
-              {...control}
-              required
-              value={rule.id}
-              onInput={({ currentTarget }) => set({ id: currentTarget.value })}
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-            />
-          )}
-        </Field>
+        <NameField
+          label="ID"
+          hint="Names the rule, such as onlyloggedin."
+          error={foreseen.problems.id}
+          required
+          value={rule.id}
+          onInput={(id) => set({ id })}
+        />
         <Field label="Access">
           {(control) => (
             <select
@@ -54,7 +50,7 @@ export function CreateRuleDialog({ onClose, onDone }: CreateRuleDialogProps) {
             </select>
           )}
         </Field>
-        <Field
+        <NameField
           label="Scope"
           hint={
             <>
@@ -63,20 +59,11 @@ export function CreateRuleDialog({ onClose, onDone }: CreateRuleDialogProps) {
             </>
           }
           error={foreseen.problems.scope}
-        >
-          {(control) => (
-            <input
-              {...control}
-              required
-              list="scopes"
-              value={rule.scope}
-              onInput={({ currentTarget }) => set({ scope: currentTarget.value })}
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-            />
-          )}
-        </Field>
+          required
+          list="scopes"
+          value={rule.scope}
+          onInput={(scope) => set({ scope })}
+        />
         <datalist id="scopes">
           <option value="<public>" />
           <option value="*" />
@@ -123,20 +110,15 @@ function PatternField({ value, onInput }: PatternFieldProps) {
     );
   return (
     <>
-      <Field label="Resource" hint={hint} error={problem}>
-        {(control) => (
-          <input
-            {...control}
-            required
-            list="resources"
-            value={value}
-            onInput={({ currentTarget }) => onInput(currentTarget.value)}
-            autocomplete="off"
-            autocapitalize="none"
-            spellcheck={false}
-          />
-        )}
-      </Field>
+      <NameField
+        label="Resource"
+        hint={hint}
+        error={problem}
+        required
+        list="resources"
+        value={value}
+        onInput={onInput}
+      />
       <datalist id="resources">
         <option value="*:*:*" />
         {resources.map((resource) => (

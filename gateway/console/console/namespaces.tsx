@@ -5,7 +5,6 @@ import { useLoad } from "../load.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
-import { Field } from "../ui/field.js";
 import { PlusIcon } from "../ui/icons.js";
 import type { Column } from "../ui/table.js";
 import { list, type Namespace } from "./authority.js";
@@ -13,6 +12,7 @@ import { ConfirmDialog } from "./confirm-dialog.js";
 import { FilteredTable } from "./filtered-table.js";
 import { FormEnd } from "./form-end.js";
 import { Loaded } from "./loaded.js";
+import { NameField } from "./name-field.js";
 import { PageHead } from "./page-head.js";
 import { SecretDialog } from "./secret-dialog.js";
 import { useSubmit } from "./submit.js";
@@ -103,20 +103,14 @@ function CreateDialog({ onClose, onDone }: CreateDialogProps) {
   return (
     <Dialog title="New namespace" onClose={onClose}>
       <form class="stack" onSubmit={submit}>
-        <Field label="Name" hint="Lower-case letters, digits and -, such as team-a.">
-          {(control) => (
-            <input
-              {...control}
-              required
-              maxLength={63}
-              value={name}
-              onInput={({ currentTarget }) => setName(currentTarget.value)}
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-            />
-          )}
-        </Field>
+        <NameField
+          label="Name"
+          hint="Lower-case letters, digits and -, such as team-a."
+          required
+          maxLength={63}
+          value={name}
+          onInput={setName}
+        />
         <FormEnd action="Create namespace" busy={busy} error={error} onClose={onClose} />
       </form>
     </Dialog>
