@@ -22,6 +22,20 @@ interface SnippetCase {
   readonly printed: RegExp;
 }
 
+/** A field of every kind. */
+const ALL_KINDS = {
+  customer: "Ada",
+  number: "9007199254740993",
+  gift: true,
+  tip: -1.5e-7,
+  items: [
+    { name: "tea", count: 2 },
+    { name: "it's", count: 1 },
+  ],
+  notes: { "a 'key'": '"value"' },
+  tags: ["a", "b"],
+};
+
 export const CASES: readonly SnippetCase[] = [
   { title: "a short request", endpoint: "Call", shape: "unary", body: { customer: "Ada" }, printed: /Ada/ },
   {
@@ -35,31 +49,8 @@ export const CASES: readonly SnippetCase[] = [
     title: "every kind of value",
     endpoint: "Call",
     shape: "unary",
-    body: {
-      customer: "Ada",
-      number: "9007199254740993",
-      gift: true,
-      tip: -1.5e-7,
-      items: [
-        { name: "tea", count: 2 },
-        { name: "it's", count: 1 },
-      ],
-      notes: { "a 'key'": '"value"' },
-      placed: null,
-      tags: ["a", "b"],
-    },
-    received: {
-      customer: "Ada",
-      number: "9007199254740993",
-      gift: true,
-      tip: -1.5e-7,
-      items: [
-        { name: "tea", count: 2 },
-        { name: "it's", count: 1 },
-      ],
-      notes: { "a 'key'": '"value"' },
-      tags: ["a", "b"],
-    },
+    body: { ...ALL_KINDS, placed: null },
+    received: ALL_KINDS,
     printed: /9007199254740993/,
   },
   {
