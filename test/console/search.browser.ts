@@ -5,7 +5,7 @@ import { checkClean, open, visit } from "./browser.js";
 t.test("the list of services", async (t) => {
   const setting = await open(t);
 
-  const names = (watched: Awaited<ReturnType<typeof visit>>) => watched.page.locator(".service-name").allTextContents();
+  const names = (watched: Awaited<ReturnType<typeof visit>>) => watched.page.locator(".entry-link").allTextContents();
 
   const CASES = [
     { typed: "hello", found: ["helloworld"], why: "the beginning of a name" },

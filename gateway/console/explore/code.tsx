@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { type CodePiece, colourCode } from "./colour-code.js";
-import { layOut } from "./json-text.js";
+import { layOut, type Token } from "./json-text.js";
 
 /** How much of a text is shown, in characters: more would make the page slow, and nobody reads it. */
 const MOST_SHOWN = 200_000;
@@ -18,30 +18,26 @@ export function Json({ text, short = false }: JsonProps) {
   const tokens = useMemo(() => layOut(text.slice(0, MOST_SHOWN), oneLine), [text, oneLine]);
   return (
     <>
-      {tokens.map(({ kind, text: piece }, index) =>
-        kind === "plain" ? (
-          piece
-        ) : (
-          <span key={`${index}`} class={`code-${kind}`}>
-            {piece}
-          </span>
-        ),
-      )}
+      <Pieces pieces={tokens} />
       {text.length > MOST_SHOWN && `\n… ${text.length - MOST_SHOWN} characters more`}
     </>
   );
 }
 
 export function Code({ text, comment }: { readonly text: string; readonly comment: "#" | "//" }) {
-  const coloured: readonly CodePiece[] = useMemo(() => colourCode(text, comment), [text, comment]);
+  const pieces = useMemo(() => colourCode(text, comment), [text, comment]);
+  return <Pieces pieces={pieces} />;
+}
+
+function Pieces({ pieces }: { readonly pieces: readonly (Token | CodePiece)[] }) {
   return (
     <>
-      {coloured.map(({ kind, text: piece }, index) =>
+      {pieces.map(({ kind, text }, index) =>
         kind === "plain" ? (
-          piece
+          text
         ) : (
           <span key={`${index}`} class={`code-${kind}`}>
-            {piece}
+            {text}
           </span>
         ),
       )}

@@ -62,7 +62,7 @@ export function ServiceList({ services }: { readonly services: readonly Service[
           found.length > 0 && (
             <section key={title} class="service-group">
               <h2>{title}</h2>
-              <ul class="services">
+              <ul class="entries">
                 {found.slice(0, MOST_SHOWN).map((one) => (
                   <ServiceCard key={one.service.name} found={one} words={words} />
                 ))}
@@ -144,9 +144,9 @@ function ServiceCard({ found, words }: { readonly found: Found<Service>; readonl
   const open = service.endpoints.filter((endpoint) => endpoint.open).length;
   const all = service.endpoints.length;
   return (
-    <li class="service">
+    <li class="entry service">
       <div class="service-head">
-        <a class="service-name" href={pageOf(service.name)}>
+        <a class="entry-link" href={pageOf(service.name)}>
           <Marked text={service.name} words={words} />
         </a>
         <span class="service-facts">

@@ -115,11 +115,13 @@ function Overview({ service, document }: { readonly service: Service; readonly d
       </header>
       <section class="stack">
         <h2>Endpoints</h2>
-        <ul class="endpoints">
+        <ul class="entries">
           {endpoints.map((endpoint) => (
-            <li key={endpoint.name} class="endpoint">
+            <li key={endpoint.name} class="entry">
               <div class="endpoint-head">
-                <a href={pageOf(name, endpoint.name)}>{endpoint.name}</a>
+                <a class="entry-link" href={pageOf(name, endpoint.name)}>
+                  {endpoint.name}
+                </a>
                 <EndpointBadges endpoint={endpoint} />
               </div>
               {endpoint.summary !== "" && (
