@@ -2,11 +2,11 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import t from "tap";
 import { Agent, fetch } from "undici";
 import { WebSocket } from "ws";
+import { freePort } from "../rpc/serve.js";
 import { start } from "../server/process.js";
 import { codeOf } from "./markdown.js";
 
@@ -23,15 +23,6 @@ t.test("the unit", { skip: isMissing("systemd-analyze") }, async (t) => {
   const { status, stderr } = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });
   t.same({ status, stderr }, { status: 0, stderr: "" });
 });
-
-async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const { port } = listener.address() as { port: number };
-  listener.close();
-  await once(listener, "close");
-  return port;
-}
 
 t.test("nginx in front", { skip: isMissing("nginx", "openssl") }, async (t) => {
   const folder = t.testdir({ data: {} });

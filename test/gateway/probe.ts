@@ -3,7 +3,8 @@ import { execFileSync } from "node:child_process";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { readDescriptors } from "../../src/endpoint.js";
 import { type Code, StatusError } from "../../src/errors.js";
-import { type Context, type MethodDefinition, part, type Service } from "../../src/rpc/service.js";
+import { type Context, part, type Service } from "../../src/rpc/service.js";
+import { BYTES } from "../rpc/raw-service.js";
 
 const descriptors = execFileSync("node_modules/.bin/buf", [
   ..."build test/gateway --path test/gateway/probe.proto --as-file-descriptor-set -o -".split(" "),
@@ -22,17 +23,7 @@ function fieldsOf(type: string, bytes: Buffer): Record<string, unknown> {
   return fromBinary(schema, bytes) as unknown as Record<string, unknown>;
 }
 
-const same = (bytes: Buffer): Buffer => bytes;
-const method = (path: string) =>
-  ({
-    path,
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: same,
-    requestDeserialize: same,
-    responseSerialize: same,
-    responseDeserialize: same,
-  }) as const satisfies MethodDefinition<Buffer, Buffer>;
+const method = (path: string) => ({ path, requestStream: false, responseStream: false, ...BYTES }) as const;
 
 const NOTHING = Buffer.alloc(0);
 

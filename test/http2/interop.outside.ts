@@ -1,9 +1,8 @@
 // gRPC's interoperability cases with grpc-go, both ways round. It needs Go, once, to be installed.
 import { spawn } from "node:child_process";
-import { createServer } from "node:net";
 import t from "tap";
 import { goProgram, run } from "../outside/tools.js";
-import { dispatcherOf } from "../rpc/serve.js";
+import { dispatcherOf, freePort } from "../rpc/serve.js";
 import { CASES } from "./interop/cases.js";
 import { testService } from "./interop/service.js";
 import { channelTo, listenHttp2 } from "./serve.js";
@@ -11,14 +10,6 @@ import { channelTo, listenHttp2 } from "./serve.js";
 const VERSION = "v1.85.0";
 const client = goProgram("google.golang.org/grpc/interop/client", VERSION);
 const server = goProgram("google.golang.org/grpc/interop/server", VERSION);
-
-async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => listener.once("listening", resolve));
-  const { port } = listener.address() as { port: number };
-  await new Promise((resolve) => listener.close(resolve));
-  return port;
-}
 
 if (client !== undefined && server !== undefined) {
   t.test("grpc-go's client to our server", async (t) => {

@@ -2,34 +2,16 @@
 import { createServer } from "node:net";
 import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
-import type { Status } from "../../src/rpc/channel.js";
 import { unary } from "../../src/rpc/client.js";
 import type { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
-import { RawService, rawService } from "../rpc/raw-service.js";
-import { dispatcherOf, LIMITS } from "../rpc/serve.js";
+import { RawService, rawService, statusOf } from "../rpc/raw-service.js";
+import { dispatcherOf, freePort, LIMITS } from "../rpc/serve.js";
 import { channelTo, listenHttp2 } from "./serve.js";
 
 const echo = rawService({ one: (request) => request });
 const ask = async (channel: Http2Channel): Promise<string> =>
   `${await unary(channel, RawService.one, Buffer.from("a"))}`;
-
-function statusOf(channel: Http2Channel, metadata: [string, string][] = []): Promise<Status> {
-  return new Promise((resolve) => {
-    const start = { path: RawService.one.path, metadata, deadline: Date.now() + 5_000 };
-    const opened = channel.open(start, { onMessage() {}, onEnd: resolve });
-    opened.send(Buffer.from("a"));
-    opened.end();
-  });
-}
-
-async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => listener.once("listening", resolve));
-  const { port } = listener.address() as { port: number };
-  await new Promise((resolve) => listener.close(resolve));
-  return port;
-}
 
 /** What a call must find, asked for until it does. */
 async function eventually(t: Test, check: () => boolean): Promise<void> {

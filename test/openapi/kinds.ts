@@ -2,8 +2,9 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type MethodDefinition, part, type Service } from "../../src/rpc/service.js";
+import { part, type Service } from "../../src/rpc/service.js";
 import { compile } from "../registry/compile.js";
+import { BYTES } from "../rpc/raw-service.js";
 
 /** What the endpoints take and answer; `Call` is at the service's short path too. */
 const MESSAGES = {
@@ -43,19 +44,8 @@ function compiled(): Buffer {
   }
 }
 
-const same = (bytes: Buffer): Buffer => bytes;
-
-function method(name: string) {
-  return {
-    path: `/kinds.Kinds/${name}`,
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: same,
-    requestDeserialize: same,
-    responseSerialize: same,
-    responseDeserialize: same,
-  } as const satisfies MethodDefinition<Buffer, Buffer>;
-}
+const method = (name: string) =>
+  ({ path: `/kinds.Kinds/${name}`, requestStream: false, responseStream: false, ...BYTES }) as const;
 
 export function createKinds(): Service {
   const unary = [...Object.keys(MESSAGES), "Wrapped"];
@@ -65,7 +55,7 @@ export function createKinds(): Service {
     Converse: { ...method("Converse"), requestStream: true as const, responseStream: true as const },
   };
   const handlers = {
-    ...Object.fromEntries(unary.map((name) => [name, same])),
+    ...Object.fromEntries(unary.map((name) => [name, (request: Buffer) => request])),
     async *Watch(request: Buffer) {
       yield request;
     },

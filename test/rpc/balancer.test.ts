@@ -1,4 +1,3 @@
-import { createServer } from "node:net";
 import t, { type Test } from "tap";
 import { Code, StatusError } from "../../src/errors.js";
 import { Balancer } from "../../src/rpc/balancer.js";
@@ -8,7 +7,7 @@ import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
 import { serveGrpc } from "../../src/rpc/grpc-server.js";
 import { InProcessChannel } from "../../src/rpc/in-process.js";
 import { type RawImplementation, RawService, rawService } from "./raw-service.js";
-import { dispatcherOf, LIMITS, listen } from "./serve.js";
+import { dispatcherOf, freePort, LIMITS, listen } from "./serve.js";
 
 const NEVER_SENT = { code: Code.UNAVAILABLE, message: "gone", details: [], trailers: [], neverSent: true };
 
@@ -35,15 +34,6 @@ async function calls(channel: Channel, count: number): Promise<string> {
   return names;
 }
 
-/** A port where nobody listens. */
-async function deadPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 t.test("calls go round the instances", async (t) => {
   const balancer = balance(t, { a: instance("a"), b: instance("b"), c: instance("c") });
   t.equal(await calls(balancer, 7), "abcabca");
@@ -56,20 +46,20 @@ t.test("without an instance, a call is refused by the service's name", async (t)
 });
 
 t.test("a call goes to another instance when one cannot be reached", async (t) => {
-  const dead = new GrpcChannel({ host: "127.0.0.1", port: await deadPort() });
+  const dead = new GrpcChannel({ host: "127.0.0.1", port: await freePort() });
   const live = new GrpcChannel((await listen(t, dispatcherOf([rawService({ one: () => Buffer.from("b") })]))).address);
   const balancer = balance(t, { dead, live });
   t.equal(await calls(balancer, 6), "bbbbbb");
 });
 
 t.test("when none can be reached, the call fails with the service's name and no address", async (t) => {
-  const dead = new GrpcChannel({ host: "127.0.0.1", port: await deadPort() });
+  const dead = new GrpcChannel({ host: "127.0.0.1", port: await freePort() });
   const balancer = balance(t, { dead });
   await t.rejects(call(balancer), { code: Code.UNAVAILABLE, message: "no instance of raw is reachable" });
 });
 
 t.test("an instance that comes back is called again", async (t) => {
-  const port = await deadPort();
+  const port = await freePort();
   const balancer = balance(t, { late: new GrpcChannel({ host: "127.0.0.1", port }) });
   await t.rejects(call(balancer), { code: Code.UNAVAILABLE });
   const dispatcher = dispatcherOf([rawService({ one: () => Buffer.from("late") })]);
@@ -174,7 +164,7 @@ t.test("an instance that left without calls is closed at once; one that stayed i
 });
 
 t.test("a stream whose instance cannot be reached begins at another, with what was sent", async (t) => {
-  const dead = new GrpcChannel({ host: "127.0.0.1", port: await deadPort() });
+  const dead = new GrpcChannel({ host: "127.0.0.1", port: await freePort() });
   const live = instance("b", {
     async *chat(requests) {
       for await (const request of requests) yield request;

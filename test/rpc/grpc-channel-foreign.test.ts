@@ -4,10 +4,10 @@ import { createServer } from "node:net";
 import { Metadata, Server, ServerCredentials, type ServerDuplexStream, StatusBuilder } from "@grpc/grpc-js";
 import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
-import type { Status } from "../../src/rpc/channel.js";
 import { unary } from "../../src/rpc/client.js";
 import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
-import { MALFORMED, RawService } from "./raw-service.js";
+import { MALFORMED, RawService, statusOf } from "./raw-service.js";
+import { freePort } from "./serve.js";
 
 type Answering = (call: ServerDuplexStream<Buffer, Buffer>) => void;
 
@@ -86,21 +86,8 @@ for (const [what, sent, told] of FAILURES) {
   });
 }
 
-function statusOf(channel: GrpcChannel, metadata: [string, string][] = []): Promise<Status> {
-  return new Promise((resolve) => {
-    const start = { path: RawService.one.path, metadata, deadline: Date.now() + 5_000 };
-    const opened = channel.open(start, { onMessage() {}, onEnd: resolve });
-    opened.send(Buffer.from("a"));
-    opened.end();
-  });
-}
-
 t.test("a server that is not there: the call was never sent, and no address is told", async (t) => {
-  const listener = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => listener.once("listening", resolve));
-  const { port } = listener.address() as { port: number };
-  await new Promise((resolve) => listener.close(resolve));
-  const channel = new GrpcChannel({ host: "127.0.0.1", port });
+  const channel = new GrpcChannel({ host: "127.0.0.1", port: await freePort() });
   t.teardown(() => channel.close());
   const gone = { code: Code.UNAVAILABLE, message: "the service cannot be reached", neverSent: true };
   t.match(await statusOf(channel), gone);

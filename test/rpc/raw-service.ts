@@ -5,6 +5,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { Code, StatusError } from "../../src/errors.js";
+import type { Channel, Status } from "../../src/rpc/channel.js";
 import { type Implementation, part, type Service } from "../../src/rpc/service.js";
 
 const GRPC_SERVICE = "raw.Raw";
@@ -17,12 +18,16 @@ function read(bytes: Buffer): Buffer {
   return bytes;
 }
 
-const serialization = {
-  requestSerialize: (bytes: Buffer) => bytes,
-  requestDeserialize: read,
-  responseSerialize: (bytes: Buffer) => bytes,
-  responseDeserialize: read,
+const same = (bytes: Buffer): Buffer => bytes;
+
+/** For methods whose messages are bytes as they are. */
+export const BYTES = {
+  requestSerialize: same,
+  requestDeserialize: same,
+  responseSerialize: same,
+  responseDeserialize: same,
 };
+const serialization = { ...BYTES, requestDeserialize: read, responseDeserialize: read };
 
 export const RawService = {
   one: { path: `/${GRPC_SERVICE}/One`, requestStream: false, responseStream: false, ...serialization },
@@ -41,6 +46,16 @@ const missing = (): never => {
 export function rawService(endpoints: Partial<RawImplementation>): Service {
   const implementation = { one: missing, download: missing, upload: missing, chat: missing, ...endpoints };
   return { name: "raw", descriptors, parts: [part(GRPC_SERVICE, RawService, implementation)] };
+}
+
+/** How a call of its unary endpoint ends. */
+export function statusOf(channel: Channel, metadata: [string, string][] = []): Promise<Status> {
+  return new Promise((resolve) => {
+    const start = { path: RawService.one.path, metadata, deadline: Date.now() + 5_000 };
+    const opened = channel.open(start, { onMessage() {}, onEnd: resolve });
+    opened.send(Buffer.from("a"));
+    opened.end();
+  });
 }
 
 const method = (name: string, clientStreaming: boolean, serverStreaming: boolean) => ({

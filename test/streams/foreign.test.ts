@@ -9,6 +9,7 @@ import { createLog } from "../../src/log.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import { part, type Service } from "../../src/rpc/service.js";
+import { BYTES } from "../rpc/raw-service.js";
 import { createRule, deleteRule, dial, open, type Scene, scene, until } from "./client.js";
 import { Feed } from "./feed.js";
 
@@ -97,16 +98,7 @@ t.test("a client that does not read stops the service", async (t) => {
 });
 
 t.test("a service that must answer a client stream once, and does not", async (t) => {
-  const same = (bytes: Buffer): Buffer => bytes;
-  const collect = {
-    path: "/feed.Feed/Collect",
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: same,
-    requestDeserialize: same,
-    responseSerialize: same,
-    responseDeserialize: same,
-  } as const;
+  const collect = { path: "/feed.Feed/Collect", requestStream: true, responseStream: true, ...BYTES } as const;
   const nothing = part("feed.Feed", { collect }, { async *collect() {} });
   await serve(it, { ...feed.service, name: "wrong", parts: [nothing] });
   const { socket, closed } = await dial(it, "/wrong/feed/collect");
