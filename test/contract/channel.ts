@@ -44,6 +44,19 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 
 const never = (): Promise<never> => new Promise(() => {});
 
+/** An endpoint that answers nothing, and tells when it is reached and when it is stopped. */
+function lasting() {
+  const reached = event();
+  const stopped = event();
+  const one = async (_request: Buffer, { signal }: Context): Promise<never> => {
+    reached.fire();
+    await aborted(signal);
+    stopped.fire();
+    return never();
+  };
+  return { one, reached, stopped };
+}
+
 const rejection = (promise: Promise<unknown>): Promise<StatusError> =>
   promise.then(
     () => Promise.reject(new Error("the call did not fail")),
@@ -386,16 +399,8 @@ const BEHAVIOURS: Record<string, (t: Test, serve: Serve) => Promise<void>> = {
   },
 
   "takes a cancelled unary call to its endpoint": async (t, serve) => {
-    const reached = event();
-    const stopped = event();
-    const channel = await serve({
-      one: async (_request, { signal }) => {
-        reached.fire();
-        await aborted(signal);
-        stopped.fire();
-        return never();
-      },
-    });
+    const { one, reached, stopped } = lasting();
+    const channel = await serve({ one });
     const controller = new AbortController();
     const call = unary(channel, RawService.one, Buffer.from("a"), { signal: controller.signal });
     await reached.happened;
@@ -682,16 +687,8 @@ const BEHAVIOURS: Record<string, (t: Test, serve: Serve) => Promise<void>> = {
   },
 
   "ends its calls when it is closed, and takes no more": async (t, serve) => {
-    const reached = event();
-    const stopped = event();
-    const channel = await serve({
-      one: async (_request, { signal }) => {
-        reached.fire();
-        await aborted(signal);
-        stopped.fire();
-        return never();
-      },
-    });
+    const { one, reached, stopped } = lasting();
+    const channel = await serve({ one });
     const told = new Recorded();
     const call = channel.open(start(RawService.one), told);
     call.send(Buffer.from("a"));

@@ -165,9 +165,8 @@ t.test("the new scopes count from then on", async (t) => {
   t.match(refusals, [UNAUTHORIZED]);
 });
 
-t.test("a change of an account is acknowledged only when its streams have been judged", async (t) => {
-  const { script, guard } = await ready(t, { leaseMs: 500 });
-  const { refusals } = await opened(t, guard, { token: issue(script) });
+/** Changes the account, and gives what lets its lookup be answered: that nobody is known by the token any more. */
+async function heldLookup(script: ScriptedAuthority): Promise<() => void> {
   let answer = (): void => {};
   script.resolve = () =>
     new Promise<ResolveResponse>((resolve) => {
@@ -177,6 +176,13 @@ t.test("a change of an account is acknowledged only when its streams have been j
   const { length } = script.asked;
   script.change(accountChanged);
   await script.until(() => script.asked.length > length);
+  return () => answer();
+}
+
+t.test("a change of an account is acknowledged only when its streams have been judged", async (t) => {
+  const { script, guard } = await ready(t, { leaseMs: 500 });
+  const { refusals } = await opened(t, guard, { token: issue(script) });
+  const answer = await heldLookup(script);
   const pings = script.stream.pings.length;
   script.change();
   await script.until(() => script.stream.pings.length > pings + 1);
@@ -222,15 +228,7 @@ t.test("a stream that is refused or ends while its caller is looked up again is 
   const { script, guard } = await ready(t);
   const token = issue(script);
   const [refused, ended] = [await opened(t, guard, { token }), await opened(t, guard, { token })];
-  let answer = (): void => {};
-  script.resolve = () =>
-    new Promise<ResolveResponse>((resolve) => {
-      answer = () => resolve({ revision: script.revision, caller: undefined });
-      script.notify();
-    });
-  const { length } = script.asked;
-  script.change(accountChanged);
-  await script.until(() => script.asked.length > length);
+  const answer = await heldLookup(script);
   ended.stop();
   script.change(deleted("r1"));
   await refused.refused;
