@@ -24,7 +24,7 @@ process.exitCode = (await run()) ?? 1;
 
 /** Compiled beforehand, the tests take half the time: a loader would do it anew in each of their processes. */
 async function run() {
-  const { build: bundle } = await import("esbuild");
+  const { build: bundle, stop } = await import("esbuild");
   try {
     await bundle({
       entryPoints: files,
@@ -39,6 +39,7 @@ async function run() {
       sourcemap: "linked",
       logLevel: "warning",
     });
+    await stop(); // It would keep what it has read for the next time.
     const compiled = files.map((file) => join(folder, file.replace(/\.ts$/, ".js")));
     const options = ["--enable-source-maps", "--test", "--test-reporter=spec", `--test-concurrency=${AT_A_TIME}`];
     const patience = `--test-timeout=${Number(values.timeout) * 1000}`;
