@@ -1,9 +1,9 @@
 // Generates src/gen from proto/: message types by buf and ts-proto, and the descriptors that reflection, the registry
 // and the gateway serve. Run after every change of a .proto; CI fails when the result differs from what is committed.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 const bin = (name) => join("node_modules", ".bin", name);
 const run = (name, ...args) =>
@@ -15,6 +15,7 @@ const run = (name, ...args) =>
 rmSync("src/gen", { recursive: true, force: true });
 run("buf", "lint");
 run("buf", "generate");
+for (const name of readdirSync("src/gen", { recursive: true })) if (name.endsWith(".ts")) useOwnWriter(name);
 const folder = mkdtempSync(join(tmpdir(), "portico-"));
 try {
   const image = join(folder, "descriptors.binpb");
@@ -29,4 +30,17 @@ try {
   );
 } finally {
   rmSync(folder, { recursive: true });
+}
+
+/** Has a generated file write messages by src/wire-writer.ts, and not copy them when they are whole. */
+function useOwnWriter(name) {
+  const file = join("src/gen", name);
+  const writer = relative(join(file, ".."), "src/wire-writer.js");
+  const code = readFileSync(file, "utf8")
+    .replace(
+      /^import \{ BinaryReader, BinaryWriter \} from (".*");$/m,
+      `import { BinaryReader } from $1;\nimport { BinaryWriter } from "${writer}";`,
+    )
+    .replace(/Buffer\.from\((\w+\.encode\(value\)\.finish\(\))\)/g, "$1");
+  writeFileSync(file, code);
 }

@@ -33,7 +33,7 @@ export class Slowdown {
     const delay = Math.min(1000 * 2 ** (failures.count - FREE_FAILURES), MAX_DELAY);
     const seconds = Math.ceil((failures.last + delay - this.#clock()) / 1000);
     if (seconds <= 0) return;
-    const value = Buffer.from(RetryInfo.encode({ retryDelay: { seconds: BigInt(seconds), nanos: 0 } }).finish());
+    const value = RetryInfo.encode({ retryDelay: { seconds: BigInt(seconds), nanos: 0 } }).finish();
     throw new StatusError(Code.RESOURCE_EXHAUSTED, `Too many failed logins; try again in ${seconds} s`, {
       details: [{ typeUrl: "type.googleapis.com/google.rpc.RetryInfo", value }],
     });

@@ -28,7 +28,7 @@ export function toStatus({ code, message, details }: StatusError, trailers: Meta
 
 /** The trailer that carries a status with details. */
 export function encodeDetails({ code, message, details }: Status): Buffer {
-  return Buffer.from(StatusMessage.encode({ code, message, details: [...details] }).finish());
+  return StatusMessage.encode({ code, message, details: [...details] }).finish();
 }
 
 /** The details in the trailer; none where a service sent something else under its name. */

@@ -29,7 +29,10 @@ const imports = files.flatMap(importsOf);
 t.ok(imports.length > 50, "the imports were found");
 
 const forbidden: [rule: string, broken: (edge: Import) => boolean][] = [
-  ["src/gen imports nothing of ours", ({ from, to }) => from.startsWith("src/gen/") && !to.startsWith("src/gen/")],
+  [
+    "src/gen imports nothing of ours but the writer that is made for it",
+    ({ from, to }) => from.startsWith("src/gen/") && !to.startsWith("src/gen/") && to !== "src/wire-writer.ts",
+  ],
   ["services never import the gateway", ({ from, to }) => from.startsWith("services/") && to.startsWith("gateway/")],
   ["the gateway never imports services", ({ from, to }) => from.startsWith("gateway/") && to.startsWith("services/")],
   [

@@ -5,7 +5,8 @@
 // source: helloworld/helloworld.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -295,9 +296,9 @@ export const HelloworldService = {
     path: "/helloworld.Helloworld/Call" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: CallRequest): Buffer => Buffer.from(CallRequest.encode(value).finish()),
+    requestSerialize: (value: CallRequest): Buffer => CallRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): CallRequest => CallRequest.decode(value),
-    responseSerialize: (value: CallResponse): Buffer => Buffer.from(CallResponse.encode(value).finish()),
+    responseSerialize: (value: CallResponse): Buffer => CallResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): CallResponse => CallResponse.decode(value),
   },
   /** Greets a name as many times as asked. */
@@ -305,9 +306,9 @@ export const HelloworldService = {
     path: "/helloworld.Helloworld/Stream" as const,
     requestStream: false as const,
     responseStream: true as const,
-    requestSerialize: (value: StreamRequest): Buffer => Buffer.from(StreamRequest.encode(value).finish()),
+    requestSerialize: (value: StreamRequest): Buffer => StreamRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): StreamRequest => StreamRequest.decode(value),
-    responseSerialize: (value: CallResponse): Buffer => Buffer.from(CallResponse.encode(value).finish()),
+    responseSerialize: (value: CallResponse): Buffer => CallResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): CallResponse => CallResponse.decode(value),
   },
 } as const;

@@ -5,7 +5,8 @@
 // source: google/rpc/error_details.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../wire-writer.js";
 import { Duration } from "../protobuf/duration.js";
 
 export const protobufPackage = "google.rpc";

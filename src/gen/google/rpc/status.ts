@@ -5,7 +5,8 @@
 // source: google/rpc/status.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../wire-writer.js";
 import { Any } from "../protobuf/any.js";
 
 export const protobufPackage = "google.rpc";

@@ -5,7 +5,8 @@
 // source: grpc/reflection/v1alpha/reflection.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -1005,10 +1006,10 @@ export const ServerReflectionService = {
     requestStream: true as const,
     responseStream: true as const,
     requestSerialize: (value: ServerReflectionRequest): Buffer =>
-      Buffer.from(ServerReflectionRequest.encode(value).finish()),
+      ServerReflectionRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ServerReflectionRequest => ServerReflectionRequest.decode(value),
     responseSerialize: (value: ServerReflectionResponse): Buffer =>
-      Buffer.from(ServerReflectionResponse.encode(value).finish()),
+      ServerReflectionResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ServerReflectionResponse => ServerReflectionResponse.decode(value),
   },
 } as const;

@@ -5,7 +5,8 @@
 // source: portico/auth/v1/accounts.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -780,10 +781,10 @@ export const AccountsService = {
     path: "/portico.auth.v1.Accounts/List" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ListAccountsRequest): Buffer => Buffer.from(ListAccountsRequest.encode(value).finish()),
+    requestSerialize: (value: ListAccountsRequest): Buffer => ListAccountsRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListAccountsRequest => ListAccountsRequest.decode(value),
     responseSerialize: (value: ListAccountsResponse): Buffer =>
-      Buffer.from(ListAccountsResponse.encode(value).finish()),
+      ListAccountsResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListAccountsResponse => ListAccountsResponse.decode(value),
   },
   /** Creates an account. */
@@ -791,9 +792,9 @@ export const AccountsService = {
     path: "/portico.auth.v1.Accounts/Create" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: CreateAccountRequest): Buffer => Buffer.from(CreateAccountRequest.encode(value).finish()),
+    requestSerialize: (value: CreateAccountRequest): Buffer => CreateAccountRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): CreateAccountRequest => CreateAccountRequest.decode(value),
-    responseSerialize: (value: Account): Buffer => Buffer.from(Account.encode(value).finish()),
+    responseSerialize: (value: Account): Buffer => Account.encode(value).finish(),
     responseDeserialize: (value: Buffer): Account => Account.decode(value),
   },
   /** Deletes an account with all its tokens and keys. The namespace's last account with scope `admin` stays. */
@@ -801,10 +802,10 @@ export const AccountsService = {
     path: "/portico.auth.v1.Accounts/Delete" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DeleteAccountRequest): Buffer => Buffer.from(DeleteAccountRequest.encode(value).finish()),
+    requestSerialize: (value: DeleteAccountRequest): Buffer => DeleteAccountRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteAccountRequest => DeleteAccountRequest.decode(value),
     responseSerialize: (value: DeleteAccountResponse): Buffer =>
-      Buffer.from(DeleteAccountResponse.encode(value).finish()),
+      DeleteAccountResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): DeleteAccountResponse => DeleteAccountResponse.decode(value),
   },
   /** Replaces an account's scopes. */
@@ -812,9 +813,9 @@ export const AccountsService = {
     path: "/portico.auth.v1.Accounts/SetScopes" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: SetScopesRequest): Buffer => Buffer.from(SetScopesRequest.encode(value).finish()),
+    requestSerialize: (value: SetScopesRequest): Buffer => SetScopesRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): SetScopesRequest => SetScopesRequest.decode(value),
-    responseSerialize: (value: Account): Buffer => Buffer.from(Account.encode(value).finish()),
+    responseSerialize: (value: Account): Buffer => Account.encode(value).finish(),
     responseDeserialize: (value: Buffer): Account => Account.decode(value),
   },
   /**
@@ -825,9 +826,9 @@ export const AccountsService = {
     path: "/portico.auth.v1.Accounts/SetPassword" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: SetPasswordRequest): Buffer => Buffer.from(SetPasswordRequest.encode(value).finish()),
+    requestSerialize: (value: SetPasswordRequest): Buffer => SetPasswordRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): SetPasswordRequest => SetPasswordRequest.decode(value),
-    responseSerialize: (value: SetPasswordResponse): Buffer => Buffer.from(SetPasswordResponse.encode(value).finish()),
+    responseSerialize: (value: SetPasswordResponse): Buffer => SetPasswordResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): SetPasswordResponse => SetPasswordResponse.decode(value),
   },
 } as const;

@@ -5,7 +5,8 @@
 // source: portico/auth/v1/audit.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -339,9 +340,9 @@ export const AuditService = {
     path: "/portico.auth.v1.Audit/List" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ListAuditRequest): Buffer => Buffer.from(ListAuditRequest.encode(value).finish()),
+    requestSerialize: (value: ListAuditRequest): Buffer => ListAuditRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListAuditRequest => ListAuditRequest.decode(value),
-    responseSerialize: (value: ListAuditResponse): Buffer => Buffer.from(ListAuditResponse.encode(value).finish()),
+    responseSerialize: (value: ListAuditResponse): Buffer => ListAuditResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListAuditResponse => ListAuditResponse.decode(value),
   },
 } as const;

@@ -5,7 +5,8 @@
 // source: portico/auth/v1/auth.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -677,9 +678,9 @@ export const AuthService = {
     path: "/portico.auth.v1.Auth/Login" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: LoginRequest): Buffer => Buffer.from(LoginRequest.encode(value).finish()),
+    requestSerialize: (value: LoginRequest): Buffer => LoginRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): LoginRequest => LoginRequest.decode(value),
-    responseSerialize: (value: Tokens): Buffer => Buffer.from(Tokens.encode(value).finish()),
+    responseSerialize: (value: Tokens): Buffer => Tokens.encode(value).finish(),
     responseDeserialize: (value: Buffer): Tokens => Tokens.decode(value),
   },
   /**
@@ -690,9 +691,9 @@ export const AuthService = {
     path: "/portico.auth.v1.Auth/Refresh" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: RefreshRequest): Buffer => Buffer.from(RefreshRequest.encode(value).finish()),
+    requestSerialize: (value: RefreshRequest): Buffer => RefreshRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): RefreshRequest => RefreshRequest.decode(value),
-    responseSerialize: (value: Tokens): Buffer => Buffer.from(Tokens.encode(value).finish()),
+    responseSerialize: (value: Tokens): Buffer => Tokens.encode(value).finish(),
     responseDeserialize: (value: Buffer): Tokens => Tokens.decode(value),
   },
   /** Revokes the caller's token, and every token that came from the same login. */
@@ -700,9 +701,9 @@ export const AuthService = {
     path: "/portico.auth.v1.Auth/Logout" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: LogoutRequest): Buffer => Buffer.from(LogoutRequest.encode(value).finish()),
+    requestSerialize: (value: LogoutRequest): Buffer => LogoutRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): LogoutRequest => LogoutRequest.decode(value),
-    responseSerialize: (value: LogoutResponse): Buffer => Buffer.from(LogoutResponse.encode(value).finish()),
+    responseSerialize: (value: LogoutResponse): Buffer => LogoutResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): LogoutResponse => LogoutResponse.decode(value),
   },
   /** Tells who the caller is. */
@@ -710,9 +711,9 @@ export const AuthService = {
     path: "/portico.auth.v1.Auth/WhoAmI" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: WhoAmIRequest): Buffer => Buffer.from(WhoAmIRequest.encode(value).finish()),
+    requestSerialize: (value: WhoAmIRequest): Buffer => WhoAmIRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): WhoAmIRequest => WhoAmIRequest.decode(value),
-    responseSerialize: (value: WhoAmIResponse): Buffer => Buffer.from(WhoAmIResponse.encode(value).finish()),
+    responseSerialize: (value: WhoAmIResponse): Buffer => WhoAmIResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): WhoAmIResponse => WhoAmIResponse.decode(value),
   },
 } as const;

@@ -5,7 +5,8 @@
 // source: portico/auth/v1/enrolments.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -573,10 +574,10 @@ export const EnrolmentsService = {
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ListEnrolmentsRequest): Buffer =>
-      Buffer.from(ListEnrolmentsRequest.encode(value).finish()),
+      ListEnrolmentsRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListEnrolmentsRequest => ListEnrolmentsRequest.decode(value),
     responseSerialize: (value: ListEnrolmentsResponse): Buffer =>
-      Buffer.from(ListEnrolmentsResponse.encode(value).finish()),
+      ListEnrolmentsResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListEnrolmentsResponse => ListEnrolmentsResponse.decode(value),
   },
   /** Creates the enrolment token of a name, replacing the one it had. */
@@ -585,10 +586,10 @@ export const EnrolmentsService = {
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: CreateEnrolmentRequest): Buffer =>
-      Buffer.from(CreateEnrolmentRequest.encode(value).finish()),
+      CreateEnrolmentRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): CreateEnrolmentRequest => CreateEnrolmentRequest.decode(value),
     responseSerialize: (value: CreateEnrolmentResponse): Buffer =>
-      Buffer.from(CreateEnrolmentResponse.encode(value).finish()),
+      CreateEnrolmentResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): CreateEnrolmentResponse => CreateEnrolmentResponse.decode(value),
   },
   /** Revokes the enrolment token of a name. */
@@ -597,10 +598,10 @@ export const EnrolmentsService = {
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: DeleteEnrolmentRequest): Buffer =>
-      Buffer.from(DeleteEnrolmentRequest.encode(value).finish()),
+      DeleteEnrolmentRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteEnrolmentRequest => DeleteEnrolmentRequest.decode(value),
     responseSerialize: (value: DeleteEnrolmentResponse): Buffer =>
-      Buffer.from(DeleteEnrolmentResponse.encode(value).finish()),
+      DeleteEnrolmentResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): DeleteEnrolmentResponse => DeleteEnrolmentResponse.decode(value),
   },
 } as const;

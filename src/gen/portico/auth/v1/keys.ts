@@ -5,7 +5,8 @@
 // source: portico/auth/v1/keys.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -780,9 +781,9 @@ export const KeysService = {
     path: "/portico.auth.v1.Keys/List" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ListKeysRequest): Buffer => Buffer.from(ListKeysRequest.encode(value).finish()),
+    requestSerialize: (value: ListKeysRequest): Buffer => ListKeysRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListKeysRequest => ListKeysRequest.decode(value),
-    responseSerialize: (value: ListKeysResponse): Buffer => Buffer.from(ListKeysResponse.encode(value).finish()),
+    responseSerialize: (value: ListKeysResponse): Buffer => ListKeysResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListKeysResponse => ListKeysResponse.decode(value),
   },
   /** Creates a key. Its secret is in this answer and nowhere else. A key cannot create one that outlives it. */
@@ -790,9 +791,9 @@ export const KeysService = {
     path: "/portico.auth.v1.Keys/Create" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: CreateKeyRequest): Buffer => Buffer.from(CreateKeyRequest.encode(value).finish()),
+    requestSerialize: (value: CreateKeyRequest): Buffer => CreateKeyRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): CreateKeyRequest => CreateKeyRequest.decode(value),
-    responseSerialize: (value: CreateKeyResponse): Buffer => Buffer.from(CreateKeyResponse.encode(value).finish()),
+    responseSerialize: (value: CreateKeyResponse): Buffer => CreateKeyResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): CreateKeyResponse => CreateKeyResponse.decode(value),
   },
   /** Revokes a key. No gateway accepts it any more when this answers. */
@@ -800,9 +801,9 @@ export const KeysService = {
     path: "/portico.auth.v1.Keys/Revoke" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: RevokeKeyRequest): Buffer => Buffer.from(RevokeKeyRequest.encode(value).finish()),
+    requestSerialize: (value: RevokeKeyRequest): Buffer => RevokeKeyRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): RevokeKeyRequest => RevokeKeyRequest.decode(value),
-    responseSerialize: (value: RevokeKeyResponse): Buffer => Buffer.from(RevokeKeyResponse.encode(value).finish()),
+    responseSerialize: (value: RevokeKeyResponse): Buffer => RevokeKeyResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): RevokeKeyResponse => RevokeKeyResponse.decode(value),
   },
   /**
@@ -813,9 +814,9 @@ export const KeysService = {
     path: "/portico.auth.v1.Keys/Rotate" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: RotateKeyRequest): Buffer => Buffer.from(RotateKeyRequest.encode(value).finish()),
+    requestSerialize: (value: RotateKeyRequest): Buffer => RotateKeyRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): RotateKeyRequest => RotateKeyRequest.decode(value),
-    responseSerialize: (value: CreateKeyResponse): Buffer => Buffer.from(CreateKeyResponse.encode(value).finish()),
+    responseSerialize: (value: CreateKeyResponse): Buffer => CreateKeyResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): CreateKeyResponse => CreateKeyResponse.decode(value),
   },
 } as const;

@@ -5,7 +5,8 @@
 // source: portico/auth/v1/namespaces.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -575,10 +576,10 @@ export const NamespacesService = {
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ListNamespacesRequest): Buffer =>
-      Buffer.from(ListNamespacesRequest.encode(value).finish()),
+      ListNamespacesRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListNamespacesRequest => ListNamespacesRequest.decode(value),
     responseSerialize: (value: ListNamespacesResponse): Buffer =>
-      Buffer.from(ListNamespacesResponse.encode(value).finish()),
+      ListNamespacesResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListNamespacesResponse => ListNamespacesResponse.decode(value),
   },
   /** Creates a namespace with an account `admin` and no rules: everything is refused in it until its first rule. */
@@ -587,10 +588,10 @@ export const NamespacesService = {
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: CreateNamespaceRequest): Buffer =>
-      Buffer.from(CreateNamespaceRequest.encode(value).finish()),
+      CreateNamespaceRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): CreateNamespaceRequest => CreateNamespaceRequest.decode(value),
     responseSerialize: (value: CreateNamespaceResponse): Buffer =>
-      Buffer.from(CreateNamespaceResponse.encode(value).finish()),
+      CreateNamespaceResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): CreateNamespaceResponse => CreateNamespaceResponse.decode(value),
   },
   /** Deletes a namespace with its accounts, tokens, keys and rules. `default` stays. */
@@ -599,10 +600,10 @@ export const NamespacesService = {
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: DeleteNamespaceRequest): Buffer =>
-      Buffer.from(DeleteNamespaceRequest.encode(value).finish()),
+      DeleteNamespaceRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteNamespaceRequest => DeleteNamespaceRequest.decode(value),
     responseSerialize: (value: DeleteNamespaceResponse): Buffer =>
-      Buffer.from(DeleteNamespaceResponse.encode(value).finish()),
+      DeleteNamespaceResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): DeleteNamespaceResponse => DeleteNamespaceResponse.decode(value),
   },
 } as const;

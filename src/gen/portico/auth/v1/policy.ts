@@ -5,7 +5,8 @@
 // source: portico/auth/v1/policy.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -1883,9 +1884,9 @@ export const PolicyService = {
     path: "/portico.auth.v1.Policy/Watch" as const,
     requestStream: true as const,
     responseStream: true as const,
-    requestSerialize: (value: WatchRequest): Buffer => Buffer.from(WatchRequest.encode(value).finish()),
+    requestSerialize: (value: WatchRequest): Buffer => WatchRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): WatchRequest => WatchRequest.decode(value),
-    responseSerialize: (value: WatchResponse): Buffer => Buffer.from(WatchResponse.encode(value).finish()),
+    responseSerialize: (value: WatchResponse): Buffer => WatchResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): WatchResponse => WatchResponse.decode(value),
   },
   /** Finds the caller that a token stands for. */
@@ -1893,9 +1894,9 @@ export const PolicyService = {
     path: "/portico.auth.v1.Policy/Resolve" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ResolveRequest): Buffer => Buffer.from(ResolveRequest.encode(value).finish()),
+    requestSerialize: (value: ResolveRequest): Buffer => ResolveRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ResolveRequest => ResolveRequest.decode(value),
-    responseSerialize: (value: ResolveResponse): Buffer => Buffer.from(ResolveResponse.encode(value).finish()),
+    responseSerialize: (value: ResolveResponse): Buffer => ResolveResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ResolveResponse => ResolveResponse.decode(value),
   },
 } as const;

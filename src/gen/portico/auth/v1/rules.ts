@@ -5,7 +5,8 @@
 // source: portico/auth/v1/rules.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -1100,9 +1101,9 @@ export const RulesService = {
     path: "/portico.auth.v1.Rules/List" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ListRulesRequest): Buffer => Buffer.from(ListRulesRequest.encode(value).finish()),
+    requestSerialize: (value: ListRulesRequest): Buffer => ListRulesRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListRulesRequest => ListRulesRequest.decode(value),
-    responseSerialize: (value: ListRulesResponse): Buffer => Buffer.from(ListRulesResponse.encode(value).finish()),
+    responseSerialize: (value: ListRulesResponse): Buffer => ListRulesResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListRulesResponse => ListRulesResponse.decode(value),
   },
   /** Creates a rule. The rule holds everywhere when this answers. */
@@ -1110,9 +1111,9 @@ export const RulesService = {
     path: "/portico.auth.v1.Rules/Create" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: CreateRuleRequest): Buffer => Buffer.from(CreateRuleRequest.encode(value).finish()),
+    requestSerialize: (value: CreateRuleRequest): Buffer => CreateRuleRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): CreateRuleRequest => CreateRuleRequest.decode(value),
-    responseSerialize: (value: Rule): Buffer => Buffer.from(Rule.encode(value).finish()),
+    responseSerialize: (value: Rule): Buffer => Rule.encode(value).finish(),
     responseDeserialize: (value: Buffer): Rule => Rule.decode(value),
   },
   /** Deletes a rule. No gateway grants by it any more when this answers. */
@@ -1120,9 +1121,9 @@ export const RulesService = {
     path: "/portico.auth.v1.Rules/Delete" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DeleteRuleRequest): Buffer => Buffer.from(DeleteRuleRequest.encode(value).finish()),
+    requestSerialize: (value: DeleteRuleRequest): Buffer => DeleteRuleRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteRuleRequest => DeleteRuleRequest.decode(value),
-    responseSerialize: (value: DeleteRuleResponse): Buffer => Buffer.from(DeleteRuleResponse.encode(value).finish()),
+    responseSerialize: (value: DeleteRuleResponse): Buffer => DeleteRuleResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): DeleteRuleResponse => DeleteRuleResponse.decode(value),
   },
   /** Tells what would be decided for a caller and a resource, by which rule, and which others matched. */
@@ -1130,9 +1131,9 @@ export const RulesService = {
     path: "/portico.auth.v1.Rules/Explain" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ExplainRequest): Buffer => Buffer.from(ExplainRequest.encode(value).finish()),
+    requestSerialize: (value: ExplainRequest): Buffer => ExplainRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ExplainRequest => ExplainRequest.decode(value),
-    responseSerialize: (value: ExplainResponse): Buffer => Buffer.from(ExplainResponse.encode(value).finish()),
+    responseSerialize: (value: ExplainResponse): Buffer => ExplainResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ExplainResponse => ExplainResponse.decode(value),
   },
   /** Tells whose calls would be answered otherwise if a rule were created or deleted. Changes nothing. */
@@ -1140,9 +1141,9 @@ export const RulesService = {
     path: "/portico.auth.v1.Rules/Preview" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: PreviewRequest): Buffer => Buffer.from(PreviewRequest.encode(value).finish()),
+    requestSerialize: (value: PreviewRequest): Buffer => PreviewRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): PreviewRequest => PreviewRequest.decode(value),
-    responseSerialize: (value: PreviewResponse): Buffer => Buffer.from(PreviewResponse.encode(value).finish()),
+    responseSerialize: (value: PreviewResponse): Buffer => PreviewResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): PreviewResponse => PreviewResponse.decode(value),
   },
 } as const;

@@ -5,7 +5,8 @@
 // source: portico/auth/v1/usage.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -1015,9 +1016,9 @@ export const UsageService = {
     path: "/portico.auth.v1.Usage/List" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ListUsageRequest): Buffer => Buffer.from(ListUsageRequest.encode(value).finish()),
+    requestSerialize: (value: ListUsageRequest): Buffer => ListUsageRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListUsageRequest => ListUsageRequest.decode(value),
-    responseSerialize: (value: ListUsageResponse): Buffer => Buffer.from(ListUsageResponse.encode(value).finish()),
+    responseSerialize: (value: ListUsageResponse): Buffer => ListUsageResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListUsageResponse => ListUsageResponse.decode(value),
   },
   /** Adds what a gateway has counted. Only gateways may call it. */
@@ -1025,9 +1026,9 @@ export const UsageService = {
     path: "/portico.auth.v1.Usage/Report" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ReportUsageRequest): Buffer => Buffer.from(ReportUsageRequest.encode(value).finish()),
+    requestSerialize: (value: ReportUsageRequest): Buffer => ReportUsageRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ReportUsageRequest => ReportUsageRequest.decode(value),
-    responseSerialize: (value: ReportUsageResponse): Buffer => Buffer.from(ReportUsageResponse.encode(value).finish()),
+    responseSerialize: (value: ReportUsageResponse): Buffer => ReportUsageResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ReportUsageResponse => ReportUsageResponse.decode(value),
   },
 } as const;

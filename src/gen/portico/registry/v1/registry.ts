@@ -5,7 +5,8 @@
 // source: portico/registry/v1/registry.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -1071,9 +1072,9 @@ export const RegistryService = {
     path: "/portico.registry.v1.Registry/Register" as const,
     requestStream: true as const,
     responseStream: true as const,
-    requestSerialize: (value: RegisterRequest): Buffer => Buffer.from(RegisterRequest.encode(value).finish()),
+    requestSerialize: (value: RegisterRequest): Buffer => RegisterRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): RegisterRequest => RegisterRequest.decode(value),
-    responseSerialize: (value: RegisterResponse): Buffer => Buffer.from(RegisterResponse.encode(value).finish()),
+    responseSerialize: (value: RegisterResponse): Buffer => RegisterResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): RegisterResponse => RegisterResponse.decode(value),
   },
   /** Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent. */
@@ -1081,9 +1082,9 @@ export const RegistryService = {
     path: "/portico.registry.v1.Registry/Watch" as const,
     requestStream: false as const,
     responseStream: true as const,
-    requestSerialize: (value: WatchRequest): Buffer => Buffer.from(WatchRequest.encode(value).finish()),
+    requestSerialize: (value: WatchRequest): Buffer => WatchRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): WatchRequest => WatchRequest.decode(value),
-    responseSerialize: (value: WatchResponse): Buffer => Buffer.from(WatchResponse.encode(value).finish()),
+    responseSerialize: (value: WatchResponse): Buffer => WatchResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): WatchResponse => WatchResponse.decode(value),
   },
   /** Lists the services and endpoints that the caller may call; an administrator sees all. */
@@ -1091,9 +1092,9 @@ export const RegistryService = {
     path: "/portico.registry.v1.Registry/List" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ListRequest): Buffer => Buffer.from(ListRequest.encode(value).finish()),
+    requestSerialize: (value: ListRequest): Buffer => ListRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListRequest => ListRequest.decode(value),
-    responseSerialize: (value: ListResponse): Buffer => Buffer.from(ListResponse.encode(value).finish()),
+    responseSerialize: (value: ListResponse): Buffer => ListResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListResponse => ListResponse.decode(value),
   },
   /** Describes one service: its endpoints and their messages. */
@@ -1101,9 +1102,9 @@ export const RegistryService = {
     path: "/portico.registry.v1.Registry/Describe" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DescribeRequest): Buffer => Buffer.from(DescribeRequest.encode(value).finish()),
+    requestSerialize: (value: DescribeRequest): Buffer => DescribeRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DescribeRequest => DescribeRequest.decode(value),
-    responseSerialize: (value: DescribeResponse): Buffer => Buffer.from(DescribeResponse.encode(value).finish()),
+    responseSerialize: (value: DescribeResponse): Buffer => DescribeResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): DescribeResponse => DescribeResponse.decode(value),
   },
 } as const;

@@ -5,7 +5,8 @@
 // source: portico/auth/log/v1/log.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryWriter } from "../../../../../wire-writer.js";
 import { Timestamp } from "../../../../google/protobuf/timestamp.js";
 import { AuditRecord } from "../../v1/audit.js";
 import { Rule } from "../../v1/rules.js";

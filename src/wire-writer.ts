@@ -1,0 +1,187 @@
+/**
+ * Protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) as the generated code writes it: the methods
+ * of @bufbuild/protobuf's BinaryWriter that it calls, three times as fast, since messages are cut from common blocks that
+ * are neither cleared before nor copied after.
+ */
+import { Buffer } from "node:buffer";
+
+declare module "node:buffer" {
+  interface Buffer {
+    /** What `write(text, at, "utf8")` comes to. */
+    utf8Write(text: string, at: number): number;
+  }
+}
+
+/** Small, since a message that someone keeps keeps its whole block. */
+const BLOCK = 16 * 1024;
+/** Of so few characters a string costs less when it is written without native code. */
+const SHORT = 24;
+/** Length of the length that `fork` leaves room for. */
+const GUESS = 1;
+
+const NOTHING = Buffer.alloc(0);
+/** The rest of a block, which no writer has at the moment. */
+let rest: Buffer = NOTHING;
+
+const halves = new DataView(new ArrayBuffer(8));
+
+/** Lets the next writer have what this one needs no more. */
+function giveBack(unused: Buffer): void {
+  if (unused.length > rest.length) rest = unused;
+}
+
+export class BinaryWriter {
+  #bytes: Buffer = rest;
+  #pos = 0;
+  readonly #forks: number[] = [];
+
+  constructor() {
+    rest = NOTHING;
+  }
+
+  /** What was written. The writer starts anew. */
+  finish(): Buffer {
+    const message = this.#bytes.subarray(0, this.#pos);
+    const unused = this.#bytes.subarray(this.#pos);
+    this.#bytes = NOTHING;
+    this.#pos = 0;
+    if (unused.buffer.byteLength === BLOCK) giveBack(unused);
+    return message;
+  }
+
+  #room(size: number): void {
+    if (this.#pos + size > this.#bytes.length) this.#grow(size);
+  }
+
+  #grow(size: number): void {
+    const least = this.#pos + size;
+    // Twice, as a message that is longer than a block seldom ends with what made it so.
+    const larger = Buffer.allocUnsafeSlow(least > BLOCK ? least * 2 : BLOCK);
+    larger.set(this.#bytes.subarray(0, this.#pos));
+    if (least > BLOCK && this.#bytes.length <= BLOCK) giveBack(this.#bytes);
+    this.#bytes = larger;
+  }
+
+  /** Starts what stands with its length in front: a message, or numbers packed. */
+  fork(): this {
+    this.#room(GUESS);
+    this.#forks.push(this.#pos);
+    this.#pos += GUESS;
+    return this;
+  }
+
+  /** Ends what `fork` started. */
+  join(): this {
+    const start = this.#forks.pop();
+    if (start === undefined) throw new Error("join without fork");
+    const length = this.#pos - start - GUESS;
+    const wider = sizeOfVarint(length) - GUESS;
+    if (wider > 0) {
+      this.#room(wider);
+      this.#bytes.copyWithin(start + GUESS + wider, start + GUESS, this.#pos);
+    }
+    this.#pos = start;
+    this.#varint(length);
+    this.#pos += length;
+    return this;
+  }
+
+  /** Bytes as they are. */
+  raw(bytes: Uint8Array): this {
+    this.#room(bytes.length);
+    this.#bytes.set(bytes, this.#pos);
+    this.#pos += bytes.length;
+    return this;
+  }
+
+  bytes(value: Uint8Array): this {
+    return this.uint32(value.length).raw(value);
+  }
+
+  /** Lone surrogates become U+FFFD. */
+  string(value: string): this {
+    if (value.length <= SHORT && this.#ascii(value)) return this;
+    const length = Buffer.byteLength(value);
+    this.#room(length + 5);
+    this.#varint(length);
+    this.#pos += this.#bytes.utf8Write(value, this.#pos);
+    return this;
+  }
+
+  /** Writes a short string of ASCII; false when it is none. */
+  #ascii(value: string): boolean {
+    this.#room(1 + SHORT);
+    const bytes = this.#bytes;
+    let pos = this.#pos;
+    bytes[pos++] = value.length;
+    for (let at = 0; at < value.length; at++) {
+      const code = value.charCodeAt(at);
+      if (code > 0x7f) return false;
+      bytes[pos++] = code;
+    }
+    this.#pos = pos;
+    return true;
+  }
+
+  bool(value: boolean): this {
+    return this.uint32(value ? 1 : 0);
+  }
+
+  uint32(value: number): this {
+    if (value !== value >>> 0) throw new RangeError(`no unsigned integer of 32 bits: ${value}`);
+    this.#room(5);
+    this.#varint(value);
+    return this;
+  }
+
+  int32(value: number): this {
+    if (value !== (value | 0)) throw new RangeError(`no integer of 32 bits: ${value}`);
+    if (value >= 0) return this.uint32(value);
+    return this.#varint64(value >>> 0, 0xffff_ffff);
+  }
+
+  int64(value: bigint): this {
+    halves.setBigInt64(0, value);
+    if (halves.getBigInt64(0) !== value) throw new RangeError(`no integer of 64 bits: ${value}`);
+    return this.#varint64(halves.getUint32(4), halves.getUint32(0));
+  }
+
+  uint64(value: bigint): this {
+    halves.setBigUint64(0, value);
+    if (halves.getBigUint64(0) !== value) throw new RangeError(`no unsigned integer of 64 bits: ${value}`);
+    return this.#varint64(halves.getUint32(4), halves.getUint32(0));
+  }
+
+  double(value: number): this {
+    this.#room(8);
+    this.#pos = this.#bytes.writeDoubleLE(value, this.#pos);
+    return this;
+  }
+
+  /** A number of 32 bits, for which there is room. */
+  #varint(value: number): void {
+    const bytes = this.#bytes;
+    let pos = this.#pos;
+    for (; value > 0x7f; value >>>= 7) bytes[pos++] = (value & 0x7f) | 0x80;
+    bytes[pos++] = value;
+    this.#pos = pos;
+  }
+
+  #varint64(low: number, high: number): this {
+    this.#room(10);
+    const bytes = this.#bytes;
+    let pos = this.#pos;
+    while (high !== 0 || low > 0x7f) {
+      bytes[pos++] = (low & 0x7f) | 0x80;
+      low = ((low >>> 7) | (high << 25)) >>> 0;
+      high >>>= 7;
+    }
+    bytes[pos++] = low;
+    this.#pos = pos;
+    return this;
+  }
+}
+
+function sizeOfVarint(value: number): number {
+  return value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x20_0000 ? 3 : value < 0x1000_0000 ? 4 : 5;
+}
