@@ -15,7 +15,7 @@ import { connect as connectTcp } from "node:net";
 import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { answerTo, BODIES, type Body, LARGE, MEDIUM, SMALL } from "./bodies.js";
+import { answerTo, BODIES, type Body, LARGE, MEDIUM, REFUSED, SMALL } from "./bodies.js";
 import type { Measurement, Window } from "./load.js";
 import { isInstalled, launch, memory, stop } from "./processes.js";
 import { writeReport } from "./report.js";
@@ -43,13 +43,22 @@ const POINTS: readonly Point[] = [
   { body: MEDIUM, connections: 64 },
   { body: LARGE, connections: 64 },
 ];
+/** How calls a second grow with workers: with any other body the service and the generator fill the cores too. */
+const SCALING_POINT: Point = { body: REFUSED, connections: 64 };
 
 /**
  * Milliseconds. A system's turn begins with a second that does not count: while the others have theirs, Node takes back
  * the memory in which new objects are made, and a gateway in use is not idle for half a minute.
  */
-const WHOLE = { rounds: 3, warmUp: 1_000, duration: 1_200, starts: 3, firstWarmUp: 6_000, points: POINTS };
-const QUICK = { rounds: 1, warmUp: 200, duration: 500, starts: 1, firstWarmUp: 800, points: [MAIN_POINT, POINTS[3]!] };
+const WHOLE = {
+  rounds: 3,
+  warmUp: 1_000,
+  duration: 1_200,
+  starts: 3,
+  firstWarmUp: 6_000,
+  points: [...POINTS, SCALING_POINT],
+};
+const QUICK = { rounds: 1, warmUp: 200, duration: 500, starts: 1, firstWarmUp: 800, points: [MAIN_POINT, POINTS[3]!, SCALING_POINT] };
 
 /** How long a system may take to its first answer, in milliseconds. */
 const PATIENCE = 20_000;
@@ -151,13 +160,18 @@ function call({ programs, path, headers }: System, body: string): Promise<Respon
 async function playRound(generator: ChildProcess, running: Running[], plan: typeof WHOLE): Promise<void> {
   for (const point of plan.points) {
     for (const one of running) {
-      if (one.system.variant && point !== MAIN_POINT) continue;
+      if (!isMeasured(one.system, point)) continue;
       const measurement = await load(generator, one, point, plan.warmUp, plan.duration);
       const windows = one.windows.get(point) ?? [];
       windows.push({ ...measurement, memory: one.children.map(residentOf) });
       one.windows.set(point, windows);
     }
   }
+}
+
+function isMeasured({ variant, scaling }: System, point: Point): boolean {
+  if (point === SCALING_POINT) return scaling === true;
+  return !variant || point === MAIN_POINT;
 }
 
 /** One window of load. */
@@ -172,7 +186,8 @@ async function load(
   const { path, headers } = system;
   const families = children.map(withWorkers);
   const processes = families.flat();
-  const window: Window = { port, path, headers, body: body.request, connections, warmUp, duration, processes };
+  const { request, status } = body;
+  const window: Window = { port, path, headers, body: request, status, connections, warmUp, duration, processes };
   generator.send(window);
   const [answer] = (await once(generator, "message")) as [{ measurement: Measurement } | { failure: string }];
   if ("failure" in answer) throw new Error(`${system.name}, ${nameOf({ body, connections })}: ${answer.failure}`);

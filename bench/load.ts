@@ -1,6 +1,6 @@
 /**
  * The load: a process of its own that keeps connections busy, one call at a time each, over HTTP/1.1 on plain sockets.
- * It reads no more of an answer than it takes to know that it is whole and has status 200. Started by calls.ts, which
+ * It reads no more of an answer than it takes to know that it is whole and has the status it should. Started by calls.ts, which
  * sends a `Window` and gets a `Measurement`.
  */
 import { connect, type Socket } from "node:net";
@@ -12,6 +12,8 @@ export interface Window {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Of the answers. */
+  readonly status: number;
   readonly connections: number;
   /** Before anything is counted, in milliseconds. */
   readonly warmUp: number;
@@ -48,9 +50,12 @@ class Load {
   readonly #samples = new Float64Array(MAX_SAMPLES);
   #answers = 0;
   stopped = false;
+  /** That the answers should have. */
+  readonly status: number;
 
   constructor(window: Window) {
     this.#window = window;
+    this.status = window.status;
     const { path, headers, body } = window;
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     this.#request = Buffer.from(
@@ -155,7 +160,8 @@ class Connection {
     this.#rest = end === -1 ? bytes : bytes.subarray(0, 0);
     if (end === -1) return undefined;
     const head = bytes.toString("latin1", 0, end);
-    if (!head.startsWith("HTTP/1.1 200")) this.#fail(new Error(`an answer was ${head.slice(0, head.indexOf("\r\n"))}`));
+    if (!head.startsWith(`HTTP/1.1 ${this.#load.status} `))
+      this.#fail(new Error(`an answer was ${head.slice(0, head.indexOf("\r\n"))}`));
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
     this.#remaining = length === undefined ? Number.POSITIVE_INFINITY : Number(length);
     return bytes.subarray(end + END_OF_HEAD.length);

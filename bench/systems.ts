@@ -12,6 +12,8 @@ export interface System {
   readonly missing?: string;
   /** A variant of another system, measured with the small payload and 64 connections only. */
   readonly variant?: true;
+  /** One of two that differ in their workers alone. */
+  readonly scaling?: true;
   /** What must run: those behind first, the one that callers reach last. */
   readonly programs: readonly (Program & { readonly port: number })[];
   readonly path: string;
@@ -37,10 +39,11 @@ export async function prepare(folder: string): Promise<System[]> {
     await inProcess("Portico in process", await copy(portico)),
     { ...(await inProcess("Portico in process, 100,000 rules", await copy(portico, 99_990))), variant: true },
     { ...(await inProcess("Portico in process, access log on", await copy(portico), "info")), variant: true },
-    await mesh("Portico mesh, http2 → http2", await copy(portico), "http2", "http2"),
+    { ...(await mesh("Portico mesh, http2 → http2", await copy(portico), "http2", "http2")), scaling: true },
     {
       ...(await mesh("Portico mesh, http2 → http2, 2 workers", await copy(portico), "http2", "http2", 2)),
       variant: true,
+      scaling: true,
     },
     await mesh("Portico mesh, http2 → grpc-js", await copy(portico), "http2", "grpc-js"),
     await mesh("Portico mesh, grpc-js → grpc-js", await copy(portico), "grpc-js", "grpc-js"),

@@ -285,6 +285,10 @@ export const accepted: readonly AcceptedJson[] = [
 ];
 
 export const refused: readonly RefusedJson[] = [
+  // What stands in strings before is not taken for structure.
+  { type: "Optional", json: '{"string":"\\\\\\",{[","int32":0.5}', because: `int32: ${INT32}, got 0.5` },
+  { type: "Optional", json: '{"string":"\\\\","int32":0.5}', because: `int32: ${INT32}, got 0.5` },
+  { type: "Optional", json: '{"string":"","int32":0.5}', because: `int32: ${INT32}, got 0.5` },
   // Integers.
   { type: "Optional", json: '{"int32":2147483648}', because: `int32: ${INT32}, got 2147483648` },
   { type: "Optional", json: '{"int32":-2147483649}', because: `int32: ${INT32}, got -2147483649` },

@@ -76,9 +76,12 @@ function pathTo(src: Uint8Array, offset: number): (string | number)[] {
 }
 
 function stringEnd(src: Uint8Array, start: number): number {
-  let at = start + 1;
-  while (at < src.length && src[at] !== QUOTE) at += src[at] === BACKSLASH ? 2 : 1;
-  return Math.min(at + 1, src.length);
+  for (let quote = src.indexOf(QUOTE, start + 1); quote >= 0; quote = src.indexOf(QUOTE, quote + 1)) {
+    let escapes = 0;
+    while (src[quote - 1 - escapes] === BACKSLASH) escapes++;
+    if (escapes % 2 === 0) return quote + 1;
+  }
+  return src.length;
 }
 
 const PLAIN_NAME = /^"[A-Za-z_$@][\w$]*"$/;
