@@ -58,7 +58,14 @@ const WHOLE = {
   firstWarmUp: 6_000,
   points: [...POINTS, SCALING_POINT],
 };
-const QUICK = { rounds: 1, warmUp: 200, duration: 500, starts: 1, firstWarmUp: 800, points: [MAIN_POINT, POINTS[3]!, SCALING_POINT] };
+const QUICK = {
+  rounds: 1,
+  warmUp: 200,
+  duration: 500,
+  starts: 1,
+  firstWarmUp: 800,
+  points: [MAIN_POINT, POINTS[3]!, SCALING_POINT],
+};
 
 /** How long a system may take to its first answer, in milliseconds. */
 const PATIENCE = 20_000;
