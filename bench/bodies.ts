@@ -21,8 +21,8 @@ export const MEDIUM = body("4 KiB", 4 * 1024);
 export const LARGE = body("64 KiB", 64 * 1024);
 /** Read to its end, and then refused: nearly all the work there is with it is the gateway's. */
 export const REFUSED: Body = {
-  name: "64 KiB, refused",
-  request: LARGE.request.replace(/.{9}"}$/, '","none":1}'),
+  name: "4 KiB, refused",
+  request: MEDIUM.request.replace(/.{9}"}$/, '","none":1}'),
   status: 400,
 };
 export const BODIES: readonly Body[] = [SMALL, MEDIUM, LARGE];

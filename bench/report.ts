@@ -42,8 +42,8 @@ long. All answers are compared first.
     .join(", ")}.
 - Portico's access log is off (\`PORTICO_LOG_LEVEL=warn\`) but where it says otherwise, as nobody else writes one; where it is on, it goes to /dev/null.
 - Where a program has workers, its processor time and memory are those of all its processes. The generator and the service
-  share the machine's cores with them, so on two cores workers cannot double the calls a second; with the body that is
-  refused at its end, which no service sees, they nearly can.
+  share the machine's cores with them, so on two cores workers cannot double the calls a second. A body that is refused at
+  its end is seen by no service: there only the generator is in their way.
 - Node and nginx run one process each but for the workers named, Go as many threads as there are cores.
 ${results.left.map(({ name, why }) => `- Left out: ${name}: ${why}.\n`).join("")}
 ## Aims

@@ -128,7 +128,7 @@ class Gateway {
     progress.target = target;
     progress.service = endpoint.service;
 
-    const allow = request.upgrade ? GET_ONLY : versioned ? POST_ONLY : GET_OR_POST;
+    const allow = request.upgrade ? GET_ONLY : versioned && isPlain(endpoint) ? POST_ONLY : GET_OR_POST;
     if (method === "OPTIONS") return this.#respond(204, allow.header, "", progress);
     checkMethod(method, allow);
 
@@ -374,9 +374,13 @@ function deadlineOf(
  * Over plain HTTP a request is whole before its answer comes, so a stream of requests needs a WebSocket; but for one that
  * is one body in pieces.
  */
-function checkPlain({ shape, name }: Endpoint): void {
-  if (shape === "unary" || shape === "server_streaming") return;
-  throw new HttpError(426, `${name} takes a stream of messages: open a WebSocket at this path`, {
+function isPlain({ shape }: Endpoint): boolean {
+  return shape === "unary" || shape === "server_streaming";
+}
+
+function checkPlain(endpoint: Endpoint): void {
+  if (isPlain(endpoint)) return;
+  throw new HttpError(426, `${endpoint.name} takes a stream of messages: open a WebSocket at this path`, {
     headers: ["Upgrade", "websocket", "Connection", "Upgrade"],
   });
 }

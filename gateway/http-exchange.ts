@@ -11,6 +11,7 @@ import {
   type PieceFlow,
   type PieceReader,
 } from "./exchange.js";
+import { HttpRequest } from "./http-request.js";
 import { STALL_MS, Stall } from "./stall.js";
 import { GONE, LINGER_MS, type Work } from "./work.js";
 
@@ -30,8 +31,7 @@ export interface Bounds {
   readonly room: BodyRoom;
 }
 
-export class Exchange implements GatewayRequest, Work {
-  readonly req: IncomingMessage;
+export class Exchange extends HttpRequest implements GatewayRequest, Work {
   readonly #res: ServerResponse;
   readonly #bounds: Bounds;
   /** Of the room for bodies, what its own takes. */
@@ -42,10 +42,7 @@ export class Exchange implements GatewayRequest, Work {
   answered = false;
   failed = false;
   streams = false;
-  /** Why there is no more time for the answer. */
-  #why: HttpError | undefined;
   #gone = false;
-  #onGone: ((why: HttpError) => void) | undefined;
   #onFault: ((fault: HttpError) => void) | undefined;
 
   constructor(
@@ -54,7 +51,7 @@ export class Exchange implements GatewayRequest, Work {
     bounds: Bounds,
     { waits = false, fault }: { waits?: boolean; fault?: HttpError } = {},
   ) {
-    this.req = req;
+    super(req);
     this.#res = res;
     this.#bounds = bounds;
     this.#waits = waits;
@@ -62,32 +59,10 @@ export class Exchange implements GatewayRequest, Work {
     res.on("close", () => this.#closed());
   }
 
-  get method(): string {
-    return this.req.method as string;
-  }
-
-  get target(): string {
-    return this.req.url as string;
-  }
-
-  get headers(): readonly string[] {
-    return this.req.rawHeaders;
-  }
-
-  get remoteAddress(): string {
-    return this.req.socket.remoteAddress ?? "";
-  }
-
-  onGone(listener: (why: HttpError) => void): void {
-    if (this.#why === undefined) this.#onGone = listener;
-    else listener(this.#why);
-  }
-
-  stop(why: HttpError): void {
-    if (this.#why !== undefined || this.#res.writableEnded) return;
-    this.#why = why;
+  override stop(why: HttpError): void {
+    if (this.#res.writableEnded) return;
     this.#stopReading(why);
-    this.#onGone?.(why);
+    super.stop(why);
   }
 
   #closed(): void {

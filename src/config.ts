@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 /** A setting that cannot be used; the message says which, where it came from, and what is accepted. */
 export class ConfigError extends Error {
@@ -143,8 +143,9 @@ export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
 export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.env): Config {
   const folder = read("data", flags, env, {}) ?? resolve(dataHome(env), "portico");
   const named = read("config", flags, env, {}) as string | undefined;
-  const file = readFile(named ?? join(folder as string, "portico.json"), named !== undefined);
-  const config: Record<string, unknown> = { services: foreignServices(file.services) };
+  const path = named ?? join(folder as string, "portico.json");
+  const file = readFile(path, named !== undefined);
+  const config: Record<string, unknown> = { services: foreignServices(file.services, dirname(path)) };
   for (const key of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) config[key] = read(key, flags, env, file);
   config.data = folder;
   if ((config.callTime as number) > (config.maxCallTime as number)) {
@@ -210,14 +211,15 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function foreignServices(value: unknown): ForeignService[] {
+/** @param folder from which their files are named */
+function foreignServices(value: unknown, folder: string): ForeignService[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw new ConfigError('"services" in the configuration file must be a list');
-  return value.map((entry, index) => foreignService(entry, `services[${index}]`));
+  return value.map((entry, index) => foreignService(entry, `services[${index}]`, folder));
 }
 
 /** `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb"}`; target may be a list. */
-function foreignService(entry: unknown, path: string): ForeignService {
+function foreignService(entry: unknown, path: string, folder: string): ForeignService {
   const wrong = (what: string) => new ConfigError(`${path} in the configuration file: ${what}`);
   if (!isObject(entry)) throw wrong("must be an object with name and target");
   const { name, target, descriptors, ...rest } = entry;
@@ -226,11 +228,12 @@ function foreignService(entry: unknown, path: string): ForeignService {
   if (typeof name !== "string" || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(name)) {
     throw wrong("name must be lower-case letters, digits and -");
   }
-  if (descriptors !== undefined && typeof descriptors !== "string")
+  if (descriptors !== undefined && (typeof descriptors !== "string" || descriptors === ""))
     throw wrong("descriptors must be the path of a file");
   const targets = Array.isArray(target) ? target : [target];
+  const file = descriptors === undefined ? undefined : resolve(folder, descriptors);
   try {
-    return { name, targets: targets.map((one) => parseAddress(String(one))), descriptors };
+    return { name, targets: targets.map((one) => parseAddress(String(one))), descriptors: file };
   } catch (error) {
     throw wrong(`target: ${(error as Error).message}`);
   }

@@ -67,13 +67,21 @@ function linesOf(
 ): Line[] {
   const authority = formatAddress(config.authority);
   return [
-    ...(http ? [["HTTP", `http://${formatAddress(http)}`] as const] : []),
+    ...(http ? pagesOf(`http://${formatAddress(http)}`) : []),
     ...(grpc ? [["gRPC", formatAddress(grpc)] as const] : []),
     ...(admin ? [["Metrics", metricsOf(admin)] as const] : []),
     ...workers.map(({ pid, admin }, index) => [`Worker ${index + 1}`, `${metricsOf(admin)}, process ${pid}`] as const),
     hasStore
       ? ["Data", shorten(config.data, env)]
       : ["Authority", ready ? authority : `${authority}, which does not answer yet: refusing calls until it does`],
+  ];
+}
+
+function pagesOf(url: string): Line[] {
+  return [
+    ["HTTP", url],
+    ["Explore", `${url}/explore`],
+    ["Console", `${url}/console`],
   ];
 }
 

@@ -64,14 +64,15 @@ t.test("a named configuration file that is missing", async (t) => {
   );
 });
 
-t.test("services join by configuration, with one target or several", async (t) => {
+t.test("services join by configuration, with one target or several, and files beside it", async (t) => {
   const services = [
     { name: "a", target: "127.0.0.1:1", descriptors: "a.binpb" },
     { name: "b", target: ["h:1", "[::1]:2"] },
+    { name: "c", target: "h:1", descriptors: "/c.binpb" },
   ];
   const data = t.testdir({ "portico.json": JSON.stringify({ services }) });
   t.same(loadConfig({}, { PORTICO_DATA: data }).services, [
-    { name: "a", targets: [{ host: "127.0.0.1", port: 1 }], descriptors: "a.binpb" },
+    { name: "a", targets: [{ host: "127.0.0.1", port: 1 }], descriptors: join(data, "a.binpb") },
     {
       name: "b",
       targets: [
@@ -80,5 +81,6 @@ t.test("services join by configuration, with one target or several", async (t) =
       ],
       descriptors: undefined,
     },
+    { name: "c", targets: [{ host: "h", port: 1 }], descriptors: "/c.binpb" },
   ]);
 });

@@ -173,6 +173,7 @@ for (const [method, path] of [
   ["POST", "/feed/chat"],
   ["GET", "/feed/chat"],
   ["POST", "/v1/feed/collect"],
+  ["GET", "/v1/feed/collect"],
 ] as const) {
   t.test(`plain ${method} ${path}: 426`, async (t) => {
     const { status, headers, text } = await open(it, path, { method, headers: AUTHORIZED });
