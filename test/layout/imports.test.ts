@@ -50,6 +50,22 @@ for (const [rule, broken] of forbidden) {
   );
 }
 
+t.test("generated code writes by src/wire-writer.ts, not by the library", async (t) => {
+  const generated = files.filter(
+    (file) => file.startsWith("src/gen/") && /\bBinaryWriter\b/.test(readFileSync(file, "utf8")),
+  );
+  t.ok(generated.length > 10, "the generated files were found");
+  t.same(
+    generated.filter((file) => !imports.some(({ from, to }) => from === file && to === "src/wire-writer.ts")),
+    [],
+  );
+  t.same(
+    generated.filter((file) => /Buffer\.from\(\w+\.encode\(/.test(readFileSync(file, "utf8"))),
+    [],
+    "nor copies",
+  );
+});
+
 t.test("no circles", async (t) => {
   const next = new Map<string, string[]>();
   for (const { from, to, typeOnly } of imports) if (!typeOnly) next.set(from, [...(next.get(from) ?? []), to]);
