@@ -1,4 +1,5 @@
 // Streams are shown as they come, and end when the person says so or leaves.
+import type { Page } from "playwright-core";
 import t from "tap";
 import { checkClean, open, visit } from "./browser.js";
 
@@ -65,6 +66,20 @@ t.test("streams", async (t) => {
     checkClean(t, watched);
   });
 
+  t.test("a message can be sent once the stream is open, however long that takes", async (t) => {
+    const { page } = await visit(t, setting, "/explore");
+    const release = await holdOpening(page);
+    await page.goto("/explore/shop/Shop.Fill");
+    await page.getByRole("button", { name: "Open the stream" }).click();
+    const sending = page.getByRole("button", { name: "Send this message" });
+    await sending.waitFor();
+    t.ok(await sending.isDisabled(), "not yet");
+    release();
+    await sending.click();
+    await page.getByRole("button", { name: "No more messages" }).click();
+    await t.resolves(page.getByText('"text": "tea"').last().waitFor());
+  });
+
   t.test("a stream to the service is answered after its end; a wrong message ends it with the reason", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
     await page.getByRole("button", { name: "Open the stream" }).click();
@@ -79,3 +94,16 @@ t.test("streams", async (t) => {
     await t.resolves(page.getByText(/^400: count: /).waitFor());
   });
 });
+
+/** Lets no WebSocket of the page open before the function that it gives is called. */
+async function holdOpening(page: Page): Promise<() => void> {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.routeWebSocket(/./, async (socket) => {
+    await released;
+    socket.connectToServer();
+  });
+  return release;
+}

@@ -78,7 +78,7 @@ function headersOf({ token, namespace }: Call): Record<string, string> {
 }
 
 export interface Conversation {
-  /** Sends a message. */
+  /** Sends a message, once it is open. */
   send(text: string): void;
   /** Says that no more messages come. */
   end(): void;

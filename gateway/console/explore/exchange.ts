@@ -17,6 +17,8 @@ export interface Exchange {
   readonly total: number;
   /** Why there is no whole answer. */
   readonly fault: string | undefined;
+  /** Whether messages can be sent. */
+  readonly opened: boolean;
   /** Whether the caller has said that no more messages come. */
   readonly ended: boolean;
 }
@@ -27,6 +29,7 @@ export const NEW_EXCHANGE: Exchange = {
   entries: [],
   total: 0,
   fault: undefined,
+  opened: false,
   ended: false,
 };
 

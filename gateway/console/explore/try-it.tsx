@@ -186,6 +186,7 @@ function CallControls({ target, text }: ControlsProps) {
 function ConversationControls({ target, text }: ControlsProps) {
   const { exchange, open, send, end, close } = useConversation();
   const isOpen = exchange?.state === "open";
+  const takes = exchange?.opened && !exchange.ended;
   return (
     <>
       <p class="actions">
@@ -196,10 +197,10 @@ function ConversationControls({ target, text }: ControlsProps) {
         )}
         {isOpen && (
           <>
-            <Button kind="primary" disabled={exchange.ended} onClick={() => send(text)}>
+            <Button kind="primary" disabled={!takes} onClick={() => send(text)}>
               Send this message
             </Button>
-            <Button disabled={exchange.ended} onClick={end}>
+            <Button disabled={!takes} onClick={end}>
               No more messages
             </Button>
             <Button onClick={close}>Cancel</Button>

@@ -18,7 +18,7 @@ export function useConversation() {
     conversation.current = converse(
       { path, token, namespace },
       {
-        onOpen: () => {},
+        onOpen: () => begun.change({ opened: true }),
         onMessage: (text) => begun.add(text),
         onClose: (code, reason) => begun.change(closing(code, reason)),
       },
