@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
+import { text as printed } from "node:stream/consumers";
 import type { Test } from "tap";
 import { type Shape, type Snippet, snippetsFor } from "../../gateway/console/snippets.js";
 import { call } from "../server/process.js";
@@ -76,7 +77,7 @@ export const CASES: readonly SnippetCase[] = [
   },
 ];
 
-/** Runs a text; gives what it printed. Rejects when it fails. */
+/** Runs a text; gives what it printed, its complaints and its progress left out. Rejects when it fails. */
 export type Run = (text: string, token: string | undefined) => Promise<string>;
 
 /** Every case in one language: with a token, and those that differ without one also as nobody. */
@@ -114,14 +115,10 @@ export function program(command: readonly [string, ...string[]], file: string, {
     const given = token === undefined ? {} : { PORTICO_TOKEN: token };
     const [name, ...args] = command;
     const child = spawn(name, [...args, path], { env: { ...inherited, ...paths, ...given }, timeout: 60_000 });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (piece: string) => {
-        output += piece;
-      });
-    }
+    const output = printed(child.stdout);
+    const complaints = printed(child.stderr);
     const [code] = await once(child, "close");
-    if (code !== 0) throw new Error(`${name} ended with ${code}: ${output}\n${text}`);
+    if (code !== 0) throw new Error(`${name} ended with ${code}: ${await complaints}\n${text}`);
     return output;
   };
 }
