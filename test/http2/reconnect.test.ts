@@ -82,6 +82,14 @@ t.test("a server that is started anew is found again, call by call", async (t) =
   }
 });
 
+t.test("a server that lets a connection go that nobody has used yet: calls wait for the next one", async (t) => {
+  const server = await listenHttp2(t, dispatcherOf([echo]), { maxConnectionAge: 50 });
+  const channel = channelTo(t, server.address);
+  await eventually(t, () => channel.state === "ready");
+  await eventually(t, () => channel.state !== "ready");
+  t.equal(await ask(channel), "a");
+});
+
 t.test("metadata that cannot be sent ends the call, and does not throw", async (t) => {
   const { address } = await listenHttp2(t, dispatcherOf([echo]));
   const told = await statusOf(channelTo(t, address), [["no name", "x"]]);

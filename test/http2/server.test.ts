@@ -218,10 +218,12 @@ t.test("a connection is left after its time, and no call notices", async (t) => 
   const channel = channelTo(t, server.address);
   const until = Date.now() + 300;
   let calls = 0;
+  let wrong = 0;
   for (; Date.now() < until; calls++) {
-    t.equal(`${await unary(channel, RawService.one, Buffer.from(`${calls}`))}`, `${calls}`);
+    if (`${await unary(channel, RawService.one, Buffer.from(`${calls}`))}` !== `${calls}`) wrong++;
   }
   t.ok(calls > 10);
+  t.equal(wrong, 0);
 });
 
 t.test("the peer is known, over IPv6 too", async (t) => {

@@ -3,7 +3,9 @@
  * each failure. Calls wait for a connection that is being made, and for room where the server allows no more streams;
  * while a connection has failed and is not being made anew, they fail at once, so that a balancer can turn elsewhere.
  *
- * A connection that the server asks to leave (GOAWAY) is replaced by a new one, and ends with its last call.
+ * A connection that the server asks to leave (GOAWAY) is replaced by a new one, and ends with its last call. New calls
+ * wait for the new one, which is made at once, unless nobody has used the old one: a server that lets every connection go
+ * is not hammered.
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -15,6 +17,7 @@ import { ALPN, type Certificates, type Http2Address } from "./address.js";
 import { ClientCall, unreachable } from "./client-call.js";
 import { ClientConnection, type ConnectionOwner } from "./client-connection.js";
 import { Deadlines } from "./deadlines.js";
+import { ErrorCode } from "./errors.js";
 import { checkMetadata } from "./grpc-headers.js";
 
 export interface Http2ChannelOptions {
@@ -167,11 +170,15 @@ export class Http2Channel implements Channel, ConnectionOwner {
     if (this.#state === "closed") return;
     this.#state = "broken";
     for (const call of this.#waiting) call.fail(unreachable());
+    this.#connectLater();
+    // Nobody waits for it.
+    this.#timer?.unref();
+  }
+
+  #connectLater(): void {
     const most = Math.min(RECONNECT_MS * 2 ** this.#failures, MAX_RECONNECT_MS);
     this.#failures++;
     this.#timer = setTimeout(() => this.#connect(), most / 2 + (Math.random() * most) / 2);
-    // Nobody waits for it.
-    this.#timer.unref();
   }
 
   // What a connection says.
@@ -192,10 +199,17 @@ export class Http2Channel implements Channel, ConnectionOwner {
     }
   }
 
-  onDraining(connection: ClientConnection, tooManyPings: boolean): void {
+  onDraining(connection: ClientConnection, errorCode: number, debug: string): void {
     // The server decides how often it may be tested (gRFC A8).
-    if (tooManyPings) this.#keepAliveMs *= 2;
-    if (connection === this.#current) this.#replace(connection);
+    if (errorCode === ErrorCode.ENHANCE_YOUR_CALM && debug === "too_many_pings") this.#keepAliveMs *= 2;
+    if (connection !== this.#current) return;
+    if (connection.served || errorCode !== ErrorCode.NO_ERROR) {
+      this.#replace(connection);
+    } else {
+      this.#current = undefined;
+      this.#state = "connecting";
+      this.#connectLater();
+    }
   }
 
   onClosed(connection: ClientConnection): void {

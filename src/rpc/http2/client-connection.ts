@@ -20,7 +20,7 @@ export interface ConnectionOwner {
   /** There may be room for another call. */
   onRoom(connection: ClientConnection): void;
   /** No more calls can be opened; those that are open go on. */
-  onDraining(connection: ClientConnection, tooManyPings: boolean): void;
+  onDraining(connection: ClientConnection, errorCode: number, debug: string): void;
   onClosed(connection: ClientConnection): void;
 }
 
@@ -90,15 +90,15 @@ export class ClientConnection extends Connection {
     this.nextStreamId += 2;
     this.streams.set(id, call);
     call.attach(this, id);
-    if (this.nextStreamId > LAST_STREAM_ID) this.drain(false);
+    if (this.nextStreamId > LAST_STREAM_ID) this.drain(ErrorCode.NO_ERROR, "");
   }
 
   /** Opens no more calls, and ends when those that are open have ended. */
-  drain(tooManyPings: boolean): void {
+  drain(errorCode: number, debug: string): void {
     if (this.#draining) return;
     this.#draining = true;
     this.wake();
-    this.#owner.onDraining(this, tooManyPings);
+    this.#owner.onDraining(this, errorCode, debug);
   }
 
   /** Ends the connection; its calls have been ended. */
@@ -152,7 +152,7 @@ export class ClientConnection extends Connection {
   }
 
   protected onGoaway(lastStreamId: number, errorCode: number, debug: string): void {
-    this.drain(errorCode === ErrorCode.ENHANCE_YOUR_CALM && debug === "too_many_pings");
+    this.drain(errorCode, debug);
     for (const [id, call] of this.streams) if (id > lastStreamId) this.#unseen(call as ClientCall);
   }
 
