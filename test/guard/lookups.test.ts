@@ -4,6 +4,7 @@ import t from "tap";
 import { Code, StatusError } from "../../src/errors.js";
 import type { ResolveResponse } from "../../src/gen/portico/auth/v1/policy.js";
 import { createToken, hashToken } from "../../src/token.js";
+import { readRule } from "../rules/read-rule.js";
 import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
 import { type ScriptedAuthority, start } from "./scripted-authority.js";
@@ -35,6 +36,11 @@ function holdAnswers(script: ScriptedAuthority): (() => void)[] {
       script.notify();
     });
   return held;
+}
+
+/** Lets so many microtasks go before. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await undefined;
 }
 
 t.test("a token is looked up once, by its hash, and from then on known without waiting", async (t) => {
@@ -132,9 +138,6 @@ t.test("a revocation that comes together with the answer counts", async (t) => {
     const code = codeOf(guard, call, { token });
     await script.until(() => held.length === 1);
     script.callers.clear();
-    const turns = async (count: number) => {
-      for (let turn = 0; turn < count; turn++) await undefined;
-    };
     if (apart < 0) held[0]?.();
     await turns(Math.abs(apart));
     script.resolve = (request) => script.answer(request);
@@ -149,6 +152,34 @@ t.test("a revocation that comes together with the answer counts", async (t) => {
     t.equal(await codeOf(guard, call, { token }), Code.UNAUTHENTICATED, `${apart} microtasks apart`);
   }
 });
+
+t.test(
+  "who loses something before others gain it never has what they gain, however the news meets a lookup",
+  async (t) => {
+    const { script, guard } = await start(t, { rules: [], leaseMs: 30_000 });
+    await guard.ready();
+    for (let apart = 0; apart <= 24; apart++) {
+      const token = issue(script);
+      const held = holdAnswers(script);
+      const code = codeOf(guard, call, { token });
+      await script.until(() => held.length === 1);
+      script.callers.clear();
+      script.resolve = (request) => script.answer(request);
+      const answer = turns(12).then(held[0]);
+      const news = turns(apart).then(() =>
+        script.change(revoked(token), {
+          $case: "ruleCreated",
+          value: { namespace: "default", rule: readRule("* granted *:*:*", "all") },
+        }),
+      );
+      await Promise.all([answer, news]);
+      t.not(await code, Code.OK, `the answer after 12 microtasks, the news after ${apart}`);
+      script.change({ $case: "ruleDeleted", value: { namespace: "default", id: "all" } });
+      const { revision } = script;
+      await script.until(() => script.stream.applied.includes(revision));
+    }
+  },
+);
 
 t.test("an authority that lags behind is asked again until it has caught up", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
