@@ -1,6 +1,7 @@
 /** A change answers when no guard decides without it any more. */
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
+import { Code } from "../../src/errors.js";
 import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
@@ -115,6 +116,24 @@ t.test("a guard whose stream broke is waited for all the same, also when it is b
   await applying;
   const waited = performance.now() - granted;
   t.ok(waited >= SHORT - EARLY, `waited ${waited} ms`);
+});
+
+t.test("there are only so many guards at once; one that leaves makes room", async (t) => {
+  const opened = await open(t, { leaseMs: LONG });
+  const join = async (): Promise<Watch> => {
+    const watch = new Watch(t, opened.channel);
+    watch.start();
+    await watch.ping();
+    return watch;
+  };
+  const joined = [];
+  // With that of the authority itself, as many as there may be.
+  while (joined.length < 999) joined.push(await join());
+  await t.rejects(join(), { code: Code.RESOURCE_EXHAUSTED, message: "Too many guards at once" });
+  const [first] = joined;
+  first?.end();
+  while ((await first?.first()) !== undefined);
+  await t.resolves(join());
 });
 
 t.test("a new token is waited for by nobody", async (t) => {

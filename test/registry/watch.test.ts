@@ -70,6 +70,16 @@ test("a watch that falls too far behind is cut, and what it held is let go", asy
   leave();
 });
 
+test("there are only so many watches at once; one that ends makes room", async (t) => {
+  const { directory, gone, next } = setUp();
+  await next();
+  for (let open = 1; open < 1_000; open++) await directory.watch(new AbortController().signal).next();
+  const another = () => directory.watch(new AbortController().signal).next();
+  await t.rejects(another(), { code: Code.RESOURCE_EXHAUSTED, message: "too many watches" });
+  gone.abort();
+  t.match(await another(), { done: false });
+});
+
 test("a watch ends when its caller has gone, also while it waits", async (t) => {
   const { gone, watch, next } = setUp();
   await next();
