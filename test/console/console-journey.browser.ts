@@ -77,10 +77,13 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
     }
     t.notMatch(text, /service:auth/, "what rules do not govern does not change");
     await screenshot(page, "console-journey-4-warning");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
     await dialog.getByRole("textbox").fill("defualt");
     await dialog.getByRole("button", { name: "Delete rule" }).click();
     await dialog.getByText("This is not the name.").waitFor();
     t.equal(await call(), "200 Hello Ada", "a wrong name deletes nothing");
+    t.same(asked, [], "nor is it asked for");
     await dialog.getByRole("textbox").fill("default");
     await dialog.getByRole("button", { name: "Delete rule" }).click();
     await page.getByRole("heading", { name: "No rules: every call is refused" }).waitFor();

@@ -57,6 +57,22 @@ t.test("the session", async (t) => {
     t.same(calls, ["/auth/Auth/Refresh", "/v1/helloworld/Call"]);
   });
 
+  t.test("calls made at once with such a token show the refresh token once, as it is good once", async (t) => {
+    const { page } = await visit(t, setting, "/explore");
+    await page.clock.install();
+    await signIn(page);
+    await page.waitForLoadState("networkidle");
+    const shown: unknown[] = [];
+    page.on("request", (request) => {
+      if (request.url().endsWith("/auth/Auth/Refresh")) shown.push(request.postDataJSON().refreshToken);
+    });
+    await page.clock.fastForward("59:30");
+    await page.getByRole("link", { name: "Console" }).click();
+    await page.getByText("The door is open.").waitFor();
+    t.ok(shown.length > 0);
+    t.equal(new Set(shown).size, shown.length);
+  });
+
   t.test("a session that was ended elsewhere is said to be over", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     await signIn(page);
