@@ -2,6 +2,8 @@
 // two.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
 import type { HttpError } from "../../gateway/errors.js";
 import type { GatewayRequest, GatewayResponse, Handler } from "../../gateway/exchange.js";
@@ -9,6 +11,9 @@ import { type Limits, type Listening, listen } from "../../gateway/listen.js";
 import { loadConfig } from "../../src/config.js";
 
 const config = loadConfig({}, {});
+
+setFlagsFromString("--expose-gc");
+const collect: () => void = runInNewContext("gc");
 
 async function open(t: Test, handler: Handler, limits: Partial<Limits> = {}): Promise<Listening> {
   const door = await listen(handler, { host: "127.0.0.1", port: 0 }, { ...config, ...limits });
@@ -89,6 +94,25 @@ t.test("a connection is kept for the next request", async (t) => {
   await client.until(/\/1 0/);
   client.socket.write(get("/2"));
   t.match(await client.until(/\/2 0/), /Keep-Alive: timeout=65/);
+});
+
+t.test("a connection that is kept keeps nothing of its last call", async (t) => {
+  let kept: WeakRef<object>[] = [];
+  const door = await open(t, async (request) => {
+    const stop = (): void => {};
+    request.onGone(stop);
+    kept = [new WeakRef(await request.body()), new WeakRef(stop)];
+    return answer("done");
+  });
+  const client = await dial(door);
+  client.socket.write(`${post(100_000)}${"x".repeat(100_000)}`);
+  await client.until(/done/);
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+  t.strictSame(
+    kept.map((one) => one.deref()),
+    [undefined, undefined],
+  );
 });
 
 t.test("requests sent at once are answered in their order", async (t) => {
