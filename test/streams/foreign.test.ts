@@ -10,7 +10,7 @@ import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import { part, type Service } from "../../src/rpc/service.js";
 import { BYTES } from "../rpc/raw-service.js";
-import { createRule, deleteRule, dial, open, type Scene, scene, until } from "./client.js";
+import { checkPrompt, createRule, deleteRule, dial, open, type Scene, scene, until } from "./client.js";
 import { Feed } from "./feed.js";
 
 const feed = new Feed();
@@ -75,14 +75,15 @@ t.test("a deleted rule cuts them", async (t) => {
 });
 
 t.test("a client that leaves is heard of within 50 ms", async (t) => {
-  const { response } = await open(it, "/abroad/feed/count?messages=1&hang=true");
-  await until(response, /"1"/);
-  const over = once(feed, "over");
-  const before = performance.now();
-  response.destroy();
-  await over;
-  const ms = performance.now() - before;
-  t.ok(ms < 50, `${ms.toFixed(1)} ms`);
+  await checkPrompt(t, async () => {
+    const { response } = await open(it, "/abroad/feed/count?messages=1&hang=true");
+    await until(response, /"1"/);
+    const over = once(feed, "over");
+    const before = performance.now();
+    response.destroy();
+    await over;
+    return performance.now() - before;
+  });
 });
 
 t.test("a client that does not read stops the service", async (t) => {

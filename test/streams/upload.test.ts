@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { listen } from "../../gateway/listen.js";
 import { loadConfig } from "../../src/config.js";
-import { createRule, deleteRule, dial, logLine, open, type Scene, scene } from "./client.js";
+import { checkPrompt, createRule, deleteRule, dial, logLine, open, type Scene, scene } from "./client.js";
 
 const MiB = 1024 ** 2;
 const it = await scene(t, { flags: { maxBody: "64KiB" } });
@@ -110,17 +110,18 @@ t.test("a service that reads more slowly than the client sends: hardly anything 
 });
 
 t.test("a client that leaves ends the call within 50 ms", async (t) => {
-  it.logged.length = 0;
-  const sending = begin(it, "text/plain");
-  const stored = once(it.feed, "stored");
-  sending.write("some");
-  await stored;
-  const over = once(it.feed, "over");
-  const before = performance.now();
-  sending.destroy();
-  await over;
-  const ms = performance.now() - before;
-  t.ok(ms < 50, `${ms.toFixed(1)} ms`);
+  await checkPrompt(t, async () => {
+    it.logged.length = 0;
+    const sending = begin(it, "text/plain");
+    const stored = once(it.feed, "stored");
+    sending.write("some");
+    await stored;
+    const over = once(it.feed, "over");
+    const before = performance.now();
+    sending.destroy();
+    await over;
+    return performance.now() - before;
+  });
   t.match(await logLine(it, NAME), { status: 499 });
 });
 
