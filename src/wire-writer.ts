@@ -14,6 +14,8 @@ declare module "node:buffer" {
 
 /** Small, since a message that someone keeps keeps its whole block. */
 const BLOCK = 16 * 1024;
+/** What may stand behind what is long. */
+const SLACK = 256;
 /** Of so few characters a string costs less when it is written without native code. */
 const SHORT = 24;
 /** Length of the length that `fork` leaves room for. */
@@ -55,8 +57,7 @@ export class BinaryWriter {
 
   #grow(size: number): void {
     const least = this.#pos + size;
-    // Twice, as a message that is longer than a block seldom ends with what made it so.
-    const larger = Buffer.allocUnsafeSlow(least > BLOCK ? least * 2 : BLOCK);
+    const larger = Buffer.allocUnsafeSlow(least > BLOCK ? Math.max(least + SLACK, this.#bytes.length * 2) : BLOCK);
     larger.set(this.#bytes.subarray(0, this.#pos));
     if (least > BLOCK && this.#bytes.length <= BLOCK) giveBack(this.#bytes);
     this.#bytes = larger;

@@ -95,7 +95,7 @@ class CompiledCodec implements Codec {
 
   writeBody(wire: Uint8Array): string | Uint8Array {
     wireReader.begin(wire);
-    textWriter.begin(true);
+    textWriter.begin(wire.length);
     try {
       this.#writer.write(wireReader, textWriter, wire.length);
       return textWriter.finishBody();

@@ -6,8 +6,9 @@
  * needed, so content is seldom moved, and never more often than messages are nested.
  *
  * Short messages are cut from a common block one after another, so that none needs memory of its own. Long ones get
- * their own, twice as large as their JSON, which is seldom shorter than half the wire: to grow costs a copy, and means to
- * hold the message twice, while of a large block what is not written to is never given to the process.
+ * their own, as large as their JSON, which is seldom shorter than the wire; very long ones twice as large, since to grow
+ * means to hold the message twice, and of a large block what is not written to is never given to the process. But it
+ * counts for garbage collection, so of what comes often none is larger than it need be.
  */
 import { Buffer } from "node:buffer";
 import { JsonError } from "../codec.js";
@@ -17,6 +18,7 @@ import { FIXED32, FIXED64, LENGTH } from "../scalar-types.js";
 /** Small, since a message that someone keeps keeps its whole block. */
 const BLOCK = 16 * 1024;
 const LONGEST_IN_BLOCK = 2 * 1024;
+const VERY_LONG = 512 * 1024;
 /** Writing a number takes no more room, whatever its length. */
 const SLACK = 64;
 /** Beyond, a call of native code costs less. */
@@ -44,7 +46,7 @@ export class WireWriter implements Keys {
     this.#limit = limit;
     if (size > LONGEST_IN_BLOCK) {
       this.#shared = { bytes: this.bytes, used: this.pos };
-      this.#use(block(Math.min(size * 2, limit) + SLACK), 0);
+      this.#use(block(Math.min(size > VERY_LONG ? size * 2 : size, limit) + SLACK), 0);
     } else if (this.pos + size + SLACK > this.bytes.length) {
       this.#use(block(BLOCK), 0);
     }

@@ -57,17 +57,21 @@ export class TextWriter {
   #text = "";
   #bytes = NOTHING;
   #length = 0;
+  /** How long the whole may become. */
+  #expected = 0;
   #asBytes = false;
   /** Whether there is anything but ASCII in the block. */
   #beyondAscii = false;
 
-  /** Starts a text that `finish` gives as a string, or `finishBody` as what is best. */
-  begin(asBytes = false): void {
+  /** Starts a text that `finish` gives as a string; or, of a message of `size` bytes, `finishBody` as what is best. */
+  begin(size?: number): void {
     this.#pos = 0;
     this.#text = "";
     this.#bytes = NOTHING;
     this.#length = 0;
-    this.#asBytes = asBytes;
+    this.#asBytes = size !== undefined;
+    // A text that is mostly strings is little longer than the wire.
+    this.#expected = size === undefined ? 0 : size + (size >> 4);
     this.#beyondAscii = false;
   }
 
@@ -106,7 +110,7 @@ export class TextWriter {
     this.#checkUtf8();
     const length = this.#length + this.#pos;
     if (length > this.#bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#bytes.length * 2));
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#bytes.length * 2, this.#expected));
       larger.set(this.#bytes.subarray(0, this.#length));
       this.#bytes = larger;
     }

@@ -7,11 +7,12 @@
  */
 import { gunzipSync, inflateSync } from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
+import { STREAM_WINDOW } from "./flow-control.js";
 
 export const PREFIX = 5;
 
-/** What is gathered at least, where so much is promised: a connection's chunks are about as large. */
-const GATHERED = 65_536;
+/** What is gathered at least, where so much is promised: as much as may be unread anyway. */
+const GATHERED = STREAM_WINDOW;
 
 export type Encoding = "identity" | "gzip" | "deflate";
 
