@@ -134,6 +134,11 @@ class Opened {
     this.#closers.push(close);
   }
 
+  /** What is to be closed after everything else. */
+  ownLast(close: () => unknown): void {
+    this.#closers.unshift(close);
+  }
+
   async close(): Promise<void> {
     for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) await close();
   }
@@ -225,7 +230,6 @@ async function openDoor(
   const handler = createHandler({ catalog, guard, own, config, enrolment, log, metrics, usage });
   const door = await bound("http", config, () => listen(handler, config.http, config));
   opened.own(() => door.close(config.drain));
-  opened.own(() => health.leave());
   return { http: door.address, health };
 }
 
@@ -355,7 +359,9 @@ async function openAdmin(opened: Opened, config: Config, metrics: Metrics, healt
   // Workers share what they listen on, unless told otherwise: then port 0 is a free one for each.
   const address = { ...config.admin, exclusive: true };
   const admin = await bound("admin", config, () => listen(createAdminHandler({ metrics, health }), address, config));
-  opened.own(() => admin.close(0));
+  // It tells until the end how the process does.
+  opened.ownLast(() => admin.close(0));
+  opened.own(() => health.leave());
   return admin.address;
 }
 

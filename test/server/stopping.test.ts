@@ -1,0 +1,31 @@
+// A process that was told to stop says so until its last call has ended.
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import t from "tap";
+import { call, start } from "./process.js";
+
+/** More than a connection holds that is not read. */
+const LONG = `/helloworld/stream?messages=10000&name=${"a".repeat(4000)}`;
+
+/** The answer at a path as soon as it is not 200. */
+async function changed(url: string) {
+  for (;;) {
+    const answer = await call(url);
+    if (answer.status !== 200) return answer;
+  }
+}
+
+t.test("not ready from SIGTERM on, and alive while a stream goes on", async (t) => {
+  const portico = await start(["server"], { PORTICO_DATA: t.testdir() });
+  t.teardown(() => portico.stop("SIGKILL"));
+  const admin = portico.address("Metrics").replace("/metrics", "");
+  const asked = get(portico.address("HTTP") + LONG, { agent: false });
+  const [stream] = (await once(asked, "response")) as [IncomingMessage];
+  await once(stream, "readable");
+  portico.child.kill("SIGTERM");
+  t.match(await changed(`${admin}/readyz`), { status: 503, body: { Detail: "Not ready: stopping" } });
+  t.match(await call(`${admin}/livez`), { status: 200 });
+  const ended = once(portico.child, "exit");
+  stream.on("error", () => {}).destroy();
+  t.strictSame(await ended, [0, null]);
+});
