@@ -27,7 +27,7 @@ export interface CatalogOptions {
   readonly metadata?: Metadata | undefined;
   readonly admission?: typeof SYSTEM | undefined;
   /**
-   * Opens a channel to an instance's first address, `in-process:<id>` for one that names none: a new channel each time,
+   * Opens a channel to an instance's address, `in-process:<id>` for one that names none: a new channel each time,
    * which the catalog closes. An address is only what an instance says of itself: anyone enrolled may say any.
    */
   readonly connect: (address: string, instance: { readonly service: string; readonly id: string }) => Channel;
@@ -63,7 +63,7 @@ const GRACE = 10_000;
 interface Known {
   readonly service: string;
   readonly id: string;
-  readonly address: string;
+  readonly addresses: ReadonlySet<string>;
   readonly guarded: boolean;
   readonly endpoints: readonly Endpoint[];
   readonly contract: Contract;
@@ -157,7 +157,8 @@ class FollowedCatalog implements Catalog {
       const endpoints = endpointsOf(service, contract.types, grpcServices);
       contract.uses++;
       this.#contracts.set(contract.hash, contract);
-      joined = { service, id, address: addresses[0] ?? `in-process:${id}`, guarded, endpoints, contract };
+      const reached = addresses.length === 0 ? [`in-process:${id}`] : addresses;
+      joined = { service, id, addresses: new Set(reached), guarded, endpoints, contract };
     } catch (error) {
       this.#options.log.error({ service, id, err: error }, "an instance is left out: its descriptors cannot be used");
     }
@@ -208,14 +209,16 @@ class FollowedCatalog implements Catalog {
     }
   }
 
-  #connect({ service, id, address }: Known, channels: ReadonlyMap<string, Channel>): [string, Channel][] {
-    try {
-      const key = `${id} ${address}`;
-      return [[key, channels.get(key) ?? this.#options.connect(address, { service, id })]];
-    } catch (error) {
-      this.#options.log.error({ service, id, address, err: error }, "an instance is left out: no channel leads to it");
-      return [];
-    }
+  #connect({ service, id, addresses }: Known, channels: ReadonlyMap<string, Channel>): [string, Channel][] {
+    return [...addresses].flatMap((address): [string, Channel][] => {
+      try {
+        const key = `${id} ${address}`;
+        return [[key, channels.get(key) ?? this.#options.connect(address, { service, id })]];
+      } catch (error) {
+        this.#options.log.error({ service, id, address, err: error }, "an address is left out: no channel leads to it");
+        return [];
+      }
+    });
   }
 
   /** By the newest instance whose endpoints can be routed. */

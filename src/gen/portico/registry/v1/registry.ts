@@ -43,7 +43,7 @@ export interface Instance {
   service: string;
   /** Unique among the instances of the service, chosen by the instance. */
   id: string;
-  /** Where it is served, such as `127.0.0.1:8081`, most preferred first. */
+  /** Where it is served, such as `127.0.0.1:8081`. Calls go to all that can be reached, in turn. */
   addresses: string[];
   /** A google.protobuf.FileDescriptorSet with all imports. */
   descriptors: Buffer;
