@@ -130,6 +130,18 @@ export const refusedQueries: readonly RefusedQuery[] = [
     parameters: ["color="],
     because: 'color: expected a name or number of json.Color (COLOR_NONE, COLOR_RED, COLOR_ROUGE, COLOR_BLUE), got ""',
   },
+  {
+    type: "Optional",
+    parameters: ["color=007"],
+    because:
+      'color: expected a name or number of json.Color (COLOR_NONE, COLOR_RED, COLOR_ROUGE, COLOR_BLUE), got "007"',
+  },
+  {
+    type: "Maps",
+    parameters: ["color[a]=007"],
+    because:
+      'color.a: expected a name or number of json.Color (COLOR_NONE, COLOR_RED, COLOR_ROUGE, COLOR_BLUE), got "007"',
+  },
   { type: "Optional", parameters: ["bytes=*"], because: 'bytes: expected base64, got "*"' },
   {
     type: "Optional",

@@ -107,7 +107,7 @@ function leaf(target: Target, value: string): string {
 }
 
 function isNumberOf(type: DescEnum, value: string): boolean {
-  return /^-?\d+$/.test(value) && !type.values.some(({ name }) => name === value);
+  return /^-?(0|[1-9]\d*)$/.test(value) && !type.values.some(({ name }) => name === value);
 }
 
 function textOf(node: Node): string {
