@@ -662,6 +662,15 @@ export const refused: readonly RefusedJson[] = [
     json: `{"message":{"${"k".repeat(1000)}":{"string":${"1".repeat(1000)}}}}`,
     because: `…${"k".repeat(32)}.string: expected a string, got ${"1".repeat(23)}…`,
   },
+  { type: "Optional", json: `{"int32":"a${"😀".repeat(20)}"}`, because: `int32: ${INT32}, got "a${"😀".repeat(10)}…` },
+  {
+    type: "Optional",
+    json: `{"${"😀".repeat(30)}":1}`,
+    because: `…${"😀".repeat(18)}"]: no such field in json.Optional`,
+  },
+  // What does not show, or reorders what does, is told as its escape.
+  { type: "Maps", json: '{"string":{"\u202e":1}}', because: 'string["\\u202e"]: expected a string, got 1' },
+  { type: "Optional", json: '{"int32":"\u{e0041}"}', because: `int32: ${INT32}, got "\\udb40\\udc41"` },
 ];
 
 function bytes(before: string, middle: readonly number[], after = ""): Uint8Array {

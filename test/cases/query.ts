@@ -148,6 +148,13 @@ export const refusedQueries: readonly RefusedQuery[] = [
     parameters: [`${"nested.".repeat(70)}string=1`],
     because: `${"nested.".repeat(6).slice(0, 39)}…: no such parameter`,
   },
+  // What does not show is not repeated as it is, and no character is cut in two.
+  { type: "Optional", parameters: ["\u202e\u001b=1"], because: "\\u202e\\u001b: no such parameter" },
+  {
+    type: "Optional",
+    parameters: [`${"x".repeat(38)}😀😀=1`],
+    because: `${"x".repeat(38)}…: no such parameter`,
+  },
   {
     type: "Lists",
     parameters: ["int32=1", "int32=x"],

@@ -7,6 +7,7 @@
  */
 import { BACKSLASH, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../ascii.js";
 import { JsonError } from "../codec.js";
+import { beginning, ending } from "./echo.js";
 
 const MAX_PATH = 40;
 const MAX_VALUE = 24;
@@ -93,8 +94,7 @@ function abbreviated(segments: readonly (string | number)[]): string {
     else if (PLAIN_NAME.test(segment)) path += `${path === "" ? "" : "."}${segment.slice(1, -1)}`;
     else path += `[${segment}]`;
   }
-  path = visible(path);
-  return path.length > MAX_PATH ? `…${path.slice(1 - MAX_PATH)}` : path;
+  return ending(path, MAX_PATH);
 }
 
 const TOKEN = /^[^\s,:[\]{}"]+/;
@@ -106,20 +106,8 @@ function valueAt(src: Uint8Array, offset: number): string {
   if (first === BRACKET_OPEN) return "an array";
   // Enough bytes for the characters that are shown, however long each is.
   const text = decode(src, offset, Math.min(src.length, offset + MAX_VALUE * 4));
-  if (first !== QUOTE) return shortened(TOKEN.exec(text)?.[0] ?? `"${text.slice(0, 1)}"`);
-  return shortened(decode(src, offset, Math.min(stringEnd(src, offset), offset + MAX_VALUE * 4)));
-}
-
-/** What does not show, or would do something to whoever reads the message. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-function visible(text: string): string {
-  return text.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
-
-function shortened(value: string): string {
-  const text = visible(value);
-  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1)}…` : text;
+  if (first !== QUOTE) return beginning(TOKEN.exec(text)?.[0] ?? `"${text.slice(0, 1)}"`, MAX_VALUE);
+  return beginning(decode(src, offset, Math.min(stringEnd(src, offset), offset + MAX_VALUE * 4)), MAX_VALUE);
 }
 
 function decode(src: Uint8Array, start: number, end: number): string {

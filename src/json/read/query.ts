@@ -6,6 +6,7 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { JsonError } from "../codec.js";
 import { hasOwnForm, wrapped } from "../well-known.js";
+import { beginning } from "./echo.js";
 
 /** A value that is JSON already, the values of a repeated parameter, or the members of a message or map. */
 type Node = string | string[] | Map<string, Node>;
@@ -25,7 +26,7 @@ export function queryJson(type: DescMessage, parameters: Iterable<readonly [name
   for (const [name, value] of parameters) {
     const problem = value.isWellFormed() ? addToMessage(type, root, partsOf(name), value) : NOT_UNICODE;
     if (problem === undefined) continue;
-    throw new JsonError(`${name.length > MAX_ECHO ? `${name.slice(0, MAX_ECHO - 1)}…` : name}: ${problem}`);
+    throw new JsonError(`${beginning(name, MAX_ECHO)}: ${problem}`);
   }
   return textOf(root);
 }
