@@ -128,7 +128,7 @@ class Gateway {
     progress.target = target;
     progress.service = endpoint.service;
 
-    const allow = request.upgrade ? GET_ONLY : versioned && isPlain(endpoint) ? POST_ONLY : GET_OR_POST;
+    const allow = request.upgrade ? SOCKET : versioned && isPlain(endpoint) ? POST_ONLY : GET_OR_POST;
     if (method === "OPTIONS") return this.#respond(204, allow.header, "", progress);
     checkMethod(method, allow);
 
@@ -339,6 +339,8 @@ interface Allow {
 
 const allowing = (...methods: string[]): Allow => ({ methods, header: ["Allow", methods.join(", ")] });
 const POST_ONLY = allowing("POST", "OPTIONS");
+/** The request for a WebSocket (RFC 6455 §4.1). */
+const SOCKET = allowing("GET", "OPTIONS");
 const GET_ONLY = allowing("GET", "HEAD", "OPTIONS");
 const GET_OR_POST = allowing("GET", "HEAD", "POST", "OPTIONS");
 

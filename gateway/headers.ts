@@ -58,13 +58,18 @@ export function readHeaders(raw: readonly string[]): RequestHeaders {
   return headers;
 }
 
-/** The values of a header that few requests are looked through for, joined as a list (RFC 9110 §5.3); "" for none. */
-export function listOf(raw: readonly string[], name: string): string {
+/** The values of a header that few requests are looked through for, one for each time that it was sent. */
+export function valuesOf(raw: readonly string[], name: string): string[] {
   const values: string[] = [];
   for (let index = 0; index + 1 < raw.length; index += 2) {
     if ((raw[index] as string).toLowerCase() === name) values.push(raw[index + 1] as string);
   }
-  return values.join(",");
+  return values;
+}
+
+/** The same, joined as a list (RFC 9110 §5.3); "" for none. */
+export function listOf(raw: readonly string[], name: string): string {
+  return valuesOf(raw, name).join(",");
 }
 
 /** Whether a body follows (RFC 9112 §6.3). */

@@ -158,7 +158,10 @@ class Door implements Listening {
     const response = await this.#handler(opening);
     opening.answered = true;
     if (opening.gone) return;
-    if (response.session === undefined) return this.#answerRaw(socket, response);
+    if (response.session === undefined) {
+      this.#answerRaw(socket, req.method === "HEAD" ? { ...response, body: "" } : response);
+      return;
+    }
     this.#webSockets.accept(upgrade, response.headers, response.session, (why) => opening.stop(why));
   }
 
@@ -200,7 +203,8 @@ class Door implements Listening {
     if (!socket.writable) return void socket.destroy();
     const lines = [`HTTP/1.1 ${status} ${reason(status)}`, `Date: ${new Date().toUTCString()}`, "Connection: close"];
     for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
-    socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`);
+    socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+    socket.end(body as string | Uint8Array); // Only what node answers may be a stream.
     const cut = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once("end", () => socket.destroy()).once("close", () => clearTimeout(cut));
   }

@@ -345,6 +345,13 @@ t.test("an address that is taken", async (t) => {
   await t.rejects(listen(echo, address, config), { code: "EADDRINUSE" });
 });
 
+t.test("bytes answered to a request for a WebSocket arrive as they are", async (t) => {
+  const bytes = Buffer.from([0x1f, 0x8b, 0xff, 0x00]);
+  const { socket, rest } = await dial(await open(t, () => ({ status: 200, headers: [], body: bytes, length: 4 })));
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  t.ok((await rest()).endsWith(`\r\n\r\n${bytes.toString("latin1")}`));
+});
+
 t.test("a client that asks for a tunnel and resets the connection takes nothing with it", async (t) => {
   const door = await open(t, echo);
   for (const wait of ["none", "answer"]) {

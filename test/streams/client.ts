@@ -1,6 +1,6 @@
 /** Clients of streams, and the Portico they call: that of the gateway's tests, with the service feed. */
 import { once } from "node:events";
-import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
 import type { Test } from "tap";
 import { WebSocket } from "ws";
 import { type Deployment, type DeployOptions, deploy, login, post } from "../gateway/deployment.js";
@@ -22,14 +22,14 @@ export async function scene(t: Test, options: DeployOptions = {}): Promise<Scene
 
 export interface Ask {
   readonly method?: string;
-  readonly headers?: Record<string, string>;
+  readonly headers?: OutgoingHttpHeaders;
   readonly body?: unknown;
 }
 
 /** Opens a stream over HTTP; resolves when its headers have come. */
 export async function open({ port }: Scene, path: string, { method, headers, body }: Ask = {}) {
   const raw = body === undefined || Buffer.isBuffer(body);
-  const typed: Record<string, string> = raw ? {} : { "content-type": "application/json" };
+  const typed: OutgoingHttpHeaders = raw ? {} : { "content-type": "application/json" };
   const outgoing: ClientRequest = request({
     ...{ host: "127.0.0.1", port, path, agent: false },
     method: method ?? (body === undefined ? "GET" : "POST"),

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
-import { createRule, dial, logLine, open, refused, scene } from "./client.js";
+import { type Ask, createRule, dial, logLine, open, refused, scene } from "./client.js";
 
 const it = await scene(t, { flags: { maxBody: "1KiB" } });
 const tick = (number: number): string => `{"number":"${number}","padding":""}`;
@@ -147,25 +147,37 @@ t.test("a long reason is shortened, the error is whole", async (t) => {
 });
 
 const KEY = "dGhlIHNhbXBsZSBub25jZQ==";
-const handshakes: [title: string, path: string, headers: Record<string, string>, status: number][] = [
+const HANDSHAKE = {
+  connection: "Upgrade",
+  upgrade: "websocket",
+  "sec-websocket-version": "13",
+  "sec-websocket-key": KEY,
+};
+const offering = (...lists: string[]) => ({ headers: { "sec-websocket-protocol": lists } });
+const handshakes: [title: string, path: string, ask: Ask, status: number, headers?: object][] = [
   ["a unary endpoint", "/helloworld/call", {}, 400],
   ["no endpoint", "/feed/nothing", {}, 404],
-  ["another version", "/feed/chat", { "sec-websocket-version": "12" }, 426],
-  ["a bad key", "/feed/chat", { "sec-websocket-key": "short" }, 400],
+  ["another version", "/feed/chat", { headers: { "sec-websocket-version": "12" } }, 426],
+  ["a bad key", "/feed/chat", { headers: { "sec-websocket-key": "short" } }, 400],
   ["a path that is none", "/feed/%zz", {}, 400],
-  ["a body", "/feed/chat", { "content-type": "application/json", "content-length": "2" }, 400],
+  ["a body", "/feed/chat", { headers: { "content-type": "application/json", "content-length": "2" } }, 400],
+  ["another method", "/feed/chat", { method: "POST" }, 405, { allow: "GET, OPTIONS" }],
+  ["a subprotocol twice", "/feed/chat", offering("portico, portico"), 400],
+  ["a subprotocol twice, in two headers", "/feed/chat", offering("portico", "portico"), 400],
+  ["subprotocols without a name", "/feed/chat", offering(",,"), 400],
+  ["an empty list of subprotocols", "/feed/chat", offering(""), 400],
+  ["one of two lists of subprotocols empty", "/feed/chat", offering("", "portico"), 400],
+  ["a subprotocol that is no token", "/feed/chat", offering("a b"), 400],
+  ["a subprotocol after what is no white space of HTTP", "/feed/chat", offering("portico,\xa0a"), 400],
 ];
-for (const [title, path, changed, status] of handshakes) {
+for (const [title, path, ask, status, headers = {}] of handshakes) {
   t.test(`${title}: ${status} instead of 101`, async (t) => {
-    const asked = {
-      connection: "Upgrade",
-      upgrade: "websocket",
-      "sec-websocket-version": "13",
-      "sec-websocket-key": KEY,
-    };
-    const { text, ...answer } = await open(it, path, { headers: { ...asked, ...changed } });
+    it.logged.length = 0;
+    const answer = await open(it, path, { ...ask, headers: { ...HANDSHAKE, ...ask.headers } });
     t.equal(answer.status, status);
-    t.equal(JSON.parse(await text()).Code, status);
+    t.match(answer.headers, { "x-request-id": /./, "content-type": "application/json", ...headers });
+    t.equal(JSON.parse(await answer.text()).Code, status);
+    t.match(it.logged, [{ status }]);
   });
 }
 
@@ -182,6 +194,15 @@ for (const [method, path] of [
     t.match(JSON.parse(await text()), { Code: 426, Status: "Upgrade Required", Detail: /open a WebSocket/ });
   });
 }
+
+t.test("HEAD: 405 without a body, as to any HEAD", async (t) => {
+  const socket = connect(it.port, "127.0.0.1");
+  const lines = Object.entries(HANDSHAKE).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HEAD /feed/chat HTTP/1.1\r\nHost: x\r\n${lines.join("")}\r\n`);
+  let answer = "";
+  for await (const piece of socket) answer += piece;
+  t.match(answer, /^HTTP\/1.1 405 .*\r\nX-Request-Id: .*\r\nAllow: GET, OPTIONS\r\n.*\r\n\r\n$/s);
+});
 
 t.test("an upgrade to another protocol is ignored", async (t) => {
   const upgrade = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABk" };
