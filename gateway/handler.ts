@@ -162,9 +162,9 @@ class Gateway {
       admission,
       clientAddress,
     };
+    if (request.upgrade || inPieces) checkNoQuery(query);
     if (request.upgrade) return this.#openSocket(request, target, start, progress);
     if (inPieces) {
-      checkNoQuery(query);
       const answer = await upload(request, headers.contentType ?? "", this.#streamOf(target, start));
       return this.#respondWith(target, answer, progress);
     }

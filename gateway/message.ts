@@ -51,11 +51,15 @@ export function readPost(
 }
 
 /**
- * Refuses a query with a POST.
+ * Refuses a query where it is not what the call has its fields from.
  * @throws {HttpError} 400
  */
 export function checkNoQuery(query: string): void {
-  if (query !== "") throw new HttpError(400, "A query is read with GET only; POST has its fields in the body");
+  if (query === "") return;
+  throw new HttpError(
+    400,
+    "A query is read with a plain GET only: POST has its fields in the body, a WebSocket in messages",
+  );
 }
 
 const NO_FIELDS = Buffer.from("{}");

@@ -36,6 +36,10 @@ export async function open({ port }: Scene, path: string, { method, headers, bod
     headers: { ...typed, ...headers },
   });
   outgoing.on("error", () => {}); // Told by the response, or by `once` below.
+  outgoing.on("upgrade", (response, socket) => {
+    outgoing.emit("response", response); // So that a test says that it was not refused, instead of waiting for that.
+    socket.destroy();
+  });
   outgoing.end(raw ? body : JSON.stringify(body));
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];
   response.on("error", () => {}); // A body that breaks off is an end like any other here.

@@ -161,6 +161,7 @@ const handshakes: [title: string, path: string, ask: Ask, status: number, header
   ["a bad key", "/feed/chat", { headers: { "sec-websocket-key": "short" } }, 400],
   ["a path that is none", "/feed/%zz", {}, 400],
   ["a body", "/feed/chat", { headers: { "content-type": "application/json", "content-length": "2" } }, 400],
+  ["a query", "/feed/count?messages=1", {}, 400],
   ["another method", "/feed/chat", { method: "POST" }, 405, { allow: "GET, OPTIONS" }],
   ["a subprotocol twice", "/feed/chat", offering("portico, portico"), 400],
   ["a subprotocol twice, in two headers", "/feed/chat", offering("portico", "portico"), 400],
