@@ -62,7 +62,8 @@ export function checkNoQuery(query: string): void {
   );
 }
 
-const NO_FIELDS = Buffer.from("{}");
+/** A request of which nothing came. */
+export const NO_FIELDS = Buffer.from("{}");
 
 /** A whole answer. */
 export interface Content {

@@ -8,7 +8,7 @@
 import { notOne } from "./call.js";
 import { type ErrorAnswer, HttpError } from "./errors.js";
 import type { MessageSocket, SocketSession } from "./exchange.js";
-import { writeJson } from "./message.js";
+import { NO_FIELDS, writeJson } from "./message.js";
 import type { Target } from "./route.js";
 import type { StreamEnd } from "./stream-body.js";
 import { StreamCall, type StreamCallOptions } from "./stream-call.js";
@@ -64,8 +64,8 @@ export class StreamSocket implements SocketSession {
     if (this.#over) return;
     try {
       if (text === undefined) throw new HttpError(415, "A message must be JSON in a text frame, not in a binary one");
-      if (this.#ended) throw new HttpError(400, "The last message has been sent already");
       if (text.length === 0) this.#end();
+      else if (this.#ended) throw new HttpError(400, "The last message has been sent already");
       else this.#pass(text);
     } catch (error) {
       this.stop(error as Error);
@@ -84,8 +84,12 @@ export class StreamSocket implements SocketSession {
     if (target.endpoint.shape === "server_streaming") this.#end();
   }
 
+  /** Where one request is due and none came, it is one without fields, as of a POST without a body. */
   #end(): void {
+    if (this.#ended) return;
     this.#ended = true;
+    const { endpoint, request } = this.#options.target;
+    if (endpoint.shape === "server_streaming" && this.#received === 0) this.#call?.send(request.read(NO_FIELDS));
     this.#call?.end();
   }
 

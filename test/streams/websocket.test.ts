@@ -43,6 +43,21 @@ t.test("server stream: the first message is the request", async (t) => {
   t.same(frames, [tick(1), tick(2)]);
 });
 
+t.test("server stream: an end alone is a request without fields, as a POST without a body is", async (t) => {
+  const { socket, closed } = await dial(it, "/feed/pieces");
+  socket.send(END);
+  t.same(await closed, [1000, ""]);
+  t.match(await logLine(it, "feed:Feed.Pieces"), { status: 200, received: 0 });
+});
+
+t.test("an end after the last message says nothing new", async (t) => {
+  const { socket, frames, closed } = await dial(it, "/feed/count");
+  socket.send('{"messages":2}');
+  socket.send(END);
+  t.same(await closed, [1000, ""]);
+  t.same(frames, [tick(1), tick(2)]);
+});
+
 t.test("the 101 has the request's id", async (t) => {
   const { WebSocket } = await import("ws");
   const headers = { "x-request-id": "mine" };
