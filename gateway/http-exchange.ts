@@ -81,9 +81,9 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
       let size = 0;
       const onPiece = (chunk: Buffer): void => {
         size += chunk.length;
-        if (size > maxBody) return this.#onFault?.(this.#tooLarge());
+        if (size > maxBody) return void this.#onFault?.(this.#tooLarge());
         const taken = room.take(chunk.length);
-        if (taken === 0) return this.#onFault?.(NO_ROOM);
+        if (taken === 0) return void this.#onFault?.(NO_ROOM);
         this.#taken += taken;
         chunks.push(chunk);
       };
