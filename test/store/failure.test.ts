@@ -1,0 +1,63 @@
+/** A failure of the engine is told, never taken for an absent key; and what is acknowledged is on disk. */
+import { join } from "node:path";
+import KeyvSqlite from "@keyv/sqlite";
+import t, { type Test } from "tap";
+import { COLLECTIONS, type Collection, openStore } from "../../src/store.js";
+
+const OPERATIONS: Record<string, (log: Collection) => Promise<unknown>> = {
+  get: (log) => log.get("1"),
+  getMany: (log) => log.getMany(["1"]),
+  create: (log) => log.create("2", "x"),
+  delete: (log) => log.delete(["1"]),
+  keys: (log) => log.keys(),
+};
+
+t.test("an engine that fails", async (t) => {
+  const folder = t.testdir();
+  const store = await openStore("sqlite:", folder);
+  t.teardown(() => store.close());
+  const log = store.collection("log");
+  await log.create("1", "x");
+  const other = new KeyvSqlite(`sqlite://${join(folder, "portico.sqlite")}`);
+  await other.query("DROP TABLE log");
+  await other.close();
+  for (const [name, act] of Object.entries(OPERATIONS)) {
+    await t.rejects(act(log), { name: "StoreError", message: /^the store failed: .*no such table: log/ }, name);
+  }
+});
+
+/** The engines made until the test ends, each as if its SQLite had been built to wait for no disk. */
+function collectCareless(t: Test): Set<KeyvSqlite> {
+  const engines = new Set<KeyvSqlite>();
+  const { on } = KeyvSqlite.prototype;
+  // Whoever makes an engine listens for its errors first.
+  KeyvSqlite.prototype.on = function (this: KeyvSqlite, ...listener: Parameters<typeof on>) {
+    if (!engines.has(this)) {
+      const { query } = this;
+      const careless = query("PRAGMA synchronous = OFF");
+      this.query = async (...statement) => {
+        await careless;
+        return query(...statement);
+      };
+    }
+    engines.add(this);
+    return on.apply(this, listener) as KeyvSqlite;
+  };
+  t.teardown(() => {
+    KeyvSqlite.prototype.on = on;
+  });
+  return engines;
+}
+
+t.test("every connection waits for the disk, whatever SQLite's own default is", async (t) => {
+  const folder = t.testdir();
+  await openStore("sqlite:", folder).then((store) => store.close());
+  const engines = collectCareless(t);
+  const store = await openStore("sqlite:", folder);
+  t.teardown(() => store.close());
+  t.equal(engines.size, COLLECTIONS.length);
+  for (const engine of engines) {
+    t.same(await engine.query("PRAGMA synchronous"), [{ synchronous: 2 }], "FULL");
+    t.same(await engine.query("PRAGMA journal_mode"), [{ journal_mode: "wal" }]);
+  }
+});
