@@ -1,9 +1,11 @@
 import t from "tap";
+import { PORTICO } from "../../services/auth/journal.js";
 import { Code } from "../../src/errors.js";
 import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
-import { isGood, open, PASSWORD } from "./open.js";
+import { openMemoryStore } from "../../src/store.js";
+import { HASH, isGood, open, openJournal, PASSWORD } from "./open.js";
 
 const bob = { name: "bob", password: "bob's own password", scopes: ["staff"] };
 
@@ -108,4 +110,23 @@ t.test("a new password revokes tokens, not keys", async (t) => {
   await t.rejects(login("bob", bob.password), { code: Code.UNAUTHENTICATED });
   await set("bob", "", "set by the admin", token);
   t.ok(await login("bob", "set by the admin"));
+});
+
+t.test("a namespace has at most 10,000 accounts", async (t) => {
+  const store = openMemoryStore();
+  const { call, login } = await open(t, { store });
+  const token = await login();
+  const another = await openJournal(store);
+  const names = Array.from({ length: 9_998 }, (_, index) => `account-${index}`);
+  await another.commit(PORTICO, () =>
+    names.map((name) => ({
+      $case: "accountCreated",
+      value: { namespace: "default", name, scopes: [], password: HASH },
+    })),
+  );
+  await call(AccountsService.create, bob, token);
+  await t.rejects(call(AccountsService.create, { ...bob, name: "ann" }, token), {
+    code: Code.FAILED_PRECONDITION,
+    message: "the namespace has 10000 accounts, the most it may",
+  });
 });

@@ -1,4 +1,6 @@
-import t from "tap";
+import crypto from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
+import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
 import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
 import { type CreateKeyRequest, KeysService } from "../../src/gen/portico/auth/v1/keys.js";
@@ -174,6 +176,31 @@ t.test("an account has at most 100 keys", async (t) => {
   const bob = await account(opened, "bob");
   for (let count = 0; count < 100; count++) await call(KeysService.create, ci, bob);
   await t.rejects(call(KeysService.create, ci, bob), { code: Code.FAILED_PRECONDITION, message: /has 100 keys/ });
+});
+
+/** Has chance begin every token in the same way, until the test ends. */
+function loadDice(t: Test): void {
+  const { randomBytes } = crypto;
+  const loaded = (size: number): Buffer => Buffer.concat([Buffer.alloc(8), randomBytes(size - 8)]);
+  const load = (bytes: typeof loaded): void => {
+    Object.assign(crypto, { randomBytes: bytes });
+    syncBuiltinESMExports();
+  };
+  load(loaded);
+  t.teardown(() => load(randomBytes));
+}
+
+t.test("a key whose prefix another has already is not made, since it is named by it", async (t) => {
+  const opened = await open(t);
+  const { call } = opened;
+  const bob = await account(opened, "bob");
+  const ann = await account(opened, "ann");
+  loadDice(t);
+  const { secret, key } = await call(KeysService.create, ci, bob);
+  const taken = { code: Code.ABORTED, message: "the new key's prefix is taken; try again" };
+  await t.rejects(call(KeysService.create, ci, ann), taken);
+  await t.rejects(call(KeysService.rotate, { prefix: key?.prefix ?? "", overlap: undefined }, bob), taken);
+  t.ok(await isGood(opened, secret), "and the old one is good");
 });
 
 t.test("the last use is told by guards, and written down when the authority closes", async (t) => {

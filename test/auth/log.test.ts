@@ -1,13 +1,12 @@
 /** The log and its snapshots: what is damaged or missing is noticed, and an authority that fell behind catches up. */
 import t, { type Test } from "tap";
-import { type Decide, Journal, PORTICO, SNAPSHOT_INTERVAL } from "../../services/auth/journal.js";
+import { type Decide, type Journal, PORTICO, SNAPSHOT_INTERVAL } from "../../services/auth/journal.js";
 import { Log } from "../../services/auth/log.js";
+import { Code } from "../../src/errors.js";
 import { openMemoryStore, type Store } from "../../src/store.js";
-import { silent } from "./open.js";
+import { openJournal, silent } from "./open.js";
 
 const keyOf = (revision: number) => String(revision).padStart(16, "0");
-const openJournal = (store: Store) =>
-  Journal.open({ log: new Log({ store, log: silent }), logger: silent, clock: Date.now });
 const namespace =
   (name: string): Decide =>
   ({ namespaces }) =>
@@ -164,4 +163,15 @@ t.test("an authority that fell behind dropped entries", async (t) => {
     t.same([...late.state.namespaces.keys()], ["default"]);
     t.notOk((await store.collection("log").keys()).includes(keyOf(1)));
   });
+});
+
+t.test("at most 1,000 changes wait for their turn", async (t) => {
+  const journal = await openJournal(await filled(t, 1));
+  const waiting = Array.from({ length: 1_000 }, () => journal.commit(PORTICO, () => []));
+  await t.rejects(journal.commit(PORTICO, touch), {
+    code: Code.UNAVAILABLE,
+    message: "Too many changes at once; try again",
+  });
+  await Promise.all(waiting);
+  t.equal(await journal.commit(PORTICO, touch), 2, "then there is room again");
 });

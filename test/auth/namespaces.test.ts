@@ -1,11 +1,13 @@
 import t from "tap";
+import { PORTICO } from "../../services/auth/journal.js";
 import { Code } from "../../src/errors.js";
 import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
-import { isGood, open } from "./open.js";
+import { openMemoryStore } from "../../src/store.js";
+import { isGood, open, openJournal } from "./open.js";
 
 t.test("a new namespace has an administrator and no rules, and its own accounts", async (t) => {
   const opened = await open(t);
@@ -53,5 +55,19 @@ t.test("a new namespace has an administrator and no rules, and its own accounts"
       [() => call(NamespacesService.delete, { name: "x" }, token), Code.NOT_FOUND, /^no namespace with the name x$/],
     ];
     for (const [act, code, message] of refused) await t.rejects(act(), { code, message });
+  });
+});
+
+t.test("there are at most 1,000 namespaces", async (t) => {
+  const store = openMemoryStore();
+  const { call, login } = await open(t, { store });
+  const token = await login();
+  const another = await openJournal(store);
+  const names = Array.from({ length: 998 }, (_, index) => `namespace-${index}`);
+  await another.commit(PORTICO, () => names.map((name) => ({ $case: "namespaceCreated", value: { name } })));
+  await call(NamespacesService.create, { name: "last" }, token);
+  await t.rejects(call(NamespacesService.create, { name: "beyond" }, token), {
+    code: Code.FAILED_PRECONDITION,
+    message: "there are 1000 namespaces, the most there may be",
   });
 });

@@ -19,7 +19,7 @@ import { hashToken } from "../../src/token.js";
 
 export const PASSWORD = "correct horse battery";
 /** Of PASSWORD, by the cheapest scrypt there is, so that logins in tests cost nothing. */
-const HASH = {
+export const HASH = {
   salt: Buffer.from("salt"),
   n: 2,
   r: 1,
@@ -49,9 +49,14 @@ export interface Open {
   close(): Promise<void>;
 }
 
+/** The journal that an authority on the store has; beside an open one, that of another authority. */
+export function openJournal(store: Store): Promise<Journal> {
+  return Journal.open({ log: new Log({ store, log: silent }), logger: silent, clock: Date.now });
+}
+
 /** Sets up a store as the first start does, but for the cost of the password and without enrolments. */
 async function setUp(store: Store): Promise<void> {
-  const journal = await Journal.open({ log: new Log({ store, log: silent }), logger: silent, clock: Date.now });
+  const journal = await openJournal(store);
   await journal.commit(PORTICO, ({ revision }) => (revision === 0 ? installation(HASH, []) : []));
 }
 

@@ -2,13 +2,17 @@
  * A call waits for passwords to be hashed. Whoever is no longer what the call was admitted as changes nothing by it.
  */
 import t, { type Test } from "tap";
+import { PORTICO } from "../../services/auth/journal.js";
+import { Log } from "../../services/auth/log.js";
 import { Code } from "../../src/errors.js";
+import type { Event } from "../../src/gen/portico/auth/log/v1/log.js";
 import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
-import { type Open, open, PASSWORD } from "./open.js";
+import { openMemoryStore } from "../../src/store.js";
+import { HASH, type Open, open, openJournal, PASSWORD, silent } from "./open.js";
 import { Watch } from "./watch.js";
 
 /** Has both turns of hashing taken, so that what comes next waits. */
@@ -111,3 +115,29 @@ t.test("in a namespace that is being deleted leaves no ghost with the guards", a
     { change: { $case: "accountChanged", value: { namespace: "other", account: "admin" } } },
   ]);
 });
+
+const LOGINS: Record<string, NonNullable<Event["event"]>> = {
+  "account is deleted": { $case: "accountDeleted", value: { namespace: "default", name: "bob" } },
+  "password is changed": { $case: "passwordSet", value: { namespace: "default", name: "bob", password: HASH } },
+};
+
+for (const [what, taken] of Object.entries(LOGINS)) {
+  t.test(`a login whose ${what} gives no token`, async (t) => {
+    const store = openMemoryStore();
+    const opened = await open(t, { store });
+    const { call } = opened;
+    const admin = await used(opened, await opened.login());
+    await call(AccountsService.create, bob, admin);
+    const another = await openJournal(store);
+    const login = () => call(AuthService.login, { account: "bob", password: PASSWORD, namespace: "" });
+    const takeAway = async () => {
+      // This reads the log after the login has, which so has seen the account as it was.
+      await call(AccountsService.list, {}, admin);
+      await another.commit(PORTICO, () => [taken]);
+    };
+    t.same(await outcome(opened, [login], takeAway), [Code.UNAUTHENTICATED]);
+    const entries = await new Log({ store, log: silent }).read(0);
+    const logins = entries?.flatMap(({ events }) => events).filter(({ event }) => event?.$case === "loggedIn");
+    t.match(logins, [{ event: { value: { account: "admin" } } }], "nothing of it is in the log");
+  });
+}

@@ -3,10 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { build } from "esbuild";
-import { Journal } from "../../services/auth/journal.js";
-import { Log } from "../../services/auth/log.js";
 import { openStore } from "../../src/store.js";
-import { silent } from "./open.js";
+import { openJournal } from "./open.js";
 
 export interface Writer {
   readonly process: ChildProcess;
@@ -56,7 +54,7 @@ function start(program: string, args: string[]): Writer {
 export async function readStore(folder: string): Promise<{ ids: Set<string>; revision: number }> {
   const store = await openStore("sqlite:", folder);
   try {
-    const journal = await Journal.open({ log: new Log({ store, log: silent }), logger: silent, clock: Date.now });
+    const journal = await openJournal(store);
     const rules = journal.state.namespaces.get("default")?.rules;
     return { ids: new Set(rules?.keys()), revision: journal.state.revision };
   } finally {
