@@ -3,6 +3,7 @@
  * takes each call over before grpc-js's own handling of streams begins: what is left of it is the protocol, and each
  * message is asked for and answered without a stream object in between.
  */
+import type { Http2Server } from "node:http2";
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from "node:net";
 import {
   Server,
@@ -88,6 +89,7 @@ class Connections {
 
   constructor(server: Server, maxConnections: number) {
     const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+    showEveryToken(server);
     this.#server = server;
     this.#listener = createServer({ noDelay: true }, (socket) => {
       this.#sockets.add(socket);
@@ -114,6 +116,24 @@ class Connections {
     await new Promise((resolve) => this.#server.tryShutdown(resolve));
     await closed;
     clearTimeout(force);
+  }
+}
+
+/**
+ * Of a header that may come once node:http2 hides all but the first, so that two tokens look like one. The dispatcher,
+ * which refuses them, is shown both.
+ */
+function showEveryToken(server: Server): void {
+  // grpc-js has no other way to the headers as they came.
+  const { http2Servers } = server as unknown as { readonly http2Servers: ReadonlyMap<Http2Server, unknown> };
+  for (const http2Server of http2Servers.keys()) {
+    http2Server.prependListener(
+      "stream",
+      (_stream: unknown, headers: object, _flags: number, raw: readonly string[]) => {
+        const tokens = raw.filter((_, index) => raw[index - 1] === "authorization" && index % 2 === 1);
+        if (tokens.length > 1) Object.assign(headers, { authorization: tokens });
+      },
+    );
   }
 }
 

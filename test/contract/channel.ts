@@ -263,6 +263,15 @@ const BEHAVIOURS: Record<string, (t: Test, serve: Serve) => Promise<void>> = {
     t.same(bytesOf(metadata, "x-bytes-bin"), [[0, 255, 128], [7]]);
   },
 
+  "lets no call in with two authorization entries, of which either might count": async (t, serve) => {
+    const channel = await serve({ one: () => t.fail("it was let in") as never });
+    const two: Metadata = ["pta_1", "pta_2"].map((token) => ["authorization", `Bearer ${token}`]);
+    const { code, message } = await rejection(unary(channel, RawService.one, Buffer.from("a"), { metadata: two }));
+    // A client of grpc-js does not send it in the first place, and says INTERNAL.
+    t.ok(code === Code.UNAUTHENTICATED || code === Code.INTERNAL, `${code}`);
+    t.match(message, /authorization/);
+  },
+
   "carries headers and trailers, bytes included, to the caller": async (t, serve) => {
     const channel = await serve({
       one: (request, context) => {
