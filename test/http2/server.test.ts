@@ -7,6 +7,7 @@ import { ErrorCode } from "../../src/rpc/http2/errors.js";
 import { Flag, FrameType } from "../../src/rpc/http2/frames.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import type { Context } from "../../src/rpc/service.js";
+import { collectHalfHours } from "../rpc/ages.js";
 import { type RawImplementation, RawService, rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
 import {
@@ -224,6 +225,16 @@ t.test("a connection is left after its time, and no call notices", async (t) => 
   }
   t.ok(calls > 10);
   t.equal(wrong, 0);
+});
+
+t.test("unless told otherwise, that time is about half an hour", async (t) => {
+  const halfHours = collectHalfHours(t);
+  const { peer } = await connect(t, echo);
+  t.equal(halfHours.length, 1);
+  for (const pass of halfHours) {
+    pass();
+    t.ok(await peer.next(isType(FrameType.GOAWAY)));
+  }
 });
 
 t.test("the peer is known, over IPv6 too", async (t) => {

@@ -5,7 +5,10 @@ import { HealthService, HealthCheckResponse_ServingStatus as Serving } from "../
 import { stream, unary } from "../../src/rpc/client.js";
 import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
 import { serveGrpc } from "../../src/rpc/grpc-server.js";
+import { FrameType } from "../../src/rpc/http2/frames.js";
 import type { Context } from "../../src/rpc/service.js";
+import { isType, rawClient } from "../http2/peer.js";
+import { collectHalfHours } from "./ages.js";
 import { RawService, rawService } from "./raw-service.js";
 import { dispatcherOf, LIMITS, listen } from "./serve.js";
 
@@ -130,6 +133,17 @@ t.test("connections above the limit are closed", async (t) => {
     third.once("data", () => resolve("let in")).once("close", () => resolve("closed")),
   );
   t.equal(told, "closed");
+});
+
+t.test("a connection is left after about half an hour", async (t) => {
+  const halfHours = collectHalfHours(t);
+  const { address } = await listen(t, dispatcherOf([]));
+  const peer = await rawClient(t, address);
+  t.equal(halfHours.length, 1);
+  for (const pass of halfHours) {
+    pass();
+    t.ok(await peer.next(isType(FrameType.GOAWAY)));
+  }
 });
 
 t.test("metadata above the limit is refused", async (t) => {
