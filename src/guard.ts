@@ -125,6 +125,7 @@ class PolicyGuard implements OpenGuard {
   /** @param caller one that counts at the endpoint. */
   #judge(endpoint: Endpoint, namespace: string, caller: Caller | undefined): Decision {
     const { callers, segments } = endpoint;
+    if (callers === MayCall.PUBLIC) return "granted";
     const decision =
       callers === undefined
         ? this.#policy.rulesOf(namespace).decide(segments, caller?.scopes)
@@ -139,9 +140,8 @@ function countsAt(endpoint: Endpoint, namespace: string, caller: Caller | undefi
   return caller?.namespace === namespace;
 }
 
-/** Decides at an endpoint that says itself who may call it. */
+/** Decides at an endpoint that says itself which callers may call it. */
 function decideByDeclaration(callers: MayCall, caller: Caller | undefined): Decision {
-  if (callers === MayCall.PUBLIC) return "granted";
   if (caller === undefined) return "unauthorized";
   const enough =
     callers === MayCall.ACCOUNT ||

@@ -121,12 +121,13 @@ const rows: readonly Row[] = [
   ["admin", "forAdmins", 401, "other"],
   ["admin", "forEnrolled", 403],
 
-  // A key that is limited to `service:members:*` and `service:closed:*` is denied everything else …
+  // A key that is limited to `service:members:*` and `service:closed:*` is denied everything else that asks who calls …
   ["key", "members", "bob"],
   ["key", "members", "bob", undefined, "v1"],
   ["key", "staff", 403],
   ["key", "open", 403],
-  ["key", "forAll", 403],
+  ["key", "forAll", "bob"],
+  ["key", "forAll", "bob", undefined, "v1"],
   ["key", "forAccounts", 403],
   ["key", "forAdmins", 403],
   ["key", "banned", 403],
