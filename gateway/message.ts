@@ -1,6 +1,7 @@
 /**
  * Requests and answers as messages: which content types a request may come in, and how each becomes wire bytes and back.
  */
+import { TooLargeError } from "../src/json/codec.js";
 import { HttpError } from "./errors.js";
 import { checkContentType, checkEncoding, type RequestHeaders } from "./headers.js";
 import { decodeHttpBody, encodeHttpBody, isHttpBody, RAW_HEADERS } from "./http-body.js";
@@ -75,7 +76,7 @@ export interface Content {
 
 const NO_HEADERS: readonly string[] = [];
 
-/** @throws {HttpError} 502 when the bytes are not a message of the type. */
+/** @throws {HttpError} 502 when the bytes are not a message of the type, or too large a one. */
 export function writeAnswer(target: Target, message: Uint8Array): Content {
   if (isHttpBody(target.endpoint.method.output)) {
     const { contentType, data } = decodeHttpBody(target.endpoint.service, message);
@@ -84,19 +85,20 @@ export function writeAnswer(target: Target, message: Uint8Array): Content {
   try {
     return { contentType: "application/json", body: target.response.writeBody(message), headers: NO_HEADERS };
   } catch (cause) {
-    throw noMessage(target, cause);
+    throw unusable(target, cause);
   }
 }
 
-/** @throws {HttpError} 502 when the bytes are not a message of the type. */
+/** @throws {HttpError} 502 when the bytes are not a message of the type, or too large a one. */
 export function writeJson(target: Target, message: Uint8Array): string {
   try {
     return target.response.write(message);
   } catch (cause) {
-    throw noMessage(target, cause);
+    throw unusable(target, cause);
   }
 }
 
-function noMessage({ endpoint: { service, method } }: Target, cause: unknown): HttpError {
-  return new HttpError(502, `${service} answered with what is no ${method.output.typeName}`, { cause });
+function unusable({ endpoint: { service, method } }: Target, cause: unknown): HttpError {
+  const why = cause instanceof TooLargeError ? `too much: ${cause.message}` : `what is no ${method.output.typeName}`;
+  return new HttpError(502, `${service} answered with ${why}`, { cause });
 }

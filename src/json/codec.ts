@@ -11,12 +11,14 @@ export interface Codec {
 
   /**
    * Wire bytes to JSON text: lowerCamelCase names, fields without presence always there, 64-bit integers as strings.
+   * @throws {TooLargeError}
    * @throws {Error} when the bytes are not a message of the type.
    */
   write(wire: Uint8Array): string;
 
   /**
    * The same text as what costs least to send: a string when it is short and ASCII, else UTF-8.
+   * @throws {TooLargeError}
    * @throws {Error} when the bytes are not a message of the type.
    */
   writeBody(wire: Uint8Array): string | Uint8Array;
@@ -34,4 +36,9 @@ export interface Codec {
  */
 export class JsonError extends Error {
   override readonly name = "JsonError";
+}
+
+/** A message that takes too much to write as JSON, whatever it says: `the message is larger than 33554432 bytes as JSON`. */
+export class TooLargeError extends Error {
+  override readonly name = "TooLargeError";
 }

@@ -9,7 +9,7 @@
  *     write/   wire to JSON: `WireReader` walks the bytes, `Layout` finds the fields, `ObjectWriter` writes a message to
  *              `TextWriter`
  */
-import { Buffer } from "node:buffer";
+import { Buffer, constants } from "node:buffer";
 import type { DescExtension, DescMessage, FileRegistry } from "@bufbuild/protobuf";
 import type { Codec } from "./codec.js";
 import { anyReader } from "./read/any.js";
@@ -29,11 +29,21 @@ import { WireReader } from "./write/wire-reader.js";
 export interface CodecOptions {
   /** Leaves fields without presence out of the JSON when they are zero or empty, as proto3 JSON does unless told otherwise. */
   readonly omitZeros?: boolean;
-  /** Most bytes of a message that JSON is read to; default 4 MiB. */
+  /** Most bytes of a message that JSON is read to, and eighth part of the longest JSON that is written; default 4 MiB. */
   readonly maxMessage?: number | undefined;
 }
 
 const MAX_MESSAGE = 4 * 1024 ** 2;
+/**
+ * How many times as long as the largest message JSON may be. What is in a message becomes six times as long at most (a
+ * control character), but for names and zeros: they have no bound, as an empty message in a list takes two bytes.
+ */
+const LONGEST_JSON = 8;
+/**
+ * How many times the largest message may be copied: what is in pieces, within what is in pieces. No serializer makes any,
+ * but to append one message to another is a way to merge them.
+ */
+const MOST_COPIES = 4;
 
 /**
  * A function that gives the codec of a message type, the same one each time. `registry` has the types that an Any may
@@ -56,14 +66,15 @@ class CompiledCodec implements Codec {
   readonly #type: DescMessage;
   readonly #reader: MessageReader;
   readonly #writer: MessageWriter;
-
   readonly #maxMessage: number;
+  readonly #maxText: number;
 
   constructor(type: DescMessage, reader: MessageReader, writer: MessageWriter, maxMessage: number) {
     this.#type = type;
     this.#reader = reader;
     this.#writer = writer;
     this.#maxMessage = maxMessage;
+    this.#maxText = Math.min(maxMessage * LONGEST_JSON, constants.MAX_STRING_LENGTH);
   }
 
   read(json: Uint8Array): Uint8Array {
@@ -83,24 +94,26 @@ class CompiledCodec implements Codec {
   }
 
   write(wire: Uint8Array): string {
-    wireReader.begin(wire);
-    textWriter.begin();
+    wireReader.begin(wire, this.#maxMessage * MOST_COPIES);
+    textWriter.begin(this.#maxText);
     try {
       this.#writer.write(wireReader, textWriter, wire.length);
       return textWriter.finish();
     } finally {
       wireReader.finish();
+      textWriter.clear();
     }
   }
 
   writeBody(wire: Uint8Array): string | Uint8Array {
-    wireReader.begin(wire);
-    textWriter.begin(wire.length);
+    wireReader.begin(wire, this.#maxMessage * MOST_COPIES);
+    textWriter.begin(this.#maxText, wire.length);
     try {
       this.#writer.write(wireReader, textWriter, wire.length);
       return textWriter.finishBody();
     } finally {
       wireReader.finish();
+      textWriter.clear();
     }
   }
 

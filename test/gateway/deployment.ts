@@ -56,6 +56,8 @@ export interface DeployOptions {
   readonly services?: readonly Service[];
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
+  /** Of the catalog. */
+  readonly maxMessage?: number;
 }
 
 export async function deploy(dataFolder: string, options: DeployOptions = {}): Promise<Deployment> {
@@ -116,7 +118,8 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
       dispatched.push(resources.get(start.path) ?? start.path);
     });
   };
-  const catalog = createCatalog({ channel: own, admission: SYSTEM, connect, log });
+  const { maxMessage = inside.maxBody } = options;
+  const catalog = createCatalog({ channel: own, admission: SYSTEM, connect, maxMessage, log });
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   const handler = createHandler({
     catalog,

@@ -12,6 +12,7 @@ const cases: [title: string, element: string, count: number, isString: boolean][
   ["short", "text", 10, true],
   ["longer than 16 KiB", "text of 20 characters", 1000, false],
   ["many blocks", "text of 20 characters", 50_000, false],
+  ["many blocks, six times as long as the wire", "\u0001".repeat(20), 20_000, false],
   ["short, not ASCII", "ä", 1, false],
   ["many blocks, not ASCII", "a ä 漢字 😀", 50_000, false],
   ["many blocks, ASCII at the end", `${"ä".repeat(40_000)}${"a".repeat(70_000)}`, 2, false],

@@ -30,5 +30,7 @@ export const SHAPES: Readonly<Record<string, BodyShape>> = {
   messages: list("message", (at) => `{"double":0.5,"int32":${at},"bool":true,"string":"number ${at}"}`),
   map: map("string", (at) => `"key number ${at}":"value ${at}"`),
   "map of short keys": map("int32", (at) => `"${at}":1`),
+  // Two bytes on the wire become some two hundred of JSON.
+  "empty messages": { type: "Tree", before: '{"leaves":[', element: () => "{}", after: "]}" },
   struct: { type: "google.protobuf.Struct", before: "{", element: (at) => `"${at}":1`, after: "}" },
 };

@@ -1,5 +1,5 @@
 /** Writers of fields: what stands after a member's name. */
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../ascii.js";
 import { LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../scalar-types.js";
@@ -66,19 +66,37 @@ function group(number: number, message: MessageWriter): ValueWriter {
  * other they are the message that they make when merged: that is how the wire format is made.
  */
 export function merged(r: WireReader, wanted: number, last: number): Buffer {
-  const contents: Uint8Array[] = [];
+  const first = r.pos;
+  let length = 0;
+  eachOccurrence(r, wanted, last, (start, end) => {
+    length += end - start;
+  });
+  const content = r.copy(length);
+  let pos = 0;
+  r.pos = first;
+  eachOccurrence(r, wanted, last, (start, end) => {
+    pos += r.src.copy(content, pos, start, end);
+  });
+  return content;
+}
+
+function eachOccurrence(
+  r: WireReader,
+  wanted: number,
+  last: number,
+  visit: (start: number, end: number) => void,
+): void {
   while (r.pos <= last) {
     const tag = r.tag();
     const start = r.pos;
     if (tag !== wanted) r.skip(tag);
-    else if ((tag & 7) === START_GROUP) contents.push(r.src.subarray(start, r.endOfGroup(tag >>> 3)));
+    else if ((tag & 7) === START_GROUP) visit(start, r.endOfGroup(tag >>> 3));
     else {
       const end = r.length();
-      contents.push(r.src.subarray(r.pos, end));
+      visit(r.pos, end);
       r.pos = end;
     }
   }
-  return Buffer.concat(contents);
 }
 
 type ListField = Extract<Field, { fieldKind: "list" }>;

@@ -6,7 +6,7 @@
  * Nearly every message has each list, and each message field, in one run. Where one has not, its fields are first put
  * in order (`regrouped`), so that runs are all that writers ever see, and none of them searches the whole message.
  */
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import type { DescEnum, DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
 import { FIXED32, FIXED64, LENGTH, START_GROUP, VARINT, wireType } from "../scalar-types.js";
 import { checked, truncated, type WireReader } from "./wire-reader.js";
@@ -117,7 +117,7 @@ export class Layout {
       place += places[group]!;
       places[group] = place - places[group]!;
     }
-    const fields = Buffer.allocUnsafe(length);
+    const fields = r.copy(length);
     this.#eachField(r, start, end, (group, from, to) => {
       for (let at = from; at < to; at++) fields[places[group]!++] = r.src[at]!;
     });

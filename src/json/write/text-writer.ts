@@ -8,6 +8,7 @@
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { BACKSLASH, DIGIT_0, DOT, MINUS, NOT_ASCII, QUOTE, SPACE } from "../ascii.js";
+import { TooLargeError } from "../codec.js";
 import { CARE_BEYOND_ASCII, needsCare, type Phrase, wordsOf } from "../words.js";
 
 declare module "node:buffer" {
@@ -53,48 +54,69 @@ export class TextWriter {
   readonly #block = Buffer.allocUnsafeSlow(BLOCK);
   readonly #words = wordsOf(this.#block);
   #pos = 0;
-  /** What was in the block before: as a string, or as bytes. */
+  /** What was in the block before: as a string, or as bytes, of which the last have room for more. */
   #text = "";
-  #bytes = NOTHING;
+  #pieces: Buffer[] = [];
+  #last = NOTHING;
+  #lastLength = 0;
+  /** How many bytes that was, and how many the whole may become. */
   #length = 0;
-  /** How long the whole may become. */
+  #limit = 0;
+  /** How many bytes the whole is likely to become. */
   #expected = 0;
   #asBytes = false;
   /** Whether there is anything but ASCII in the block. */
   #beyondAscii = false;
 
-  /** Starts a text that `finish` gives as a string; or, of a message of `size` bytes, `finishBody` as what is best. */
-  begin(size?: number): void {
+  /**
+   * Starts a text of at most `limit` bytes that `finish` gives as a string; or, of a message of `size` bytes, `finishBody`
+   * as what is best.
+   */
+  begin(limit: number, size?: number): void {
     this.#pos = 0;
-    this.#text = "";
-    this.#bytes = NOTHING;
     this.#length = 0;
+    this.#limit = limit;
     this.#asBytes = size !== undefined;
     // A text that is mostly strings is little longer than the wire.
     this.#expected = size === undefined ? 0 : size + (size >> 4);
     this.#beyondAscii = false;
   }
 
+  /** Lets go of the text. */
+  clear(): void {
+    this.#text = "";
+    if (this.#pieces.length > 0) this.#pieces = [];
+    this.#last = NOTHING;
+    this.#lastLength = 0;
+  }
+
   /**
    * Everything that was written since `begin`.
+   * @throws {TooLargeError}
    * @throws {Error} when it is not UTF-8.
    */
   finish(): string {
-    const text = this.#text === "" ? this.#piece() : this.#text + this.#piece();
-    this.#text = "";
-    return text;
+    this.#checkSize();
+    return this.#text === "" ? this.#piece() : this.#text + this.#piece();
   }
 
   /**
    * Everything that was written since `begin`: a string where that is best to send, else UTF-8.
+   * @throws {TooLargeError}
    * @throws {Error} when it is not UTF-8.
    */
   finishBody(): string | Buffer {
+    this.#checkSize();
     if (this.#length === 0 && this.#pos <= LONGEST_STRING && !this.#beyondAscii) return this.#piece();
     this.#copy();
-    const body = this.#bytes.subarray(0, this.#length);
-    this.#bytes = NOTHING;
-    return body;
+    const last = this.#last.subarray(0, this.#lastLength);
+    return this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last]);
+  }
+
+  #checkSize(): void {
+    if (this.#length + this.#pos > this.#limit) {
+      throw new TooLargeError(`the message is larger than ${this.#limit} bytes as JSON`);
+    }
   }
 
   #piece(): string {
@@ -105,17 +127,16 @@ export class TextWriter {
     return this.#block.toString("utf8", 0, this.#pos);
   }
 
-  /** Copies what is in the block to the bytes before. */
+  /** Adds what is in the block to the bytes before. What is full stays as it is: to make it larger would be a copy, too. */
   #copy(): void {
     this.#checkUtf8();
-    const length = this.#length + this.#pos;
-    if (length > this.#bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#bytes.length * 2, this.#expected));
-      larger.set(this.#bytes.subarray(0, this.#length));
-      this.#bytes = larger;
-    }
-    this.#block.copy(this.#bytes, this.#length, 0, this.#pos);
-    this.#length = length;
+    const copied = this.#block.copy(this.#last, this.#lastLength, 0, this.#pos);
+    this.#lastLength += copied;
+    if (copied === this.#pos) return;
+    if (this.#lastLength > 0) this.#pieces.push(this.#last);
+    const size = Math.max(this.#pos - copied, this.#length, this.#expected - this.#length);
+    this.#last = Buffer.allocUnsafeSlow(size);
+    this.#lastLength = this.#block.copy(this.#last, 0, copied, this.#pos);
   }
 
   #checkUtf8(): void {
@@ -130,8 +151,10 @@ export class TextWriter {
 
   #flush(size: number): void {
     if (size > BLOCK) throw new Error(`a name is longer than ${BLOCK} bytes`);
+    this.#checkSize();
     if (this.#asBytes) this.#copy();
     else this.#text += this.#piece();
+    this.#length += this.#pos;
     this.#pos = 0;
     this.#beyondAscii = false;
   }

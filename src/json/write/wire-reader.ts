@@ -4,6 +4,7 @@
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { asBuffer } from "../bytes.js";
+import { TooLargeError } from "../codec.js";
 import { KeySet } from "../key-set.js";
 import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../scalar-types.js";
 import { NO_WORDS, wordsOf } from "../words.js";
@@ -26,16 +27,22 @@ export class WireReader {
   /** Where the fields of the messages that are being written stand: a stack, see `claim`. */
   marks = new Int32Array(FEW);
   #marksTop = 0;
+  /** How many bytes were copied, and how many may be. */
+  #copied = 0;
+  #mostCopied = 0;
   /** The keys of the maps that are being written. */
   readonly keys = new KeySet();
 
-  begin(bytes: Uint8Array): void {
+  /** Starts a message of which `mostCopied` bytes may be copied. */
+  begin(bytes: Uint8Array, mostCopied: number): void {
     this.src = asBuffer(bytes);
     this.words = wordsOf(this.src);
     this.pos = 0;
     this.depth = 0;
     this.#marksTop = 0;
     if (this.marks.length > KEPT) this.marks = new Int32Array(FEW);
+    this.#copied = 0;
+    this.#mostCopied = mostCopied;
     this.keys.clear();
   }
 
@@ -240,6 +247,20 @@ export class WireReader {
   utf8(start: number, end: number): string {
     if (!isUtf8(this.src.subarray(start, end))) throw new Error("a string is not valid UTF-8");
     return this.src.toString("utf8", start, end);
+  }
+
+  /**
+   * Room for `size` bytes of the message, to stand together where the message has them in pieces.
+   * @throws {TooLargeError} Each level of a message may be such a copy, and all are there at once.
+   */
+  copy(size: number): Buffer {
+    this.#copied += size;
+    if (this.#copied > this.#mostCopied) {
+      throw new TooLargeError(
+        `the fields of the message are in so many pieces that they take more than ${this.#mostCopied} bytes`,
+      );
+    }
+    return Buffer.allocUnsafe(size);
   }
 
   /** Runs `read` on other bytes. */
