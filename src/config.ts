@@ -141,13 +141,13 @@ export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
  * @throws {ConfigError}
  */
 export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.env): Config {
-  const folder = read("data", flags, env, {}) ?? resolve(dataHome(env), "portico");
+  const usual = resolve(dataHome(env), "portico");
   const named = read("config", flags, env, {}) as string | undefined;
-  const path = named ?? join(folder as string, "portico.json");
+  const path = named ?? join((read("data", flags, env, {}) as string | undefined) ?? usual, "portico.json");
   const file = readFile(path, named !== undefined);
   const config: Record<string, unknown> = { services: foreignServices(file.services, dirname(path)) };
   for (const key of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) config[key] = read(key, flags, env, file);
-  config.data = folder;
+  config.data ??= usual;
   if ((config.callTime as number) > (config.maxCallTime as number)) {
     throw new ConfigError("PORTICO_CALL_TIME is more than PORTICO_MAX_CALL_TIME");
   }
@@ -185,9 +185,10 @@ export function flagName(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-function readFile(path: string, required: boolean): Record<string, unknown> {
+/** @param named whether it was asked for; else it is the one in the data folder, which need not be there */
+function readFile(path: string, named: boolean): Record<string, unknown> {
   if (!existsSync(path)) {
-    if (required) throw new ConfigError(`the configuration file ${path} does not exist`);
+    if (named) throw new ConfigError(`the configuration file ${path} does not exist`);
     return {};
   }
   let parsed: unknown;
@@ -197,14 +198,24 @@ function readFile(path: string, required: boolean): Record<string, unknown> {
     throw new ConfigError(`the configuration file ${path} cannot be read: ${(error as Error).message}`);
   }
   if (!isObject(parsed)) throw new ConfigError(`the configuration file ${path} must hold one JSON object`);
-  const unknown = Object.keys(parsed).find((key) => key !== "services" && !(key in SETTINGS));
-  if (unknown) throw new ConfigError(`the configuration file ${path} has an unknown setting "${unknown}"`);
-  const leaked = Object.keys(parsed).find(
-    (key) => key !== "services" && (SETTINGS as Record<string, Setting<unknown>>)[key]?.secret,
-  );
-  if (leaked)
-    throw new ConfigError(`the configuration file ${path} must not hold the secret "${leaked}": use its variable`);
-  return parsed;
+  checkNames(parsed, path);
+  if (!("data" in parsed)) return parsed;
+  if (!named) {
+    throw new ConfigError(
+      `the configuration file ${path} is in the data folder, so it cannot name "data": use ${SETTINGS.data.variable}`,
+    );
+  }
+  return { ...parsed, data: resolve(dirname(path), String(parsed.data)) };
+}
+
+function checkNames(file: Record<string, unknown>, path: string): void {
+  for (const key of Object.keys(file).filter((key) => key !== "services")) {
+    const wrong = (what: string) => new ConfigError(`the configuration file ${path} ${what}`);
+    if (!Object.hasOwn(SETTINGS, key)) throw wrong(`has an unknown setting "${key}"`);
+    if (key === "config") throw wrong('cannot name another one by "config"');
+    if ((SETTINGS as Record<string, Setting<unknown>>)[key]?.secret)
+      throw wrong(`must not hold the secret "${key}": use its variable`);
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

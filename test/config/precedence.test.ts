@@ -39,3 +39,11 @@ t.test("the data folder is under the XDG data home", async (t) => {
   t.equal(loadConfig({}, { XDG_DATA_HOME: home }).data, join(home, "portico"));
   t.equal(loadConfig({}, { HOME: home }).data, join(home, ".local", "share", "portico"));
 });
+
+t.test("a configuration file that is named may name the data folder, from where it is", async (t) => {
+  const folder = t.testdir({ "named.json": '{"data": "state"}', "absolute.json": '{"data": "/var/lib/portico"}' });
+  const config = join(folder, "named.json");
+  t.equal(loadConfig({ config }, {}).data, join(folder, "state"));
+  t.equal(loadConfig({}, { PORTICO_CONFIG: join(folder, "absolute.json") }).data, "/var/lib/portico");
+  t.equal(loadConfig({ config }, { PORTICO_DATA: data }).data, data, "the variable comes before it");
+});

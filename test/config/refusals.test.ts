@@ -32,6 +32,13 @@ const files: [why: string, text: string, message: RegExp][] = [
   ["not JSON", "{", /portico\.json cannot be read/],
   ["not an object", "[]", /must hold one JSON object/],
   ["unknown setting", '{"htpp": "127.0.0.1:1"}', /unknown setting "htpp"/],
+  [
+    "the data folder that it is in",
+    '{"data": "/elsewhere"}',
+    /portico\.json is in the data folder, so it cannot name "data"/,
+  ],
+  ["another configuration file", '{"config": "/other.json"}', /portico\.json cannot name another one by "config"/],
+  ["unknown setting that every object has", '{"constructor": 1}', /unknown setting "constructor"/],
   ["a secret", '{"enrolment": "pte_x"}', /must not hold the secret "enrolment"/],
   ["wrong value", '{"maxBody": "lots"}', /"maxBody" in the configuration file is "lots"/],
   ["services not a list", '{"services": {}}', /"services" .* must be a list/],
@@ -55,6 +62,15 @@ for (const [why, text, message] of files) {
     t.throws(() => loadConfig({}, { PORTICO_DATA: data }), { name: "ConfigError", message });
   });
 }
+
+t.test("a named configuration file that names another one", async (t) => {
+  const config = join(t.testdir({ "portico.json": '{"config": "/other.json"}' }), "portico.json");
+  const error = {
+    name: "ConfigError",
+    message: `the configuration file ${config} cannot name another one by "config"`,
+  };
+  t.throws(() => loadConfig({ config }, {}), error);
+});
 
 t.test("a named configuration file that is missing", async (t) => {
   const missing = join(t.testdir(), "none.json");
