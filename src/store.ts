@@ -10,10 +10,11 @@
  * once complete: one that is empty, cut off or of another program is refused, never taken for a fresh installation.
  */
 import { randomUUID } from "node:crypto";
-import { closeSync, constants, fsyncSync, linkSync, mkdirSync, openSync, readSync, rmSync } from "node:fs";
+import { closeSync, constants, fsyncSync, linkSync, openSync, readSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import Keyv from "keyv";
+import { makeFolder } from "./folder.js";
 
 /** The store cannot be used. The message names it and says what to do. */
 export class StoreError extends Error {
@@ -177,7 +178,7 @@ function readHeader(file: string): boolean {
 /** Makes a whole, empty store, and gives it its name unless another process was first. */
 async function createSqlite(file: string, deadline: number): Promise<void> {
   const folder = dirname(file);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const draft = `${file}.${randomUUID()}.new`;
   // SQLite gives its other files the permissions of this one.
   closeSync(openSync(draft, "wx", 0o600));

@@ -3,8 +3,9 @@
  * that a crash in between loses nothing: the next start finds the files and uses what they say. So do two processes that
  * start at once on one data folder, of which one writes the entry.
  */
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { makeFolder } from "../../src/folder.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../../src/gen/portico/auth/v1/rules.js";
 import { StoreError } from "../../src/store.js";
@@ -76,7 +77,7 @@ export function installation(
 
 /** Writes the file, readable by its owner only, unless it is there. It appears whole, and is on disk. */
 function writeOnce(file: string, make: () => string): boolean {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   const draft = `${file}.${process.pid}.new`;
   rmSync(draft, { force: true });
   const descriptor = openSync(draft, "wx", 0o600);

@@ -8,20 +8,11 @@
  * wants to use it first renames that file: a rename succeeds for one process only. The file is its own lock.
  */
 import { randomBytes } from "node:crypto";
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { makeFolder } from "../folder.js";
 import { CommandError, EXIT } from "./exit.js";
 
 export interface Login {
@@ -126,7 +117,7 @@ export class Profile {
 
   /** Readers see the old text or the new one, never half of one. */
   #replace(file: string, text: string): void {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    makeFolder(this.#folder);
     chmodSync(join(this.#folder, ".."), 0o700); // it may have been there before, open to others
     const temporary = `${file}.${randomBytes(4).toString("hex")}.tmp`;
     writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });

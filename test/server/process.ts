@@ -69,6 +69,7 @@ export async function refused(role: readonly string[], env: Record<string, strin
     env: { PATH: process.env.PATH, HOME: env.PORTICO_DATA, ...env },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: START_TIME,
+    killSignal: "SIGKILL",
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {

@@ -1,5 +1,5 @@
 // A start that cannot be ends with one line that says why and what to do, and changes nothing.
-import { chmodSync, cpSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import t from "tap";
@@ -49,6 +49,20 @@ for (const [variable, value, message] of settings) {
     t.equal(code, 2);
     t.match(output, message);
     t.equal(output.trim().split("\n").length, 1);
+  });
+}
+
+// Node's own way of making a folder with those above it goes on for ever there.
+const noProc = existsSync("/proc/self") ? false : "there is no folder here in which nothing can be made";
+for (const [where, file] of [
+  ["in it", ""],
+  ["elsewhere", "portico.sqlite"],
+] as const) {
+  t.test(`a data folder that cannot be made, with the store ${where}`, { skip: noProc }, async (t) => {
+    const store = `sqlite:${file && join(t.testdir(), file)}`;
+    const { code, output } = await refused(["server"], { PORTICO_DATA: "/proc/data", PORTICO_STORE: store });
+    t.equal(code, 1);
+    t.match(output, /^.*ENOENT: no such file or directory, mkdir '\/proc\/data'\n$/);
   });
 }
 
