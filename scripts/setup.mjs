@@ -1,25 +1,16 @@
 // Brings a fresh clone, or one whose dependencies changed, to where everything runs. Uses nothing but Node and npm.
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/**
- * Installs the dependencies named in a folder's package-lock.json, unless that very set is installed for this Node
- * already.
- */
+/** Installs the dependencies named in a folder's package-lock.json, unless that very set is installed already. */
 export function setup(folder = ".") {
-  const marker = join(folder, "node_modules/.portico-setup");
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major < 20 || (major === 20 && minor < 19)) {
     console.error(`Portico needs Node 20.19 or later; this is ${process.version}.`);
     process.exit(1);
   }
-  const wanted = createHash("sha256")
-    .update(readFileSync(join(folder, "package-lock.json")))
-    .update(process.versions.modules)
-    .digest("hex");
-  if (existsSync(marker) && readFileSync(marker, "utf8") === wanted) return;
+  if (isInstalled(folder)) return;
   console.error("Installing dependencies …");
   const npm = process.env.npm_execpath;
   const [command, ...first] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];
@@ -29,7 +20,26 @@ export function setup(folder = ".") {
     console.error(`npm ci failed${error ? `: ${error.message}` : ""}. Nothing was started.`);
     process.exit(1);
   }
-  writeFileSync(marker, wanted);
+}
+
+/**
+ * Whether the very packages that a folder's package-lock.json names are installed, whoever did it. npm records what it
+ * has installed in the same form, without those that are optional and made for other systems.
+ */
+export function isInstalled(folder) {
+  const record = join(folder, "node_modules/.package-lock.json");
+  if (!existsSync(record)) return false;
+  const wanted = packagesOf(join(folder, "package-lock.json"));
+  const there = packagesOf(record);
+  // A mirror gives the same bytes under another address.
+  const isThere = ([path, { version, integrity, optional }]) =>
+    path in there ? there[path].version === version && there[path].integrity === integrity : optional === true;
+  return Object.entries(wanted).every(isThere) && Object.keys(there).every((path) => path in wanted);
+}
+
+function packagesOf(lock) {
+  const { "": _root, ...packages } = JSON.parse(readFileSync(lock, "utf8")).packages;
+  return packages;
 }
 
 /** Where SQLite must be compiled, the headers that came with this Node save a download that may not be possible. */
