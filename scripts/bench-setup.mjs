@@ -1,5 +1,5 @@
 // Installs what the benchmarks and the conformance suite need beyond the product's own dependencies.
 import { setup } from "./setup.mjs";
 
-setup();
-setup("bench");
+await setup();
+await setup("bench");

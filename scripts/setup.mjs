@@ -1,10 +1,11 @@
 // Brings a fresh clone, or one whose dependencies changed, to where everything runs. Uses nothing but Node and npm.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** Installs the dependencies named in a folder's package-lock.json, unless that very set is installed already. */
-export function setup(folder = ".") {
+export async function setup(folder = ".") {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major < 20 || (major === 20 && minor < 19)) {
     console.error(`Portico needs Node 20.19 or later; this is ${process.version}.`);
@@ -15,11 +16,19 @@ export function setup(folder = ".") {
   const npm = process.env.npm_execpath;
   const [command, ...first] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];
   const args = [...first, "ci", "--include=dev", "--no-fund", "--no-audit", "--loglevel=error"];
-  const { status, error } = spawnSync(command, args, { cwd: folder, stdio: ["ignore", 2, 2], env: withHeaders() });
-  if (status !== 0) {
-    console.error(`npm ci failed${error ? `: ${error.message}` : ""}. Nothing was started.`);
-    process.exit(1);
-  }
+  const child = spawn(command, args, { cwd: folder, stdio: ["ignore", 2, 2], env: withHeaders() });
+  const stop = (signal) => child.kill(signal);
+  process.on("SIGTERM", stop);
+  const fault = await once(child, "close").then(faultOf, (error) => error.message);
+  process.off("SIGTERM", stop);
+  if (fault === undefined) return;
+  console.error(`npm ci failed: ${fault}. Nothing was started.`);
+  process.exit(1);
+}
+
+function faultOf([code, signal]) {
+  if (code === 0) return undefined;
+  return signal === null ? `it ended with ${code}` : `it was ended by ${signal}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 // npm start: installs and builds what is missing or stale, then runs `portico server` with the arguments given.
 import { setup } from "./setup.mjs";
 
-setup();
+await setup();
 const { build } = await import("./build.mjs");
 await build();
 process.argv.splice(1, 1, "dist/portico.js", "server");

@@ -9,7 +9,7 @@ import { setup } from "./setup.mjs";
 /** How many test files run at a time: one more than a small machine has processors, since most of them also wait. */
 const AT_A_TIME = 3;
 
-setup();
+await setup();
 const { build } = await import("./build.mjs");
 await build();
 

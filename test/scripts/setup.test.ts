@@ -1,7 +1,10 @@
 // npm start and npm test install what package-lock.json names, once, whoever installed it before.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { killGroup } from "./kill-group.js";
 
 /** Loaded as it is: it runs before anything is compiled. */
 const { isInstalled } = (await import(join(process.cwd(), "scripts/setup.mjs"))) as {
@@ -46,4 +49,35 @@ t.test("what npm itself has left here, and a lock that has changed since", async
   changed.packages["node_modules/ws"].version = "0.0.0";
   writeFileSync(join(folder, "package-lock.json"), JSON.stringify(changed));
   t.equal(isInstalled(folder), false);
+});
+
+t.test("SIGTERM ends the installation too", async (t) => {
+  const folder = t.testdir({
+    "package-lock.json": lock(a),
+    "npm.js": 'console.error("ready"); setInterval(() => {}, 1e6)',
+  });
+  const script = join(process.cwd(), "scripts/setup.mjs");
+  const program = `import { setup } from ${JSON.stringify(script)}; await setup(); console.error("not to be reached")`;
+  const start = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, npm_execpath: join(folder, "npm.js") },
+    stdio: ["ignore", "ignore", "pipe"],
+    detached: true,
+  });
+  t.teardown(() => killGroup(start.pid as number));
+  let output = "";
+  const ready = new Promise<void>((resolve) => {
+    start.stderr.setEncoding("utf8").on("data", (text) => {
+      output += text;
+      if (output.endsWith("ready\n")) resolve();
+    });
+  });
+  await ready;
+  const over = once(start, "close", { signal: AbortSignal.timeout(10_000) });
+  start.kill("SIGTERM");
+  await t.resolves(over, "whoever holds its output has ended");
+  t.match(
+    output,
+    /^Installing dependencies …\nready\nnpm ci failed: it was ended by SIGTERM\. Nothing was started\.\n$/,
+  );
 });
