@@ -1,11 +1,7 @@
 // A client that sends more than 10,000 messages in a second is not read again before the second is over.
-import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
 import { mock } from "node:test";
 import t from "tap";
-import { WebSocket } from "ws";
-import { WebSockets } from "../../gateway/websocket.js";
+import { accepted } from "./accepted.js";
 
 const MOST = 10_000;
 const SENT = 12_000;
@@ -16,33 +12,17 @@ t.test("a client that sends too much has to wait, and nothing is lost", async (t
   mock.method(performance, "now", () => now);
   t.teardown(() => mock.reset());
 
-  const sockets = new WebSockets({ maxBody: 1024 });
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const [req, socket, head] = (await once(server, "upgrade")) as [IncomingMessage, Socket, Buffer];
-  t.teardown(() => {
-    client.terminate();
-    server.close();
-  });
-
   let received = 0;
   const pausedAt: number[] = [];
   const reached = new Map<number, () => void>();
   const until = (count: number) => new Promise<void>((resolve) => reached.set(count, resolve));
   const all = until(SENT);
   const most = until(MOST);
-  const session = {
-    open() {},
-    onMessage() {
-      received++;
-      if (received <= MOST && socket.isPaused()) pausedAt.push(received);
-      reached.get(received)?.();
-    },
-    onDrain() {},
-  };
-  sockets.accept({ req, socket, head }, [], session, () => {});
-  await once(client, "open");
+  const { client, socket } = await accepted(t, () => {
+    received++;
+    if (received <= MOST && socket.isPaused()) pausedAt.push(received);
+    reached.get(received)?.();
+  });
   for (let sent = 0; sent < SENT; sent++) client.send("{}");
 
   await most;
@@ -53,4 +33,27 @@ t.test("a client that sends too much has to wait, and nothing is lost", async (t
   mock.timers.tick(1);
   t.notOk(socket.isPaused());
   await all;
+});
+
+t.test("pings and pongs count too", async (t) => {
+  const now = performance.now();
+  mock.method(performance, "now", () => now);
+  t.teardown(() => mock.reset());
+
+  const pausedAt: boolean[] = [];
+  let told = (): void => {};
+  const both = new Promise<void>((resolve) => {
+    told = resolve;
+  });
+  const { client, socket } = await accepted(t, () => {
+    pausedAt.push(socket.isPaused());
+    if (pausedAt.length === 2) told();
+  });
+  // Of pings the package takes only so many before it has answered them.
+  for (let sent = 0; sent < 50; sent++) client.ping();
+  for (let sent = 50; sent < MOST - 2; sent++) client.pong();
+  client.send("{}");
+  client.send("{}");
+  await both;
+  t.same(pausedAt, [false, true]);
 });
