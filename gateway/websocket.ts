@@ -205,7 +205,7 @@ function sizeOf(text: Uint8Array | undefined): number {
   return (text?.length ?? 0) + MESSAGE;
 }
 
-/** An error of the package, which has closed the WebSocket already: with 1009, 1007 or 1002. */
+/** An error of the package, which has closed the WebSocket already: with 1009, 1008, 1007 or 1002. */
 function faultOf({ code, message }: Error & { code?: string }): HttpError {
   if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") return new HttpError(413, "The message is too large");
   if (code?.startsWith("WS_ERR_")) return new HttpError(400, `The frames are no WebSocket's: ${message}`);

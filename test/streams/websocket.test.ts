@@ -153,6 +153,21 @@ t.test("a message of the largest size is taken, one byte more is not", async (t)
   await it.feed.idle();
 });
 
+t.test("a message in the most frames is taken, in one more it is not", async (t) => {
+  const { socket, count, closed } = await dial(it, "/feed/chat");
+  const sendIn = (frames: number): void => {
+    socket.send('{"number":1}', { fin: false });
+    for (let more = 2; more < frames; more++) socket.send("", { fin: false });
+    socket.send("", { fin: true });
+  };
+  sendIn(16_384);
+  await count(1);
+  sendIn(16_385);
+  t.match(await Promise.race([closed, count(2)]), [1008]);
+  socket.terminate();
+  await it.feed.idle();
+});
+
 t.test("a long reason is shortened, the error is whole", async (t) => {
   const { socket, frames, closed } = await dial(it, "/feed/chat");
   socket.send(`{"number":"${"ü".repeat(300)}"}`);
