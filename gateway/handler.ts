@@ -170,8 +170,7 @@ class Gateway {
     }
     checkPlain(endpoint);
 
-    const read = method === "POST" ? readPost(target, query, headers, body) : readGet(target, query);
-    const message = read instanceof Promise ? await read : read;
+    const message = method === "POST" ? readPost(target, query, headers, body) : readGet(target, query);
     if (endpoint.shape === "server_streaming") return this.#openBody(request, target, start, message, progress);
     const answer = await callUnary(target.channel, start, message, endpoint.service, (stop) => request.onGone(stop));
     return this.#respondWith(target, answer, progress);

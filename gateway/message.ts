@@ -39,16 +39,16 @@ export function readGet({ request }: Target, query: string): Uint8Array {
  * @throws {HttpError} 400
  */
 export function readPost(
-  target: Target,
+  { endpoint, request }: Target,
   query: string,
   { contentType = "" }: RequestHeaders,
   body: Uint8Array,
-): Uint8Array | Promise<Uint8Array> {
+): Uint8Array {
   checkNoQuery(query);
-  const { input } = target.endpoint.method;
+  const { input } = endpoint.method;
   if (isHttpBody(input)) return encodeHttpBody({ contentType, data: body });
-  if (body.length === 0) return target.request.read(NO_FIELDS);
-  return isForm(contentType, input) ? readForm(target, contentType, body) : target.request.read(body);
+  if (body.length === 0) return request.read(NO_FIELDS);
+  return isForm(contentType, input) ? readForm(input, request, contentType, body) : request.read(body);
 }
 
 /**

@@ -1,33 +1,39 @@
 /**
- * Reads or writes 4 MiB of JSON of some shape, once, and prints how many times its size this process needed at most, the
- * JSON included: `peak.ts read strings`, `write` or `writeBody`. One shape a process, since memory that was freed may be used again unnoticed.
- * The highest resident size is reset before (Linux, proc_pid_clear_refs(5)).
+ * Reads or writes 4 MiB of JSON of some shape, or reads a form, once, and prints how many times its size this process needed
+ * at most, the JSON or form included: `peak.ts read strings`, `write` or `writeBody`, `form file`. One shape a process, since
+ * memory that was freed may be used again unnoticed. The highest resident size is reset before (Linux,
+ * proc_pid_clear_refs(5)).
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { readForm } from "../../gateway/multipart.js";
 import { JsonError, TooLargeError } from "../../src/json/codec.js";
 import { compileCodecs } from "../../src/json/compile.js";
-import { SHAPES } from "./shapes.js";
+import { FORMS, SHAPES } from "./shapes.js";
 import { typeOf, types } from "./types.js";
 
 const SIZE = 4 * 1024 ** 2;
 
 const [direction, shape = ""] = process.argv.slice(2);
-const { type: name, before, element, after } = SHAPES[shape]!;
+const { type: name, before, element, after } = { ...SHAPES, ...FORMS }[shape]!;
 const type = typeOf(name);
 const codec = compileCodecs(types)(type);
 const few = Buffer.from(before + element(1) + after);
-for (let round = 0; round < 500; round++) codec.write(codec.read(few));
+for (let round = 0; round < 500; round++) codec.write(read(few));
 
 const memory = Buffer.alloc(SIZE);
 let end = memory.write(before);
 for (let at = 0; end < SIZE - 256; at++) end += memory.write(`${at === 0 ? "" : ","}${element(at)}`, end);
 end += memory.write(after, end);
-const json = memory.subarray(0, end);
+const body = memory.subarray(0, end);
 
-if (direction === "read") report(() => codec.read(json));
+if (direction === "read" || direction === "form") report(() => read(body));
 else {
-  const wire = compileCodecs(types, { maxMessage: SIZE * 8 })(type).read(json);
+  const wire = compileCodecs(types, { maxMessage: SIZE * 8 })(type).read(body);
   report(direction === "write" ? () => codec.write(wire) : () => codec.writeBody(wire));
+}
+
+function read(text: Buffer): Uint8Array {
+  return shape in FORMS ? readForm(type, codec, "multipart/form-data; boundary=form", text) : codec.read(text);
 }
 
 /** What is made; where it is too large, what was made of it is given up, and counts all the same. */
@@ -47,7 +53,7 @@ function report(make: () => Uint8Array | string): void {
   writeFileSync("/proc/self/clear_refs", "5");
   const start = resident("VmRSS");
   if (made(make).length === 0) throw new Error("nothing was made");
-  console.log((1 + (resident("VmHWM") - start) / json.length).toFixed(2));
+  console.log((1 + (resident("VmHWM") - start) / body.length).toFixed(2));
 }
 
 /** Bytes. */

@@ -34,3 +34,16 @@ export const SHAPES: Readonly<Record<string, BodyShape>> = {
   "empty messages": { type: "Tree", before: '{"leaves":[', element: () => "{}", after: "]}" },
   struct: { type: "google.protobuf.Struct", before: "{", element: (at) => `"${at}":1`, after: "}" },
 };
+
+const form = (head: string): BodyShape => ({
+  type: "Implicit",
+  before: `--form\r\nContent-Disposition: form-data; ${head}\r\n\r\n`,
+  element: (at) => `${"text ".repeat(20)}${at}`,
+  after: "\r\n--form--\r\n",
+});
+
+/** The same for forms, whose boundary is `form`. */
+export const FORMS: Readonly<Record<string, BodyShape>> = {
+  file: form('name="bytes"; filename="file"'),
+  text: form('name="string"'),
+};
