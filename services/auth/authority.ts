@@ -10,7 +10,7 @@ import type { Store } from "../../src/store.js";
 import { accounts } from "./accounts.js";
 import { audit } from "./audit.js";
 import { auth } from "./auth.js";
-import { bootstrap, type FirstStart } from "./bootstrap.js";
+import { bootstrap, deletePasswordFileOnceChanged, type FirstStart } from "./bootstrap.js";
 import { Changes } from "./changes.js";
 import { enrolments } from "./enrolments.js";
 import { Grantors } from "./grantors.js";
@@ -64,6 +64,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const journal = await Journal.open({ log: new Log({ store, log }), logger: log, clock });
   const passwords = new Passwords();
   const firstStart = await bootstrap({ journal, passwords, dataFolder, adminPassword });
+  deletePasswordFileOnceChanged({ journal, dataFolder, log });
   const grantors = new Grantors({ rows: store.collection("grantors"), log, now, leaseMs });
   await grantors.othersMayGrant(); // From now on it counts how long their rows stay the same.
   const leases = new Leases({ leaseMs, grantors, now });

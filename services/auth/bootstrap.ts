@@ -5,6 +5,7 @@
  */
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Logger } from "pino";
 import { makeFolder } from "../../src/folder.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../../src/gen/portico/auth/v1/rules.js";
@@ -21,6 +22,7 @@ export interface FirstStart {
   readonly password: string;
 }
 
+const ADMIN = "admin";
 /** Who may join without further ado. */
 const ENROLMENTS = ["gateway", "helloworld"];
 
@@ -33,7 +35,7 @@ export async function bootstrap(options: {
 }): Promise<FirstStart | undefined> {
   const { journal, passwords, dataFolder, adminPassword } = options;
   if (journal.state.revision > 0) return undefined;
-  const passwordFile = join(dataFolder, "admin-password");
+  const passwordFile = passwordFileIn(dataFolder);
   const created: string[] = [];
   const keep = (file: string, make: () => string, check: (text: string) => boolean): string => {
     if (writeOnce(file, make)) created.push(file);
@@ -60,6 +62,24 @@ export async function bootstrap(options: {
   return first && adminPassword === undefined ? { passwordFile, password } : undefined;
 }
 
+/** Deletes the file of the administrator's password as soon as it is the password no longer. */
+export function deletePasswordFileOnceChanged(options: { journal: Journal; dataFolder: string; log: Logger }): void {
+  const { journal, dataFolder, log } = options;
+  const hash = () => journal.state.account(DEFAULT_NAMESPACE, ADMIN)?.password?.hash;
+  const first = hash();
+  const check = (): void => {
+    if (first === undefined || hash()?.equals(first)) return;
+    unfollow();
+    const file = passwordFileIn(dataFolder);
+    try {
+      rmSync(file, { force: true });
+    } catch (error) {
+      log.warn({ err: error }, `${file} holds a password that is good no longer, and could not be deleted`);
+    }
+  };
+  const unfollow = journal.follow({ changed: check, replaced: check });
+}
+
 /** Everything that a fresh installation has. */
 export function installation(
   password: PasswordHash,
@@ -69,10 +89,14 @@ export function installation(
   const rule = { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
   return [
     { $case: "namespaceCreated", value: { name: namespace } },
-    { $case: "accountCreated", value: { namespace, name: "admin", scopes: [ADMIN_SCOPE], password } },
+    { $case: "accountCreated", value: { namespace, name: ADMIN, scopes: [ADMIN_SCOPE], password } },
     { $case: "ruleCreated", value: { namespace, rule } },
     ...enrolments.map((value) => ({ $case: "enrolmentCreated" as const, value })),
   ];
+}
+
+function passwordFileIn(dataFolder: string): string {
+  return join(dataFolder, "admin-password");
 }
 
 /** Writes the file, readable by its owner only, unless it is there. It appears whole, and is on disk. */

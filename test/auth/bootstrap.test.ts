@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { openAuthority } from "../../services/auth/authority.js";
+import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../src/gen/portico/auth/v1/audit.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { PolicyService } from "../../src/gen/portico/auth/v1/policy.js";
@@ -41,6 +42,29 @@ t.test("the first start makes up a password, and leaves it and the enrolment tok
     actor: "portico",
     action: "namespace created",
   });
+});
+
+t.test("the file goes when the password does", async (t) => {
+  const { authority, login, call, folder } = await open(t, { fresh: true });
+  const token = await login("admin", authority.firstStart?.password);
+  await call(AccountsService.create, { name: "second", password: PASSWORD, scopes: ["admin"] }, token);
+  await call(
+    AccountsService.setPassword,
+    { name: "second", currentPassword: "", newPassword: "another password" },
+    token,
+  );
+  t.ok(existsSync(passwordFile(folder)), "another's password leaves it");
+  await call(AccountsService.setPassword, { name: "", currentPassword: "", newPassword: PASSWORD }, token);
+  t.notOk(existsSync(passwordFile(folder)));
+});
+
+t.test("a file that cannot be deleted stands in nobody's way", async (t) => {
+  const { authority, login, call, folder } = await open(t, { fresh: true });
+  const token = await login("admin", authority.firstStart?.password);
+  rmSync(passwordFile(folder));
+  mkdirSync(passwordFile(folder));
+  await call(AccountsService.setPassword, { name: "", currentPassword: "", newPassword: PASSWORD }, token);
+  t.ok(await login("admin", PASSWORD));
 });
 
 t.test("a given password is used, and kept nowhere", async (t) => {
