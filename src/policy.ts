@@ -175,7 +175,7 @@ export class Policy {
     };
     this.#closing.signal.addEventListener("abort", leave);
     try {
-      watch.send({ message: { $case: "start", value: { since: this.#revision ?? 0n } } });
+      watch.send({ message: { $case: "start", value: {} } });
       pings.start(this.#leaseTime);
       for await (const { message } of watch.responses) {
         if (message?.$case === "pong") pings.answered(message.value);

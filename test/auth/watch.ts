@@ -23,8 +23,8 @@ export class Watch {
     t.teardown(() => this.#stream.cancel());
   }
 
-  start(since = 0n): void {
-    this.#stream.send({ message: { $case: "start", value: { since } } });
+  start(): void {
+    this.#stream.send({ message: { $case: "start", value: {} } });
   }
 
   /** Pings, and gives the pong; what comes before it is passed over. */

@@ -33,7 +33,7 @@ type Ping = {
 
 /** A guard's stream, as the authority has it. */
 export class Watched {
-  since: bigint | undefined;
+  started = false;
   readonly pings: Ping[] = [];
   readonly applied: bigint[] = [];
   /** Whether the guard has ended its side … */
@@ -80,7 +80,7 @@ export class Watched {
   }
 
   #take(message: WatchRequest["message"]): void {
-    if (message?.$case === "start") this.since = message.value.since;
+    if (message?.$case === "start") this.started = true;
     if (message?.$case === "applied") this.applied.push(message.value.revision);
     if (message?.$case === "ping") {
       this.pings.push({ ...message.value, received: performance.now() });
@@ -188,7 +188,7 @@ export class ScriptedAuthority {
     const watched = new Watched(this);
     this.streams.push(watched);
     void watched.listen(requests);
-    await this.until(() => watched.since !== undefined);
+    await this.until(() => watched.started);
     watched.send(this.snapshot());
     yield* watched.messages();
   }

@@ -37,8 +37,6 @@ export interface WatchRequest {
 }
 
 export interface WatchRequest_Start {
-  /** The revision that the guard has applied; 0 for none. The snapshot comes all the same. */
-  since: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -283,17 +281,11 @@ export const WatchRequest: MessageFns<WatchRequest> = {
 };
 
 function createBaseWatchRequest_Start(): WatchRequest_Start {
-  return { since: 0n, _unknownFields: {} };
+  return { _unknownFields: {} };
 }
 
 export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
   encode(message: WatchRequest_Start, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.since !== 0n) {
-      if (BigInt.asIntN(64, message.since) !== message.since) {
-        throw new globalThis.Error("value provided for field message.since of type int64 too large");
-      }
-      writer.uint32(8).int64(message.since);
-    }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
         const tag = parseInt(key, 10);
@@ -318,14 +310,6 @@ export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.since = reader.int64() as bigint;
-            continue;
-          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -349,9 +333,8 @@ export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
   create<I extends Exact<DeepPartial<WatchRequest_Start>, I>>(base?: I): WatchRequest_Start {
     return WatchRequest_Start.fromPartial(base ?? ({} as any));
   },
-  fromPartial<I extends Exact<DeepPartial<WatchRequest_Start>, I>>(object: I): WatchRequest_Start {
+  fromPartial<I extends Exact<DeepPartial<WatchRequest_Start>, I>>(_: I): WatchRequest_Start {
     const message = createBaseWatchRequest_Start();
-    message.since = (object.since !== undefined && object.since !== null) ? BigInt(object.since) : 0n;
     return message;
   },
 };
