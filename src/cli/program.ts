@@ -2,6 +2,7 @@
 import { type Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { ConfigError } from "../config.js";
+import { nearest } from "../nearest.js";
 import { auth } from "./auth/auth.js";
 import { call } from "./call.js";
 import { callService } from "./call-service.js";
@@ -83,7 +84,7 @@ function settle(command: Command, io: Io): void {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      outputError: (text, write) => write(paintFor(io.stderr, io.env)("red", sentence(text))),
+      outputError: (text, write) => write(paintFor(io.stderr, io.env)("red", sentence(text) + hint(text, command))),
       getOutHelpWidth: width,
       getErrHelpWidth: width,
       getOutHasColors: () => hasColours(io.stdout, io.env),
@@ -100,6 +101,16 @@ function pathOf(command: Command): string {
 /** Commander's `error: unknown option '--foo'` in the manner of our own. */
 function sentence(text: string): string {
   return text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase());
+}
+
+/** A word too many at a command that does something itself was perhaps meant for one below it. */
+function hint(text: string, command: Command): string {
+  const [word = ""] = text.startsWith("error: too many arguments") ? command.args : [];
+  const meant = nearest(
+    word,
+    command.commands.map((sub) => sub.name()),
+  );
+  return meant === undefined ? "" : `(Did you mean ${meant}?)\n`;
 }
 
 /** Says what went wrong, and gives the exit code. */

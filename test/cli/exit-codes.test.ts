@@ -12,6 +12,8 @@ const rows: Row[] = [
 
   // Usage: 2, with the near miss and the way to the help.
   ["auth lst rules", 2, /^Unknown command 'lst'\n\(Did you mean list\?\)\nFor help: portico auth --help\n$/],
+  ["user tokn", 2, /^Too many arguments for 'user'\. .*\n\(Did you mean token\?\)\nFor help: portico user --help\n$/],
+  ["user xyzzy", 2, /^Too many arguments for 'user'\. .*\nFor help: portico user --help\n$/],
   ["auth list ruls", 2, /Did you mean rules\?/],
   ["logn", 2, /^There is no command or service logn\. Did you mean login\?\n/],
   ["help rules", 2, /^There is no command rules\n$/],
