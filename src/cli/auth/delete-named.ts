@@ -1,9 +1,10 @@
 /** `portico auth delete account`, `enrolment` and `namespace`. */
 import type { Command } from "commander";
 import { examples } from "../command.js";
-import { clientCommand, connect } from "../connection.js";
+import { connect, dataCommand } from "../connection.js";
 import { named } from "../did-you-mean.js";
 import type { Io } from "../io.js";
+import { printItem } from "../output.js";
 
 export const deleteAccount = deletes("Account", "delete an account with its logins and keys", "bob");
 export const deleteEnrolment = deletes("Enrolment", "delete an enrolment token", "helloworld");
@@ -12,16 +13,16 @@ export const deleteNamespace = deletes("Namespace", "delete a namespace with all
 function deletes(kind: string, description: string, example: string): (io: Io) => Command {
   const noun = kind.toLowerCase();
   return (io) => {
-    const command = clientCommand(`${noun} <name>`, description);
+    const command = dataCommand(`${noun} <name>`, description);
     examples(command, `portico auth delete ${noun} ${example}`);
     return command.action(async (name: string) => {
-      const { client } = connect(io, command);
+      const { client, output } = connect(io, command);
       const known = async () => {
         const answer = await client.authority<Record<string, { name: string }[]>>(`${kind}s/List`);
         return (answer[`${noun}s`] ?? []).map((one) => one.name);
       };
-      await named(client.authority(`${kind}s/Delete`, { name }), name, known);
-      io.stdout.write(`${kind} deleted\n`);
+      const answer = await named(client.authority(`${kind}s/Delete`, { name }), name, known);
+      await printItem(io, output, { name, value: answer, text: [`${kind} deleted`] });
     });
   };
 }

@@ -4,6 +4,7 @@ import { examples } from "../command.js";
 import { connect, dataCommand } from "../connection.js";
 import { named } from "../did-you-mean.js";
 import type { Io } from "../io.js";
+import { printItem } from "../output.js";
 import { dryRunOption, printPreview } from "./preview.js";
 import type { Rule } from "./rule.js";
 
@@ -14,10 +15,10 @@ export function deleteRule(io: Io): Command {
   examples(command, "portico auth delete rule default --dry-run", "portico auth delete rule default");
   return command.action(async (id: string, { dryRun }: { dryRun?: boolean }) => {
     const connection = connect(io, command);
-    const { client } = connection;
+    const { client, output } = connection;
     const known = async () => (await client.authority<{ rules: Rule[] }>("Rules/List")).rules.map((rule) => rule.id);
     if (dryRun) return named(printPreview(io, connection, { delete: id }), id, known);
-    await named(client.authority("Rules/Delete", { id }), id, known);
-    io.stdout.write("Rule deleted\n");
+    const answer = await named(client.authority("Rules/Delete", { id }), id, known);
+    await printItem(io, output, { name: id, value: answer, text: ["Rule deleted"] });
   });
 }

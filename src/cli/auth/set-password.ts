@@ -1,20 +1,21 @@
 /** `portico auth set password`: for an account whose owner has lost it. */
 import { type Command, Option } from "commander";
 import { examples } from "../command.js";
-import { clientCommand, connect } from "../connection.js";
+import { connect, dataCommand } from "../connection.js";
 import type { Io } from "../io.js";
+import { printItem } from "../output.js";
 import { newPassword } from "../prompt.js";
 
 export function setPassword(io: Io): Command {
-  const command = clientCommand("password <account>", "set an account's password, and log it out everywhere", [
+  const command = dataCommand("password <account>", "set an account's password, and log it out everywhere", [
     new Option("--password-stdin", "read the password from standard input"),
   ]);
   examples(command, "portico auth set password bob");
   return command.action(async (name: string, options: { passwordStdin?: true }) => {
-    const { client } = connect(io, command);
+    const { client, output } = connect(io, command);
     await client.token();
     const password = await newPassword(io, options.passwordStdin === true);
-    await client.authority("Accounts/SetPassword", { name, newPassword: password });
-    io.stdout.write("Password set\n");
+    const answer = await client.authority("Accounts/SetPassword", { name, newPassword: password });
+    await printItem(io, output, { name, value: answer, text: ["Password set"] });
   });
 }
