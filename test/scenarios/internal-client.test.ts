@@ -1,8 +1,8 @@
 // An internal client that is in no way ours, beside the command line, at a real terminal.
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import t from "tap";
 import { start } from "../server/process.js";
+import { GRPCURL } from "./grpcurl-program.js";
 import { replay } from "./transcript.js";
 
 t.test("internal client", async (t) => {
@@ -14,8 +14,6 @@ t.test("internal client", async (t) => {
     url: portico.address("HTTP"),
     data,
     values: { grpc: portico.address("gRPC") },
-    programs: {
-      grpcurl: `exec node --import=${import.meta.resolve("tsx")} ${resolve("test/scenarios/grpcurl.ts")} "$@"`,
-    },
+    programs: { grpcurl: GRPCURL },
   });
 });

@@ -1,19 +1,23 @@
-// The README's transcript is what happens, and its table of settings is the one in force.
+// The README's transcripts are what happens, and its table of settings is the one in force.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { flagName, SETTINGS } from "../../src/config.js";
 import { start } from "../server/process.js";
+import { GRPCURL } from "./grpcurl-program.js";
 import { replay } from "./transcript.js";
 
 const readme = readFileSync("README.md", "utf8");
 
-t.test("the transcript", async (t) => {
-  const transcript = /```console\n(.*?)```/s.exec(readme)?.[1] ?? "";
-  t.match(transcript, /auth delete rule default/);
+t.test("the transcripts", async (t) => {
+  const blocks = [...readme.matchAll(/```console\n(.*?)```/gs)].map(([, block]) => block);
+  t.equal(blocks.length, 3);
+  const transcript = blocks.join("\n").replaceAll("127.0.0.1:8081", "{grpc}");
+  t.notMatch(transcript, /curl [^$]*--json/, "no option that curl 7.81 does not have");
   const data = t.testdir();
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());
-  await replay(t, transcript, { url: portico.address("HTTP"), data });
+  const values = { grpc: portico.address("gRPC") };
+  await replay(t, transcript, { url: portico.address("HTTP"), data, values, programs: { grpcurl: GRPCURL } });
 });
 
 t.test("the settings", async (t) => {
