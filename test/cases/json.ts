@@ -250,6 +250,11 @@ export const accepted: readonly AcceptedJson[] = [
     again: '{"any":{"@type":"type.googleapis.com/google.protobuf.Value","value":null}}',
   },
   { type: "WellKnown", json: '{"any":{"@type":"type.googleapis.com/google.protobuf.Int64Value","value":"1"}}' },
+  // To look for the type of an Any is no step deeper.
+  {
+    type: "Anys",
+    json: `{"any":[${Array(100).fill('{"@type":"type.googleapis.com/json.Optional","int32":1}').join()}]}`,
+  },
   {
     type: "WellKnown",
     json: '{"any":{"@type":"type.googleapis.com/google.protobuf.Any","value":{"@type":"type.googleapis.com/json.Optional","bool":true}}}',
