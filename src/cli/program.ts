@@ -21,6 +21,7 @@ import { outputOption } from "./output.js";
 import { roles } from "./roles.js";
 import { services } from "./services.js";
 import { hasColours, paintFor, visibleLines } from "./terminal.js";
+import { usage } from "./usage.js";
 import { user } from "./user.js";
 
 /**
@@ -65,7 +66,7 @@ export function createProgram(io: Io, onExit: (code: number) => void): Command {
   };
   group("Run Portico:", roles(io, onExit));
   group("Log in:", [login(io), logout(io), user(io)]);
-  group("Manage:", [auth(io)]);
+  group("Manage:", [auth(io), usage(io)]);
   group("Call services:", [services(io), describe(io), openapi(io), call(io)]);
   group("Other:", [newService(io), completion(io, program), help(program)]);
   settle(program, io);

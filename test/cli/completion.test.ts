@@ -21,6 +21,7 @@ const rows: [words: string[], offered: RegExp, refused: RegExp][] = [
   [["portico", "auth", ""], /^explain$/m, /^login$/m],
   [["portico", "auth", "list", ""], /^rules$/m, /^rule$/m],
   [["portico", "auth", "create", "rule", "--"], /^--access$/m, /^--account$/m],
+  [["portico", "usage", "--"], /^--span$/m, /^--access$/m],
   [["portico", "completion", ""], /^fish$/m, /^login$/m],
 ];
 

@@ -23,6 +23,8 @@ const rows: Row[] = [
   ["auth create rule --scope=* --resource=*:*:* x", 2, /^Required option '--access <access>' not specified/],
   ["auth create rule --access=allow x", 2, /Allowed choices are granted, denied/],
   ["auth create key --lifetime=90 ci", 2, /It must be like 30d/],
+  ["usage --span=week", 2, /It must be like 30d/],
+  ["usage -o name", 2, /Allowed choices are json, yaml/],
   ["services -o xml", 2, /Allowed choices are json, yaml, name/],
   ["completion tcsh", 2, /Allowed choices are bash, zsh, fish/],
   ["services --profile ../../etc", 2, /^The profile "\.\.\/\.\.\/etc" must be 1 to 64 letters/],
@@ -38,6 +40,7 @@ const rows: Row[] = [
   ["user", 4, /^Not logged in to http:\/\/127\.0\.0\.1:1\. Log in first: portico login\n$/],
   ["user token", 4, /^Not logged in/],
   ["auth list rules", 4, /^Not logged in/],
+  ["usage", 4, /^Not logged in/],
   ["auth create account bob", 4, /^Not logged in/],
 
   // No answer: 1.
