@@ -3,13 +3,14 @@
  * is sent each line of standard input; that it does is known from the gateway's answer to a plain call. Raw bytes
  * are written as they are.
  */
-import { StringDecoder } from "node:string_decoder";
+import { isUtf8 } from "node:buffer";
 import type { Command } from "commander";
 import { examples } from "./command.js";
 import { clientCommand, connect } from "./connection.js";
 import { CommandError, EXIT } from "./exit.js";
 import { CallFailure, TAKES_STREAM } from "./http.js";
 import type { Io } from "./io.js";
+import { linesOf } from "./lines.js";
 import { outputOption, printAnswers } from "./output.js";
 
 /** More than a gateway accepts by default; one that accepts more is called with another client. */
@@ -33,7 +34,7 @@ export function call(io: Io): Command {
       await printAnswers(io, output, client.callForMany(service, endpoint, request));
     } catch (error) {
       if (!(error instanceof CallFailure) || error.status !== TAKES_STREAM) throw error;
-      const messages = json === undefined ? linesOf(io.stdin) : linesOf([request ?? ""]);
+      const messages = messagesOf(request === undefined ? io.stdin : [Buffer.from(request)]);
       await printAnswers(io, output, client.converse(service, endpoint, messages)).finally(() => io.stdin.destroy());
     }
   });
@@ -50,17 +51,16 @@ async function readAll(io: Io): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** Lines that are not blank, as they come. */
-async function* linesOf(
-  pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
-): AsyncGenerator<string> {
-  const decoder = new StringDecoder("utf8");
-  let rest = "";
-  for await (const piece of pieces) {
-    const lines = (rest + (typeof piece === "string" ? piece : decoder.write(piece))).split("\n");
-    rest = lines.pop() ?? "";
-    if (rest.length > MAX_INPUT) throw new CommandError("A line is larger than 64 MiB", EXIT.usage);
-    for (const line of lines) if (line.trim() !== "") yield line;
+/**
+ * Lines that are not blank, as they come.
+ * @throws {CommandError} where one is not UTF-8.
+ */
+async function* messagesOf(input: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<string> {
+  let number = 0;
+  for await (const line of linesOf(input)) {
+    number++;
+    if (!isUtf8(line)) throw new CommandError(`Line ${number} of standard input is not UTF-8`, EXIT.usage);
+    const text = line.toString();
+    if (text.trim() !== "") yield text;
   }
-  if (rest.trim() !== "") yield rest;
 }

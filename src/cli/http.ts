@@ -5,6 +5,7 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import packageJson from "../../package.json" with { type: "json" };
 import { CommandError, type Exit, interrupted } from "./exit.js";
+import { linesOf } from "./lines.js";
 
 export interface Request {
   readonly method: "GET" | "POST";
@@ -53,7 +54,7 @@ export function sendForMany(base: URL, request: Request): Promise<Answer | Async
   return receive<Answer | AsyncIterable<string> | RawAnswer>(base, request, (response) => {
     if (isRaw(response)) return { contentType: typeOf(response), pieces: piecesOf(base, request, response) };
     return typeOf(response).startsWith("application/x-ndjson")
-      ? linesOf(base, request, response)
+      ? messagesOf(base, request, response)
       : wholeAnswer(response);
   });
 }
@@ -100,15 +101,9 @@ async function* piecesOf(base: URL, request: Request, response: IncomingMessage)
 }
 
 /** Lines that are not empty: empty ones only keep the connection. */
-async function* linesOf(base: URL, request: Request, response: IncomingMessage): AsyncGenerator<string> {
+async function* messagesOf(base: URL, request: Request, response: IncomingMessage): AsyncGenerator<string> {
   try {
-    let rest = "";
-    for await (const piece of response.setEncoding("utf8") as AsyncIterable<string>) {
-      const lines = (rest + piece).split("\n");
-      rest = lines.pop() ?? "";
-      if (rest.length > MAX_ANSWER) throw new Error(`a message is larger than ${MAX_ANSWER / 1024 / 1024} MiB`);
-      for (const line of lines) if (line !== "") yield line;
-    }
+    for await (const line of linesOf(response)) if (line.length > 0) yield line.toString();
   } catch (error) {
     throw brokenOff(base, request, error);
   }

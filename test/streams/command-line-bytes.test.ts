@@ -79,3 +79,14 @@ t.test("where no JSON is given no body is sent", async (t) => {
   const { stdout } = await bytesOf(["call", "feed", "Upload"]);
   t.same(JSON.parse(String(stdout)), { contentType: "", data: "", code: 0 });
 });
+
+for (const [title, args] of [
+  ["as it comes", ["call", "feed", "Collect"]],
+  ["all at once", ["call", "feed", "Collect", "-"]],
+] as [string, string[]][]) {
+  t.test(`a line that is not UTF-8 is refused, not sent with other characters, ${title}`, async (t) => {
+    const stdin = Buffer.from('{"number":1}\n\n{"padding":"\xff\xfe"}\n', "latin1");
+    const stderr = "Line 3 of standard input is not UTF-8\n";
+    t.same(await bytesOf(args, stdin), { exit: EXIT.usage, stdout: null, stderr });
+  });
+}

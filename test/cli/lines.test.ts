@@ -1,0 +1,53 @@
+/** Lines of input that comes in pieces. */
+import t from "tap";
+import { linesOf } from "../../src/cli/lines.js";
+
+const cases: [title: string, pieces: string[], lines: string[]][] = [
+  ["nothing", [], []],
+  ["one without an end", ["a"], ["a"]],
+  ["one with an end", ["a\n"], ["a"]],
+  ["several in one piece, and empty ones", ["a\n\nb\r\nc"], ["a", "", "b\r", "c"]],
+  ["one in several pieces", ["a", "", "b", "c\nd"], ["abc", "d"]],
+  ["ends alone", ["a", "\n", "\n", "b", "\n"], ["a", "", "b"]],
+];
+for (const [title, pieces, lines] of cases) {
+  t.test(title, async (t) => {
+    t.same(await all(pieces.map((piece) => Buffer.from(piece))), lines);
+  });
+}
+
+async function all(pieces: Buffer[]): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const line of linesOf(pieces)) lines.push(String(line));
+  return lines;
+}
+
+t.test("characters in two pieces stay whole", async (t) => {
+  const bytes = Buffer.from("a\u{1f600}b");
+  t.same(await all(Array.from(bytes, (byte) => Buffer.of(byte))), ["a\u{1f600}b"]);
+});
+
+t.test("a line of 64 MiB is taken, a longer one is not", async (t) => {
+  const piece = Buffer.alloc(1024 ** 2);
+  const lines = linesOf(Array(64).fill(piece));
+  t.equal((await lines.next()).value?.length, 64 * 1024 ** 2);
+  await t.rejects(linesOf([...Array(64).fill(piece), Buffer.of(0)]).next(), { message: /larger than 64 MiB/, exit: 2 });
+});
+
+t.test("a line four times as long costs about four times as much", async (t) => {
+  const [small, large] = [await cost(1), await cost(4)];
+  t.ok(large < small * 10 + 1, `${small.toFixed(2)} and ${large.toFixed(2)} ms`);
+});
+
+/** The lowest of some costs of a line of so many MiB, in milliseconds of processor time. */
+async function cost(size: number): Promise<number> {
+  const pieces = Array<Buffer>(size * 256).fill(Buffer.alloc(4096, "a"));
+  let best = Infinity;
+  for (let round = 0; round < 4; round++) {
+    const before = process.cpuUsage();
+    await linesOf(pieces).next();
+    const { user, system } = process.cpuUsage(before);
+    best = Math.min(best, (user + system) / 1000);
+  }
+  return best;
+}
