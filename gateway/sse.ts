@@ -24,10 +24,13 @@ export function serverSentEvents(write: (message: Uint8Array) => string): Frames
   };
 }
 
-/** Whether a header Accept asks for them by name. */
+/** Whether a header Accept asks for them by name. A weight of nothing asks not to get them (RFC 9110 §12.4.2). */
 export function acceptsEvents(accept: string): boolean {
-  return /(?:^|,)[ \t]*text\/event-stream[ \t]*(?:;|,|$)/i.test(accept);
+  return accept.split(",").some((range) => EVENTS.test(range) && !NO_WEIGHT.test(range));
 }
+
+const EVENTS = /^[ \t]*text\/event-stream[ \t]*(?:;|$)/i;
+const NO_WEIGHT = /;[ \t]*q=0(?:\.0*)?[ \t]*(?:;|$)/i;
 
 /** Whether a browser comes back, by its header Last-Event-ID, after a stream that was complete. */
 export function hasHadAll(lastEventId: string): boolean {
