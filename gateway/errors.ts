@@ -127,15 +127,27 @@ function retryDelay(details: readonly Any[]): number | undefined {
 }
 
 let standardTypes: Registry | undefined;
+/** With the standard types, by a service's own: to put them together takes half a millisecond. */
+const withStandardTypes = new WeakMap<Registry, Registry>();
+
+function registryOf(types: Registry | undefined): Registry {
+  standardTypes ??= readDescriptors(descriptors);
+  if (types === undefined) return standardTypes;
+  let registry = withStandardTypes.get(types);
+  if (registry === undefined) {
+    registry = createRegistry(standardTypes, types);
+    withStandardTypes.set(types, registry);
+  }
+  return registry;
+}
 
 /** A detail in proto3 JSON. One of an unknown type, or with broken bytes, must not destroy the error that it explains. */
 function readable({ typeUrl, value }: Any, types: Registry | undefined): JsonValue {
-  standardTypes ??= readDescriptors(descriptors);
-  const registry = types === undefined ? standardTypes : createRegistry(standardTypes, types);
   const detail = create(AnySchema, { typeUrl, value });
   const type = { "@type": typeUrl };
+  const options = { registry: registryOf(types), alwaysEmitImplicit: true };
   try {
-    return { ...type, ...(toJson(AnySchema, detail, { registry, alwaysEmitImplicit: true }) as JsonObject) };
+    return { ...type, ...(toJson(AnySchema, detail, options) as JsonObject) };
   } catch {
     return { ...type, value: Buffer.from(value).toString("base64") };
   }
