@@ -99,9 +99,9 @@ export function startAuthority(config: Config, log: Logger): Promise<Running> {
 export function startGateway(config: Config, log: Logger): Promise<Running> {
   return starting(async (opened) => {
     const enrolment = enrolmentOf("gateway", config);
-    const { channel, metadata, guard } = joinMesh(opened, config, enrolment, log);
+    const { guard, ...mesh } = joinMesh(opened, config, enrolment, log);
     const metrics = new Metrics();
-    const registry = { channel, metadata, connect: (address: string) => connectTo(parseAddress(address), config), log };
+    const registry = { ...mesh, connect: (address: string) => connectTo(parseAddress(address), config) };
     const { http, health } = await openDoor(opened, config, { registry, guard, enrolment, metrics, log });
     const admin = await openAdmin(opened, config, metrics, health);
     return { http, admin, ready: await isSoonReady(guard) };
@@ -111,14 +111,14 @@ export function startGateway(config: Config, log: Logger): Promise<Running> {
 /** `portico service <name>`: one service alone, which registers for as long as it runs. */
 export function startService(service: Service, config: Config, log: Logger): Promise<Running> {
   return starting(async (opened) => {
-    const { channel, metadata, guard } = joinMesh(opened, config, enrolmentOf(service.name, config), log);
+    const { guard, ...mesh } = joinMesh(opened, config, enrolmentOf(service.name, config), log);
     const metrics = new Metrics();
     const onEnd = recorder(metrics, log);
     const dispatcher = new Dispatcher({ services: [service], guard, limits: messageLimits(config), log, onEnd });
     const grpc = await bound("grpc", config, () => serve(dispatcher, config));
     opened.own(() => grpc.close(config.drain));
     tellHealth(opened, dispatcher, guard);
-    const registration = register({ channel, metadata, instance: instanceOf(service, grpc, config), log });
+    const registration = register({ ...mesh, instance: instanceOf(service, grpc, config) });
     opened.own(() => registration.close());
     const health = new Health({ guard: () => guard.state === "ready" });
     const admin = await openAdmin(opened, config, metrics, health);
@@ -223,8 +223,7 @@ async function openDoor(
   // Beside the bundle, where scripts/build-web.mjs puts them.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
   const documents = new ServedDocuments({ catalog, guard, omitZeros: config.omitZeros });
-  const { channel, metadata, admission } = registry;
-  const usage = new Usage({ channel, metadata, admission, log });
+  const usage = new Usage(registry);
   opened.own(() => usage.close());
   const own = [health, documents, pages];
   const handler = createHandler({ catalog, guard, own, config, enrolment, log, metrics, usage });
@@ -305,14 +304,15 @@ function bufferOf(bytes: Uint8Array): Buffer {
   return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** The authority and registry of another process, and a guard that follows it. */
-function joinMesh(opened: Opened, config: Config, enrolment: string, log: Logger) {
+/** The authority and registry of another process, a guard that follows it, and a log that names its address. */
+function joinMesh(opened: Opened, config: Config, enrolment: string, to: Logger) {
+  const log = to.child({ authority: formatAddress(config.authority) });
   const channel = connectTo(config.authority, config);
   opened.own(() => channel.close());
   const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
   const guard = openGuard({ channel, metadata, log });
   opened.own(() => guard.close());
-  return { channel, metadata, guard };
+  return { channel, metadata, guard, log };
 }
 
 /** @throws {ConfigError} when there is no enrolment token. */

@@ -59,6 +59,28 @@ await t.test("without its authority the gateway answers 503 once the lease is ou
   t.match((await call(hello)).body, { Id: "helloworld", Code: 503, Status: "Service Unavailable" });
 });
 
+await t.test("what is logged of the authority then names its address", async (t) => {
+  for (const [{ errors }, what] of [
+    [gateway, "the registry cannot be followed"],
+    [gateway, "the lease ran out"],
+    [service, "the lease ran out"],
+    [service, "not registered; trying again"],
+  ] as const) {
+    t.match(JSON.parse((await lineOf(errors, what)) ?? "{}"), { authority: grpc }, what);
+  }
+});
+
+/** The first line of a log that says something, once it is there; undefined after ten seconds. */
+async function lineOf(log: () => string, what: string): Promise<string | undefined> {
+  for (const late = Date.now() + 10_000; Date.now() < late; ) {
+    const whole = log().split("\n").slice(0, -1);
+    const line = whole.find((one) => one.includes(what));
+    if (line !== undefined) return line;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return undefined;
+}
+
 await t.test("and the service says by gRPC health that it does not serve", async (t) => {
   const NOT_SERVING = 2;
   const channel = new GrpcChannel(parseAddress(service.address("gRPC")));
