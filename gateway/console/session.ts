@@ -31,7 +31,7 @@ export const session = new Store<Session | undefined>(undefined);
 export const ended = new Store<string | undefined>(undefined);
 
 let tokens: Tokens | undefined;
-let refreshing: Promise<void> | undefined;
+let refreshing: Promise<string | undefined> | undefined;
 
 /** How long before its expiry an access token is replaced, in milliseconds. */
 const BEFORE_EXPIRY = 60_000;
@@ -57,27 +57,32 @@ export async function signOut(): Promise<void> {
   if (token !== undefined) await post("/v1/auth/Auth/Logout", {}, { token });
 }
 
-/** A token to call with now; undefined when nobody is signed in. */
+/** A token to call with now; undefined when nobody is signed in, or who was is not any more. */
 export async function accessToken(): Promise<string | undefined> {
-  if (tokens === undefined) return undefined;
-  if (Date.parse(tokens.accessExpires) - Date.now() < BEFORE_EXPIRY) {
-    // A refresh token is good once: whoever comes meanwhile waits for the same answer.
-    refreshing ??= refresh(tokens.refreshToken).finally(() => {
-      refreshing = undefined;
-    });
-    await refreshing;
+  if (tokens === undefined || Date.parse(tokens.accessExpires) - Date.now() >= BEFORE_EXPIRY) {
+    return tokens?.accessToken;
   }
-  return tokens?.accessToken;
+  // A refresh token is good once: whoever comes meanwhile waits for the same answer.
+  refreshing ??= refresh(tokens);
+  return refreshing;
 }
 
-async function refresh(refreshToken: string): Promise<void> {
+async function refresh(old: Tokens): Promise<string | undefined> {
+  let fresh = old;
+  let why: string | undefined;
   try {
-    tokens = await post<Tokens>("/auth/Auth/Refresh", { refreshToken });
+    fresh = await post<Tokens>("/auth/Auth/Refresh", { refreshToken: old.refreshToken });
   } catch (thrown) {
     const { status } = ApiError.from(thrown);
     // Anything else may pass: the token that is still there may do, and the next call tries again.
-    if (status === 401 || status === 403) end("Your session has ended. Sign in again to go on.");
+    if (status === 401 || status === 403) why = "Your session has ended. Sign in again to go on.";
   }
+  // Somebody else may have signed in meanwhile.
+  if (tokens !== old) return undefined;
+  refreshing = undefined;
+  if (why !== undefined) end(why);
+  else tokens = fresh;
+  return tokens?.accessToken;
 }
 
 /** Called when a call with the session's own token was refused as unauthenticated. */
@@ -99,5 +104,6 @@ function end(why: string): void {
 
 function forget(): void {
   tokens = undefined;
+  refreshing = undefined;
   session.set(undefined);
 }
