@@ -1,36 +1,45 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { call } from "../api.js";
-import { useLoad } from "../load.js";
+import { type Loading, useLoad } from "../load.js";
 import { Button } from "../ui/button.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { Field } from "../ui/field.js";
 import { type Explanation, list, listResources, type Rule } from "./authority.js";
 import { CodeBadge } from "./effects.js";
 import { RuleTable } from "./rule-table.js";
-import { useSubmit } from "./submit.js";
+
+interface Question {
+  /** Empty: a call without a token. */
+  readonly account: string;
+  readonly resource: string;
+  /** What it is asked of. */
+  readonly rules: readonly Rule[] | undefined;
+}
 
 /** Which rule decides about a call, and which others match. `rules`: what it explains is of these. */
-export function Explain({ rules }: { readonly rules: readonly Rule[] | undefined }) {
-  const { value: accounts = [] } = useLoad(list.accounts, []);
-  const { value: resources = [] } = useLoad(listResources, []);
+export function Explain({ rules }: Pick<Question, "rules">) {
+  const accounts = useLoad(list.accounts, []);
+  const resources = useLoad(listResources, []);
   const [account, setAccount] = useState("");
-  const [resource, setResource] = useState("");
-  const [answer, setAnswer] = useState<Explanation>();
-  const asked = resource || (resources[0] ?? "");
-  const { busy, error, submit } = useSubmit(async () => {
-    setAnswer(await call<Explanation>("auth/Rules/Explain", { account, resource: asked }));
-  });
-  // An answer of before is no answer any more.
-  useEffect(() => setAnswer(undefined), [account, asked, rules]);
+  const [chosen, setChosen] = useState("");
+  const resource = chosen || (resources.value?.[0] ?? "");
+  const [asked, setAsked] = useState<Question>();
+  const { value, isCurrent, error, busy } = useLoad(async (signal) => asked && explain(asked, signal), [asked]);
+  // An answer to another question is no answer.
+  const isAsked = asked?.account === account && asked.resource === resource && asked.rules === rules;
+  const ask = (event: Event) => {
+    event.preventDefault();
+    setAsked({ account, resource, rules });
+  };
   return (
     <section class="card stack" aria-labelledby="explain">
       <h2 id="explain">Explain a call</h2>
-      <form class="explain" onSubmit={submit}>
+      <form class="explain" onSubmit={ask}>
         <Field label="Who calls">
           {(control) => (
             <select {...control} value={account} onChange={({ currentTarget }) => setAccount(currentTarget.value)}>
               <option value="">Nobody: a call without a token</option>
-              {accounts.map(({ name }) => (
+              {accounts.value?.map(({ name }) => (
                 <option key={name} value={name}>
                   {name}
                 </option>
@@ -40,8 +49,8 @@ export function Explain({ rules }: { readonly rules: readonly Rule[] | undefined
         </Field>
         <Field label="What is called">
           {(control) => (
-            <select {...control} value={asked} onChange={({ currentTarget }) => setResource(currentTarget.value)}>
-              {resources.map((one) => (
+            <select {...control} value={resource} onChange={({ currentTarget }) => setChosen(currentTarget.value)}>
+              {resources.value?.map((one) => (
                 <option key={one} value={one}>
                   {one}
                 </option>
@@ -49,23 +58,50 @@ export function Explain({ rules }: { readonly rules: readonly Rule[] | undefined
             </select>
           )}
         </Field>
-        <Button type="submit" busy={busy}>
+        <Button type="submit" busy={isAsked && busy} disabled={resource === ""}>
           Explain
         </Button>
       </form>
-      {error && <ErrorNotice error={error} />}
+      <NotListed loading={accounts} what="The accounts" />
+      <NotListed loading={resources} what="The endpoints" />
+      {isAsked && error && <ErrorNotice error={error} />}
       <div role="status" class="stack">
-        {answer && <Answer answer={answer} />}
+        {isAsked && isCurrent && value && <Answer question={asked} answer={value} />}
       </div>
     </section>
   );
 }
 
-function Answer({ answer: { code, decidedBy, matched } }: { readonly answer: Explanation }) {
+function explain({ account, resource }: Question, signal: AbortSignal): Promise<Explanation> {
+  return call("auth/Rules/Explain", { account, resource }, signal);
+}
+
+function NotListed({
+  loading: { error, reload },
+  what,
+}: {
+  readonly loading: Loading<unknown>;
+  readonly what: string;
+}) {
+  if (error === undefined) return null;
+  return (
+    <ErrorNotice error={error} onRetry={reload}>
+      <p>{what} could not be listed, so there is nothing of them to choose here.</p>
+    </ErrorNotice>
+  );
+}
+
+interface AnswerProps {
+  readonly question: Question;
+  readonly answer: Explanation;
+}
+
+function Answer({ question: { account, resource }, answer: { code, decidedBy, matched } }: AnswerProps) {
   return (
     <>
       <p>
-        <CodeBadge code={code} />{" "}
+        <CodeBadge code={code} /> <strong>{account === "" ? "A call without a token" : account}</strong> at{" "}
+        <code>{resource}</code>:{" "}
         {decidedBy === undefined ? (
           "No rule matches, so the call is refused."
         ) : (
