@@ -131,7 +131,7 @@ export function ExpiryBadge({ expires }: Pick<Key, "expires">) {
   const date = new Date(expires);
   return (
     <Badge tone={tone} title={date.toLocaleString()}>
-      {days <= 0 ? "Expired" : days <= 1 ? fromNow(date) : `in ${Math.floor(days)} ${days < 2 ? "day" : "days"}`}
+      {days <= 0 ? "Expired" : days <= 1 ? fromNow(date) : `in ${Math.ceil(days)} days`}
     </Badge>
   );
 }
@@ -193,8 +193,9 @@ function Example({ secret }: Pick<NewKey, "secret">) {
   ].join(" \\\n  ");
   return (
     <div class="secret">
-      <pre>{command}</pre>
       <CopyButton text={command} what="the command" />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <pre tabIndex={0}>{command}</pre>
     </div>
   );
 }
