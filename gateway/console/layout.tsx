@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
-import { usePath } from "./router.js";
+import { useEffect, useRef } from "preact/hooks";
+import { keepFocus, usePath } from "./router.js";
 import { ended, signOut, useSession } from "./session.js";
 import { askToSignIn, SignInDialog } from "./sign-in.js";
 import { useStore } from "./store.js";
@@ -20,6 +20,13 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   useEffect(() => {
     if (why !== undefined) announce(why, "bad");
   }, [why]);
+  const who = useSession();
+  const before = useRef(who);
+  useEffect(() => {
+    // What signed in or out is gone.
+    if (before.current !== who) keepFocus();
+    before.current = who;
+  }, [who]);
   return (
     <>
       <a class="skip" href="#main">
@@ -91,7 +98,7 @@ function Account() {
   return (
     <>
       <span class="who" title={`Namespace ${session.namespace}`}>
-        {session.account}
+        {session.namespace === "default" ? session.account : `${session.account} · ${session.namespace}`}
       </span>
       <Button small onClick={leave}>
         Sign out

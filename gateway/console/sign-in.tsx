@@ -8,6 +8,7 @@ import { Field } from "./ui/field.js";
 import { announce } from "./ui/status.js";
 
 const asked = new Store(false);
+const signingIn = new Store(false);
 
 /** Asks for an account and password, over the page that is shown. */
 export function askToSignIn(): void {
@@ -16,49 +17,41 @@ export function askToSignIn(): void {
 
 export function SignInDialog() {
   const shown = useStore(asked);
+  const busy = useStore(signingIn);
   if (!shown) return null;
   return (
-    <Dialog title="Sign in" onClose={() => asked.set(false)}>
+    <Dialog title="Sign in" busy={busy} onClose={() => asked.set(false)}>
       <SignInForm onDone={() => asked.set(false)} />
     </Dialog>
   );
 }
 
 export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
-  const [error, setError] = useState<ApiError>();
-  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<Failure>();
+  const busy = useStore(signingIn);
   const why = useStore(ended);
   const onSubmit = async (event: SubmitEvent) => {
     event.preventDefault();
-    if (busy) return;
+    if (signingIn.value) return;
     const form = new FormData(event.currentTarget as HTMLFormElement);
     const text = (name: string) => String(form.get(name) ?? "").trim();
-    setBusy(true);
-    setError(undefined);
+    const [account, namespace] = [text("account"), text("namespace")];
+    signingIn.set(true);
+    setFailure(undefined);
     try {
-      const password = String(form.get("password"));
-      await signIn({ account: text("account"), password, namespace: text("namespace") });
-      announce(`Signed in as ${text("account")}`);
+      await signIn({ account, password: String(form.get("password")), namespace });
+      announce(`Signed in as ${account}`);
       onDone?.();
     } catch (thrown) {
-      setError(ApiError.from(thrown));
+      setFailure({ error: ApiError.from(thrown), account, namespace });
     } finally {
-      setBusy(false);
+      signingIn.set(false);
     }
   };
   return (
     <form class="stack" onSubmit={onSubmit}>
-      {why !== undefined && error === undefined && <p class="notice warning">{why}</p>}
-      {error && (
-        <div class="notice bad" role="alert">
-          <p>{error.message}</p>
-          {error.status === 401 && (
-            <p>
-              The first start of Portico printed the password of <code>admin</code>.
-            </p>
-          )}
-        </div>
-      )}
+      {why !== undefined && failure === undefined && <p class="notice warning">{why}</p>}
+      {failure && <WhyNot {...failure} />}
       <Field label="Account">
         {(control) => (
           <input
@@ -84,5 +77,25 @@ export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
       </p>
       <p class="hint">Your token stays in this page’s memory. After a reload you sign in again.</p>
     </form>
+  );
+}
+
+interface Failure {
+  readonly error: ApiError;
+  readonly account: string;
+  readonly namespace: string;
+}
+
+function WhyNot({ error, account, namespace }: Failure) {
+  const isFirst = account === "admin" && (namespace === "" || namespace === "default");
+  return (
+    <div class="notice bad" role="alert">
+      <p>{error.message}</p>
+      {error.status === 401 && isFirst && (
+        <p>
+          The first start of Portico printed the password of <code>admin</code>.
+        </p>
+      )}
+    </div>
   );
 }

@@ -1,12 +1,10 @@
 import { useState } from "preact/hooks";
 import { call } from "../api.js";
-import { Dialog } from "../ui/dialog.js";
 import { type ControlProps, Field } from "../ui/field.js";
 import { announce } from "../ui/status.js";
 import type { Account } from "./authority.js";
-import { FormEnd } from "./form-end.js";
+import { FormDialog } from "./form-dialog.js";
 import { NameField } from "./name-field.js";
-import { useSubmit } from "./submit.js";
 
 interface DialogProps {
   readonly onClose: () => void;
@@ -17,47 +15,41 @@ export function CreateAccountDialog({ onClose, onDone }: DialogProps) {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const [scopes, setScopes] = useState("");
-  const { busy, error, submit } = useSubmit(async () => {
+  const act = async () => {
     await call("auth/Accounts/Create", { name, password, scopes: split(scopes) });
     announce(`Account ${name} is created`);
     onDone();
-  });
+  };
   return (
-    <Dialog title="New account" onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        <NameField
-          label="Name"
-          hint="Letters, digits and . _ @ + -, such as ada@example.com."
-          required
-          maxLength={128}
-          value={name}
-          onInput={setName}
-        />
-        <Field label="Password" hint={PASSWORD_HINT}>
-          {(control) => <NewPassword control={control} value={password} onInput={setPassword} />}
-        </Field>
-        <ScopesField value={scopes} onInput={setScopes} />
-        <FormEnd action="Create account" busy={busy} error={error} onClose={onClose} />
-      </form>
-    </Dialog>
+    <FormDialog title="New account" action="Create account" act={act} onClose={onClose}>
+      <NameField
+        label="Name"
+        hint="Letters, digits and . _ @ + -, such as ada@example.com."
+        required
+        maxLength={128}
+        value={name}
+        onInput={setName}
+      />
+      <Field label="Password" hint={PASSWORD_HINT}>
+        {(control) => <NewPassword control={control} value={password} onInput={setPassword} />}
+      </Field>
+      <ScopesField value={scopes} onInput={setScopes} />
+    </FormDialog>
   );
 }
 
 export function SetScopesDialog({ account, onClose, onDone }: { readonly account: Account } & DialogProps) {
   const { name } = account;
   const [scopes, setScopes] = useState(account.scopes.join(", "));
-  const { busy, error, submit } = useSubmit(async () => {
+  const act = async () => {
     await call("auth/Accounts/SetScopes", { name, scopes: split(scopes) });
     announce(`The scopes of ${name} are set`);
     onDone();
-  });
+  };
   return (
-    <Dialog title={`Scopes of ${name}`} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        <ScopesField value={scopes} onInput={setScopes} />
-        <FormEnd action="Set scopes" busy={busy} error={error} onClose={onClose} />
-      </form>
-    </Dialog>
+    <FormDialog title={`Scopes of ${name}`} action="Set scopes" act={act} onClose={onClose}>
+      <ScopesField value={scopes} onInput={setScopes} />
+    </FormDialog>
   );
 }
 
@@ -70,38 +62,40 @@ export function SetPasswordDialog({
 }: { readonly name: string; readonly own?: boolean } & DialogProps) {
   const [currentPassword, setCurrentPassword] = useState("");
   const [newPassword, setNewPassword] = useState("");
-  const { busy, error, submit } = useSubmit(async () => {
+  const act = async () => {
     await call("auth/Accounts/SetPassword", { name, currentPassword, newPassword });
     announce(`The password of ${name} is set`);
     onDone();
-  });
+  };
   return (
-    <Dialog title={own ? "Change your password" : `Password of ${name}`} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        <p>
-          {own ? "You sign in again with it, here and everywhere else. " : `${name} must sign in again with it. `}
-          API keys stay as they are.
-        </p>
-        {own && (
-          <Field label="Current password">
-            {(control) => (
-              <input
-                {...control}
-                type="password"
-                required
-                value={currentPassword}
-                onInput={({ currentTarget }) => setCurrentPassword(currentTarget.value)}
-                autocomplete="current-password"
-              />
-            )}
-          </Field>
-        )}
-        <Field label="New password" hint={PASSWORD_HINT}>
-          {(control) => <NewPassword control={control} value={newPassword} onInput={setNewPassword} />}
+    <FormDialog
+      title={own ? "Change your password" : `Password of ${name}`}
+      action="Set password"
+      act={act}
+      onClose={onClose}
+    >
+      <p>
+        {own ? "You sign in again with it, here and everywhere else. " : `${name} must sign in again with it. `}
+        API keys stay as they are.
+      </p>
+      {own && (
+        <Field label="Current password">
+          {(control) => (
+            <input
+              {...control}
+              type="password"
+              required
+              value={currentPassword}
+              onInput={({ currentTarget }) => setCurrentPassword(currentTarget.value)}
+              autocomplete="current-password"
+            />
+          )}
         </Field>
-        <FormEnd action="Set password" busy={busy} error={error} onClose={onClose} />
-      </form>
-    </Dialog>
+      )}
+      <Field label="New password" hint={PASSWORD_HINT}>
+        {(control) => <NewPassword control={control} value={newPassword} onInput={setNewPassword} />}
+      </Field>
+    </FormDialog>
   );
 }
 

@@ -1,10 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Dialog } from "../ui/dialog.js";
 import { announce } from "../ui/status.js";
-import { FormEnd } from "./form-end.js";
+import { FormDialog } from "./form-dialog.js";
 import { NameField } from "./name-field.js";
-import { useSubmit } from "./submit.js";
 
 interface ConfirmDialogProps {
   readonly title: string;
@@ -14,6 +12,8 @@ interface ConfirmDialogProps {
   readonly what: string;
   /** What the button says: `Revoke key`. */
   readonly action: string;
+  /** What will happen is being found out. */
+  readonly waiting?: boolean;
   readonly act: () => Promise<unknown>;
   /** What is said when it is done. */
   readonly done: string;
@@ -25,32 +25,43 @@ interface ConfirmDialogProps {
 
 /** Before something that cannot be undone: its name is typed, so that it is not the wrong one. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
-  const { title, name, what, action, act, done, onClose, onDone, children } = props;
+  const { title, name, what, action, waiting, act, done, onClose, onDone, children } = props;
   const [typed, setTyped] = useState("");
   const [wrong, setWrong] = useState(false);
-  const { busy, error, submit } = useSubmit(async () => {
-    setWrong(typed !== name);
-    if (typed !== name) return;
+  const confirm = async () => {
+    const isRight = asShown(typed) === asShown(name);
+    setWrong(!isRight);
+    if (!isRight) return;
     await act();
     announce(done);
     onDone();
-  });
+  };
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        {children}
-        <NameField
-          label={
-            <>
-              Type {what}, <code>{name}</code>, to confirm
-            </>
-          }
-          error={wrong ? "This is not the name. Type it as it is shown." : undefined}
-          value={typed}
-          onInput={setTyped}
-        />
-        <FormEnd action={action} kind="danger" busy={busy} disabled={typed === ""} error={error} onClose={onClose} />
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      action={action}
+      kind="danger"
+      disabled={typed === ""}
+      waiting={waiting}
+      act={confirm}
+      onClose={onClose}
+    >
+      {children}
+      <NameField
+        label={
+          <>
+            Type {what}, <code>{name}</code>, to confirm
+          </>
+        }
+        error={wrong ? "This is not the name. Type it as it is shown." : undefined}
+        value={typed}
+        onInput={setTyped}
+      />
+    </FormDialog>
   );
+}
+
+/** Browsers show white space as one space, and none at the ends. */
+function asShown(name: string): string {
+  return name.trim().replace(/\s+/g, " ");
 }

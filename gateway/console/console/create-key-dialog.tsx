@@ -1,12 +1,10 @@
 import { useState } from "preact/hooks";
 import { call } from "../api.js";
-import { Dialog } from "../ui/dialog.js";
 import { Field } from "../ui/field.js";
 import type { NewKey } from "./authority.js";
-import { FormEnd } from "./form-end.js";
+import { FormDialog } from "./form-dialog.js";
 import { NameField } from "./name-field.js";
 import { problemOf } from "./pattern.js";
-import { useSubmit } from "./submit.js";
 import { daysToDuration, daysUntil } from "./time.js";
 
 const PRESETS = [7, 30, 60, 90];
@@ -26,74 +24,71 @@ export function CreateKeyDialog({ onClose, onDone }: CreateKeyDialogProps) {
   const [limits, setLimits] = useState("");
   const resources = limits.split(/\s+/).filter((line) => line !== "");
   const problem = resources.map(problemOf).find((one) => one !== undefined);
-  const { busy, error, submit } = useSubmit(async () => {
+  const act = async () => {
     if (problem !== undefined) return;
     const days = expiry === ON_A_DATE ? daysUntil(endOf(date)) : Number(expiry);
     const lifetime = daysToDuration(Math.min(days, MAX_DAYS));
-    onDone(await call<NewKey>("auth/Keys/Create", { name, lifetime, resources }));
-  });
+    onDone(await call<NewKey>("auth/Keys/Create", { name: name.trim(), lifetime, resources }));
+  };
   return (
-    <Dialog title="New API key" onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        <NameField
-          label="Name"
-          hint="What uses it, such as “nightly backup”. You will know it by this."
-          required
-          maxLength={100}
-          value={name}
-          onInput={setName}
-        />
-        <Field label="Expires">
-          {(control) => (
-            <select {...control} value={expiry} onChange={({ currentTarget }) => setExpiry(currentTarget.value)}>
-              {PRESETS.map((days) => (
-                <option key={days} value={days}>
-                  In {days} days
-                </option>
-              ))}
-              <option value={ON_A_DATE}>On a date</option>
-            </select>
-          )}
-        </Field>
-        {expiry === ON_A_DATE && (
-          <Field label="Date" hint="The key is good until the end of that day, at most a year from now.">
-            {(control) => (
-              <input
-                {...control}
-                type="date"
-                required
-                min={dayAfter(1)}
-                max={dayAfter(MAX_DAYS - 1)}
-                value={date}
-                onInput={({ currentTarget }) => setDate(currentTarget.value)}
-              />
-            )}
-          </Field>
+    <FormDialog title="New API key" action="Make key" act={act} onClose={onClose}>
+      <NameField
+        label="Name"
+        hint="What uses it, such as “nightly backup”. You will know it by this."
+        required
+        maxLength={100}
+        value={name}
+        onInput={setName}
+      />
+      <Field label="Expires">
+        {(control) => (
+          <select {...control} value={expiry} onChange={({ currentTarget }) => setExpiry(currentTarget.value)}>
+            {PRESETS.map((days) => (
+              <option key={days} value={days}>
+                In {days} days
+              </option>
+            ))}
+            <option value={ON_A_DATE}>On a date</option>
+          </select>
         )}
-        <Field
-          label="Limited to"
-          hint={
-            <>
-              Patterns of resources, one a line, such as <code>service:helloworld:*</code>. Left empty, the key may call
-              all that its account may.
-            </>
-          }
-          error={problem}
-        >
+      </Field>
+      {expiry === ON_A_DATE && (
+        <Field label="Date" hint="The key is good until the end of that day, at most a year from now.">
           {(control) => (
-            <textarea
+            <input
               {...control}
-              rows={2}
-              value={limits}
-              onInput={({ currentTarget }) => setLimits(currentTarget.value)}
-              autocapitalize="none"
-              spellcheck={false}
+              type="date"
+              required
+              min={dayAfter(1)}
+              max={dayAfter(MAX_DAYS - 1)}
+              value={date}
+              onInput={({ currentTarget }) => setDate(currentTarget.value)}
             />
           )}
         </Field>
-        <FormEnd action="Make key" busy={busy} error={error} onClose={onClose} />
-      </form>
-    </Dialog>
+      )}
+      <Field
+        label="Limited to"
+        hint={
+          <>
+            Patterns of resources, one a line, such as <code>service:helloworld:*</code>. Left empty, the key may call
+            all that its account may.
+          </>
+        }
+        error={problem}
+      >
+        {(control) => (
+          <textarea
+            {...control}
+            rows={2}
+            value={limits}
+            onInput={({ currentTarget }) => setLimits(currentTarget.value)}
+            autocapitalize="none"
+            spellcheck={false}
+          />
+        )}
+      </Field>
+    </FormDialog>
   );
 }
 

@@ -14,13 +14,14 @@ interface DeleteRuleDialogProps {
 
 /** Says first whose calls will be answered otherwise. */
 export function DeleteRuleDialog({ rule: { id }, onClose, onDone }: DeleteRuleDialogProps) {
-  const { value, error, reload } = useLoad((signal) => preview({ delete: id }, signal), [id]);
+  const { value, error, busy, reload } = useLoad((signal) => preview({ delete: id }, signal), [id]);
   return (
     <ConfirmDialog
       title="Delete a rule"
       name={id}
       what="the rule’s ID"
       action="Delete rule"
+      waiting={busy}
       act={() => call("auth/Rules/Delete", { id })}
       done={`Rule ${id} is deleted`}
       onClose={onClose}
@@ -37,7 +38,7 @@ export function DeleteRuleDialog({ rule: { id }, onClose, onDone }: DeleteRuleDi
             <Effects effects={value} />
           </div>
         )
-      ) : error !== undefined ? (
+      ) : error !== undefined && !busy ? (
         <ErrorNotice error={error} onRetry={reload}>
           <p>So it is not known here whom the rule lets in or keeps out.</p>
         </ErrorNotice>

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Loading } from "../load.js";
+import { keepFocus } from "../router.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { Progress } from "../ui/progress.js";
 
@@ -11,8 +13,26 @@ interface LoadedProps<Value> {
 }
 
 /** What has arrived; until then that it is on its way, or why it did not arrive. */
-export function Loaded<Value>({ loading: { value, error, reload }, what, children }: LoadedProps<Value>) {
-  if (error !== undefined) return <ErrorNotice error={error} onRetry={reload} />;
-  if (value === undefined) return <Progress label={`Loading ${what}`} />;
-  return <>{children(value)}</>;
+export function Loaded<Value>({ loading, what, children }: LoadedProps<Value>) {
+  const { value, isCurrent, error, busy, reload } = loading;
+  const shown = useRef<HTMLDivElement>(null);
+  const hadFocus = shown.current?.contains(document.activeElement) ?? false;
+  useLayoutEffect(() => {
+    // The row whose button was pressed may be gone.
+    if (hadFocus) keepFocus();
+  });
+  if (value === undefined || !isCurrent) {
+    if (error !== undefined && !busy) return <ErrorNotice error={error} onRetry={reload} />;
+    return <Progress label={`Loading ${what}`} />;
+  }
+  return (
+    <div class="page" ref={shown} aria-busy={busy}>
+      {error && (
+        <ErrorNotice error={error} onRetry={reload}>
+          <p>What is shown is from before.</p>
+        </ErrorNotice>
+      )}
+      {children(value)}
+    </div>
+  );
 }

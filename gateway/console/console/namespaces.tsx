@@ -4,18 +4,16 @@ import { call } from "../api.js";
 import { useLoad } from "../load.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
-import { Dialog } from "../ui/dialog.js";
 import { PlusIcon } from "../ui/icons.js";
 import type { Column } from "../ui/table.js";
 import { list, type Namespace } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
 import { FilteredTable } from "./filtered-table.js";
-import { FormEnd } from "./form-end.js";
+import { FormDialog } from "./form-dialog.js";
 import { Loaded } from "./loaded.js";
 import { NameField } from "./name-field.js";
 import { PageHead } from "./page-head.js";
 import { SecretDialog } from "./secret-dialog.js";
-import { useSubmit } from "./submit.js";
 import { Moment } from "./time.js";
 
 interface Created {
@@ -97,23 +95,20 @@ interface CreateDialogProps {
 
 function CreateDialog({ onClose, onDone }: CreateDialogProps) {
   const [name, setName] = useState("");
-  const { busy, error, submit } = useSubmit(async () => {
+  const act = async () => {
     onDone(await call<Created>("auth/Namespaces/Create", { name }));
-  });
+  };
   return (
-    <Dialog title="New namespace" onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        <NameField
-          label="Name"
-          hint="Lower-case letters, digits and -, such as team-a."
-          required
-          maxLength={63}
-          value={name}
-          onInput={setName}
-        />
-        <FormEnd action="Create namespace" busy={busy} error={error} onClose={onClose} />
-      </form>
-    </Dialog>
+    <FormDialog title="New namespace" action="Create namespace" act={act} onClose={onClose}>
+      <NameField
+        label="Name"
+        hint="Lower-case letters, digits and -, such as team-a."
+        required
+        maxLength={63}
+        value={name}
+        onInput={setName}
+      />
+    </FormDialog>
   );
 }
 

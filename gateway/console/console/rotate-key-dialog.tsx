@@ -1,10 +1,8 @@
 import { useState } from "preact/hooks";
 import { call } from "../api.js";
-import { Dialog } from "../ui/dialog.js";
 import { Field } from "../ui/field.js";
 import type { Key, NewKey } from "./authority.js";
-import { FormEnd } from "./form-end.js";
-import { useSubmit } from "./submit.js";
+import { FormDialog } from "./form-dialog.js";
 
 const OVERLAPS = [
   { overlap: "3600s", title: "For one hour" },
@@ -22,29 +20,26 @@ interface RotateKeyDialogProps {
 
 export function RotateKeyDialog({ replaced: { name, prefix }, onClose, onDone }: RotateKeyDialogProps) {
   const [overlap, setOverlap] = useState(DEFAULT_OVERLAP);
-  const { busy, error, submit } = useSubmit(async () => {
+  const act = async () => {
     onDone(await call<NewKey>("auth/Keys/Rotate", { prefix, overlap }));
-  });
+  };
   return (
-    <Dialog title={`Rotate ${name}`} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        <p>
-          You get a new key with the same name, limits and lifetime. Meanwhile <code>{prefix}…</code> lives on, so that
-          you can put the new one in its place without a break.
-        </p>
-        <Field label="The old key lives on">
-          {(control) => (
-            <select {...control} value={overlap} onChange={({ currentTarget }) => setOverlap(currentTarget.value)}>
-              {OVERLAPS.map((one) => (
-                <option key={one.overlap} value={one.overlap}>
-                  {one.title}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <FormEnd action="Rotate key" busy={busy} error={error} onClose={onClose} />
-      </form>
-    </Dialog>
+    <FormDialog title={`Rotate ${name}`} action="Rotate key" act={act} onClose={onClose}>
+      <p>
+        You get a new key with the same name, limits and lifetime. Meanwhile <code>{prefix}…</code> lives on, so that
+        you can put the new one in its place without a break.
+      </p>
+      <Field label="The old key lives on">
+        {(control) => (
+          <select {...control} value={overlap} onChange={({ currentTarget }) => setOverlap(currentTarget.value)}>
+            {OVERLAPS.map((one) => (
+              <option key={one.overlap} value={one.overlap}>
+                {one.title}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </FormDialog>
   );
 }

@@ -18,13 +18,13 @@ interface SecretDialogProps {
 export function SecretDialog({ title, secret, what, onClose, children }: SecretDialogProps) {
   const [warned, setWarned] = useState(false);
   return (
-    <Dialog title={title} onClose={() => setWarned(true)}>
+    <Dialog title={title} shownOnce onClose={() => setWarned(true)}>
       <p>
         Keep {what} in a safe place. <strong>It cannot be shown again.</strong>
       </p>
       <div class="secret">
+        <CopyButton text={secret} what={what} autofocus />
         <code>{secret}</code>
-        <CopyButton text={secret} what={what} />
       </div>
       {children}
       {warned && (
@@ -32,11 +32,13 @@ export function SecretDialog({ title, secret, what, onClose, children }: SecretD
           Have you copied {what}? If so, close with the button below.
         </p>
       )}
-      <p class="actions end">
-        <Button kind="primary" onClick={onClose}>
-          I have copied {what}
-        </Button>
-      </p>
+      <div class="dialog-end">
+        <p class="actions end">
+          <Button kind="primary" onClick={onClose}>
+            I have copied {what}
+          </Button>
+        </p>
+      </div>
     </Dialog>
   );
 }

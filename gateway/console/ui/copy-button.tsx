@@ -7,11 +7,13 @@ interface CopyButtonProps {
   readonly text: string;
   /** What is copied, for screen readers: `the key`. */
   readonly what: string;
+  /** Has the focus when its dialog opens. */
+  readonly autofocus?: boolean;
 }
 
 const DONE_MS = 2_000;
 
-export function CopyButton({ text, what }: CopyButtonProps) {
+export function CopyButton({ text, what, autofocus }: CopyButtonProps) {
   const [done, setDone] = useState(false);
   useEffect(() => {
     if (!done) return;
@@ -25,7 +27,7 @@ export function CopyButton({ text, what }: CopyButtonProps) {
     else announce(`Copied ${what}`);
   };
   return (
-    <Button small kind="quiet" onClick={onClick} aria-label={`Copy ${what}`}>
+    <Button small kind="quiet" autofocus={autofocus} onClick={onClick} aria-label={`Copy ${what}`}>
       {done ? <CheckIcon /> : <CopyIcon />}
       {done ? "Copied" : "Copy"}
     </Button>

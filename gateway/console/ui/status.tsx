@@ -1,4 +1,5 @@
 /** Short news for everyone: shown for a while in a corner, and read by screen readers. */
+import { useLayoutEffect, useState } from "preact/hooks";
 import { Store, useStore } from "../store.js";
 
 interface News {
@@ -19,12 +20,23 @@ export function announce(text: string, tone: News["tone"] = "good"): void {
   timer = setTimeout(() => news.set(undefined), SHOWN_MS);
 }
 
-/** Stands in the page from the beginning: screen readers follow only what was there before. */
+const places = new Store<readonly symbol[]>([]);
+
+/**
+ * Stands in the page, and in each dialog, from the beginning: screen readers follow only what was there before. The
+ * latest of them speaks, since outside of an open dialog nothing is heard.
+ */
 export function Status() {
+  const [place] = useState(Symbol);
+  useLayoutEffect(() => {
+    places.set([...places.value, place]);
+    return () => places.set(places.value.filter((other) => other !== place));
+  }, [place]);
+  const speaks = useStore(places).at(-1) === place;
   const current = useStore(news);
   return (
     <div class="status" role="status">
-      {current && (
+      {speaks && current && (
         <p key={current.id} class={current.tone}>
           {current.text}
         </p>
