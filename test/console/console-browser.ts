@@ -1,7 +1,7 @@
 /** The console in a real browser, and the same API from outside of it. */
 import type { Page } from "playwright-core";
 import type { Test } from "tap";
-import { ADMIN_PASSWORD, open, visit, type Watched } from "./browser.js";
+import { ADMIN_PASSWORD, open, type PageOptions, type Setting, visit, type Watched } from "./browser.js";
 
 export interface ConsoleVisit {
   readonly page: Page;
@@ -16,8 +16,17 @@ export interface ConsoleVisit {
 }
 
 export async function visitConsole(t: Test, path: string): Promise<ConsoleVisit> {
-  const setting = await open(t);
-  const watched = await visit(t, setting, path);
+  return visitAgain(t, await open(t), path);
+}
+
+/** A new page, of a Portico that is there already. */
+export async function visitAgain(
+  t: Test,
+  setting: Setting,
+  path: string,
+  options?: PageOptions,
+): Promise<ConsoleVisit> {
+  const watched = await visit(t, setting, path, options);
   const { page } = watched;
   const { origin } = setting;
   return {
@@ -46,4 +55,56 @@ export async function visitConsole(t: Test, path: string): Promise<ConsoleVisit>
 /** By how many pixels the page is wider than the window; negative where there is room left. */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+}
+
+export interface Held {
+  /** The first request has been made. */
+  readonly asked: Promise<void>;
+  /** How many have been made. */
+  count(): number;
+  /** Lets them go on, and later ones too. */
+  release(): Promise<void>;
+}
+
+export interface HoldOptions {
+  /** Until after the gateway has answered, not before it sees the request. */
+  readonly late?: boolean;
+  /** Only the first. */
+  readonly once?: boolean;
+}
+
+/** From now on, requests to `glob` wait for being released. */
+export async function hold(page: Page, glob: string, { late = false, once = false }: HoldOptions = {}): Promise<Held> {
+  let count = 0;
+  let sawOne = () => {};
+  let letGo = () => {};
+  const asked = new Promise<void>((resolve) => {
+    sawOne = resolve;
+  });
+  const released = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  let isReleased = false;
+  await page.route(glob, async (route) => {
+    if (isReleased || (once && count > 0)) return route.continue();
+    count++;
+    const response = late ? await route.fetch() : undefined;
+    sawOne();
+    await released;
+    // The page may have cancelled it.
+    await (response ? route.fulfill({ response }) : route.continue()).catch(() => {});
+  });
+  return {
+    asked,
+    count: () => count,
+    async release() {
+      isReleased = true;
+      letGo();
+    },
+  };
+}
+
+/** Until what has happened by now is drawn. */
+export async function untilDrawn(page: Page): Promise<void> {
+  await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
 }

@@ -55,7 +55,7 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
     await dialog.getByRole("button", { name: "I have copied the key" }).click();
     await page.getByRole("rowheader", { name: "my laptop" }).waitFor();
     t.notMatch(await page.content(), key, "it is nowhere in the page any more");
-    await page.getByText("in 29 days").waitFor();
+    await page.getByText("in 30 days").waitFor();
   });
 
   await t.test("call with it, from outside of the page", async (t) => {

@@ -35,6 +35,7 @@ t.test("namespaces", { timeout: 60_000 }, async (t) => {
     t.equal(await page.getByRole("link", { name: "Namespaces" }).count(), 0);
     await go("Rules");
     await page.getByRole("heading", { name: "No rules: every call is refused" }).waitFor();
+    t.equal(await page.locator(".who").innerText(), "admin · team-a");
     await go("Overview");
     await page.getByText("Every call is refused").waitFor();
     await screenshot(page, "console-namespace-overview");

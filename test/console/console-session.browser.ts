@@ -22,6 +22,12 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     await page.getByRole("alert").waitFor();
     t.notOk(await page.getByRole("button", { name: "Sign out" }).isVisible());
     await screenshot(page, "console-session-wrong-password");
+    const where = page.getByText("The first start of Portico printed the password");
+    t.ok(await where.isVisible());
+    await page.getByLabel("Account").fill("bob");
+    await page.locator("form").getByRole("button", { name: "Sign in" }).click();
+    await where.waitFor({ state: "detached" });
+    t.match(await page.getByRole("alert").innerText(), /password/, "only admin's was printed");
   });
 
   await t.test("tokens are in no address, no storage and no cookie", async (t) => {

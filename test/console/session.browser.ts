@@ -85,7 +85,8 @@ t.test("the session", async (t) => {
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByRole("status").getByText("Your session was ended").waitFor();
     await page.getByRole("banner").getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("dialog").getByText("Your session was ended. Sign in again to go on.").waitFor();
+    const form = page.getByRole("dialog").locator("form");
+    await form.getByText("Your session was ended. Sign in again to go on.").waitFor();
   });
 
   t.test("a wrong password is said, and where the right one is", async (t) => {

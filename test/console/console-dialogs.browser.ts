@@ -1,0 +1,290 @@
+// The dialogs of the console: what can be typed, what is told before something is done, where the focus is, and that
+// they fit, whatever the names.
+import type { Locator, Page } from "playwright-core";
+import t, { type Test } from "tap";
+import { ADMIN_PASSWORD, checkClean, open } from "./browser.js";
+import { hold, overflow, untilDrawn, visitAgain } from "./console-browser.js";
+
+const HELLO = "service:helloworld:Helloworld.Call";
+const LONG = {
+  rule: "r".repeat(64),
+  scope: "s".repeat(60),
+  namespace: "n".repeat(63),
+  key: "k".repeat(100),
+  account: "a".repeat(128),
+};
+
+/** How many lines a text takes. */
+function lines(of: Locator): Promise<number> {
+  return of.evaluate((it) => {
+    const range = it.ownerDocument.createRange();
+    range.selectNodeContents(it);
+    return new Set(Array.from(range.getClientRects(), ({ top }) => Math.round(top))).size;
+  });
+}
+
+t.test("dialogs", { timeout: 280_000 }, async (t) => {
+  const setting = await open(t);
+  const { origin } = setting;
+  const post = async (path: string, body: unknown, token?: string) => {
+    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const headers = { "content-type": "application/json", ...authorization };
+    return fetch(origin + path, { method: "POST", headers, body: JSON.stringify(body) });
+  };
+  const login = await post("/auth/Auth/Login", { account: "admin", password: ADMIN_PASSWORD });
+  const { accessToken } = (await login.json()) as { accessToken: string };
+  const change = async (endpoint: string, body: unknown) => {
+    const { status } = await post(`/v1/auth/${endpoint}`, body, accessToken);
+    if (status !== 200) throw new Error(`${endpoint}: ${status}`);
+  };
+  const enter = async (t: Test, title: string) => {
+    const visited = await visitAgain(t, setting, "/console");
+    await visited.signIn();
+    await visited.go(title);
+    return { ...visited, dialog: visited.page.getByRole("dialog") };
+  };
+  const newRule = async (page: Page, id: string, resource = HELLO) => {
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: "New rule" }).click();
+    await dialog.getByLabel("ID").fill(id);
+    await dialog.getByRole("combobox", { name: "Scope" }).fill("<public>");
+    await dialog.getByRole("combobox", { name: "Resource" }).fill(resource);
+    await dialog.getByLabel("Access").selectOption("DENIED");
+    return dialog;
+  };
+
+  t.test("a priority is typed as any text is, and is wrong as soon as it is", async (t) => {
+    const { page, watched } = await enter(t, "Rules");
+    const dialog = await newRule(page, "low");
+    const priority = dialog.getByLabel("Priority");
+    for (const [text, problem] of [
+      ["-7", false],
+      ["2147483648", true],
+      ["-2147483649", true],
+      ["1.5", true],
+      ["2147483647", false],
+      ["-5", false],
+    ] as const) {
+      await priority.focus();
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type(text);
+      t.equal(await priority.inputValue(), text);
+      const told = dialog.getByText("Must be a whole number from -2147483648 to 2147483647");
+      await told.waitFor({ state: problem ? "visible" : "detached" });
+    }
+    await dialog.getByText("This rule will change nothing").waitFor();
+    await dialog.getByRole("button", { name: "Create rule" }).click();
+    const row = page.getByRole("row").filter({ hasText: "low" });
+    await row.waitFor();
+    t.same(await row.getByRole("cell", { name: "-5" }).count(), 1);
+    checkClean(t, watched);
+  });
+
+  t.test("a rule is made when it has been told what it does", async (t) => {
+    const { page } = await enter(t, "Rules");
+    const held = await hold(page, "**/Rules/Preview");
+    const created = await hold(page, "**/Rules/Create");
+    const dialog = await newRule(page, "closed");
+    await held.asked;
+    await dialog.getByText("Finding out what this rule will change").waitFor();
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("button", { name: "Create rule" }).click({ force: true });
+    await untilDrawn(page);
+    t.equal(created.count(), 0);
+    await dialog.getByLabel("Priority").fill("7");
+    await untilDrawn(page);
+    t.equal(await dialog.getByRole("alert").count(), 0, "a question of before has no answer any more");
+    await held.release();
+    await dialog.getByText("401 refused").waitFor();
+    await page.route("**/Rules/Preview", (route) => route.abort());
+    await dialog.getByLabel("Priority").fill("8");
+    await dialog.getByRole("alert").getByText("it is not known here").waitFor();
+    await page.keyboard.press("Enter");
+    await created.asked;
+    t.equal(created.count(), 1, "what cannot be told stands in nobody's way");
+    await page.unroute("**/Rules/Preview");
+  });
+
+  t.test("a rule is deleted when it has been told what that does", async (t) => {
+    await change("Rules/Create", { rule: { id: "old", scope: "x", access: "DENIED", resource: "*:*:*" } });
+    const { page, dialog } = await enter(t, "Rules");
+    const held = await hold(page, "**/Rules/Preview");
+    const deleted = await hold(page, "**/Rules/Delete");
+    await page.getByRole("button", { name: "Delete old" }).click();
+    await held.asked;
+    await dialog.getByRole("textbox").fill("old");
+    await page.keyboard.press("Enter");
+    await untilDrawn(page);
+    t.equal(deleted.count(), 0);
+    await held.release();
+    await dialog.getByText("Nobody will notice").waitFor();
+    await deleted.release();
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("rowheader", { name: "old" }).waitFor({ state: "detached" });
+    t.equal(await page.evaluate("document.activeElement.id"), "main", "the keyboard goes on in the page");
+  });
+
+  t.test("what cannot be listed for the rules is said", async (t) => {
+    const visited = await visitAgain(t, setting, "/console/rules");
+    const { page } = visited;
+    await page.route("**/registry/list", (route) => route.abort());
+    await visited.signIn();
+    const alert = page.getByRole("alert").filter({ hasText: "The endpoints could not be listed" });
+    await alert.waitFor();
+    await page.unroute("**/registry/list");
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await t.resolves(page.getByLabel("What is called").locator("option").first().waitFor({ state: "attached" }));
+    t.equal(await alert.count(), 0);
+  });
+
+  t.test("a key's name is confirmed as it is shown", async (t) => {
+    await change("Keys/Create", { name: "my  backup", lifetime: "864000s" });
+    const { page, dialog } = await enter(t, "API keys");
+    await page.getByRole("button", { name: /^Revoke my\s+backup/ }).click();
+    await dialog.getByRole("textbox").fill(await dialog.locator("label code").innerText());
+    await dialog.getByRole("button", { name: "Revoke key" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "New key" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill(" nightly ");
+    const sent = page.waitForRequest("**/Keys/Create");
+    await dialog.getByRole("button", { name: "Make key" }).click();
+    t.equal((await sent).postDataJSON().name, "nightly");
+  });
+
+  t.test("a key lives for a year at most, though a day has had 25 hours", async (t) => {
+    const { page, dialog } = await enter(t, "API keys");
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send("Emulation.setTimezoneOverride", { timezoneId: "Europe/Berlin" });
+    await page.clock.setFixedTime("2025-10-26T00:10:00+02:00");
+    await page.getByRole("button", { name: "New key" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("long");
+    await dialog.getByLabel("Expires").selectOption("On a date");
+    await dialog.getByLabel("Date").fill("2026-10-25");
+    await dialog.getByRole("button", { name: "Make key" }).click();
+    await t.resolves(dialog.locator(".secret code").waitFor());
+  });
+
+  t.test("in a secret's dialog one copies at once, and hears of it there", async (t) => {
+    const { page, dialog } = await enter(t, "API keys");
+    // Over plain HTTP, but for the own machine, there is none.
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await page.evaluate(
+      "document.addEventListener('copy', () => { globalThis.copied = document.activeElement.value })",
+    );
+    await page.getByRole("button", { name: "New key" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("copied");
+    await dialog.getByRole("button", { name: "Make key" }).click();
+    const secret = await dialog.locator(".secret code").textContent();
+    t.equal(await lines(dialog.locator(".secret pre")), 4, "the command is shown line by line");
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("status").getByText("Copied the key").waitFor();
+    t.equal(await page.evaluate("globalThis.copied"), secret);
+    t.equal(await page.locator(".status p").count(), 1, "it is said once");
+    await dialog.getByRole("button", { name: /^I have copied/ }).click();
+    await page.getByRole("status").getByText("Copied the key").waitFor();
+  });
+
+  t.test("a click beside a dialog closes it until something is typed", async (t) => {
+    const { page, dialog } = await enter(t, "Accounts");
+    await page.getByRole("button", { name: "New account" }).click();
+    await page.mouse.click(3, 3);
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "New account" }).click();
+    await dialog.getByLabel("Name").fill("eve");
+    await page.mouse.click(3, 3);
+    await untilDrawn(page);
+    t.equal(await dialog.getByLabel("Name").inputValue(), "eve");
+  });
+
+  t.test("who signs in or out goes on with the keyboard in the page", async (t) => {
+    const visited = await visitAgain(t, setting, "/console");
+    const { page } = visited;
+    const focused = () => page.evaluate("document.activeElement.localName");
+    await visited.signIn();
+    await untilDrawn(page);
+    t.equal(await focused(), "main");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in to the console" }).waitFor();
+    await untilDrawn(page);
+    t.not(await focused(), "body");
+    await page.getByRole("banner").getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("dialog").getByLabel("Account").fill("admin");
+    await page.getByRole("dialog").getByLabel("Password").fill(ADMIN_PASSWORD);
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await untilDrawn(page);
+    t.not(await focused(), "body");
+  });
+
+  t.test("where the button that opened a dialog is gone when it closes, so does it", async (t) => {
+    await change("Accounts/Create", { name: "bob", password: ADMIN_PASSWORD });
+    const visited = await visitAgain(t, setting, "/console/keys");
+    const { page } = visited;
+    const dialog = page.getByRole("dialog");
+    await visited.signIn("bob");
+    await page.getByRole("button", { name: "Make the first key" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("first");
+    await dialog.getByRole("button", { name: "Make key" }).click();
+    await page.locator("th").getByText("first").waitFor();
+    await dialog.getByRole("button", { name: /^I have copied/ }).click();
+    await dialog.waitFor({ state: "detached" });
+    t.equal(await page.evaluate("document.activeElement.id"), "main");
+  });
+
+  t.test("cookies are not sent, and redirections not followed", async (t) => {
+    const { page, go } = await enter(t, "Rules");
+    await page.context().addCookies([{ name: "some", value: "cookie", url: origin }]);
+    const sent = page.waitForRequest("**/Keys/List");
+    await page.route("**/Keys/List", (route) =>
+      route.fulfill({ status: 307, headers: { location: `${origin}/v1/auth/Elsewhere/List` } }),
+    );
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await go("API keys");
+    await page.getByRole("alert").getByText("The gateway cannot be reached.").waitFor();
+    t.notOk((await (await sent).allHeaders()).cookie);
+    t.same(
+      asked.filter((url) => url.includes("Elsewhere")),
+      [],
+    );
+  });
+
+  t.test("with the longest names there are", async (t) => {
+    await change("Accounts/Create", { name: LONG.account, password: ADMIN_PASSWORD, scopes: [LONG.scope, "b"] });
+    await change("Rules/Create", {
+      rule: { id: LONG.rule, scope: LONG.scope, access: "DENIED", resource: HELLO, priority: -2147483648 },
+    });
+    await change("Keys/Create", { name: LONG.key, lifetime: "864000s" });
+    await change("Namespaces/Create", { name: LONG.namespace });
+    const { page, dialog, go } = await enter(t, "Overview");
+    const dialogs: readonly [page: string, button: string | RegExp][] = [
+      ["API keys", `Rotate ${LONG.key}`],
+      ["API keys", `Revoke ${LONG.key}`],
+      ["Rules", `Delete ${LONG.rule}`],
+      ["Rules", "New rule"],
+      ["Accounts", `Set the scopes of ${LONG.account}`],
+      ["Accounts", `Set the password of ${LONG.account}`],
+      ["Accounts", `Delete ${LONG.account}`],
+      ["Namespaces", `Delete ${LONG.namespace}`],
+    ];
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 500 });
+      for (const [title, button] of dialogs) {
+        await t.test(`${width} px: ${button}`.slice(0, 40), async (t) => {
+          await go(title);
+          t.ok((await overflow(page)) <= 0, "the page is no wider than the window");
+          if (title === "Rules") t.equal(await lines(page.getByRole("cell", { name: "-2147483648" })), 1);
+          await page.getByRole("button", { name: button }).click();
+          await dialog.waitFor();
+          await page.getByText("Finding out").waitFor({ state: "hidden" });
+          const [shown, room] = await dialog.evaluate((it) => [it.scrollWidth, it.clientWidth]);
+          t.equal(shown, room, "nothing to scroll sideways");
+          const end = await dialog.locator(".actions.end").boundingBox();
+          t.ok(end !== null && end.y > 0 && end.y + end.height <= 500, "the buttons are in sight");
+          await page.keyboard.press("Escape");
+        });
+      }
+    }
+  });
+});
