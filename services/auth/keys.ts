@@ -25,6 +25,8 @@ const MAX_LIFE = 365 * DAY;
 const MAX_KEYS = 100;
 const MAX_RESOURCES = 100;
 const MAX_NAME_LENGTH = 100;
+/** What would break a line, or turn the text around it, wherever the name is shown. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 
 interface Options {
   readonly changes: Changes;
@@ -55,9 +57,10 @@ export function keys({ changes, keyUses }: Options): Part {
 async function create(changes: Changes, request: CreateKeyRequest, context: Context): Promise<CreateKeyResponse> {
   const caller = unlimited(context);
   const { name, resources } = request;
-  if (name.length < 1 || name.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(name)) {
+  if (name.length < 1 || name.length > MAX_NAME_LENGTH || UNPRINTABLE.test(name)) {
     throw invalid(`name: must have 1 to ${MAX_NAME_LENGTH} printable characters`);
   }
+  if (name !== name.trim()) throw invalid("name: must not begin or end with white space");
   const life = request.lifetime === undefined ? DEFAULT_LIFE : durationMs(request.lifetime);
   if (!(life >= DAY && life <= MAX_LIFE)) throw invalid("lifetime: must be from 1 to 365 days");
   checkResources(resources);

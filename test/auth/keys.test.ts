@@ -54,6 +54,10 @@ t.test("what a key may be", async (t) => {
     [{ name: "" }, /^name: must have 1 to 100 printable characters$/],
     [{ name: "x".repeat(101) }, /^name: /],
     [{ name: "a\nb" }, /^name: /],
+    [{ name: "a\u2028b" }, /^name: /],
+    [{ name: "a\u202eb" }, /^name: /],
+    [{ name: " ci" }, /^name: must not begin or end with white space$/],
+    [{ name: "ci\u00a0" }, /^name: must not begin or end with white space$/],
     [{ resources: ["*:*:*", "helloworld"] }, /^resources\[1\]: /],
   ];
   const create = (fields: Partial<CreateKeyRequest>) => call(KeysService.create, { ...ci, ...fields }, token);
