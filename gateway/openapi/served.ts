@@ -1,7 +1,7 @@
 /**
  * Documents of every service in the catalog, as the gateway serves them:
  *
- *     /openapi                    which there are
+ *     /openapi                    which there are, also at /openapi/index.json, its name in spec/
  *     /openapi/<service>.json     the OpenAPI document of one
  *
  * Each caller is shown what `registry:Registry.Describe` shows: the endpoints it may call. Whoever that endpoint refuses
@@ -46,8 +46,11 @@ export class ServedDocuments implements OwnPaths {
 
   answer(path: string, headers: readonly string[]): Promise<OwnAnswer> | undefined {
     if (path === "/openapi") return this.#index(headers);
-    const [, service] = /^\/openapi\/([^/]+)\.json$/i.exec(path) ?? [];
-    return service === undefined ? undefined : this.#document(service.toLowerCase(), headers);
+    const service = /^\/openapi\/([^/]+)\.json$/i.exec(path)?.[1]?.toLowerCase();
+    if (service === undefined) return undefined;
+    // A service may be called so too.
+    const isIndex = service === "index" && this.#routes.targetsOf(service) === undefined;
+    return isIndex ? this.#index(headers) : this.#document(service, headers);
   }
 
   async #index(headers: readonly string[]): Promise<OwnAnswer> {

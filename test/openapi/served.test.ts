@@ -55,6 +55,12 @@ t.test("the index names the services that the caller may call", async (t) => {
   t.same(body.services[2], { name: "helloworld", summary, document: "/openapi/helloworld.json" });
 });
 
+t.test("the index is also where its file in spec/ would be", async (t) => {
+  const { status, body } = await get("/openapi/index.json");
+  t.equal(status, 200);
+  t.same(body, (await get("/openapi")).body);
+});
+
 t.test("names match without regard to case", async (t) => {
   t.same((await get("/openapi/HelloWorld.json")).body, (await get("/openapi/helloworld.json")).body);
 });
