@@ -1,15 +1,3 @@
-import type { ErrorObject } from "../http.js";
-
-/** The Detail of a response with an error object; empty where it has none. */
-export function detailOf(body: string): string {
-  try {
-    const { Detail } = JSON.parse(body) as Partial<ErrorObject>;
-    return typeof Detail === "string" ? Detail : "";
-  } catch {
-    return "";
-  }
-}
-
 /**
  * What somebody can do about a call that was refused or failed; undefined where the Detail says all there is.
  * @param detail the Detail of the error object

@@ -2,43 +2,73 @@
 import { useEffect, useRef } from "preact/hooks";
 import { Badge } from "../ui/badge.js";
 import { CopyButton } from "../ui/copy-button.js";
-import { adviceFor, detailOf } from "./advice.js";
 import { Json } from "./code.js";
 import type { Exchange } from "./exchange.js";
 
 interface AnswerViewProps {
-  readonly exchange: Exchange;
-  readonly withToken: boolean;
+  readonly exchange: Exchange | undefined;
 }
 
-export function AnswerView({ exchange, withToken }: AnswerViewProps) {
-  const { answer, state, fault, entries } = exchange;
-  const streams = answer === undefined || answer.contentType.startsWith("application/x-ndjson");
+/** Its status stands in the page from the beginning: screen readers follow only what was there before. */
+export function AnswerView({ exchange }: AnswerViewProps) {
   return (
-    <section class="answer" aria-label="Response">
-      <p class="answer-head" role="status">
-        <StateBadge exchange={exchange} />
-        {answer && <span class="soft">{milliseconds(answer.milliseconds)}</span>}
-        {streams && exchange.total > 0 && (
-          <span class="soft">
-            {exchange.total} {exchange.total === 1 ? "message" : "messages"}
-          </span>
-        )}
-      </p>
-      {fault !== undefined && <p class="notice bad">{fault}</p>}
-      {answer && answer.status >= 400 && (
-        <Refusal status={answer.status} body={entries[0]?.text ?? ""} withToken={withToken} />
-      )}
-      {streams ? <Messages exchange={exchange} /> : entries[0] && <Body text={entries[0].text} />}
-      {answer?.requestId && <p class="hint">Request id {answer.requestId}</p>}
-      {state === "open" && answer === undefined && entries.length === 0 && (
-        <p class="soft">Waiting for the response …</p>
-      )}
+    <section class={exchange === undefined ? "hidden" : "answer"} aria-label={exchange && "Response"}>
+      <div class="stack" role="status">
+        {exchange && <Outcome exchange={exchange} />}
+      </div>
+      {exchange && <Content exchange={exchange} />}
     </section>
   );
 }
 
-function StateBadge({ exchange: { answer, state } }: { readonly exchange: Exchange }) {
+function streams({ answer }: Exchange): boolean {
+  return answer === undefined || answer.contentType.startsWith("application/x-ndjson");
+}
+
+/** How it went, and what can be done. */
+function Outcome({ exchange }: { readonly exchange: Exchange }) {
+  const { answer, total, fault } = exchange;
+  return (
+    <>
+      <p class="answer-head">
+        <StateBadge exchange={exchange} />
+        {answer && <span class="soft">{milliseconds(answer.milliseconds)}</span>}
+        {streams(exchange) && total > 0 && (
+          <span class="soft">
+            {total} {total === 1 ? "message" : "messages"}
+          </span>
+        )}
+      </p>
+      {fault && (fault.detail !== "" || fault.advice !== undefined) && (
+        <div class="notice bad">
+          {fault.detail !== "" && (
+            <p>
+              {fault.status !== 0 && fault.status !== answer?.status && `${fault.status}: `}
+              {fault.detail}
+            </p>
+          )}
+          {fault.advice !== undefined && <p class="soft">{fault.advice}</p>}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Content({ exchange }: { readonly exchange: Exchange }) {
+  const { answer, state, entries } = exchange;
+  return (
+    <>
+      {streams(exchange) ? <Messages exchange={exchange} /> : entries[0] && <Body text={entries[0].text} />}
+      {answer?.requestId && <p class="hint">Request id {answer.requestId}</p>}
+      {state === "open" && answer === undefined && entries.length === 0 && (
+        <p class="soft">Waiting for the response …</p>
+      )}
+    </>
+  );
+}
+
+function StateBadge({ exchange }: { readonly exchange: Exchange }) {
+  const { answer, state } = exchange;
   const ends = { open: "open", done: "complete", cancelled: "cancelled", failed: "failed" };
   const tone = state === "failed" ? "bad" : state === "cancelled" ? "warning" : "good";
   return (
@@ -48,29 +78,8 @@ function StateBadge({ exchange: { answer, state } }: { readonly exchange: Exchan
           {answer.status} {answer.statusText}
         </Badge>
       )}
-      {(answer === undefined || answer.contentType.startsWith("application/x-ndjson")) && (
-        <Badge tone={state === "open" ? "accent" : tone}>{ends[state]}</Badge>
-      )}
+      {streams(exchange) && <Badge tone={state === "open" ? "accent" : tone}>{ends[state]}</Badge>}
     </>
-  );
-}
-
-interface RefusalProps {
-  readonly status: number;
-  readonly body: string;
-  readonly withToken: boolean;
-}
-
-/** What the gateway or the service said, and what can be done. */
-function Refusal({ status, body, withToken }: RefusalProps) {
-  const detail = detailOf(body);
-  const advice = adviceFor(status, detail, withToken);
-  if (detail === "" && advice === undefined) return null;
-  return (
-    <div class="notice bad">
-      {detail !== "" && <p>{detail}</p>}
-      {advice !== undefined && <p class="soft">{advice}</p>}
-    </div>
   );
 }
 

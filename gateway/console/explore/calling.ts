@@ -1,5 +1,5 @@
 /** A call as the person at the page makes it: every answer is handed over as it came, errors too. */
-import { ApiError } from "../http.js";
+import { ApiError, type ErrorObject, get } from "../http.js";
 import { Lines } from "./lines.js";
 
 export interface Call {
@@ -25,14 +25,22 @@ export interface Listener {
   onMessage(text: string): void;
 }
 
+/** Why a call failed. */
+export interface Refusal {
+  /** HTTP status; 0 where there is none. */
+  readonly status: number;
+  /** The error object's Detail; empty where there is none. */
+  readonly detail: string;
+}
+
 /** Bytes of which nothing sensible can be shown as text. */
 const TEXT = /^(?:text\/|application\/(?:json|x-ndjson|xml))/;
 
 /**
- * Makes a call, until its answer has ended.
+ * Makes a call, until its answer has ended. Resolves to why it failed, if it did.
  * @throws {ApiError} when there is no answer, or it breaks off. @throws {DOMException} AbortError
  */
-export async function makeCall(call: Call, listener: Listener, signal: AbortSignal): Promise<void> {
+export async function makeCall(call: Call, listener: Listener, signal: AbortSignal): Promise<Refusal | undefined> {
   const started = performance.now();
   try {
     const response = await fetch(call.path, {
@@ -51,22 +59,54 @@ export async function makeCall(call: Call, listener: Listener, signal: AbortSign
       milliseconds: performance.now() - started,
       contentType,
     });
-    if (contentType.startsWith("application/x-ndjson") && response.body) await readLines(response.body, listener);
-    else if (TEXT.test(contentType)) listener.onMessage(await response.text());
-    else listener.onMessage(`${(await response.arrayBuffer()).byteLength} bytes of ${contentType || "no known type"}`);
+    if (contentType.startsWith("application/x-ndjson") && response.body)
+      return await readLines(response.body, listener);
+    const text = TEXT.test(contentType)
+      ? await response.text()
+      : `${(await response.arrayBuffer()).byteLength} bytes of ${contentType || "no known type"}`;
+    listener.onMessage(text);
+    return response.ok ? undefined : { status: response.status, detail: detailOf(text) };
   } catch (thrown) {
     if (signal.aborted) throw signal.reason;
     throw ApiError.from(thrown);
   }
 }
 
-async function readLines(body: ReadableStream<Uint8Array<ArrayBuffer>>, listener: Listener): Promise<void> {
+async function readLines(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  listener: Listener,
+): Promise<Refusal | undefined> {
   const lines = new Lines();
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    for (const line of lines.take(read.value)) listener.onMessage(line);
+  let last = "";
+  const tell = (line: string) => {
+    last = line;
+    listener.onMessage(line);
+  };
+  for (let read = await reader.read(); !read.done; read = await reader.read()) lines.take(read.value).forEach(tell);
+  lines.end().forEach(tell);
+  return failureIn(last);
+}
+
+/** Why a stream failed after it began: its last line, whose only member is `error`, says so (docs/streams.md). */
+export function failureIn(line: string): Refusal | undefined {
+  const { error, ...others } = objectIn(line);
+  const { Code, Detail } = (error ?? {}) as Partial<ErrorObject>;
+  if (Object.keys(others).length > 0 || typeof Code !== "number" || typeof Detail !== "string") return undefined;
+  return { status: Code, detail: Detail };
+}
+
+function detailOf(text: string): string {
+  const { Detail } = objectIn(text);
+  return typeof Detail === "string" ? Detail : "";
+}
+
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
   }
-  for (const line of lines.end()) listener.onMessage(line);
 }
 
 function headersOf({ token, namespace }: Call): Record<string, string> {
@@ -106,3 +146,23 @@ export function converse({ path, token }: Omit<Call, "body">, listener: Conversa
     close: () => socket.close(),
   };
 }
+
+/**
+ * Why a WebSocket could not be opened, which a browser tells nobody. A plain request is refused for the same reasons, and
+ * where there is none, with 426.
+ */
+export async function whyNotOpened({ path, token }: Pick<Call, "path" | "token">): Promise<Refusal> {
+  try {
+    await get(path, { token });
+  } catch (thrown) {
+    const { status, message } = ApiError.from(thrown);
+    if (status !== UPGRADE_REQUIRED) return { status, detail: message };
+  }
+  return {
+    status: 0,
+    detail:
+      "The gateway takes this call, but no WebSocket could be opened. Something on the way may not let it through.",
+  };
+}
+
+const UPGRADE_REQUIRED = 426;

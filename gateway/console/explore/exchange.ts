@@ -15,12 +15,20 @@ export interface Exchange {
   /** The latest ones. */
   readonly entries: readonly Entry[];
   readonly total: number;
-  /** Why there is no whole answer. */
-  readonly fault: string | undefined;
+  readonly fault: Fault | undefined;
   /** Whether messages can be sent. */
   readonly opened: boolean;
   /** Whether the caller has said that no more messages come. */
   readonly ended: boolean;
+}
+
+/** Why a call was refused or failed. */
+export interface Fault {
+  /** HTTP status; 0 where there is none. */
+  readonly status: number;
+  readonly detail: string;
+  /** What somebody can do about it. */
+  readonly advice: string | undefined;
 }
 
 export const NEW_EXCHANGE: Exchange = {

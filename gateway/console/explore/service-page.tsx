@@ -1,5 +1,5 @@
 /** One service: its overview, or one of its endpoints, with all endpoints beside it. */
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { readText } from "../api.js";
 import { useLoad } from "../load.js";
 import { useTitle } from "../router.js";
@@ -28,6 +28,7 @@ interface ServicePageProps {
 
 export function ServicePage({ services, name, endpointName }: ServicePageProps) {
   const session = useSession();
+  const left = useLeft(session?.account);
   const service = services.find((one) => one.name === name.toLowerCase());
   const endpoint = service?.endpoints.find((one) => one.name.toLowerCase() === endpointName?.toLowerCase());
   useTitle(endpoint === undefined ? name : `${endpoint.name} · ${name}`);
@@ -50,11 +51,19 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
         ) : value === undefined && error === undefined ? (
           <Progress label="Loading the fields" />
         ) : (
-          <EndpointPage key={endpoint.path} endpoint={endpoint} document={value} />
+          <EndpointPage key={`${endpoint.path} ${left}`} endpoint={endpoint} document={value} />
         )}
       </div>
     </section>
   );
+}
+
+/** How often an account was left. What it wrote and was answered is then nobody else's; who signs in keeps what is there. */
+function useLeft(account: string | undefined): number {
+  const last = useRef({ account, left: 0 });
+  const { account: before, left } = last.current;
+  if (account !== before) last.current = { account, left: before === undefined ? left : left + 1 };
+  return last.current.left;
 }
 
 function Sidebar({ service, current }: { readonly service: Service; readonly current: Endpoint | undefined }) {

@@ -178,7 +178,7 @@ function CallControls({ target, text }: ControlsProps) {
         </Button>
         {busy && <Button onClick={cancel}>Cancel</Button>}
       </p>
-      {exchange && <AnswerView exchange={exchange} withToken={target.withToken} />}
+      <AnswerView exchange={exchange} />
     </>
   );
 }
@@ -207,7 +207,7 @@ function ConversationControls({ target, text }: ControlsProps) {
           </>
         )}
       </p>
-      {exchange && <AnswerView exchange={exchange} withToken={target.withToken} />}
+      <AnswerView exchange={exchange} />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError } from "../http.js";
-import { accessToken, checkSession } from "../session.js";
+import { accessToken } from "../session.js";
 import { type Answer, makeCall } from "./calling.js";
 import type { CallTarget } from "./try-it.js";
 import { useExchange } from "./use-exchange.js";
@@ -18,18 +18,15 @@ export function useCall() {
     try {
       const token = withToken ? await accessToken() : undefined;
       const listener = {
-        onAnswer: (answer: Answer) => {
-          live.change({ answer });
-          // By the rules or because the token is none any more: only the authority can say.
-          if (answer.status === 401 && token !== undefined) checkSession();
-        },
+        onAnswer: (answer: Answer) => live.change({ answer }),
         onMessage: (text: string) => live.add(text),
       };
-      await makeCall({ path, body, token, namespace }, listener, controller.signal);
-      live.change({ state: "done" });
+      const refusal = await makeCall({ path, body, token, namespace }, listener, controller.signal);
+      if (refusal === undefined) live.change({ state: "done" });
+      else live.fail(refusal, token !== undefined);
     } catch (thrown) {
       if (controller.signal.aborted) live.change({ state: "cancelled" });
-      else live.change({ state: "failed", fault: ApiError.from(thrown).message });
+      else live.fail({ status: 0, detail: ApiError.from(thrown).message }, false);
     }
   };
   return { exchange, send, cancel: () => running.current?.abort() };

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { accessToken } from "../session.js";
-import { type Conversation, converse } from "./calling.js";
+import { type Conversation, converse, type Refusal, whyNotOpened } from "./calling.js";
 import type { CallTarget } from "./try-it.js";
 import { type Live, useExchange } from "./use-exchange.js";
 
@@ -15,14 +15,19 @@ export function useConversation() {
     live.current = begun;
     const token = withToken ? await accessToken() : undefined;
     if (!begun.isOpen) return;
-    conversation.current = converse(
-      { path, token, namespace },
-      {
-        onOpen: () => begun.change({ opened: true }),
-        onMessage: (text) => begun.add(text),
-        onClose: (code, reason) => begun.change(closing(code, reason)),
-      },
-    );
+    let opened = false;
+    const onOpen = () => {
+      opened = true;
+      begun.change({ opened });
+    };
+    const onClose = async (code: number, reason: string) => {
+      if (!begun.isOpen) return;
+      if (code === OK) return begun.change({ state: "done" });
+      const refusal = opened || code > FIRST_STATUS ? closing(code, reason) : await whyNotOpened({ path, token });
+      if (begun.isOpen) begun.fail(refusal, token !== undefined);
+    };
+    const onMessage = (text: string) => begun.add(text);
+    conversation.current = converse({ path, token, namespace }, { onOpen, onMessage, onClose });
   };
   const send = (text: string) => {
     conversation.current?.send(text);
@@ -42,9 +47,6 @@ export function useConversation() {
 const OK = 1000;
 const FIRST_STATUS = 4000;
 
-function closing(code: number, reason: string) {
-  if (code === OK) return { state: "done" } as const;
-  const status = code > FIRST_STATUS ? `${code - FIRST_STATUS}: ` : "";
-  const why = reason === "" ? "The connection could not be opened, or broke off." : status + reason;
-  return { state: "failed", fault: why } as const;
+function closing(code: number, reason: string): Refusal {
+  return { status: Math.max(0, code - FIRST_STATUS), detail: reason || "The connection broke off." };
 }

@@ -1,4 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { checkSession } from "../session.js";
+import { adviceFor } from "./advice.js";
+import type { Refusal } from "./calling.js";
 import { type Entry, type Exchange, NEW_EXCHANGE, withEntries } from "./exchange.js";
 
 /**
@@ -46,6 +49,13 @@ export class Live {
     this.#exchange = { ...withEntries(this.#exchange, this.#waiting), ...change };
     this.#waiting = [];
     if (!this.#stopped) this.#show(this.#exchange);
+  }
+
+  /** @param withToken whether it was called with one: who calls may have chosen otherwise since. */
+  fail({ status, detail }: Refusal, withToken: boolean): void {
+    this.change({ state: "failed", fault: { status, detail, advice: adviceFor(status, detail, withToken) } });
+    // By the rules or because the token is none any more: only the authority can say.
+    if (status === 401 && withToken) checkSession();
   }
 
   /** Nothing of it is shown any more. */
