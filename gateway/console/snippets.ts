@@ -14,6 +14,8 @@ export interface SnippetCall {
   readonly withToken: boolean;
   /** The request, or where the client streams, its only message. */
   readonly body: unknown;
+  /** Whether a stream may be sent as one body of any bytes, by plain POST: curl, Python, Go and portico send a file. */
+  readonly takesBytes?: boolean | undefined;
   /** Where it is not the caller's own. Only without a token. */
   readonly namespace?: string | undefined;
 }
@@ -29,15 +31,20 @@ export interface Snippet {
 /** All that can make the call. What streams from the client goes over a WebSocket, which some have no client for. */
 export function snippetsFor(call: SnippetCall): Snippet[] {
   const clientStreams = call.shape === "client_streaming" || call.shape === "bidi_streaming";
+  const plain = !clientStreams || sendsFile(call);
   const all: readonly (Omit<Snippet, "code"> & { readonly code: string | undefined })[] = [
-    { id: "curl", title: "curl", comment: "#", code: clientStreams ? undefined : curl(call) },
+    { id: "curl", title: "curl", comment: "#", code: plain ? curl(call) : undefined },
     { id: "undici", title: "Node.js", comment: "//", code: clientStreams ? undiciSocket(call) : undici(call) },
     { id: "browser", title: "Browser", comment: "//", code: clientStreams ? browserSocket(call) : browser(call) },
-    { id: "python", title: "Python", comment: "#", code: clientStreams ? undefined : python(call) },
-    { id: "go", title: "Go", comment: "//", code: clientStreams ? undefined : go(call) },
+    { id: "python", title: "Python", comment: "#", code: plain ? python(call) : undefined },
+    { id: "go", title: "Go", comment: "//", code: plain ? go(call) : undefined },
     { id: "portico", title: "portico", comment: "#", code: portico(call, clientStreams) },
   ];
   return all.flatMap(({ code, ...rest }) => (code === undefined ? [] : [{ ...rest, code }]));
+}
+
+function sendsFile({ shape, takesBytes = false }: SnippetCall): boolean {
+  return shape === "client_streaming" && takesBytes;
 }
 
 function urlOf({ origin, path, withToken }: SnippetCall): string {
@@ -49,16 +56,20 @@ function socketUrlOf(call: SnippetCall): string {
 }
 
 /** Headers besides the token's. */
-function headersOf({ withToken, namespace }: SnippetCall): [name: string, value: string][] {
+function headersOf(call: SnippetCall): [name: string, value: string][] {
+  const { withToken, namespace } = call;
   const own: [string, string][] = namespace === undefined || withToken ? [] : [["Platform-Namespace", namespace]];
-  return [...own, ["Content-Type", "application/json"]];
+  return [...own, ["Content-Type", sendsFile(call) ? "application/octet-stream" : "application/json"]];
 }
+
+/** What is sent where any bytes will do. */
+const FILE = "file.bin";
 
 function curl(call: SnippetCall): string {
   const headers = headersOf(call).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`);
   const token = call.withToken ? ['-H "Authorization: Bearer $PORTICO_TOKEN"'] : [];
   const start = call.shape === "server_streaming" ? "curl -N" : "curl";
-  const data = `-d ${shell(indented(call.body, 2))}`;
+  const data = sendsFile(call) ? `-X POST -T ${FILE}` : `-d ${shell(indented(call.body, 2))}`;
   return [`${start} ${shell(urlOf(call))}`, ...token, ...headers, data].join(" \\\n  ");
 }
 
@@ -146,12 +157,13 @@ function python(call: SnippetCall): string {
     call.shape === "server_streaming"
       ? "    for line in response:\n        if line.strip():\n            print(json.loads(line))"
       : "    print(json.load(response))";
+  const data = sendsFile(call) ? `open("${FILE}", "rb")` : `json.dumps(${pythonLiteral(call.body, "    ")}).encode()`;
   return `import json
 ${call.withToken ? "import os\n" : ""}import urllib.request
 
 request = urllib.request.Request(
     ${quoted(urlOf(call))},
-    data=json.dumps(${pythonLiteral(call.body, "    ")}).encode(),
+    data=${data},
     headers={${[...token, ...headers].join("")}
     },
 )
@@ -164,18 +176,24 @@ function go(call: SnippetCall): string {
   const text = indented(call.body, 0);
   const headers = headersOf(call).map(([name, value]) => `\n\trequest.Header.Set(${quoted(name)}, ${quoted(value)})`);
   const token = call.withToken ? ['\n\trequest.Header.Set("Authorization", "Bearer "+os.Getenv("PORTICO_TOKEN"))'] : [];
+  const file = `body, err := os.Open("${FILE}")
+	if err != nil {
+		log.Fatal(err)
+	}`;
+  const body = sendsFile(call)
+    ? file
+    : `body := strings.NewReader(${text.includes("`") ? quoted(text) : `\`${text}\``})`;
   return `package main
 
 import (
 	"io"
 	"log"
 	"net/http"
-	"os"
-	"strings"
+	"os"${sendsFile(call) ? "" : '\n\t"strings"'}
 )
 
 func main() {
-	body := strings.NewReader(${text.includes("`") ? quoted(text) : `\`${text}\``})
+	${body}
 	request, err := http.NewRequest("POST", ${quoted(urlOf(call))}, body)
 	if err != nil {
 		log.Fatal(err)
@@ -202,6 +220,7 @@ function portico(call: SnippetCall, clientStreams: boolean): string | undefined 
   const url = call.origin === DEFAULT_ORIGIN ? "" : ` --url ${shell(call.origin)}`;
   const body = shell(JSON.stringify(call.body));
   const command = `portico call${url} ${shell(service)} ${shell(endpoint.join("/"))}`;
+  if (sendsFile(call)) return `${command} - < ${FILE}`;
   return clientStreams ? `echo ${body} | ${command}` : `${command} ${body}`;
 }
 

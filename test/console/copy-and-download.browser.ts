@@ -20,6 +20,18 @@ t.test("copies and downloads", async (t) => {
     checkClean(t, watched);
   });
 
+  t.test("where an endpoint takes a stream, it says why some languages are not there", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    const languages = () => page.getByRole("tablist", { name: "Language" }).getByRole("tab").allTextContents();
+    const why = page.getByText("curl, Python and Go come without one");
+    await why.waitFor();
+    t.same(await languages(), ["Node.js", "Browser", "portico"]);
+    await page.getByRole("link", { name: "Store", exact: true }).click();
+    await page.getByText("-T file.bin").waitFor();
+    t.same(await languages(), ["curl", "Node.js", "Browser", "Python", "Go", "portico"], "one body will do");
+    t.equal(await why.count(), 0);
+  });
+
   t.test("where the browser offers no clipboard, the old way", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");

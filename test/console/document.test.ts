@@ -1,13 +1,12 @@
 // A service's OpenAPI document, as the gateway makes it, read as fields.
-import { readFileSync } from "node:fs";
 import t from "tap";
 import { endpointDocument, type Field, fieldNames, type Message } from "../../gateway/console/explore/document.js";
 import { openApi } from "../../gateway/openapi/document.js";
 import { endpointsOf, readDescriptors } from "../../src/endpoint.js";
 import { compile } from "../registry/compile.js";
+import { shopSource } from "./shop.js";
 
-const proto = readFileSync("test/console/shop.proto", "utf8");
-const types = readDescriptors(compile(t.testdir({}), { "shop.proto": proto }));
+const types = readDescriptors(compile(t.testdir({}), shopSource()));
 const endpoints = endpointsOf("shop", types, ["shop.Shop"]);
 const document = JSON.parse(openApi({ service: "shop", endpoints, types, server: "/" }));
 
@@ -69,6 +68,11 @@ t.test("examples come with the document; of what streams, from the comments", as
 t.test("streams, either way", async (t) => {
   t.match(read("Watch"), { request: { name: "WatchRequest" }, response: { name: "Tick" } });
   t.match(read("Fill"), { request: { name: "Item" }, response: { name: "Receipt" } });
+});
+
+t.test("whether a stream to the service may be one body of any bytes", async (t) => {
+  for (const endpoint of ["Call", "Watch", "Fill", "Haggle"]) t.equal(read(endpoint).takesBytes, false, endpoint);
+  t.equal(read("Store").takesBytes, true);
 });
 
 t.test("an endpoint that the document does not have", async (t) => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   loadPackageDefinition,
+  type Metadata,
   Server,
   ServerCredentials,
   type ServerDuplexStream,
@@ -26,6 +27,8 @@ export interface Shop {
   readonly entry: { readonly name: string; readonly target: string; readonly descriptors: string };
   /** What came in requests and streams, in order. */
   readonly received: object[];
+  /** In which namespace the latest of them was called. */
+  namespace(): string | undefined;
   /** How many streams are being watched. */
   watchers(): number;
   /** Resolves when as many are being watched. */
@@ -35,31 +38,61 @@ export interface Shop {
   close(): void;
 }
 
+/** Its contract, as files. */
+export function shopSource(): Readonly<Record<string, string>> {
+  const read = (file: string) => readFileSync(join("test", file), "utf8");
+  return {
+    "shop.proto": read("console/shop.proto"),
+    "google/api/httpbody.proto": read("streams/google/api/httpbody.proto"),
+  };
+}
+
 /** @param folder a new, empty one */
 export async function openShop(folder: string): Promise<Shop> {
-  const source = "test/console/shop.proto";
   const descriptors = join(folder, "shop.binpb");
-  writeFileSync(descriptors, compile(join(folder, "proto"), { "shop.proto": readFileSync(source, "utf8") }));
-  const loaded = loadPackageDefinition(loadSync(source, { longs: String, defaults: false, oneofs: false }));
+  writeFileSync(descriptors, compile(join(folder, "proto"), shopSource()));
+  const options = { longs: String, defaults: false, oneofs: false, includeDirs: ["test/console", "test/streams"] };
+  const loaded = loadPackageDefinition(loadSync("shop.proto", options));
   const { service } = (loaded.shop as Record<string, unknown>).Shop as ServiceClientConstructor;
   const watched = new Watched();
   const received: object[] = [];
+  let namespace: string | undefined;
+  const receive = ({ metadata }: { readonly metadata: Metadata }, message: object) => {
+    namespace = metadata.get("platform-namespace")[0]?.toString();
+    received.push(message);
+  };
   const server = new Server();
   server.addService(service, {
     Call: (call: ServerUnaryCall<object, object>, done: sendUnaryData<object>) => {
-      received.push(call.request);
+      receive(call, call.request);
       done(null, call.request);
     },
     Watch: (call: ServerWritableStream<{ every?: number; most?: number }, object>) => {
-      received.push(call.request);
+      receive(call, call.request);
       watch(call, watched);
     },
     Fill: (call: ServerReadableStream<Item, object>, done: sendUnaryData<object>) => {
       const items: Item[] = [];
-      call.on("data", (item) => received.push(item) && items.push(item)).on("end", () => done(null, receiptOf(items)));
+      call.on("data", (item) => items.push(item) && receive(call, item)).on("end", () => done(null, receiptOf(items)));
+    },
+    Store: (
+      call: ServerReadableStream<{ content_type: string; data: Buffer }, object>,
+      done: sendUnaryData<object>,
+    ) => {
+      const pieces: Buffer[] = [];
+      call.on("data", ({ data }) => pieces.push(data));
+      call.on("end", () => {
+        const text = Buffer.concat(pieces).toString();
+        receive(call, { text });
+        done(null, { count: text.length });
+      });
     },
     Haggle: (call: ServerDuplexStream<Item, object>) => {
-      call.on("data", (item: Item) => received.push(item) && call.write(receiptOf([item]))).on("end", () => call.end());
+      call.on("data", (item: Item) => {
+        receive(call, item);
+        call.write(receiptOf([item]));
+      });
+      call.on("end", () => call.end());
     },
     Fail: (call: ServerUnaryCall<{ code?: number; message?: string }, object>, done: sendUnaryData<object>) => {
       done({ code: call.request.code ?? 2, details: call.request.message ?? "" });
@@ -73,6 +106,7 @@ export async function openShop(folder: string): Promise<Shop> {
   return {
     entry: { name: "shop", target: `127.0.0.1:${port}`, descriptors },
     received,
+    namespace: () => namespace,
     watchers: () => watched.count,
     untilWatchers: (count) => watched.until(count),
     untilServed,

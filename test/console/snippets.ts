@@ -17,11 +17,14 @@ interface SnippetCase {
   readonly endpoint: string;
   readonly shape: Shape;
   readonly body: object;
+  readonly takesBytes?: boolean;
   /** What the service receives; default is the body. */
   readonly received?: object;
   /** What is printed. */
   readonly printed: RegExp;
 }
+
+const FILE_TEXT = "What is in the file";
 
 /** A field of every kind. */
 const ALL_KINDS = {
@@ -75,6 +78,16 @@ export const CASES: readonly SnippetCase[] = [
     body: { name: "tea", count: 2 },
     printed: /count\W+2/,
   },
+  {
+    title: "a stream of bytes, as a file",
+    endpoint: "Store",
+    shape: "client_streaming",
+    takesBytes: true,
+    // As a message, where it is not a file.
+    body: { contentType: "text/plain", data: Buffer.from(FILE_TEXT).toString("base64") },
+    received: { text: FILE_TEXT },
+    printed: new RegExp(`count\\W+${FILE_TEXT.length}`),
+  },
 ];
 
 /** Runs a text; gives what it printed, its complaints and its progress left out. Rejects when it fails. */
@@ -85,10 +98,10 @@ export async function checkSnippets(t: Test, { origin, shop }: ShopFront, id: Sn
   const { body: tokens } = await call(`${origin}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
   const { accessToken: token } = tokens as { accessToken: string };
   const seen = new Set<Shape>();
-  for (const { title, endpoint, shape, body, received = body, printed } of CASES) {
+  for (const { title, endpoint, shape, body, takesBytes, received = body, printed } of CASES) {
     for (const withToken of seen.has(shape) ? [true] : [true, false]) {
       const path = `/v1/shop/${endpoint}`;
-      const snippet = snippetsFor({ origin, path, shape, withToken, body }).find((one) => one.id === id);
+      const snippet = snippetsFor({ origin, path, shape, withToken, body, takesBytes }).find((one) => one.id === id);
       if (snippet === undefined) continue;
       await t.test(`${title}, ${withToken ? "with a token" : "as nobody"}`, async (t) => {
         t.notMatch(snippet.code, token, "the token is never in it");
@@ -99,6 +112,36 @@ export async function checkSnippets(t: Test, { origin, shop }: ShopFront, id: Sn
     }
     seen.add(shape);
   }
+  await checkNamespace(t, { origin, shop, token }, id, run);
+}
+
+/** In a namespace of the caller's choice, of which there is one more for this. */
+async function checkNamespace(
+  t: Test,
+  { origin, shop, token }: Pick<ShopFront, "origin" | "shop"> & { readonly token: string },
+  id: Snippet["id"],
+  run: Run,
+): Promise<void> {
+  const namespace = `of-${id}`;
+  const made = { origin, path: "/v1/shop/Call", shape: "unary", withToken: false, body: { customer: "Ada" } } as const;
+  const snippet = snippetsFor({ ...made, namespace }).find((one) => one.id === id);
+  if (snippet === undefined) return;
+  await grantEveryone(origin, namespace, token);
+  await t.test("as nobody, in another namespace", async (t) => {
+    t.match(await run(snippet.code, undefined), /Ada/);
+    t.equal(shop.namespace(), namespace);
+  });
+}
+
+async function grantEveryone(origin: string, namespace: string, token: string): Promise<void> {
+  const asAdmin = { authorization: `Bearer ${token}` };
+  const made = await call(`${origin}/v1/auth/Namespaces/Create`, { name: namespace }, asAdmin);
+  const { adminPassword: password } = made.body as { adminPassword: string };
+  const login = await call(`${origin}/auth/login`, { account: "admin", password, namespace });
+  const authorization = `Bearer ${(login.body as { accessToken: string }).accessToken}`;
+  const rule = { id: "everyone", scope: "<public>", access: "GRANTED", resource: "service:shop:*" };
+  const { status } = await call(`${origin}/v1/auth/Rules/Create`, { rule }, { authorization });
+  if (status !== 200) throw new Error(`the rule was refused with ${status}`);
 }
 
 /** Writes the text to a file and runs a command on it, with the token in PORTICO_TOKEN and `portico` on the path. */
@@ -108,13 +151,15 @@ export function program(command: readonly [string, ...string[]], file: string, {
   writeFileSync(join(bin, "portico"), `#!/bin/sh\nexec '${process.execPath}' '${resolve("dist/portico.js")}' "$@"\n`);
   chmodSync(join(bin, "portico"), 0o755);
   return async (text, token) => {
-    const path = join(mkdtempSync(join(folder, "snippet-")), file);
+    const cwd = mkdtempSync(join(folder, "snippet-"));
+    const path = join(cwd, file);
     writeFileSync(path, text);
+    writeFileSync(join(cwd, "file.bin"), FILE_TEXT);
     const { PORTICO_TOKEN: _, ...inherited } = process.env;
     const paths = { PATH: `${bin}${delimiter}${inherited.PATH}`, XDG_CONFIG_HOME: join(folder, "config") };
     const given = token === undefined ? {} : { PORTICO_TOKEN: token };
     const [name, ...args] = command;
-    const child = spawn(name, [...args, path], { env: { ...inherited, ...paths, ...given }, timeout: 60_000 });
+    const child = spawn(name, [...args, path], { cwd, env: { ...inherited, ...paths, ...given }, timeout: 60_000 });
     const output = printed(child.stdout);
     const complaints = printed(child.stderr);
     const [code] = await once(child, "close");

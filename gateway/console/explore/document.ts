@@ -58,6 +58,8 @@ export interface EndpointDocument {
   readonly deprecated: boolean;
   readonly request: Message | undefined;
   readonly response: Message | undefined;
+  /** Whether a plain POST of any bytes will do, where the endpoint takes a stream. */
+  readonly takesBytes: boolean;
   /** A request that makes sense. */
   readonly example: unknown;
 }
@@ -99,11 +101,13 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
   const reader = new Reader(components.schemas ?? {});
   const socket = item["x-websocket"];
   const request = mediaOf(operation.requestBody, components.requestBodies);
+  const raw = mediaOf(operation.requestBody, components.requestBodies, "*/*");
   const response = mediaOf(operation.responses?.["200"], components.responses);
   return {
     deprecated: operation.deprecated === true,
     request: reader.body(socket?.sends ?? request?.schema),
     response: reader.body(socket?.receives ?? response?.schema),
+    takesBytes: socket !== undefined && raw !== undefined,
     example: request?.example ?? (socket && reader.example(socket.sends)),
   };
 }
@@ -126,14 +130,15 @@ export function fieldNames({ request, response }: EndpointDocument): string[] {
 
 const MOST_NAMES = 500;
 
-/** What a body is as JSON; undefined where it may be bytes of any kind. */
+/** What a body is as JSON or as another type; undefined where it is not. */
 function mediaOf(
   body: Referred<Body> | undefined,
   named: Readonly<Record<string, Body>> | undefined,
+  type = "application/json",
 ): Media | undefined {
   if (body === undefined) return undefined;
   const found = "$ref" in body ? named?.[body.$ref.slice(body.$ref.lastIndexOf("/") + 1)] : body;
-  return found?.content?.["application/json"];
+  return found?.content?.[type];
 }
 
 class Reader {

@@ -41,7 +41,12 @@ export function EndpointPage({ endpoint, document }: EndpointPageProps) {
         </div>
         <div class="endpoint-live">
           <TryIt endpoint={endpoint} request={described?.request} call={call} onCall={setCall} />
-          <SnippetTabs endpoint={endpoint} call={call} withToken={withToken} />
+          <SnippetTabs
+            endpoint={endpoint}
+            call={call}
+            withToken={withToken}
+            takesBytes={described?.takesBytes === true}
+          />
         </div>
       </div>
     </article>

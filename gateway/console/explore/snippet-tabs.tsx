@@ -3,7 +3,7 @@ import { type Shape, snippetsFor } from "../snippets.js";
 import { CopyButton } from "../ui/copy-button.js";
 import { Tabs } from "../ui/tabs.js";
 import { Code } from "./code.js";
-import { parseExact } from "./json-text.js";
+import { faultOf, parseExact, roundingFault } from "./json-text.js";
 import type { Endpoint } from "./listing.js";
 import type { TryItState } from "./try-it.js";
 
@@ -11,20 +11,24 @@ interface SnippetTabsProps {
   readonly endpoint: Endpoint;
   readonly call: Pick<TryItState, "text" | "namespace">;
   readonly withToken: boolean;
+  /** Whether a plain POST of any bytes will do, where the endpoint takes a stream. */
+  readonly takesBytes?: boolean;
 }
 
 /** Kept from endpoint to endpoint: who reads Go here reads Go there. */
 let lastChoice = "curl";
 
 /** The call that is being tried, as code. */
-export function SnippetTabs({ endpoint, call, withToken }: SnippetTabsProps) {
+export function SnippetTabs({ endpoint, call, withToken, takesBytes = false }: SnippetTabsProps) {
   const [chosen, setChosen] = useState(lastChoice);
+  const fault = faultOf(call.text) ?? roundingFault(call.text);
   const snippets = snippetsFor({
     origin: location.origin,
     path: endpoint.path,
     shape: shapeOf(endpoint),
     withToken,
-    body: bodyOf(call.text),
+    takesBytes,
+    body: fault === undefined ? parseExact(call.text) : {},
     namespace: call.namespace === "" ? undefined : call.namespace,
   });
   const shown = snippets.find(({ id }) => id === chosen) ?? snippets[0]!;
@@ -36,14 +40,23 @@ export function SnippetTabs({ endpoint, call, withToken }: SnippetTabsProps) {
     <section class="panel snippets">
       <header class="panel-head">
         <h2>Call it from code</h2>
-        <CopyButton text={shown.code} what={`the ${shown.title} code`} />
+        {fault === undefined && <CopyButton text={shown.code} what={`the ${shown.title} code`} />}
       </header>
       <Tabs label="Language" tabs={snippets} selected={shown.id} onSelect={select}>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-        <pre class="code-block" tabIndex={0}>
-          <Code text={shown.code} comment={shown.comment} />
-        </pre>
+        {fault === undefined ? (
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+          <pre class="code-block" tabIndex={0}>
+            <Code text={shown.code} comment={shown.comment} />
+          </pre>
+        ) : (
+          <p class="notice warning">Correct the JSON of the request first. {fault}</p>
+        )}
       </Tabs>
+      {endpoint.clientStreaming && !takesBytes && (
+        <p class="hint">
+          This endpoint takes a stream, so it needs a WebSocket client. curl, Python and Go come without one.
+        </p>
+      )}
       {withToken && (
         <p class="hint">
           The token is read from <code>PORTICO_TOKEN</code>, such as from <code>portico user token</code>.
@@ -51,15 +64,6 @@ export function SnippetTabs({ endpoint, call, withToken }: SnippetTabsProps) {
       )}
     </section>
   );
-}
-
-/** The request in the editor; none while what is there is no JSON. */
-function bodyOf(text: string): unknown {
-  try {
-    return parseExact(text);
-  } catch {
-    return {};
-  }
 }
 
 export function shapeOf({ clientStreaming, serverStreaming }: Endpoint): Shape {
