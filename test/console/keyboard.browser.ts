@@ -46,6 +46,86 @@ t.test("by keyboard only", async (t) => {
     await page.getByText("portico call").waitFor();
   });
 
+  t.test("Enter in a field sends, and Ctrl+Enter wherever Enter means something else", async (t) => {
+    const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
+    const sent = () => page.waitForRequest((request) => request.method() === "POST");
+    const byEnter = sent();
+    await page.getByRole("textbox", { name: "name" }).focus();
+    await page.keyboard.press("Enter");
+    await byEnter;
+    await page.getByText("200 OK").waitFor();
+    await page.getByRole("tab", { name: "JSON" }).click();
+    const byControl = sent();
+    await page.getByRole("textbox", { name: "Request as JSON" }).focus();
+    await page.keyboard.press("Control+Enter");
+    t.same((await byControl).postDataJSON(), { name: "Ada" }, "and the text is as it was");
+  });
+
+  t.test("the focus stays where the pressed button was", async (t) => {
+    const press = async (page: Page, name: string) => {
+      await page.getByRole("button", { name }).focus();
+      await page.keyboard.press("Enter");
+    };
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    await press(page, "Open the stream");
+    await page.getByRole("button", { name: "Cancel" }).waitFor();
+    t.match(await focused(page), "Send this message");
+    await page.keyboard.press("Enter");
+    await page.getByRole("list", { name: "Messages" }).getByText('"text": "tea"').waitFor();
+    await press(page, "Cancel");
+    await page.getByText("cancelled").waitFor();
+    t.equal(await focused(page), "Open the stream");
+    await page.keyboard.press("Enter");
+    await page.getByText("open", { exact: true }).waitFor();
+    await page.locator("button:not([aria-disabled])", { hasText: "No more messages" }).waitFor();
+    await press(page, "No more messages");
+    await page.getByText("complete").waitFor();
+    t.equal(await focused(page), "Open the stream", "its end takes the buttons away");
+
+    await page.goto("/explore/shop/Shop.Watch");
+    await page.getByRole("textbox", { name: "most" }).fill("");
+    await press(page, "Send");
+    await page.getByRole("list", { name: "Messages" }).waitFor();
+    await press(page, "Cancel");
+    await page.getByText("cancelled").waitFor();
+    t.equal(await focused(page), "Send");
+
+    await page.goto("/explore/shop/Shop.Call");
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route("**/shop/Call", (route) => held.then(() => route.continue()));
+    await press(page, "Send");
+    await page.getByRole("button", { name: "Cancel" }).focus();
+    answer();
+    await page.getByText("200 OK").waitFor();
+    t.equal(await focused(page), "Send", "an answer that comes while Cancel has it");
+
+    await press(page, "Add an item to items");
+    await press(page, "Remove items 2");
+    t.equal(await focused(page), "Add an item to items");
+    await press(page, "Remove items 1");
+    t.equal(await focused(page), "Add an item to items");
+    await press(page, "Add an entry to notes");
+    await press(page, "Remove notes 1");
+    t.equal(await focused(page), "Add an entry to notes");
+    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByRole("textbox", { name: "Request as JSON" }).fill("{");
+    await page.getByRole("tab", { name: "Form" }).click();
+    await press(page, "Start anew");
+    t.equal(await focused(page), "Form");
+  });
+
+  t.test("the first answer is put where screen readers look for news already", async (t) => {
+    const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    await page.evaluate("globalThis.before = [...document.querySelectorAll('.try-it [role=status]')]");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("200 OK").waitFor();
+    t.ok(await page.evaluate("globalThis.before.some(status => status.textContent.includes('200 OK'))"));
+  });
+
   t.test("the skip link leads past the header", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.getByRole("searchbox").waitFor();

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { ControlProps } from "../ui/field.js";
 import type { Field } from "./document.js";
+import { isJson, parseExact, Unfinished } from "./json-text.js";
 
 interface FieldControlProps {
   readonly field: Field;
@@ -48,28 +49,30 @@ export function Control({ field, control, value, onChange }: FieldControlProps) 
   );
 }
 
-/** Any JSON: passed on whenever it is whole. */
+/** Any JSON, shown as it was typed. */
 function JsonControl({ control, value, onChange }: Omit<FieldControlProps, "field">) {
-  const [text, setText] = useState(() => (value === undefined ? "" : JSON.stringify(value)));
+  const [text, setText] = useState("");
   const type = (typed: string) => {
     setText(typed);
-    if (typed.trim() === "") return onChange(undefined);
-    try {
-      onChange(JSON.parse(typed));
-    } catch {
-      // Not whole yet.
-    }
+    onChange(read(typed));
   };
+  // In a list, the value may be another one's by now.
+  const isTyped = JSON.stringify(read(text)) === JSON.stringify(value);
   return (
     <textarea
       {...control}
       class="mono"
       rows={2}
       spellcheck={false}
-      value={text}
+      value={isTyped ? text : value instanceof Unfinished ? value.text : JSON.stringify(value)}
       onInput={(event) => type(event.currentTarget.value)}
     />
   );
+}
+
+function read(text: string): unknown {
+  if (text.trim() === "") return undefined;
+  return isJson(text) ? parseExact(text) : new Unfinished(text);
 }
 
 function textOf(value: unknown): string {

@@ -3,23 +3,28 @@
  * it. What a field takes is the service's to judge, so nothing that can be typed is refused here.
  */
 import { type ComponentChildren, toChildArray, type VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Button } from "../ui/button.js";
 import { Field as Labelled } from "../ui/field.js";
 import { CloseIcon, PlusIcon } from "../ui/icons.js";
+import { useKeptFocus } from "../ui/kept-focus.js";
 import { Control } from "./control.js";
 import type { Field, Message } from "./document.js";
+import { syntaxFaultOf, Unfinished } from "./json-text.js";
+import { memberPath, useRefusal } from "./refused-field.js";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 type Change = (value: unknown) => void;
 
 interface MessageFormProps {
   readonly message: Message;
+  /** Where it is in the request; empty for the request itself. */
+  readonly path: string;
   readonly value: unknown;
   readonly onChange: Change;
 }
 
-export function MessageForm({ message, value, onChange }: MessageFormProps) {
+export function MessageForm({ message, path, value, onChange }: MessageFormProps) {
   const object = asObject(value);
   const single = message.fields.filter(({ name }) => !message.choices.some((choice) => choice.includes(name)));
   const set = (name: string, member: unknown) => onChange(withMember(object, name, member));
@@ -27,12 +32,19 @@ export function MessageForm({ message, value, onChange }: MessageFormProps) {
   return (
     <div class="form">
       {single.map((field) => (
-        <FieldForm key={field.name} field={field} value={object[field.name]} onChange={(one) => set(field.name, one)} />
+        <FieldForm
+          key={field.name}
+          field={field}
+          path={memberPath(path, field.name)}
+          value={object[field.name]}
+          onChange={(one) => set(field.name, one)}
+        />
       ))}
       {message.choices.map((names) => (
         <ChoiceForm
           key={names.join()}
           fields={message.fields.filter(({ name }) => names.includes(name))}
+          path={path}
           value={object}
           onChange={onChange}
         />
@@ -43,20 +55,29 @@ export function MessageForm({ message, value, onChange }: MessageFormProps) {
 
 interface FieldFormProps {
   readonly field: Field;
+  readonly path: string;
   readonly value: unknown;
   readonly onChange: Change;
 }
 
-function FieldForm({ field, value, onChange }: FieldFormProps) {
-  if (field.cardinality === "list") return <ListForm field={field} value={value} onChange={onChange} />;
-  if (field.cardinality === "map") return <MapForm field={field} value={value} onChange={onChange} />;
-  return <SingleForm field={field} label={field.name} value={value} onChange={onChange} />;
+function FieldForm(props: FieldFormProps) {
+  const { field } = props;
+  if (field.cardinality === "list") return <ListForm {...props} />;
+  if (field.cardinality === "map") return <MapForm {...props} />;
+  return <SingleForm {...props} label={field.name} />;
 }
 
-function SingleForm({ field, label, value, onChange }: FieldFormProps & { readonly label: string }) {
-  if (field.message !== undefined) return <InnerForm field={field} label={label} value={value} onChange={onChange} />;
+type SingleFormProps = FieldFormProps & { readonly label: string };
+
+function SingleForm(props: SingleFormProps) {
+  return props.field.message === undefined ? <ValueForm {...props} /> : <InnerForm {...props} />;
+}
+
+function ValueForm({ field, label, path, value, onChange }: SingleFormProps) {
+  const refusal = useRefusal(path);
   return (
     <Labelled
+      error={value instanceof Unfinished ? syntaxFaultOf(value.text) : refusal}
       label={
         <>
           <code>{label}</code> <span class="field-type">{field.type}</span>
@@ -68,8 +89,16 @@ function SingleForm({ field, label, value, onChange }: FieldFormProps & { readon
   );
 }
 
+interface ChoiceFormProps {
+  readonly fields: readonly Field[];
+  /** Of the message that they are in. */
+  readonly path: string;
+  readonly value: JsonObject;
+  readonly onChange: Change;
+}
+
 /** One of several fields, or none. */
-function ChoiceForm({ fields, value, onChange }: { fields: readonly Field[]; value: JsonObject; onChange: Change }) {
+function ChoiceForm({ fields, path, value, onChange }: ChoiceFormProps) {
   const given = fields.find(({ name }) => value[name] !== undefined);
   const [chosen, setChosen] = useState<string>();
   const field = given ?? fields.find(({ name }) => name === chosen);
@@ -79,9 +108,10 @@ function ChoiceForm({ fields, value, onChange }: { fields: readonly Field[]; val
     setChosen(name);
     onChange(Object.fromEntries(next === undefined ? others : [...others, [name, emptyOf(next)]]));
   };
+  const label = `One of ${namesOf(fields)}`;
   return (
-    <fieldset class="form-choice" aria-label="One of these">
-      <Labelled label="One of these">
+    <fieldset class="form-choice" aria-label={label}>
+      <Labelled label={label}>
         {(control) => (
           <select {...control} value={field?.name ?? ""} onChange={(event) => choose(event.currentTarget.value)}>
             <option value="">none</option>
@@ -97,6 +127,7 @@ function ChoiceForm({ fields, value, onChange }: { fields: readonly Field[]; val
         <FieldForm
           key={field.name}
           field={field}
+          path={memberPath(path, field.name)}
           value={value[field.name]}
           onChange={(one) => onChange(withMember(value, field.name, one))}
         />
@@ -105,8 +136,15 @@ function ChoiceForm({ fields, value, onChange }: { fields: readonly Field[]; val
   );
 }
 
+const MOST_NAMED = 4;
+
+function namesOf(fields: readonly Field[]): string {
+  const names = fields.slice(0, MOST_NAMED).map(({ name }) => name);
+  return (fields.length > MOST_NAMED ? [...names, "…"] : names).join(", ");
+}
+
 /** A message inside, once it is wanted: it may contain itself. */
-function InnerForm({ field, label, value, onChange }: FieldFormProps & { readonly label: string }) {
+function InnerForm({ field, label, path, value, onChange }: SingleFormProps) {
   if (value === undefined || field.message === undefined) {
     return (
       <Group
@@ -118,12 +156,12 @@ function InnerForm({ field, label, value, onChange }: FieldFormProps & { readonl
   }
   return (
     <Group label={label} type={field.type} action={<RemoveButton label={label} onClick={() => onChange(undefined)} />}>
-      <MessageForm message={field.message()} value={value} onChange={onChange} />
+      <MessageForm message={field.message()} path={path} value={value} onChange={onChange} />
     </Group>
   );
 }
 
-function ListForm({ field, value, onChange }: FieldFormProps) {
+function ListForm({ field, path, value, onChange }: FieldFormProps) {
   const items: readonly unknown[] = Array.isArray(value) ? value : [];
   const empty = emptyOf({ ...field, cardinality: "one" });
   const set = (next: readonly unknown[]) => onChange(next.length === 0 ? undefined : next);
@@ -133,13 +171,12 @@ function ListForm({ field, value, onChange }: FieldFormProps) {
       {items.map((item, index) => {
         const label = `${field.name} ${index + 1}`;
         const change: Change = (one) => set(one === undefined ? items.toSpliced(index, 1) : items.with(index, one));
-        const changeText: Change = (one) => set(items.with(index, one ?? empty));
-        if (field.message !== undefined) {
-          return <InnerForm key={label} field={field} label={label} value={item} onChange={change} />;
-        }
+        const changeText: Change = (one) => set(items.with(index, one === undefined ? empty : one));
+        const one = { field, label, path: `${path}[${index}]`, value: item };
+        if (field.message !== undefined) return <InnerForm key={label} {...one} onChange={change} />;
         return (
           <div key={label} class="form-item">
-            <SingleForm field={field} label={label} value={item} onChange={changeText} />
+            <ValueForm {...one} onChange={changeText} />
             <RemoveButton label={label} onClick={() => change(undefined)} />
           </div>
         );
@@ -148,43 +185,77 @@ function ListForm({ field, value, onChange }: FieldFormProps) {
   );
 }
 
-function MapForm({ field, value, onChange }: FieldFormProps) {
-  const entries = Object.entries(asObject(value));
+/** An entry, and what tells it from others while its key is being typed. */
+interface Row {
+  readonly id: number;
+  readonly key: string;
+  readonly value: unknown;
+}
+
+function MapForm({ field, path, value, onChange }: FieldFormProps) {
+  const kept = useRef<readonly Row[]>([]);
+  // An object holds no key twice, and moves those that are numbers to its front: the rows do neither.
+  if (!isSame(objectOf(kept.current), asObject(value))) kept.current = rowsOf(asObject(value));
+  const rows = kept.current;
   const empty = emptyOf({ ...field, cardinality: "one" });
-  const set = (next: readonly (readonly [string, unknown])[]) =>
-    onChange(next.length === 0 ? undefined : Object.fromEntries(next));
-  const addEntry = () => set([...entries, [freeKey(entries), empty]]);
-  const add = <AddButton label={`Add an entry to ${field.name}`} onClick={addEntry} />;
+  const set = (next: readonly Row[]) => {
+    kept.current = next;
+    onChange(next.length === 0 ? undefined : objectOf(next));
+  };
+  const add = () => set([...rows, newRow(freeKey(rows), empty)]);
+  const action = <AddButton label={`Add an entry to ${field.name}`} onClick={add} />;
   return (
-    <Group label={field.name} type={`map to ${field.type}`} action={add}>
-      {entries.map(([key, member], index) => (
-        <div key={key} class="form-item form-entry">
-          <Labelled label={<code>key</code>}>
-            {(control) => (
-              <input
-                {...control}
-                value={key}
-                // When it is left, since half a key may be the name of another entry.
-                onChange={(event) => set(entries.with(index, [event.currentTarget.value, member]))}
-              />
-            )}
-          </Labelled>
-          <SingleForm
-            field={field}
-            label="value"
-            value={member}
-            onChange={(one) => set(entries.with(index, [key, one ?? empty]))}
-          />
-          <RemoveButton label={`${field.name} ${key}`} onClick={() => set(entries.toSpliced(index, 1))} />
-        </div>
-      ))}
+    <Group label={field.name} type={`map to ${field.type}`} action={action}>
+      {rows.map((row, index) => {
+        const label = `${field.name} ${index + 1}`;
+        const isRepeated = rows.some(({ key }, at) => at > index && key === row.key);
+        return (
+          <div key={row.id} class="form-item form-entry">
+            <Labelled label={<code>{`${label} key`}</code>} error={isRepeated ? "Given again below" : undefined}>
+              {(control) => (
+                <input
+                  {...control}
+                  value={row.key}
+                  onInput={(event) => set(rows.with(index, { ...row, key: event.currentTarget.value }))}
+                />
+              )}
+            </Labelled>
+            <SingleForm
+              field={field}
+              label={`${label} value`}
+              path={memberPath(path, row.key)}
+              value={row.value}
+              onChange={(one) => set(rows.with(index, { ...row, value: one === undefined ? empty : one }))}
+            />
+            <RemoveButton label={label} onClick={() => set(rows.toSpliced(index, 1))} />
+          </div>
+        );
+      })}
     </Group>
   );
 }
 
-function freeKey(entries: readonly (readonly [string, unknown])[]): string {
-  let count = entries.length + 1;
-  while (entries.some(([key]) => key === `${count}`)) count++;
+let rowsMade = 0;
+
+function newRow(key: string, value: unknown): Row {
+  return { id: ++rowsMade, key, value };
+}
+
+function rowsOf(object: JsonObject): Row[] {
+  return Object.entries(object).map(([key, value]) => newRow(key, value));
+}
+
+function objectOf(rows: readonly Row[]): JsonObject {
+  return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+}
+
+function isSame(one: JsonObject, other: JsonObject): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function freeKey(rows: readonly Row[]): string {
+  let count = rows.length + 1;
+  while (rows.some(({ key }) => key === `${count}`)) count++;
   return `${count}`;
 }
 
@@ -198,8 +269,10 @@ interface GroupProps {
 
 /** Several controls under one name. */
 function Group({ label, type, action, children }: GroupProps) {
+  const fieldset = useRef<HTMLFieldSetElement>(null);
+  useKeptFocus(fieldset);
   return (
-    <fieldset class="form-group" aria-label={label}>
+    <fieldset class="form-group" aria-label={label} ref={fieldset}>
       <div class="form-line">
         <span class="label">
           <code>{label}</code> <span class="field-type">{type}</span>

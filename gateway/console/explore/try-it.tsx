@@ -1,15 +1,19 @@
 /** A call to try: the request as a form and as JSON, which are the same, and the answer as it comes. */
-import { useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
 import { useSession } from "../session.js";
 import { askToSignIn } from "../sign-in.js";
 import { Button } from "../ui/button.js";
 import { Field } from "../ui/field.js";
+import { useKeptFocus } from "../ui/kept-focus.js";
 import { Tabs } from "../ui/tabs.js";
 import { AnswerView } from "./answer-view.js";
 import type { Message } from "./document.js";
+import type { Exchange } from "./exchange.js";
 import { MessageForm } from "./form.js";
-import { faultOf, parseExact } from "./json-text.js";
+import { faultOf, parseExact, READS_EXACTLY, textWith } from "./json-text.js";
 import type { Endpoint } from "./listing.js";
+import { Refused, refusedField } from "./refused-field.js";
 import { useCall } from "./use-call.js";
 import { useConversation } from "./use-conversation.js";
 
@@ -34,6 +38,7 @@ export function TryIt({ endpoint, request, call, onCall }: TryItProps) {
   const withToken = session !== undefined && !call.asNobody;
   const path = withToken ? endpoint.path : endpoint.path.replace(/^\/v1/, "");
   const target = { path, withToken, namespace: call.namespace || undefined };
+  const Controls = endpoint.clientStreaming ? ConversationControls : CallControls;
   return (
     <section class="panel try-it">
       <header class="panel-head">
@@ -50,30 +55,27 @@ export function TryIt({ endpoint, request, call, onCall }: TryItProps) {
           </p>
         </div>
       )}
-      <RequestEditor request={request} text={call.text} onText={(text) => onCall({ ...call, text })} />
-      {/* A browser can send no headers with a WebSocket. */}
-      {!withToken && !endpoint.clientStreaming && (
-        <details class="more">
-          <summary>Namespace</summary>
-          <Field label="Namespace" hint="Sent as the header Platform-Namespace. Empty means the default one.">
-            {(control) => (
-              <input
-                {...control}
-                value={call.namespace}
-                placeholder="default"
-                autocapitalize="none"
-                spellcheck={false}
-                onInput={(event) => onCall({ ...call, namespace: event.currentTarget.value.trim() })}
-              />
-            )}
-          </Field>
-        </details>
-      )}
-      {endpoint.clientStreaming ? (
-        <ConversationControls target={target} text={call.text} />
-      ) : (
-        <CallControls target={target} text={call.text} />
-      )}
+      <Controls target={target} text={call.text}>
+        <RequestEditor request={request} text={call.text} onText={(text) => onCall({ ...call, text })} />
+        {/* A browser can send no headers with a WebSocket. */}
+        {!withToken && !endpoint.clientStreaming && (
+          <details class="more">
+            <summary>Namespace</summary>
+            <Field label="Namespace" hint="Sent as the header Platform-Namespace. Empty means the default one.">
+              {(control) => (
+                <input
+                  {...control}
+                  value={call.namespace}
+                  placeholder="default"
+                  autocapitalize="none"
+                  spellcheck={false}
+                  onInput={(event) => onCall({ ...call, namespace: event.currentTarget.value.trim() })}
+                />
+              )}
+            </Field>
+          </details>
+        )}
+      </Controls>
     </section>
   );
 }
@@ -108,18 +110,22 @@ const EDITORS = [
 
 function RequestEditor({ request, text, onText }: RequestEditorProps) {
   const [editor, setEditor] = useState("form");
+  // What the form says may be no JSON yet.
+  const [form, setForm] = useState<{ readonly text: string; readonly value: unknown }>();
   const fault = faultOf(text);
-  if (request === undefined) return <JsonEditor text={text} fault={fault} onText={onText} />;
+  const isForm = form?.text === text;
+  const write = (value: unknown) => {
+    const written = textWith(value);
+    setForm({ text: written, value });
+    onText(written);
+  };
+  if (request === undefined || !READS_EXACTLY) return <JsonEditor text={text} fault={fault} onText={onText} />;
   return (
     <Tabs label="Request as" tabs={EDITORS} selected={editor} onSelect={setEditor}>
       {editor === "json" ? (
         <JsonEditor text={text} fault={fault} onText={onText} />
-      ) : fault === undefined ? (
-        <MessageForm
-          message={request}
-          value={parseExact(text)}
-          onChange={(value) => onText(JSON.stringify(value, null, 2))}
-        />
+      ) : isForm || fault === undefined ? (
+        <MessageForm message={request} path="" value={isForm ? form.value : parseExact(text)} onChange={write} />
       ) : (
         <div class="notice warning">
           <p>The form shows what the JSON says, and that cannot be read now. {fault}</p>
@@ -165,48 +171,81 @@ export interface CallTarget {
 interface ControlsProps {
   readonly target: CallTarget;
   readonly text: string;
+  /** Where the request is written. */
+  readonly children: ComponentChildren;
 }
 
-function CallControls({ target, text }: ControlsProps) {
+function CallControls({ target, text, children }: ControlsProps) {
   const { exchange, send, cancel } = useCall();
   const busy = exchange?.state === "open";
   return (
-    <>
-      <p class="actions">
-        <Button kind="primary" busy={busy} onClick={() => send(target, text)}>
-          Send
-        </Button>
-        {busy && <Button onClick={cancel}>Cancel</Button>}
-      </p>
-      <AnswerView exchange={exchange} />
-    </>
+    <CallForm exchange={exchange} text={text} editor={children} onSend={busy ? undefined : () => send(target, text)}>
+      <Button type="submit" kind="primary" busy={busy}>
+        Send
+      </Button>
+      {busy && <Button onClick={cancel}>Cancel</Button>}
+    </CallForm>
   );
 }
 
-function ConversationControls({ target, text }: ControlsProps) {
+function ConversationControls({ target, text, children }: ControlsProps) {
   const { exchange, open, send, end, close } = useConversation();
   const isOpen = exchange?.state === "open";
-  const takes = exchange?.opened && !exchange.ended;
+  const takes = isOpen && exchange.opened && !exchange.ended;
+  const onSend = takes ? () => send(text) : isOpen ? undefined : () => open(target);
+  return (
+    <CallForm exchange={exchange} text={text} editor={children} onSend={onSend}>
+      <Button type="submit" kind="primary" disabled={isOpen && !takes}>
+        {isOpen ? "Send this message" : "Open the stream"}
+      </Button>
+      {isOpen && (
+        <>
+          <Button disabled={!takes} onClick={end}>
+            No more messages
+          </Button>
+          <Button onClick={close}>Cancel</Button>
+        </>
+      )}
+    </CallForm>
+  );
+}
+
+interface CallFormProps {
+  readonly exchange: Exchange | undefined;
+  readonly text: string;
+  readonly editor: ComponentChildren;
+  /** Undefined while nothing can be sent. */
+  readonly onSend: (() => void) | undefined;
+  /** Buttons: the first one sends. */
+  readonly children: ComponentChildren;
+}
+
+/** The request, what can be done with it, and the answer. */
+function CallForm({ exchange, text, editor, onSend, children }: CallFormProps) {
+  const [sent, setSent] = useState("");
+  const actions = useRef<HTMLParagraphElement>(null);
+  useKeptFocus(actions);
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    if (onSend === undefined) return;
+    setSent(text);
+    onSend();
+  };
+  // Enter sends from a line of text, but not where it begins another line, or chooses.
+  const onKeyDown = (event: KeyboardEvent & { readonly currentTarget: HTMLFormElement }) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    event.currentTarget.requestSubmit();
+  };
   return (
     <>
-      <p class="actions">
-        {!isOpen && (
-          <Button kind="primary" onClick={() => open(target)}>
-            Open the stream
-          </Button>
-        )}
-        {isOpen && (
-          <>
-            <Button kind="primary" disabled={!takes} onClick={() => send(text)}>
-              Send this message
-            </Button>
-            <Button disabled={!takes} onClick={end}>
-              No more messages
-            </Button>
-            <Button onClick={close}>Cancel</Button>
-          </>
-        )}
-      </p>
+      <form class="stack" onSubmit={onSubmit} onKeyDown={onKeyDown}>
+        <Refused.Provider value={sent === text ? refusedField(exchange?.fault) : undefined}>{editor}</Refused.Provider>
+        <p class="actions" ref={actions}>
+          {children}
+          {exchange?.state !== "open" && <span class="soft">or Ctrl+Enter</span>}
+        </p>
+      </form>
       <AnswerView exchange={exchange} />
     </>
   );

@@ -4,20 +4,30 @@ import { Spinner } from "./progress.js";
 type ButtonProps = Omit<JSX.IntrinsicElements["button"], "class" | "icon"> & {
   readonly kind?: "primary" | "secondary" | "quiet" | "danger";
   readonly small?: boolean;
-  /** Something that it started is still going on. It can still be focused, and does nothing meanwhile. */
+  /** Something that it started is still going on. */
   readonly busy?: boolean;
+  readonly disabled?: boolean;
   readonly children: ComponentChildren;
 };
 
-export function Button({ kind = "secondary", small = false, busy = false, children, ...rest }: ButtonProps) {
+/** While it is busy or disabled it does nothing, but can still have the focus, which would be lost otherwise. */
+export function Button({
+  kind = "secondary",
+  small = false,
+  busy = false,
+  disabled = false,
+  children,
+  ...rest
+}: ButtonProps) {
   const { onClick } = rest;
+  const idle = busy || disabled;
   return (
     <button
       type="button"
       {...rest}
       class={`button ${kind} ${small ? "small" : ""}`}
-      aria-disabled={busy || undefined}
-      onClick={busy ? (event) => event.preventDefault() : onClick}
+      aria-disabled={idle || undefined}
+      onClick={idle ? (event) => event.preventDefault() : onClick}
     >
       {busy && <Spinner />}
       {children}

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
+import { useKeptFocus } from "./kept-focus.js";
 
 export interface Tab {
   readonly id: string;
@@ -19,7 +20,8 @@ interface TabsProps {
 /** Arrow keys, Home and End choose (https://www.w3.org/WAI/ARIA/apg/patterns/tabs/). */
 export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps) {
   const prefix = useId();
-  const list = useRef<HTMLDivElement>(null);
+  const whole = useRef<HTMLDivElement>(null);
+  useKeptFocus(whole, "[role=tab][aria-selected=true]");
   const onKeyDown = (event: KeyboardEvent) => {
     const at = tabs.findIndex(({ id }) => id === selected);
     const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
@@ -27,11 +29,11 @@ export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps) {
     event.preventDefault();
     const index = (next + tabs.length) % tabs.length;
     onSelect(tabs[index]!.id);
-    list.current?.querySelectorAll<HTMLElement>("[role=tab]")[index]?.focus();
+    whole.current?.querySelectorAll<HTMLElement>("[role=tab]")[index]?.focus();
   };
   return (
-    <div class="tabs">
-      <div class="tab-list" role="tablist" aria-label={label} ref={list} onKeyDown={onKeyDown}>
+    <div class="tabs" ref={whole}>
+      <div class="tab-list" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
         {tabs.map(({ id, title }) => (
           <button
             key={id}
