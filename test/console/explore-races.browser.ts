@@ -88,8 +88,10 @@ t.test("races on a call's page", async (t) => {
 
   t.test("a WebSocket that the rules refuse says so, and what helps", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
+    const opening = page.getByRole("button", { name: "Open the stream" });
+    await opening.waitFor();
     await deny(t, "Fill");
-    await page.getByRole("button", { name: "Open the stream" }).click();
+    await opening.click();
     await page.getByText("401: Unauthorized call made to shop:Shop.Fill").waitFor();
     await t.resolves(page.getByText("Nobody may call this without a token").waitFor());
   });
@@ -119,6 +121,8 @@ t.test("races on a call's page", async (t) => {
   t.test("the advice is about who called, whoever is chosen afterwards", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
     await signIn(page);
+    // What a new session asks for has been answered by then.
+    await page.waitForLoadState("networkidle");
     await deny(t, "Call");
     await page.getByRole("combobox", { name: "Call as" }).selectOption("nobody");
     await page.getByRole("button", { name: "Send" }).click();
@@ -174,8 +178,7 @@ t.test("races on a call's page", async (t) => {
 
   t.test("messages are followed, but do not jump while one reads above", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
-    const list = page.getByRole("list", { name: "Messages" });
-    const messages = list.getByRole("listitem");
+    const messages = page.getByRole("list", { name: "Messages" }).getByRole("listitem");
     const say = async () => {
       const before = await messages.count();
       await page.getByRole("button", { name: "Send this message" }).click();
@@ -183,20 +186,13 @@ t.test("races on a call's page", async (t) => {
     };
     await page.getByRole("button", { name: "Open the stream" }).click();
     for (let said = 0; said < 15; said++) await say();
-    await page.evaluate(`new Promise((done) => {
-      const list = document.querySelector(".messages");
-      const isAtEnd = () => list.scrollTop > 0 && list.scrollHeight - list.scrollTop - list.clientHeight < 8;
-      const look = () => (isAtEnd() ? done() : requestAnimationFrame(look));
-      look();
-    })`);
-    await page.evaluate(`new Promise((done) => {
-      const list = document.querySelector(".messages");
-      list.addEventListener("scroll", done, { once: true });
-      list.scrollTo(0, 40);
-    })`);
+    const list = "document.querySelector('.messages')";
+    const toEnd = `(({ scrollTop, clientHeight, scrollHeight }) => scrollHeight - scrollTop - clientHeight)(${list})`;
+    t.ok((await page.evaluate<number>(toEnd)) < 8, "the newest is in sight");
+    await page.evaluate(`${list}.scrollTo(0, 40)`);
     await say();
     await say();
-    t.equal(await page.evaluate("document.querySelector('.messages').scrollTop"), 40);
+    t.equal(await page.evaluate(`${list}.scrollTop`), 40);
   });
 });
 

@@ -39,6 +39,9 @@ t.test("streams", async (t) => {
     await page.getByText("10000 messages").waitFor();
     t.equal(await page.getByRole("list", { name: "Messages" }).getByRole("listitem").count(), 501);
     await page.getByText("9500 earlier messages are not shown").waitFor({ state: "attached" });
+    const toEnd = "(({ scrollTop, clientHeight, scrollHeight }) => scrollHeight - scrollTop - clientHeight)";
+    const left = await page.evaluate<number>(`${toEnd}(document.querySelector(".messages"))`);
+    t.ok(left < 8, "it was followed, however fast they came");
   });
 
   t.test("leaving the page ends it", async (t) => {

@@ -1,5 +1,5 @@
 /** The answer to a call: its status, how long it took, and what came. */
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Badge } from "../ui/badge.js";
 import { CopyButton } from "../ui/copy-button.js";
 import { Json } from "./code.js";
@@ -98,17 +98,15 @@ function Body({ text }: { readonly text: string }) {
 /** Follows the newest message, unless the reader has scrolled up. */
 function Messages({ exchange: { entries, total } }: { readonly exchange: Exchange }) {
   const list = useRef<HTMLOListElement>(null);
-  const follows = useRef(true);
-  useEffect(() => {
-    if (follows.current) list.current?.scrollTo(0, list.current.scrollHeight);
+  // As it is before it is drawn. An event would tell of it later, when more has been drawn.
+  const follows = list.current === null || isAtEnd(list.current);
+  useLayoutEffect(() => {
+    if (follows) list.current?.scrollTo(0, list.current.scrollHeight);
   }, [total]);
   if (entries.length === 0) return null;
-  const onScroll = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }: { currentTarget: HTMLElement }) => {
-    follows.current = scrollTop + clientHeight >= scrollHeight - 8;
-  };
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <ol class="messages" ref={list} onScroll={onScroll} tabIndex={0} aria-label="Messages">
+    <ol class="messages" ref={list} tabIndex={0} aria-label="Messages">
       {total > entries.length && <li class="soft">{total - entries.length} earlier messages are not shown</li>}
       {entries.map(({ id, at, sent, text }) => (
         <li key={id} class={sent ? "sent" : undefined}>
@@ -122,6 +120,10 @@ function Messages({ exchange: { entries, total } }: { readonly exchange: Exchang
       ))}
     </ol>
   );
+}
+
+function isAtEnd({ scrollTop, clientHeight, scrollHeight }: HTMLElement): boolean {
+  return scrollTop + clientHeight >= scrollHeight - 8;
 }
 
 function milliseconds(time: number): string {
