@@ -5,8 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { bundleWriter, readStore } from "./writers.js";
 
-/** Of which CI has time for fewer. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 200);
+const ROUNDS = 200;
 const LANES = 2;
 /** Longest time from the first acknowledgement to the kill, in milliseconds. */
 const LONGEST = 60;
