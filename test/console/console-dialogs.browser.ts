@@ -136,6 +136,10 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     await alert.getByRole("button", { name: "Try again" }).click();
     await t.resolves(page.getByLabel("What is called").locator("option").first().waitFor({ state: "attached" }));
     t.equal(await alert.count(), 0);
+    const card = page.getByRole("region", { name: "Explain a call" });
+    const [end, last] = [await card.boundingBox(), await card.locator("form").boundingBox()];
+    const strip = (end?.y ?? 0) + (end?.height ?? 0) - (last?.y ?? 0) - (last?.height ?? 0);
+    t.equal(strip, 25, "padding and border: what is not told yet takes no room");
   });
 
   t.test("a key's name is confirmed as it is shown", async (t) => {
