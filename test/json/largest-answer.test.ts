@@ -52,8 +52,13 @@ t.test("four megabytes of nothing but empty messages are refused before they are
   collect();
   const before = process.memoryUsage().arrayBuffers;
   t.throws(() => codec.writeBody(wire), because);
-  collect();
-  t.ok(process.memoryUsage().arrayBuffers - before < 1024 ** 2, "nothing of it is kept");
+  const kept = (): number => process.memoryUsage().arrayBuffers - before;
+  // What was collected is given back by another thread.
+  for (let turn = 0; turn < 100 && kept() > 1024 ** 2; turn++) {
+    collect();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  t.ok(kept() < 1024 ** 2, "nothing of it is kept");
 });
 
 /** Puts a message into another, in a way that needs a copy of it. */

@@ -74,9 +74,9 @@ const cases: readonly (readonly [name: string, metadata: Metadata, shown: readon
   ["an administrator of another namespace, by the rules there", elsewhere, ADMIN],
   ["a token in another namespace", [...bob, ["platform-namespace", "elsewhere"]], PUBLIC],
   [
-    "a limited key, its part only, though an administrator's",
+    "a limited key, its part only and what is public, though an administrator's",
     limited,
-    ["registry:Registry.List", "helloworld:Helloworld.Call"],
+    [...PUBLIC, "helloworld:Helloworld.Call"],
   ],
   ["an enrolled gateway, as nobody", mesh.gateway, PUBLIC],
 ];
