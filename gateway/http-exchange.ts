@@ -13,7 +13,7 @@ import {
 } from "./exchange.js";
 import { HttpRequest } from "./http-request.js";
 import { STALL_MS, Stall } from "./stall.js";
-import { GONE, LINGER_MS, type Work } from "./work.js";
+import { type Connection, GONE, LINGER_MS, WORK, type Work } from "./work.js";
 
 /** An unread body up to this size is dropped and the connection kept; before a larger one it is closed. */
 const DROPPED_BODY = 64 * 1024;
@@ -61,11 +61,14 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
 
   override stop(why: HttpError): void {
     if (this.#res.writableEnded) return;
-    this.#onFault?.(why);
+    this.#stopReading(why);
     super.stop(why);
   }
 
   #closed(): void {
+    const connection: Connection = this.req.socket;
+    // A connection that is kept would keep its last call, body and answer included.
+    if (connection[WORK] === this && !this.failed) connection[WORK] = undefined;
     if (this.#res.writableEnded) return;
     this.#gone = true;
     this.stop(GONE);
@@ -77,18 +80,21 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
     if (Number(req.headers["content-length"]) > maxBody) throw this.#tooLarge();
     if (this.#waits) this.#res.writeContinue();
     return new Promise((resolve, reject) => {
+      this.#onFault = reject;
       const chunks: Buffer[] = [];
       let size = 0;
-      const onPiece = (chunk: Buffer): void => {
+      req.on("data", (chunk: Buffer) => {
         size += chunk.length;
-        if (size > maxBody) return void this.#onFault?.(this.#tooLarge());
+        if (size > maxBody) return this.#stopReading(this.#tooLarge());
         const taken = room.take(chunk.length);
-        if (taken === 0) return void this.#onFault?.(NO_ROOM);
+        if (taken === 0) return this.#stopReading(NO_ROOM);
         this.#taken += taken;
         chunks.push(chunk);
-      };
-      const onEnd = (): void => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
-      this.#read(onPiece, onEnd, reject);
+      });
+      req.on("end", () => {
+        this.#onFault = undefined;
+        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+      });
     });
   }
 
@@ -104,55 +110,32 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
       clearTimeout(patience);
       patience = setTimeout(() => this.fail(fault), ms);
     };
+    const stop = (): void => {
+      clearTimeout(patience);
+      this.#onFault = undefined;
+      req.removeAllListeners("data").off("end", onEnd).resume();
+    };
+    const onEnd = (): void => {
+      stop();
+      reader.onEnd();
+    };
     wait(bodyTime, TOO_SLOW);
-    const onPiece = (piece: Buffer): void => {
+    this.#onFault = (fault) => {
+      stop();
+      reader.onFault(fault);
+    };
+    req.on("data", (piece: Buffer) => {
       patience.refresh();
       if (reader.onPiece(piece)) return;
       req.pause();
       wait(stallMs, STALLED);
-    };
-    const onEnd = (): void => {
-      clearTimeout(patience);
-      reader.onEnd();
-    };
-    const onFault = (fault: HttpError): void => {
-      clearTimeout(patience);
-      reader.onFault(fault);
-    };
-    const leave = this.#read(onPiece, onEnd, onFault);
-    const stop = (): void => {
-      clearTimeout(patience);
-      leave();
-      req.resume();
-    };
+    });
+    req.on("end", onEnd);
     const resume = (): void => {
       wait(bodyTime, TOO_SLOW);
       req.resume();
     };
     return { resume, stop };
-  }
-
-  /**
-   * Reads the body until it has ended or has a fault, or the function that this gives is called. After it nothing keeps
-   * what was read, for a connection keeps its last request.
-   */
-  #read(onPiece: (piece: Buffer) => void, onEnd: () => void, onFault: (fault: HttpError) => void): () => void {
-    const { req } = this;
-    const leave = (): void => {
-      this.#onFault = undefined;
-      req.off("data", onPiece).off("end", end);
-    };
-    const end = (): void => {
-      leave();
-      onEnd();
-    };
-    this.#onFault = (fault) => {
-      leave();
-      req.resume();
-      onFault(fault);
-    };
-    req.on("data", onPiece).on("end", end);
-    return leave;
   }
 
   #tooLarge(): HttpError {
@@ -161,7 +144,15 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
 
   fail(fault: HttpError): void {
     this.failed = true;
-    if (!this.req.complete) this.#onFault?.(fault);
+    if (!this.req.complete) this.#stopReading(fault);
+  }
+
+  #stopReading(fault: HttpError): void {
+    const reject = this.#onFault;
+    if (reject === undefined) return;
+    this.#onFault = undefined;
+    this.req.removeAllListeners("data").resume();
+    reject(fault);
   }
 
   /** Sends the answer: a whole body in one write. `isLast` tells whether the connection is to be closed after it. */
@@ -174,7 +165,6 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
     const all = isLast() || this.failed || lingers ? [...headers, "Connection", "close"] : headers;
     res.writeHead(status, reason(status), all as string[]);
     if (isStream(body)) return void this.#pour(body, isLast);
-    this.forget();
     if (!lingers) return void res.end(body);
     this.failed = true;
     // The client has its whole answer by this; what is left of its request is dropped before the connection closes.

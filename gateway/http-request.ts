@@ -33,11 +33,6 @@ export abstract class HttpRequest {
     else listener(this.#why);
   }
 
-  /** Its answer is there, and nothing left that could end early. A connection keeps its last request, and that the call. */
-  protected forget(): void {
-    this.#onGone = undefined;
-  }
-
   stop(why: HttpError): void {
     if (this.#why !== undefined) return;
     this.#why = why;

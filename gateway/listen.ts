@@ -4,7 +4,7 @@
  * request, is answered by the handler and so looks the same, is logged and is counted.
  */
 import { createServer, type Server } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import type { Address, Config } from "../src/config.js";
 import { BodyRoom } from "./body-room.js";
 import { HttpError, reason } from "./errors.js";
@@ -12,7 +12,7 @@ import type { GatewayRequest, GatewayResponse, Handler } from "./exchange.js";
 import { Exchange } from "./http-exchange.js";
 import { Opening } from "./http-opening.js";
 import { type Upgrade, type WebSocketLimits, WebSockets } from "./websocket.js";
-import { LINGER_MS, type Work } from "./work.js";
+import { type Connection, LINGER_MS, WORK, type Work } from "./work.js";
 
 export type Limits = Pick<
   Config,
@@ -49,10 +49,6 @@ export async function listen(handler: Handler, address: Address, limits: Limits)
 
 /** What is told to clients when the server stops has this long to reach them. */
 const FLUSH_MS = 500;
-
-/** What a connection is busy with, or was last. */
-const WORK = Symbol("work");
-type Connection = Socket & { [WORK]?: Work };
 
 class Door implements Listening {
   readonly #handler: Handler;

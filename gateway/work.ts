@@ -1,4 +1,5 @@
 /** What a connection is busy with, as its port sees it, whatever kind of request it is. */
+import type { Socket } from "node:net";
 import { HttpError } from "./errors.js";
 
 export interface Work {
@@ -13,6 +14,10 @@ export interface Work {
   /** Makes it end now, as soon as it can. */
   stop(why: HttpError): void;
 }
+
+/** What a connection is busy with; or with what it was last, where that failed. */
+export const WORK = Symbol("work");
+export type Connection = Socket & { [WORK]?: Work | undefined };
 
 export const GONE = new HttpError(499, "The client has gone");
 
