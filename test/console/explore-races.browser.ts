@@ -44,9 +44,7 @@ t.test("races on a call's page", async (t) => {
   t.test("a conversation that is cancelled has not failed", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
     const closed = untilSocketCloses(page);
-    await page.getByRole("button", { name: "Open the stream" }).click();
-    await page.getByRole("button", { name: "Send this message" }).click();
-    await page.getByRole("list", { name: "Messages" }).getByText('"text": "tea"').waitFor();
+    await converse(page);
     await page.getByRole("button", { name: "Cancel" }).click();
     await closed;
     await page.getByRole("button", { name: "Open the stream" }).waitFor();
@@ -70,18 +68,14 @@ t.test("races on a call's page", async (t) => {
     const renewed = page.waitForResponse("**/auth/Auth/Refresh");
     renewing.release();
     await renewed;
-    await page.getByRole("button", { name: "Open the stream" }).click();
-    await page.getByRole("button", { name: "Send this message" }).click();
-    await page.getByRole("list", { name: "Messages" }).getByText('"text": "tea"').waitFor();
+    await converse(page);
     t.equal(opened.length, 1, "only the second one");
   });
 
   t.test("leaving the page closes its WebSocket", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
     const closed = untilSocketCloses(page);
-    await page.getByRole("button", { name: "Open the stream" }).click();
-    await page.getByRole("button", { name: "Send this message" }).click();
-    await page.getByRole("list", { name: "Messages" }).getByText('"text": "tea"').waitFor();
+    await converse(page);
     await page.getByRole("link", { name: "All services" }).click();
     await t.resolves(closed);
   });
@@ -221,4 +215,11 @@ async function hold(page: Page, url: string) {
     await route.continue();
   });
   return { release: () => release(), asked };
+}
+
+/** Opens the stream of an endpoint that answers each message, and has one answered. */
+async function converse(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Open the stream" }).click();
+  await page.getByRole("button", { name: "Send this message" }).click();
+  await page.getByRole("list", { name: "Messages" }).getByText('"text": "tea"').waitFor();
 }
