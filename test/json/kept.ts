@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 setFlagsFromString("--expose-gc");
-const collect: () => void = runInNewContext("gc");
+export const collect: () => void = runInNewContext("gc");
 
 /**
  * Collects garbage until no more than `most` bytes are kept beyond `before`, as another thread gives back what was
