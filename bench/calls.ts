@@ -3,10 +3,10 @@
  *
  *     npm run calls [-- --quick] [--only=Portico]
  *
- * Every system runs in processes of its own, all of them at once, and gets its load from the same generator (load.ts).
  * The systems take turns in rounds, so that what else the machine does falls on all alike; of the rounds the median
- * counts. A whole run takes some nine minutes and writes docs/performance.md; a quick one, or one of some systems, is
- * only printed.
+ * counts. For its turn a system is started, in processes of its own, and stopped after it, so that none is idle while
+ * others are measured; all get their load from the same generator (load.ts). A whole run takes some eleven minutes and
+ * writes docs/performance.md; a quick one, or one of some systems, is only printed.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
@@ -27,10 +27,8 @@ interface Point {
   readonly connections: number;
 }
 
-interface Running {
+interface Measured {
   readonly system: System;
-  /** In the order of the programs. */
-  readonly children: ChildProcess[];
   readonly starts: number[];
   readonly windows: Map<Point, (Measurement & { readonly memory: number[] })[]>;
 }
@@ -47,23 +45,21 @@ const POINTS: readonly Point[] = [
 const SCALING_POINT: Point = { body: REFUSED, connections: 64 };
 
 /**
- * Milliseconds. A system's turn begins with a second that does not count: while the others have theirs, Node takes back
- * the memory in which new objects are made, and a gateway in use is not idle for half a minute.
+ * Milliseconds. Each window begins with a time that does not count, and each turn with one of small calls: a gateway runs
+ * for long, and until its hot code is compiled a call costs more.
  */
 const WHOLE = {
   rounds: 3,
-  warmUp: 1_000,
+  firstWarmUp: 5_000,
+  warmUp: 500,
   duration: 1_200,
-  starts: 3,
-  firstWarmUp: 6_000,
   points: [...POINTS, SCALING_POINT],
 };
 const QUICK = {
   rounds: 1,
+  firstWarmUp: 800,
   warmUp: 200,
   duration: 500,
-  starts: 1,
-  firstWarmUp: 800,
   points: [MAIN_POINT, POINTS[3]!, SCALING_POINT],
 };
 
@@ -75,64 +71,74 @@ async function main(): Promise<void> {
   const plan = options.quick ? QUICK : WHOLE;
   const folder = mkdtempSync(join(tmpdir(), "portico-bench-"));
   const generator = fork(join(import.meta.dirname, "load.ts"));
-  const running: Running[] = [];
   try {
     const systems = (await prepare(folder)).filter(({ name }) => name.includes(options.only ?? ""));
+    const left = systems.flatMap(({ name, missing }) => (missing === undefined ? [] : { name, why: missing }));
+    for (const { name, why } of left) console.error(`left out: ${name}: ${why}`);
+    const measured = systems
+      .filter(({ missing }) => missing === undefined)
+      .map((system): Measured => ({ system, starts: [], windows: new Map() }));
     const loadBefore = loadavg()[0]!;
-    for (const system of systems) {
-      if (system.missing === undefined) await open(system, running);
-      else console.error(`left out: ${system.name}: ${system.missing}`);
-    }
-    for (let start = 1; start < plan.starts; start++) for (const one of running) await restart(one);
-    for (const one of running) await load(generator, one, MAIN_POINT, 0, plan.firstWarmUp);
-    for (let round = 0; round < plan.rounds; round++) await playRound(generator, running, plan);
+    for (let round = 0; round < plan.rounds; round++) for (const one of measured) await takeTurn(generator, one, plan);
     const results: Results = {
       machine: machine(loadBefore),
       plan: { ...plan, points: plan.points.map(nameOf) },
-      systems: running.map((one) => summarize(one, plan.points)),
-      left: systems.filter(({ missing }) => missing).map(({ name, missing }) => ({ name, why: missing! })),
+      systems: measured.map((one) => summarize(one, plan.points)),
+      left,
     };
     print(results);
     if (!options.quick && options.only === undefined) writeReport(results);
   } finally {
     generator.kill();
-    await Promise.all(running.flatMap(({ children }) => children.map(stop)));
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Starts the programs of a system, and sees to it that its answers are right. */
-async function open(system: System, running: Running[]): Promise<void> {
-  const one: Running = { system, children: [], starts: [], windows: new Map() };
-  running.push(one);
-  for (const program of system.programs.slice(0, -1)) {
-    one.children.push(launch(program));
+/** Starts a system, sees to it that its answers are right, measures it, and stops it. */
+async function takeTurn(
+  generator: ChildProcess,
+  { system, starts, windows }: Measured,
+  plan: typeof WHOLE,
+): Promise<void> {
+  const children: ChildProcess[] = [];
+  const running = { system, children };
+  try {
+    starts.push(await start(system, children));
+    await checkAnswers(system);
+    await load(generator, running, MAIN_POINT, 0, plan.firstWarmUp);
+    for (const point of plan.points.filter((point) => isMeasured(system, point))) {
+      const measurement = await load(generator, running, point, plan.warmUp, plan.duration);
+      windows.set(point, [...(windows.get(point) ?? []), { ...measurement, memory: children.map(residentOf) }]);
+    }
+  } finally {
+    await Promise.all(children.map(stop));
+  }
+}
+
+/** Milliseconds from the start of the process that callers reach to its first answer; what is behind it runs already. */
+async function start(system: System, children: ChildProcess[]): Promise<number> {
+  const { programs } = system;
+  for (const program of programs.slice(0, -1)) {
+    children.push(launch(program));
     await listens(program.port);
   }
-  await startFront(one);
-  for (const { name, request } of BODIES) {
-    const response = await call(one.system, request);
-    const answer = JSON.stringify(await response.json());
-    if (answer !== answerTo(request))
-      throw new Error(`${system.name} answers ${name} wrongly: ${answer.slice(0, 200)}`);
-  }
-}
-
-async function restart(one: Running): Promise<void> {
-  await stop(one.children.pop()!);
-  await startFront(one);
-}
-
-/** From the start of the process that callers reach to its first answer; what is behind it runs already. */
-async function startFront({ system, children, starts }: Running): Promise<void> {
   const begin = performance.now();
-  children.push(launch(system.programs.at(-1)!));
+  children.push(launch(programs.at(-1)!));
   await until(system.name, async () => {
     const response = await call(system, SMALL.request);
     await response.arrayBuffer();
     return response.status === 200;
   });
-  starts.push(performance.now() - begin);
+  return performance.now() - begin;
+}
+
+async function checkAnswers(system: System): Promise<void> {
+  for (const { name, request } of BODIES) {
+    const response = await call(system, request);
+    const answer = JSON.stringify(await response.json());
+    if (answer !== answerTo(request))
+      throw new Error(`${system.name} answers ${name} wrongly: ${answer.slice(0, 200)}`);
+  }
 }
 
 function listens(port: number): Promise<void> {
@@ -164,18 +170,6 @@ function call({ programs, path, headers }: System, body: string): Promise<Respon
   });
 }
 
-async function playRound(generator: ChildProcess, running: Running[], plan: typeof WHOLE): Promise<void> {
-  for (const point of plan.points) {
-    for (const one of running) {
-      if (!isMeasured(one.system, point)) continue;
-      const measurement = await load(generator, one, point, plan.warmUp, plan.duration);
-      const windows = one.windows.get(point) ?? [];
-      windows.push({ ...measurement, memory: one.children.map(residentOf) });
-      one.windows.set(point, windows);
-    }
-  }
-}
-
 function isMeasured({ variant, scaling }: System, point: Point): boolean {
   if (point === SCALING_POINT) return scaling === true;
   return !variant || point === MAIN_POINT;
@@ -184,7 +178,7 @@ function isMeasured({ variant, scaling }: System, point: Point): boolean {
 /** One window of load. */
 async function load(
   generator: ChildProcess,
-  { system, children }: Running,
+  { system, children }: { readonly system: System; readonly children: readonly ChildProcess[] },
   { body, connections }: Point,
   warmUp: number,
   duration: number,
@@ -223,7 +217,7 @@ function nameOf({ body, connections }: Point): string {
   return `${body.name}, ${connections} ${connections === 1 ? "connection" : "connections"}`;
 }
 
-function summarize({ system, starts, windows }: Running, points: readonly Point[]): SystemResult {
+function summarize({ system, starts, windows }: Measured, points: readonly Point[]): SystemResult {
   const tellings = points
     .filter((point) => windows.has(point))
     .map((point) => [nameOf(point), telling(windows.get(point)!)] as const);

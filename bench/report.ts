@@ -25,10 +25,11 @@ token, and is decided by the rules; nobody else here checks anything.
 
 ## How it is measured
 
-Each system runs in processes of its own, and gets its load from one generator: \`bench/load.ts\`, plain sockets, one call at
-a time on each connection. The systems take turns, ${plan.rounds} rounds of ${plan.duration / 1000} s after ${plan.warmUp / 1000} s that do not count (and once ${plan.firstWarmUp / 1000} s
-of its own load for each system before the first round: a gateway runs for long, and until its hot code is compiled a call
-costs more); what stands here are medians. The call is \`POST /v1/helloworld/call\`; the payload is the size of its body, and the answer is twice as
+The systems take turns, ${plan.rounds} rounds of them. For its turn a system is started, in processes of its own, and stopped after it. It
+gets its load from one generator: \`bench/load.ts\`, plain sockets, one call at a time on each connection. A turn begins with
+${plan.firstWarmUp / 1000} s of small calls that do not count (a gateway runs for long, and until its hot code is compiled a call costs more), and
+has ${plan.duration / 1000} s for each table below, after ${plan.warmUp / 1000} s more that do not count; what stands here are medians. The call is
+\`POST /v1/helloworld/call\`; the payload is the size of its body, and the answer is twice as
 long. All answers are compared first.
 
 - **Processor time** a call is the figure to trust: what /proc says a process used, divided by its calls. Calls a second and times
@@ -58,7 +59,7 @@ ${plan.points.map((point) => table(results, point)).join("\n")}
 ## Start
 
 From the start of the process that callers reach, its data on disk and what is behind it running, to its first answer;
-median of ${plan.starts}.
+median of ${plan.rounds}.
 
 | | ms |
 |---|---:|

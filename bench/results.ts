@@ -17,9 +17,8 @@ export interface Results {
     readonly rounds: number;
     readonly warmUp: number;
     readonly duration: number;
-    /** Of each system once, before the first round. */
+    /** At the beginning of each turn. */
     readonly firstWarmUp: number;
-    readonly starts: number;
     readonly points: readonly string[];
   };
   readonly systems: readonly SystemResult[];

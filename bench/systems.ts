@@ -33,7 +33,7 @@ export async function prepare(folder: string): Promise<System[]> {
     answers,
     JSON.stringify(Object.fromEntries(BODIES.map(({ request }) => [request.length, answerTo(request)]))),
   );
-  const ceiling = await peer("ceiling", "ceiling.js", answers);
+  const ceiling = await peer("service", "ceiling.js", answers);
   return [
     system("node:http, fixed answer", [ceiling]),
     await inProcess("Portico in process", await copy(portico)),
@@ -51,7 +51,7 @@ export async function prepare(folder: string): Promise<System[]> {
     await moleculer(),
     await connect(folder),
     await go(),
-    await nginx(folder, ceiling.port),
+    await nginx(folder, ceiling),
   ];
 }
 
@@ -156,19 +156,19 @@ function buf(...args: string[]): void {
   execFileSync(join(ROOT, "node_modules/.bin/buf"), args, { cwd, stdio: "inherit" });
 }
 
-/** In front of the ceiling, which another system runs. */
-async function nginx(folder: string, ceiling: number): Promise<System> {
+/** In front of the ceiling. */
+async function nginx(folder: string, ceiling: System["programs"][number]): Promise<System> {
   const name = "nginx → node:http, plain proxy";
   if (!isInstalled("nginx")) return { ...system(name, []), missing: "there is no nginx (Debian package nginx)" };
   const own = join(folder, "nginx");
   mkdirSync(own);
   const port = await freePort();
-  const values: Record<string, string | number> = { folder: own, port, ceiling };
+  const values: Record<string, string | number> = { folder: own, port, ceiling: ceiling.port };
   const template = readFileSync(join(import.meta.dirname, "systems/nginx.conf"), "utf8");
   const file = join(own, "nginx.conf");
   writeFileSync(
     file,
     template.replace(/\{(\w+)\}/g, (whole, key) => String(values[key] ?? whole)),
   );
-  return system(name, [{ role: "gateway", command: "nginx", args: ["-c", file, "-p", own], port }]);
+  return system(name, [ceiling, { role: "gateway", command: "nginx", args: ["-c", file, "-p", own], port }]);
 }
