@@ -2,8 +2,8 @@
  * Cuts the bytes of a stream into gRPC messages (PROTOCOL-HTTP2.md, "Length-Prefixed-Message"): a flag, four bytes of
  * length, the message.
  *
- * A message that lies whole in what arrived is handed over where it lies. One that does not is gathered in a buffer that
- * grows with what has really come, never with what its length merely promises.
+ * What arrives is copied, since a connection reads into the same memory again and again: into a buffer that grows with
+ * what has really come, never with what a length merely promises.
  */
 import { gunzipSync, inflateSync } from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
@@ -29,8 +29,6 @@ export class MessageReader {
   #pending: Buffer | undefined;
   #start = 0;
   #end = 0;
-  /** The pending bytes lie in a buffer made here, which has room behind them. */
-  #own = false;
 
   /** @param maxMessage most bytes of a message, before and after decompression */
   constructor(maxMessage: number) {
@@ -43,14 +41,15 @@ export class MessageReader {
   }
 
   push(buffer: Buffer, start: number, end: number): void {
+    const more = end - start;
     if (this.#pending === undefined) {
-      this.#pending = buffer;
-      this.#start = start;
-      this.#end = end;
-      this.#own = false;
-      return;
+      const promised = sizeAt(buffer, start, end);
+      this.#pending = Buffer.allocUnsafe(promised > more ? roomFor(more, promised) : more);
+      this.#start = 0;
+      this.#end = 0;
+    } else if (this.#pending.length - this.#end < more) {
+      this.#grow(this.#pending, more);
     }
-    if (!this.#own || this.#pending.length - this.#end < end - start) this.#grow(end - start);
     this.#end += buffer.copy(this.#pending, this.#end, start, end);
   }
 
@@ -75,16 +74,12 @@ export class MessageReader {
   }
 
   /** Makes room behind the pending bytes. Messages handed out before may lie in the old buffer, which is left as it is. */
-  #grow(more: number): void {
-    const pending = this.#pending as Buffer;
+  #grow(pending: Buffer, more: number): void {
     const size = this.#end - this.#start + more;
-    const promised = this.#end - this.#start < PREFIX ? size : PREFIX + pending.readUInt32BE(this.#start + 1);
-    const room = promised > size ? Math.min(promised, Math.max(2 * size, GATHERED)) : 2 * size;
-    const grown = Buffer.allocUnsafeSlow(room);
+    const grown = Buffer.allocUnsafe(roomFor(size, sizeAt(pending, this.#start, this.#end)));
     this.#end = pending.copy(grown, 0, this.#start, this.#end);
     this.#start = 0;
     this.#pending = grown;
-    this.#own = true;
   }
 
   #decompress(message: Buffer): Uint8Array {
@@ -101,4 +96,14 @@ export class MessageReader {
   #tooLarge(): StatusError {
     return new StatusError(Code.RESOURCE_EXHAUSTED, `a message is larger than ${this.#maxMessage} bytes`);
   }
+}
+
+/** Bytes of the message that begins at `start`, prefix included; 0 where too little of it has come to tell. */
+function sizeAt(buffer: Buffer, start: number, end: number): number {
+  return end - start < PREFIX ? 0 : PREFIX + buffer.readUInt32BE(start + 1);
+}
+
+/** How much room is made for `size` bytes of a message that is to become `promised` bytes, or of several. */
+function roomFor(size: number, promised: number): number {
+  return promised > size ? Math.min(promised, Math.max(2 * size, GATHERED)) : 2 * size;
 }
