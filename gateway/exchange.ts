@@ -15,10 +15,10 @@ export interface GatewayRequest {
   /** The client's IP address. */
   readonly remoteAddress: string;
   /**
-   * Reads the whole body; to be called once at most.
+   * Reads the whole body, and gives it in the pieces that it came in; to be called once at most.
    * @throws {HttpError} 413 too large, 408 too slow, 400 malformed, 499 the client has gone.
    */
-  body(): Uint8Array | Promise<Uint8Array>;
+  body(): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
   /** Reads the body as it comes, in place of `body`, however long it is. */
   pieces(reader: PieceReader): PieceFlow;
   /** Whether the client asks for a WebSocket (RFC 6455) at this path. */

@@ -316,7 +316,7 @@ class Gateway {
 
 const MOST_PATH = 128;
 const NO_HEADERS: readonly string[] = [];
-const NO_BODY: Uint8Array = new Uint8Array(0);
+const NO_BODY: readonly Uint8Array[] = [];
 /** Has nginx pass each message on as it comes (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering). */
 const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
 const NO_SNIFFING = ["X-Content-Type-Options", "nosniff"];

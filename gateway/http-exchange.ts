@@ -74,7 +74,7 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
     this.stop(GONE);
   }
 
-  body(): Promise<Uint8Array> {
+  body(): Promise<readonly Uint8Array[]> {
     const { req } = this;
     const { maxBody, room } = this.#bounds;
     if (Number(req.headers["content-length"]) > maxBody) throw this.#tooLarge();
@@ -93,7 +93,7 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
       });
       req.on("end", () => {
         this.#onFault = undefined;
-        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+        resolve(chunks);
       });
     });
   }

@@ -42,13 +42,34 @@ export function readPost(
   { endpoint, request }: Target,
   query: string,
   { contentType = "" }: RequestHeaders,
-  body: Uint8Array,
+  pieces: readonly Uint8Array[],
 ): Uint8Array {
   checkNoQuery(query);
+  const body = whole(pieces);
   const { input } = endpoint.method;
   if (isHttpBody(input)) return encodeHttpBody({ contentType, data: body });
   if (body.length === 0) return request.read(NO_FIELDS);
   return isForm(contentType, input) ? readForm(input, request, contentType, body) : request.read(body);
+}
+
+/**
+ * Where bodies are put together. All that is read of one is copied, so that the next may stand here; to make room for each
+ * would be garbage of its whole size.
+ */
+const together = Buffer.allocUnsafeSlow(256 * 1024);
+
+/** A body of which nothing is needed after it was read. */
+function whole(pieces: readonly Uint8Array[]): Uint8Array {
+  if (pieces.length === 1) return pieces[0] as Uint8Array;
+  let size = 0;
+  for (const piece of pieces) size += piece.length;
+  if (size > together.length) return Buffer.concat(pieces, size);
+  let at = 0;
+  for (const piece of pieces) {
+    together.set(piece, at);
+    at += piece.length;
+  }
+  return together.subarray(0, size);
 }
 
 /**

@@ -17,8 +17,8 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
   const asked = new Promise<void>((resolve) => {
     ask = resolve;
   });
-  const body = new Promise<Uint8Array>((resolve) => {
-    send = (text) => resolve(Buffer.from(text));
+  const body = new Promise<Uint8Array[]>((resolve) => {
+    send = (text) => resolve([Buffer.from(text)]);
   });
   const credentials = token === undefined ? [] : ["Authorization", `Bearer ${token}`];
   const request: GatewayRequest = {

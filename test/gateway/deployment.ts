@@ -195,7 +195,7 @@ export async function ask(
     target: request.target,
     headers,
     remoteAddress: "192.0.2.1",
-    body: () => body,
+    body: () => [body],
     pieces() {
       throw new Error("what takes a body in pieces is called over HTTP");
     },

@@ -30,7 +30,7 @@ const echo: Handler = async (request) => {
   if (request.fault !== undefined) return answer("fault", request.fault.status);
   try {
     const body = await request.body();
-    return answer(`${request.target} ${body.length}`);
+    return answer(`${request.target} ${Buffer.concat(body).length}`);
   } catch (error) {
     return answer("refused", (error as HttpError).status);
   }
@@ -101,7 +101,7 @@ t.test("a connection that is kept keeps nothing of its last call", async (t) => 
   const door = await open(t, async (request) => {
     const stop = (): void => {};
     request.onGone(stop);
-    kept = [new WeakRef(await request.body()), new WeakRef(stop)];
+    kept = [...(await request.body()), stop].map((one) => new WeakRef(one));
     return answer("done");
   });
   const client = await dial(door);
@@ -109,9 +109,10 @@ t.test("a connection that is kept keeps nothing of its last call", async (t) => 
   await client.until(/done/);
   await new Promise((resolve) => setImmediate(resolve));
   collect();
-  t.strictSame(
-    kept.map((one) => one.deref()),
-    [undefined, undefined],
+  t.ok(kept.length > 1);
+  t.same(
+    kept.filter((one) => one.deref() !== undefined),
+    [],
   );
 });
 

@@ -16,7 +16,7 @@ t.test("heartbeats", async (t) => {
     target: "/feed/count?messages=1&hang=true",
     headers: ["Host", "portico.test", "Accept", "text/event-stream"],
     remoteAddress: "192.0.2.1",
-    body: () => Buffer.alloc(0),
+    body: () => [],
     pieces: () => t.fail("a GET has no body") as never,
     onGone: (listener) => t.teardown(() => listener(new HttpError(499, "The client has gone"))),
   };
