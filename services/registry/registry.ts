@@ -18,7 +18,6 @@ import {
 } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Guard } from "../../src/guard.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
 import { type Context, part, type Service } from "../../src/rpc/service.js";
 import { isVisible } from "../../src/visible.js";
 import { Directory, type Entry } from "./directory.js";
@@ -36,8 +35,8 @@ export interface RegistryOptions {
   readonly foreign: readonly ForeignService[];
   /** How often their contracts are read again, in milliseconds; default 30 s. */
   readonly foreignRefresh?: number;
-  /** Opens a channel to one of their targets; default over @grpc/grpc-js. */
-  readonly connect?: (target: Address) => Channel;
+  /** Opens a channel to one of their targets. */
+  readonly connect: (target: Address) => Channel;
   readonly log: Logger;
 }
 
@@ -54,7 +53,7 @@ export interface Registry {
 
 /** @throws {ConfigError} when a foreign service has a name that it cannot have. */
 export function createRegistry(options: RegistryOptions): Registry {
-  const { guard, foreign, foreignRefresh = 30_000, connect = (target) => new GrpcChannel(target), log } = options;
+  const { guard, foreign, foreignRefresh = 30_000, connect, log } = options;
   const directory = new Directory({ log });
   const leaveForeign = followForeign({ services: foreign, directory, connect, refresh: foreignRefresh, log });
 

@@ -33,13 +33,11 @@ import { Metrics } from "../metrics.js";
 import { register } from "../registration.js";
 import type { Channel } from "../rpc/channel.js";
 import { Dispatcher, type DispatcherOptions } from "../rpc/dispatch.js";
-import { GrpcChannel } from "../rpc/grpc-channel.js";
-import { type GrpcServer, serveGrpc } from "../rpc/grpc-server.js";
-import { Http2Channel } from "../rpc/http2/channel.js";
-import { serveHttp2 } from "../rpc/http2/server.js";
+import type { GrpcServer } from "../rpc/grpc-server.js";
 import { InProcessChannel } from "../rpc/in-process.js";
 import { first, type Metadata } from "../rpc/metadata.js";
 import type { Service } from "../rpc/service.js";
+import { loadTransport, type Transport } from "../rpc/transport.js";
 import { openStore } from "../store.js";
 import { CommandError } from "./exit.js";
 import type { Io } from "./io.js";
@@ -72,12 +70,12 @@ export interface Running {
 export function startServer(config: Config, log: Logger): Promise<Running> {
   return starting(async (opened) => {
     const core = await openCore(opened, config, log, [...SERVICES.values()]);
-    const { guard, dispatcher, grpc } = core;
+    const { guard, dispatcher, grpc, transport } = core;
     const registry: CatalogOptions = {
       channel: core.channel,
       admission: SYSTEM,
       connect: (address, instance) =>
-        core.isLocal(instance) ? new InProcessChannel(dispatcher) : connectTo(parseAddress(address), config),
+        core.isLocal(instance) ? new InProcessChannel(dispatcher) : transport.connect(parseAddress(address)),
       log,
     };
     const { http, health } = await openDoor(opened, config, { registry, guard, metrics: core.metrics, log });
@@ -99,9 +97,10 @@ export function startAuthority(config: Config, log: Logger): Promise<Running> {
 export function startGateway(config: Config, log: Logger): Promise<Running> {
   return starting(async (opened) => {
     const enrolment = enrolmentOf("gateway", config);
-    const { guard, ...mesh } = joinMesh(opened, config, enrolment, log);
+    const transport = await transportOf(config);
+    const { guard, ...mesh } = joinMesh(opened, config, transport, enrolment, log);
     const metrics = new Metrics();
-    const registry = { ...mesh, connect: (address: string) => connectTo(parseAddress(address), config) };
+    const registry = { ...mesh, connect: (address: string) => transport.connect(parseAddress(address)) };
     const { http, health } = await openDoor(opened, config, { registry, guard, enrolment, metrics, log });
     const admin = await openAdmin(opened, config, metrics, health);
     return { http, admin, ready: await isSoonReady(guard) };
@@ -111,11 +110,12 @@ export function startGateway(config: Config, log: Logger): Promise<Running> {
 /** `portico service <name>`: one service alone, which registers for as long as it runs. */
 export function startService(service: Service, config: Config, log: Logger): Promise<Running> {
   return starting(async (opened) => {
-    const { guard, ...mesh } = joinMesh(opened, config, enrolmentOf(service.name, config), log);
+    const transport = await transportOf(config);
+    const { guard, ...mesh } = joinMesh(opened, config, transport, enrolmentOf(service.name, config), log);
     const metrics = new Metrics();
     const onEnd = recorder(metrics, log);
     const dispatcher = new Dispatcher({ services: [service], guard, limits: messageLimits(config), log, onEnd });
-    const grpc = await bound("grpc", config, () => serve(dispatcher, config));
+    const grpc = await bound("grpc", config, () => transport.serve(dispatcher, config.grpc));
     opened.own(() => grpc.close(config.drain));
     tellHealth(opened, dispatcher, guard);
     const registration = register({ ...mesh, instance: instanceOf(service, grpc, config) });
@@ -163,6 +163,8 @@ interface Core {
   /** Whether an instance is of this process. Another may give the same address; nobody can know an id beforehand. */
   readonly isLocal: (instance: { readonly service: string; readonly id: string }) => boolean;
   readonly grpc: GrpcServer;
+  /** To other processes. */
+  readonly transport: Transport;
   readonly metrics: Metrics;
   readonly firstStart: Authority["firstStart"];
 }
@@ -178,8 +180,8 @@ async function openCore(opened: Opened, config: Config, log: Logger, own: readon
   const inside = new Dispatcher({ services: [authority.service], guard: NO_DOOR, limits: messageLimits(config), log });
   const guard = openGuard({ channel: new InProcessChannel(inside), admission: SYSTEM, log });
   opened.own(() => guard.close());
-  const connect = (target: Address) => connectTo(target, config);
-  const registry = createRegistry({ guard, foreign: config.services, connect, log });
+  const transport = await transportOf(config);
+  const registry = createRegistry({ guard, foreign: config.services, connect: transport.connect, log });
   const services = [authority.service, registry.service, ...own];
   const metrics = new Metrics();
   const dispatcher = new Dispatcher({
@@ -189,7 +191,7 @@ async function openCore(opened: Opened, config: Config, log: Logger, own: readon
     log,
     onEnd: recorder(metrics, log),
   });
-  const grpc = await bound("grpc", config, () => serve(dispatcher, config));
+  const grpc = await bound("grpc", config, () => transport.serve(dispatcher, config.grpc));
   opened.own(() => grpc.close(config.drain));
   opened.own(() => registry.close());
   const local = new Set(services.map((service) => addTo(registry, instanceOf(service, grpc, config))));
@@ -197,7 +199,7 @@ async function openCore(opened: Opened, config: Config, log: Logger, own: readon
   tellHealth(opened, dispatcher, guard);
   const channel = new InProcessChannel(dispatcher);
   const isLocal = (instance: { service: string; id: string }) => local.has(nameOf(instance));
-  return { guard, dispatcher, channel, isLocal, grpc, metrics, firstStart: authority.firstStart };
+  return { guard, dispatcher, channel, isLocal, grpc, transport, metrics, firstStart: authority.firstStart };
 }
 
 interface DoorOptions {
@@ -305,9 +307,9 @@ function bufferOf(bytes: Uint8Array): Buffer {
 }
 
 /** The authority and registry of another process, a guard that follows it, and a log that names its address. */
-function joinMesh(opened: Opened, config: Config, enrolment: string, to: Logger) {
+function joinMesh(opened: Opened, config: Config, transport: Transport, enrolment: string, to: Logger) {
   const log = to.child({ authority: formatAddress(config.authority) });
-  const channel = connectTo(config.authority, config);
+  const channel = transport.connect(config.authority);
   opened.own(() => channel.close());
   const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
   const guard = openGuard({ channel, metadata, log });
@@ -329,17 +331,8 @@ function enrolmentOf(name: string, config: Config): string {
   }
 }
 
-/** Serves on the gRPC port. */
-function serve(dispatcher: Dispatcher, config: Config): Promise<GrpcServer> {
-  const listenOn = config.transport === "http2" ? serveHttp2 : serveGrpc;
-  return listenOn(dispatcher, config.grpc, messageLimits(config));
-}
-
-function connectTo(address: Address, config: Config): Channel {
-  const { maxBody } = messageLimits(config);
-  return config.transport === "http2"
-    ? new Http2Channel(address, { maxBody })
-    : new GrpcChannel({ ...address, maxBody });
+function transportOf(config: Config): Promise<Transport> {
+  return loadTransport(config.transport, messageLimits(config));
 }
 
 /** How long a start waits for the authority before it goes on without, in milliseconds. */

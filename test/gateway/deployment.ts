@@ -84,7 +84,12 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     allows: (caller, namespace, endpoint) => (guard as OpenGuard).allows(caller, namespace, endpoint),
     follow: (admission, onRefused) => (guard as OpenGuard).follow(admission, onRefused),
   };
-  const registry = createRegistry({ guard: lateGuard, foreign: [], log });
+  const registry = createRegistry({
+    guard: lateGuard,
+    foreign: [],
+    connect: (target) => new Http2Channel(target),
+    log,
+  });
   const services: Service[] = [authority.service, registry.service, helloworld, createProbe(options.events)];
   services.push(...(options.services ?? []));
   // Small bodies at the door do not make the registry's messages smaller.

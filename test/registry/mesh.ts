@@ -15,6 +15,7 @@ import { stream, unary } from "../../src/rpc/client.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
 import { serveGrpc } from "../../src/rpc/grpc-server.js";
+import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process.js";
 import type { Metadata } from "../../src/rpc/metadata.js";
 import type { Service } from "../../src/rpc/service.js";
@@ -54,7 +55,13 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
     allows: (caller, namespace, endpoint) => opened.allows(caller, namespace, endpoint),
     follow: (admission, onRefused) => opened.follow(admission, onRefused),
   };
-  const registry = createRegistry({ guard, foreign: [], log, ...options });
+  const registry = createRegistry({
+    guard,
+    foreign: [],
+    connect: (target) => new Http2Channel(target),
+    log,
+    ...options,
+  });
   const services = [authority.service, registry.service, helloworld];
   const dispatcher = new Dispatcher({ services, guard, limits, log });
   const inProcess = new InProcessChannel(dispatcher);

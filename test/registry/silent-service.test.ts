@@ -1,18 +1,23 @@
 // A registry does not wait for ever for a service that opens its registration and never says what it is.
+
 import { mock } from "node:test";
 import { pino } from "pino";
 import { test } from "tap";
 import { createRegistry } from "../../services/registry/registry.js";
+import type { Address } from "../../src/config.js";
 import { Code } from "../../src/errors.js";
 import { RegistryService } from "../../src/gen/portico/registry/v1/registry.js";
 import { SYSTEM } from "../../src/guard.js";
 import { stream } from "../../src/rpc/client.js";
+import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process.js";
 import { dispatcherOf } from "../rpc/serve.js";
 import { TableGuard } from "../rpc/table-guard.js";
 
 test("a service that says nothing is refused after 10 s", async (t) => {
-  const registry = createRegistry({ guard: new TableGuard(), foreign: [], log: pino({ level: "silent" }) });
+  const connect = (target: Address) => new Http2Channel(target);
+  const log = pino({ level: "silent" });
+  const registry = createRegistry({ guard: new TableGuard(), foreign: [], connect, log });
   const channel = new InProcessChannel(dispatcherOf([registry.service]));
   mock.timers.enable({ apis: ["setTimeout"] });
   t.teardown(() => mock.timers.reset());
