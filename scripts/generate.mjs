@@ -4,6 +4,8 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 
 const bin = (name) => join("node_modules", ".bin", name);
 const run = (name, ...args) =>
@@ -20,7 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), "portico-"));
 try {
   const image = join(folder, "descriptors.binpb");
   run("buf", "build", "--as-file-descriptor-set", "-o", image);
-  const base64 = readFileSync(image)
+  const base64 = Buffer.from(withoutPlaces(readFileSync(image)))
     .toString("base64")
     .replace(/.{1,110}/g, '  "$&" +\n')
     .replace(/ \+\n$/, "");
@@ -30,6 +32,15 @@ try {
   );
 } finally {
   rmSync(folder, { recursive: true });
+}
+
+/** Descriptors that keep their comments, and of what has none do not say where in its file it stands. */
+function withoutPlaces(image) {
+  const set = fromBinary(FileDescriptorSetSchema, image);
+  for (const { sourceCodeInfo: info } of set.file) {
+    if (info) info.location = info.location.filter((one) => one.leadingComments || one.trailingComments);
+  }
+  return toBinary(FileDescriptorSetSchema, set);
 }
 
 /** Has a generated file write messages by src/wire-writer.ts, and not copy them when they are whole. */
