@@ -1,7 +1,8 @@
 // Bundles the program into dist/, unless dist/ was built from these very sources. A bundle starts several times
 // faster than a tree of modules; only what has native code stays outside of it.
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { buildWeb } from "./build-web.mjs";
 
 const OUTPUT = "dist";
@@ -47,6 +48,7 @@ export async function build() {
   });
   const sources = [...Object.keys(metafile.inputs), ...(await buildWeb(bundle, draft))];
   const inputs = [...sources.filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
+  for (const name of readdirSync(draft)) if (name.endsWith(".js")) toAscii(join(draft, name));
   const entry = `${draft}/${ENTRY}`;
   const text = readFileSync(entry, "utf8").replace(/^#!.*\n/, "");
   writeFileSync(entry, `#!/usr/bin/env node\n${text}`);
@@ -54,6 +56,13 @@ export async function build() {
   writeFileSync(`${draft}/${RECORD}`, JSON.stringify({ inputs, sha256: hash(inputs) }));
   rmSync(OUTPUT, { recursive: true, force: true });
   renameSync(draft, OUTPUT);
+}
+
+/** With any character beyond Latin-1 V8 keeps two bytes a character of a program; esbuild leaves some in comments alone. */
+function toAscii(file) {
+  const text = readFileSync(file, "utf8");
+  const ascii = text.replace(/\P{ASCII}/gu, "?");
+  if (ascii !== text) writeFileSync(file, ascii);
 }
 
 if (process.argv[1] === import.meta.filename) await build();
