@@ -52,7 +52,7 @@ test("a slow watch is sent how things are, not how they came about", async (t) =
 
 test("more than fits in a message comes in several, complete with the last", async (t) => {
   const { directory, next } = setUp();
-  const ids = Array.from({ length: 40 }, (_, index) => `id${index}`);
+  const ids = Array.from({ length: 60 }, (_, index) => `id${index}`);
   for (const id of ids) directory.join(greeter({ id, descriptors: LARGE }), local);
   const messages: string[] = [];
   do messages.push(await next());
