@@ -186,14 +186,19 @@ export class RunningCall implements IncomingListener {
     try {
       const answer = this.#method.run(request, this.#context as CallContext);
       if (this.#method.responseStream) void this.#sendAll(answer as AsyncIterable<unknown>);
-      else if (isPromise(answer)) answer.then(this.#sendOne, (error) => this.fail(error));
+      else if (isPromise(answer)) {
+        answer.then(
+          (response) => this.#sendOne(response),
+          (error) => this.fail(error),
+        );
+      }
       else this.#sendOne(answer);
     } catch (error) {
       this.fail(error);
     }
   }
 
-  readonly #sendOne = (response: unknown): void => {
+  #sendOne(response: unknown): void {
     if (this.#ended) return;
     try {
       this.#reply.send(this.#encode(response));
@@ -201,7 +206,7 @@ export class RunningCall implements IncomingListener {
     } catch (error) {
       this.fail(error);
     }
-  };
+  }
 
   async #sendAll(responses: AsyncIterable<unknown>): Promise<void> {
     try {
