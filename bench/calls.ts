@@ -5,7 +5,7 @@
  *
  * The systems take turns in rounds, so that what else the machine does falls on all alike; of the rounds the median
  * counts. For its turn a system is started, in processes of its own, and stopped after it, so that none is idle while
- * others are measured; all get their load from the same generator (load.ts). A whole run takes some eleven minutes and
+ * others are measured; all get their load from the same generator (load.ts). A whole run takes some thirteen minutes and
  * writes docs/performance.md; a quick one, or one of some systems, is only printed.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
@@ -49,8 +49,8 @@ const SCALING_POINT: Point = { body: REFUSED, connections: 64 };
  * for long, and until its hot code is compiled a call costs more.
  */
 const WHOLE = {
-  rounds: 3,
-  firstWarmUp: 5_000,
+  rounds: 5,
+  firstWarmUp: 4_000,
   warmUp: 500,
   duration: 1_200,
   points: [...POINTS, SCALING_POINT],
