@@ -191,8 +191,7 @@ export class RunningCall implements IncomingListener {
           (response) => this.#sendOne(response),
           (error) => this.fail(error),
         );
-      }
-      else this.#sendOne(answer);
+      } else this.#sendOne(answer);
     } catch (error) {
       this.fail(error);
     }
