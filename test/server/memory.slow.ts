@@ -9,7 +9,7 @@ const CALLS = 40_000;
 const CONNECTIONS = 64;
 const body = JSON.stringify({ name: "a".repeat(64 * 1024) });
 
-t.test("bodies of 64 KiB", { timeout: 60_000 }, async (t) => {
+t.test("bodies of 64 KiB", { timeout: 240_000 }, async (t) => {
   const portico = await start(["server"], { PORTICO_DATA: t.testdir() });
   t.teardown(() => portico.stop("SIGKILL"));
   const url = `${portico.address("HTTP")}/helloworld/call`;
