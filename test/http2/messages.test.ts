@@ -52,6 +52,19 @@ t.test("a message that was handed out stays as it is", async (t) => {
   t.equal(`${taken}`, "first");
 });
 
+t.test("what was pushed may be written over", async (t) => {
+  const reader = new MessageReader(MAX);
+  const bytes = Buffer.concat([message(Buffer.from("whole")), message(Buffer.from("cut"))]);
+  const place = Buffer.from(bytes);
+  reader.push(place, 0, bytes.length - 2);
+  place.fill(0);
+  const first = reader.next();
+  bytes.copy(place);
+  reader.push(place, bytes.length - 2, bytes.length);
+  place.fill(0);
+  t.same([`${first}`, `${reader.next()}`], ["whole", "cut"]);
+});
+
 t.test("what is held grows with what has come, not with what was promised", async (t) => {
   const promise = Buffer.from([0, 0xff, 0xff, 0xff, 0xff]);
   const reader = new MessageReader(2 ** 32);

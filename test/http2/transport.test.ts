@@ -1,6 +1,8 @@
 // Calls over TLS, mutual TLS and unix sockets.
 
+import { Socket } from "node:net";
 import { join } from "node:path";
+import { mock } from "node:test";
 import { createServer } from "node:tls";
 import { Client, credentials } from "@grpc/grpc-js";
 import t, { type Test } from "tap";
@@ -40,6 +42,23 @@ t.test("TLS", async (t) => {
   await refused(t, channelTo(t, address, { tls: { ca: authority.cert, servername: "elsewhere" } }));
   await refused(t, channelTo(t, address));
 });
+
+for (const [how, certificates, options] of [
+  ["plain", {}, {}],
+  ["TLS", { tls: server }, { tls: { ca: authority.cert } }],
+] as const) {
+  t.test(`small frames are not held back (RFC 9293, section 3.7.4): ${how}`, async (t) => {
+    const { address } = await listenHttp2(t, dispatcherOf([echo]), certificates);
+    const setNoDelay = mock.method(Socket.prototype, "setNoDelay");
+    t.teardown(() => setNoDelay.mock.restore());
+    await ask(channelTo(t, address, options));
+    const ours = setNoDelay.mock.calls.filter(({ this: socket }) => (socket as Socket).remotePort === address.port);
+    t.same(
+      ours.map(({ arguments: [on] }) => on),
+      [true],
+    );
+  });
+}
 
 t.test("mutual TLS", async (t) => {
   const { address } = await listenHttp2(t, dispatcherOf([echo]), { tls: { ...server, ca: authority.cert } });

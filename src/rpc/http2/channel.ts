@@ -159,9 +159,9 @@ export class Http2Channel implements Channel, ConnectionOwner {
     const read = Buffer.allocUnsafeSlow(READ);
     const where = "path" in this.#address ? { path: this.#address.path } : { ...this.#address };
     const take = (size: number): boolean => socket.emit("data", read.subarray(0, size));
-    const options = { ...where, noDelay: true, onread: { buffer: read, callback: take } };
+    const options = { ...where, onread: { buffer: read, callback: take } };
     const socket = tls === undefined ? connectTcp(options) : connectTls({ ...options, ...tls, ALPNProtocols: [ALPN] });
-    return socket;
+    return socket.setNoDelay(true);
   }
 
   #connectionOptions(): ConstructorParameters<typeof ClientConnection>[1] {
