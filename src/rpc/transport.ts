@@ -1,6 +1,6 @@
 /**
- * The two ways to speak gRPC between processes: our own HTTP/2, and @grpc/grpc-js, which takes 30 ms and 6 MB to load
- * and so is loaded only where it is chosen.
+ * The two ways to speak gRPC between processes: our own HTTP/2, and @grpc/grpc-js, which takes 3 MB of a process and so is
+ * loaded only where it is chosen.
  */
 import type { Address, Config } from "../config.js";
 import type { Channel } from "./channel.js";
@@ -18,6 +18,7 @@ export interface Transport {
   connect(address: Address): Channel;
 }
 
+/** @param limits of what is served, and of the messages that are received */
 export async function loadTransport(name: Config["transport"], limits: GrpcServerLimits): Promise<Transport> {
   const { maxBody } = limits;
   if (name === "http2") {

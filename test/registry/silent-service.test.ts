@@ -1,5 +1,4 @@
 // A registry does not wait for ever for a service that opens its registration and never says what it is.
-
 import { mock } from "node:test";
 import { pino } from "pino";
 import { test } from "tap";
