@@ -48,6 +48,8 @@ t.test("with the keyboard alone", { timeout: 60_000 }, async (t) => {
   await keyboard.press("Enter");
   await dialog.waitFor({ state: "detached" });
   const row = page.getByRole("row").filter({ hasText: "closed" });
+  // The dialog closes first; then the rules are asked for again.
+  await row.waitFor();
   t.same((await row.getByRole("cell").allInnerTexts()).slice(0, 4), [
     "<public> everyone",
     "Denied",
