@@ -8,7 +8,8 @@ import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
 import { administrator, call, type Portico, start } from "./process.js";
 
 const data = t.testdir();
-const lease = "1s";
+/** So long that a gateway on a busy machine does not lose it between two answers. */
+const lease = "3s";
 let authority = await start(["authority"], { PORTICO_DATA: data, PORTICO_LEASE: lease });
 const grpc = authority.address("gRPC");
 const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: grpc };
