@@ -5,6 +5,7 @@
 import { connectivityState, credentials, Channel as GrpcJsChannel, type Metadata as GrpcMetadata } from "@grpc/grpc-js";
 import { type Address, type Config, formatAddress } from "../config.js";
 import { Code } from "../errors.js";
+import { Bag, type Placed } from "./bag.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "./channel.js";
 import { asBuffer, fromGrpc, fromGrpcStatus, toGrpc } from "./grpc-metadata.js";
 import { status } from "./status.js";
@@ -36,7 +37,7 @@ const STATES = {
 
 export class GrpcChannel implements Channel {
   readonly #channel: GrpcJsChannel;
-  readonly #open = new Set<GrpcCall>();
+  readonly #open = new Bag<GrpcCall>();
   #closed = false;
 
   /** Connects at once, so that the first call finds out little later than the second. */
@@ -75,9 +76,10 @@ export class GrpcChannel implements Channel {
   }
 }
 
-class GrpcCall implements Call {
+class GrpcCall implements Call, Placed {
+  place = -1;
   readonly #listener: CallListener;
-  readonly #open: Set<GrpcCall>;
+  readonly #open: Bag<GrpcCall>;
   #call: GrpcJsCall | undefined;
   /** grpc-js takes one message at a time: the others, and the half-close, wait here. */
   readonly #waiting: Uint8Array[] = [];
@@ -93,7 +95,7 @@ class GrpcCall implements Call {
   #heldStatus: Status | undefined;
   #ended = false;
 
-  constructor(listener: CallListener, open: Set<GrpcCall>) {
+  constructor(listener: CallListener, open: Bag<GrpcCall>) {
     this.#listener = listener;
     this.#open = open;
     open.add(this);

@@ -39,7 +39,7 @@ async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) 
 function open(connection: ClientConnection): Promise<Status> {
   return new Promise((resolve) => {
     const start = { path: "/a.A/B", metadata: [] };
-    const call = new ClientCall(start, { onMessage() {}, onEnd: resolve }, new Set(), new Deadlines(), 1_000);
+    const call = new ClientCall(start, { onMessage() {}, onEnd: resolve }, [], new Deadlines(), 1_000);
     connection.open(call);
     call.end();
   });

@@ -147,7 +147,7 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
       ends[index] = (ends[index] as number) + 1;
     };
     const start = { path: "/raw.Raw/Chat", metadata: [], deadline: Date.now() + 60_000 };
-    const call = new ClientCall(start, { onMessage() {}, onEnd }, new Set(), deadlines, 10_000);
+    const call = new ClientCall(start, { onMessage() {}, onEnd }, [], deadlines, 10_000);
     connection.open(call);
     call.send(Buffer.from("a"));
     if (index % 2 === 0) call.end();

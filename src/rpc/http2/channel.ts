@@ -52,7 +52,8 @@ const MOST_WAITING = 4_096;
 export class Http2Channel implements Channel, ConnectionOwner {
   readonly #address: Http2Address;
   readonly #options: Http2ChannelOptions;
-  readonly #waiting = new Set<ClientCall>();
+  /** Calls that have no stream yet, in order. */
+  readonly #waiting: ClientCall[] = [];
   readonly #deadlines = new Deadlines();
   /** All that are open, those included that take no more calls. */
   readonly #connections = new Set<ClientConnection>();
@@ -87,7 +88,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     }
     if (start.deadline !== undefined && start.deadline <= Date.now()) {
       call.fail(status(Code.DEADLINE_EXCEEDED, "Deadline exceeded"));
-    } else if (this.#current?.hasRoom && this.#waiting.size === 0) {
+    } else if (this.#current?.hasRoom && this.#waiting.length === 0) {
       this.#current.open(call);
     } else {
       this.#wait(call);
@@ -100,10 +101,10 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#state = "closed";
     clearTimeout(this.#timer);
     this.#socket?.destroy();
-    for (const call of this.#waiting)
+    for (const call of this.#waiting.splice(0))
       call.fail(status(Code.UNAVAILABLE, "the channel was closed", { neverSent: true }));
     for (const connection of this.#connections) {
-      for (const call of connection.streams.values()) {
+      for (const call of connection.streams) {
         (call as ClientCall).fail(status(Code.UNAVAILABLE, "the channel was closed"));
       }
       connection.close();
@@ -116,11 +117,11 @@ export class Http2Channel implements Channel, ConnectionOwner {
       call.fail(status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true }));
     } else if (this.#state === "broken") {
       call.fail(unreachable());
-    } else if (this.#waiting.size >= MOST_WAITING) {
+    } else if (this.#waiting.length >= MOST_WAITING) {
       const message = "too many calls are waiting for the service";
       call.fail(status(Code.UNAVAILABLE, message, { neverSent: true }));
     } else {
-      this.#waiting.add(call);
+      this.#waiting.push(call);
     }
   }
 
@@ -179,7 +180,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#current = undefined;
     if (this.#state === "closed") return;
     this.#state = "broken";
-    for (const call of this.#waiting) call.fail(unreachable());
+    for (const call of this.#waiting.splice(0)) call.fail(unreachable());
     this.#connectLater();
     // Nobody waits for it.
     this.#timer?.unref();
@@ -201,12 +202,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   onRoom(connection: ClientConnection): void {
-    if (connection !== this.#current || this.#waiting.size === 0) return;
-    for (const call of this.#waiting) {
-      if (!connection.hasRoom) return;
-      this.#waiting.delete(call);
-      connection.open(call);
-    }
+    if (connection !== this.#current) return;
+    while (this.#waiting.length > 0 && connection.hasRoom) connection.open(this.#waiting.shift() as ClientCall);
   }
 
   onDraining(connection: ClientConnection, errorCode: number, debug: string): void {

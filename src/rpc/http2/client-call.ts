@@ -13,11 +13,6 @@ import { isEncoding } from "./messages.js";
 import type { Field } from "./static-table.js";
 import { Stream } from "./stream.js";
 
-/** Where calls wait that have no stream yet. */
-export interface Waiting {
-  delete(call: ClientCall): void;
-}
-
 const TIMEOUT_ROOM = 64;
 
 const NOTHING = new Uint8Array(0);
@@ -27,7 +22,8 @@ export class ClientCall extends Stream implements Call, Expiring {
   place = -1;
   readonly #start: CallStart;
   readonly #listener: CallListener;
-  readonly #waiting: Waiting;
+  /** Those that have no stream yet, this one perhaps among them. */
+  readonly #waiting: ClientCall[];
   readonly #deadlines: Deadlines;
   #connection: ClientConnection | undefined;
   /** Of the response; 0 until its headers have come. */
@@ -37,7 +33,13 @@ export class ClientCall extends Stream implements Call, Expiring {
   #over = false;
   protected readonly endsWithMessage = true;
 
-  constructor(start: CallStart, listener: CallListener, waiting: Waiting, deadlines: Deadlines, maxMessage: number) {
+  constructor(
+    start: CallStart,
+    listener: CallListener,
+    waiting: ClientCall[],
+    deadlines: Deadlines,
+    maxMessage: number,
+  ) {
     super(maxMessage);
     this.#start = start;
     this.#listener = listener;
@@ -112,11 +114,16 @@ export class ClientCall extends Stream implements Call, Expiring {
     this.#over = true;
     this.dropUnsent();
     this.#deadlines.delete(this);
-    if (this.#connection === undefined) this.#waiting.delete(this);
+    if (this.#connection === undefined) this.#stopWaiting();
     else if (!this.headersWritten) this.#connection.release(this, "by us");
     else if (this.remoteEnded && this.localEnded) this.#connection.release(this, "by the peer");
     else this.#connection.reset(this, this.remoteEnded ? ErrorCode.NO_ERROR : ErrorCode.CANCEL);
     return true;
+  }
+
+  #stopWaiting(): void {
+    const at = this.#waiting.indexOf(this);
+    if (at !== -1) this.#waiting.splice(at, 1);
   }
 
   // What is written.

@@ -88,8 +88,8 @@ export class ClientConnection extends Connection {
     }
     const id = this.nextStreamId;
     this.nextStreamId += 2;
-    this.streams.set(id, call);
     call.attach(this, id);
+    this.streams.add(call);
     if (this.nextStreamId > LAST_STREAM_ID) this.drain(ErrorCode.NO_ERROR, "");
   }
 
@@ -153,7 +153,7 @@ export class ClientConnection extends Connection {
 
   protected onGoaway(lastStreamId: number, errorCode: number, debug: string): void {
     this.drain(errorCode, debug);
-    for (const [id, call] of this.streams) if (id > lastStreamId) this.#unseen(call as ClientCall);
+    for (const call of this.streams) if (call.id > lastStreamId) this.#unseen(call as ClientCall);
   }
 
   #unseen(call: ClientCall): void {

@@ -30,6 +30,7 @@ import { PREFIX } from "./messages.js";
 import { Output } from "./output.js";
 import { DEFAULT_WINDOW, defaultSettings, MAX_WINDOW, readSettings } from "./settings.js";
 import type { Stream } from "./stream.js";
+import { StreamTable } from "./stream-table.js";
 
 /** Bytes that wait for the socket, above which no stream writes. */
 const ENOUGH_UNREAD = 256 * 1024;
@@ -62,7 +63,7 @@ export abstract class Connection implements FrameHandler {
   readonly output = new Output();
   readonly encoder = new HpackEncoder();
   /** Streams that are open at either end. */
-  readonly streams = new Map<number, Stream>();
+  readonly streams = new StreamTable();
   /** What the peer allows us. */
   readonly peer = defaultSettings();
   /** What may be sent on all streams together. */
@@ -84,8 +85,8 @@ export abstract class Connection implements FrameHandler {
 
   /** Streams that have something to write, in order. */
   #ready: Stream[] = [];
-  /** Streams that wait for the connection's window. */
-  readonly #starved = new Set<Stream>();
+  /** Streams that wait for the connection's window, in order. */
+  #starved: Stream[] = [];
   #woken = false;
 
   #heard = true;
@@ -283,7 +284,7 @@ export abstract class Connection implements FrameHandler {
     this.encoder.setTableSize(this.peer.headerTableSize);
     this.#writeControl(FrameType.SETTINGS, Flag.ACK, 0, 0);
     const grown = this.peer.initialWindow - before;
-    if (grown !== 0) for (const stream of this.streams.values()) this.#growWindow(stream, grown, true);
+    if (grown !== 0) for (const stream of this.streams) this.#growWindow(stream, grown, true);
     this.onSettings(first);
   }
 
@@ -315,8 +316,9 @@ export abstract class Connection implements FrameHandler {
       if (increment === 0) throw broken("WINDOW_UPDATE by 0");
       this.sendWindow += increment;
       if (this.sendWindow > MAX_WINDOW) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, "the window overflows");
-      for (const stream of this.#starved) this.schedule(stream);
-      this.#starved.clear();
+      const starved = this.#starved;
+      this.#starved = [];
+      for (const stream of starved) this.schedule(stream);
       return;
     }
     if (this.isIdle(streamId)) throw broken(`WINDOW_UPDATE on stream ${streamId}, which is idle`);
@@ -371,7 +373,7 @@ export abstract class Connection implements FrameHandler {
 
   /** A stream waits for the connection's window. */
   starve(stream: Stream): void {
-    this.#starved.add(stream);
+    if (!this.#starved.includes(stream)) this.#starved.push(stream);
   }
 
   /**
@@ -523,7 +525,7 @@ export abstract class Connection implements FrameHandler {
   release(stream: Stream, ending: "by us" | "by the peer"): void {
     if (!this.streams.delete(stream.id)) return;
     this.closedStreams.add(stream.id, ending);
-    this.#starved.delete(stream);
+    if (this.#starved.includes(stream)) this.#starved = this.#starved.filter((other) => other !== stream);
     if (stream.queued) {
       this.#ready = this.#ready.filter((other) => other !== stream);
       stream.queued = false;
@@ -560,7 +562,7 @@ export abstract class Connection implements FrameHandler {
     this.#reader.stopped = true;
     clearInterval(this.#keepAlive);
     clearTimeout(this.#timeout);
-    const streams = [...this.streams.values()];
+    const streams = [...this.streams];
     this.streams.clear();
     this.#ready.length = 0;
     for (const stream of streams) stream.onLost();

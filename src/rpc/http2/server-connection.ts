@@ -132,7 +132,7 @@ export class ServerConnection extends Connection {
 
   #open(streamId: number, list: HeaderList, endStream: boolean): void {
     const stream = new ServerStream(this, streamId, this.limits.maxBody);
-    this.streams.set(streamId, stream);
+    this.streams.add(stream);
     stream.open(list, endStream);
   }
 

@@ -1,0 +1,83 @@
+// A call ends at its deadline: not before, and not more than 16 ms after it.
+import { mock } from "node:test";
+import t from "tap";
+import { Deadlines, type Expiring } from "../../src/rpc/http2/deadlines.js";
+
+const SLOT = 16;
+/** Not at the beginning of a slot, nor at the end. */
+const NOW = 1_000_003;
+
+mock.timers.enable({ apis: ["setTimeout", "Date"], now: NOW });
+t.teardown(() => mock.timers.reset());
+
+/** A call that ends so many milliseconds from now; `ended` tells after how many it did. */
+class Waiting implements Expiring {
+  place = -1;
+  ended: number | undefined;
+  readonly deadline: number;
+  readonly #then: () => void;
+
+  constructor(after: number, then: () => void = () => {}) {
+    this.deadline = Date.now() + after;
+    this.#then = then;
+  }
+
+  expire(): void {
+    this.ended = Date.now() - NOW;
+    this.#then();
+  }
+}
+
+function tick(milliseconds: number): void {
+  for (let passed = 0; passed < milliseconds; passed++) mock.timers.tick(1);
+}
+
+t.beforeEach(() => mock.timers.setTime(NOW));
+
+const orders: [title: string, deadlines: readonly number[]][] = [
+  ["one", [20]],
+  ["the later first", [90, 50, 30, 5]],
+  ["the earlier first", [5, 30, 50, 90]],
+  ["close to each other", [40, 41, 39, 55, 56]],
+];
+for (const [title, times] of orders) {
+  t.test(title, async (t) => {
+    const deadlines = new Deadlines();
+    const calls = times.map((time) => new Waiting(time));
+    for (const call of calls) deadlines.add(call);
+    tick(200);
+    for (const [index, { ended }] of calls.entries()) {
+      const time = times[index]!;
+      t.ok(ended !== undefined && ended >= time && ended <= time + SLOT, `${ended} after ${time}`);
+    }
+  });
+}
+
+t.test("what has ended before is not ended again, and others are as before", async (t) => {
+  const deadlines = new Deadlines();
+  const [over, other] = [new Waiting(20), new Waiting(60)];
+  for (const call of [over, other]) deadlines.add(call);
+  deadlines.delete(over);
+  tick(100);
+  t.equal(over.ended, undefined);
+  t.ok(other.ended! >= 60 && other.ended! <= 60 + SLOT);
+});
+
+t.test("a call that another one's end takes away is not ended too", async (t) => {
+  const deadlines = new Deadlines();
+  const second = new Waiting(20);
+  const first = new Waiting(20, () => deadlines.delete(second));
+  for (const call of [first, second]) deadlines.add(call);
+  tick(100);
+  t.ok(first.ended);
+  t.equal(second.ended, undefined);
+});
+
+t.test("after being closed nothing ends", async (t) => {
+  const deadlines = new Deadlines();
+  const call = new Waiting(20);
+  deadlines.add(call);
+  deadlines.close();
+  tick(100);
+  t.equal(call.ended, undefined);
+});

@@ -1,0 +1,44 @@
+import fc from "fast-check";
+import t from "tap";
+import type { Stream } from "../../src/rpc/http2/stream.js";
+import { StreamTable } from "../../src/rpc/http2/stream-table.js";
+
+const stream = (id: number): Stream => ({ id }) as Stream;
+
+t.test("holds what a Map would, whatever is opened and ended", async (t) => {
+  // Streams are opened one after the other and end in any order: a number says how many from the first open one.
+  const steps = fc.array(fc.oneof(fc.constant("open" as const), fc.nat(100)), { maxLength: 300, size: "max" });
+  fc.assert(
+    fc.property(steps, fc.nat(2 ** 30 - 1000), (steps, first) => {
+      const [table, map] = [new StreamTable(), new Map<number, Stream>()];
+      let next = 2 * first + 1;
+      for (const step of steps) {
+        if (step === "open") {
+          const opened = stream(next);
+          next += 2;
+          table.add(opened);
+          map.set(opened.id, opened);
+        } else {
+          const id = [...map.keys()].at(step % (map.size + 1)) ?? next;
+          if (table.delete(id) !== map.delete(id) || table.delete(id)) return false;
+        }
+        if (table.size !== map.size || table.has(next)) return false;
+        for (const [id, open] of map) if (table.get(id) !== open) return false;
+        if (new Set(table).size !== map.size) return false;
+      }
+      return true;
+    }),
+  );
+  t.pass("in 100 random sequences");
+});
+
+t.test("what ends while the table is gone through is still told of", async (t) => {
+  const table = new StreamTable();
+  for (const id of [1, 3, 5]) table.add(stream(id));
+  const told: number[] = [];
+  for (const { id } of table) {
+    table.clear();
+    told.push(id);
+  }
+  t.same([told.sort(), table.size], [[1, 3, 5], 0]);
+});
