@@ -41,7 +41,8 @@ long. All answers are compared first.
     .filter(([, version]) => version)
     .map(([name, version]) => `${name} ${version}`)
     .join(", ")}.
-- Portico is started as [deploying](deploying.md) says, with \`--max-semi-space-size=8\`. Its access log is off
+- Portico is started as [deploying](deploying.md) says, with \`--max-semi-space-size=8
+  --initial-old-space-size=64\`. Its access log is off
   (\`PORTICO_LOG_LEVEL=warn\`) but where it says otherwise, as nobody else writes one; where it is on, the bench reads it.
 - Where a program has workers, its processor time and memory are those of all its processes. The generator and the service
   share the machine's cores with them, so on two cores workers cannot double the calls a second. A body that is refused at

@@ -77,7 +77,7 @@ async function role(name: string, args: string[], env: Record<string, string>) {
   return {
     role: name,
     command: process.execPath,
-    args: ["--max-semi-space-size=8", PORTICO, ...args], // As docs/deploying.md starts it.
+    args: ["--max-semi-space-size=8", "--initial-old-space-size=64", PORTICO, ...args], // As docs/deploying.md starts it.
     env: { PORTICO_LOG_LEVEL: "warn", PORTICO_MAX_RULES: "100000", ...addresses, ...env },
     port,
   };

@@ -148,14 +148,18 @@ class Opened {
 /**
  * Has V8 give buffers back as soon as it finds them unused. It leaves that to another thread, which gets no processor while
  * calls keep all of them busy: then buffers take twice the memory.
+ *
+ * Nor may it put new objects among the old ones because others of their kind have lived long: there they stay until
+ * everything is collected, with all they refer to, which is a whole call, and a call takes half as long again.
  */
-function giveBuffersBackAtOnce(): void {
+function setCollection(): void {
   setFlagsFromString("--no-concurrent-array-buffer-sweeping");
+  setFlagsFromString("--no-allocation-site-pretenuring");
 }
 
 /** Opens parts; closes again what was opened when one of them cannot be. */
 async function starting(open: (opened: Opened) => Promise<Omit<Running, "stop">>): Promise<Running> {
-  giveBuffersBackAtOnce();
+  setCollection();
   const opened = new Opened();
   try {
     return { ...(await open(opened)), stop: () => opened.close() };
