@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import type { Address, Config } from "../src/config.js";
 import { BodyRoom } from "./body-room.js";
 import { HttpError, reason } from "./errors.js";
-import type { GatewayRequest, GatewayResponse, Handler } from "./exchange.js";
+import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";
 import { Exchange } from "./http-exchange.js";
 import { Opening } from "./http-opening.js";
 import { type Upgrade, type WebSocketLimits, WebSockets } from "./websocket.js";
@@ -50,6 +50,14 @@ export async function listen(handler: Handler, address: Address, limits: Limits)
 /** What is told to clients when the server stops has this long to reach them. */
 const FLUSH_MS = 500;
 
+/** Bytes of a body: a larger one does not wait for others, as many of them would take much memory. */
+const LARGE = 16 * 1024;
+
+interface Answer {
+  readonly exchange: Exchange;
+  readonly response: GatewayResponse;
+}
+
 class Door implements Listening {
   readonly #handler: Handler;
   readonly #server: Server;
@@ -57,6 +65,8 @@ class Door implements Listening {
   readonly #webSockets: WebSockets;
   #address: Address = { host: "", port: 0 };
   #leaving = false;
+  /** Those of this turn of the event loop. */
+  #answers: Answer[] = [];
 
   constructor(handler: Handler, limits: Limits) {
     this.#handler = handler;
@@ -132,10 +142,27 @@ class Door implements Listening {
   #serve(exchange: Exchange): void {
     (exchange.req.socket as Connection)[WORK] = exchange;
     const answer = this.#handler(exchange);
-    const isLast = (): boolean => this.#leaving;
-    if (answer instanceof Promise) answer.then((response) => exchange.answer(response, isLast));
-    else exchange.answer(answer, isLast);
+    if (answer instanceof Promise) answer.then((response) => this.#answer({ exchange, response }));
+    else exchange.answer(answer, this.#isLast);
   }
+
+  /**
+   * Writes the answers of a turn together: a client on this machine that waits for them is woken by the first, and awake for
+   * the others. Woken by each of them, which is the writer's work, it cost a quarter of a small call.
+   */
+  #answer(answer: Answer): void {
+    const { exchange, response } = answer;
+    if (response.length > LARGE || isStream(response.body)) exchange.answer(response, this.#isLast);
+    else if (this.#answers.push(answer) === 1) setImmediate(this.#answerAll);
+  }
+
+  readonly #answerAll = (): void => {
+    const answers = this.#answers;
+    this.#answers = [];
+    for (const { exchange, response } of answers) exchange.answer(response, this.#isLast);
+  };
+
+  readonly #isLast = (): boolean => this.#leaving;
 
   /** Where an answer is still to come this one would overtake it. */
   #refuseTunnel(socket: Connection): void {
