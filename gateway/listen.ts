@@ -152,7 +152,9 @@ class Door implements Listening {
    */
   #answer(answer: Answer): void {
     const { exchange, response } = answer;
-    if (response.length > LARGE || isStream(response.body)) exchange.answer(response, this.#isLast);
+    const { body, length } = response;
+    // Whether a request is still being sent is part of how it is answered.
+    if (length > LARGE || isStream(body) || !exchange.req.complete) exchange.answer(response, this.#isLast);
     else if (this.#answers.push(answer) === 1) setImmediate(this.#answerAll);
   }
 
