@@ -1,5 +1,5 @@
 /** One plain request and its answer, on node's own: what it asks is read no faster than it is wanted, and within bounds. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { BodyRoom } from "./body-room.js";
 import { HttpError, reason } from "./errors.js";
 import {
@@ -11,6 +11,7 @@ import {
   type PieceFlow,
   type PieceReader,
 } from "./exchange.js";
+import type { HttpMessage } from "./http-message.js";
 import { HttpRequest } from "./http-request.js";
 import { STALL_MS, Stall } from "./stall.js";
 import { type Connection, GONE, LINGER_MS, WORK, type Work } from "./work.js";
@@ -31,7 +32,7 @@ export interface Bounds {
   readonly room: BodyRoom;
 }
 
-export class Exchange extends HttpRequest implements GatewayRequest, Work {
+export class Exchange extends HttpRequest<HttpMessage> implements GatewayRequest, Work {
   readonly #res: ServerResponse;
   readonly #bounds: Bounds;
   /** Of the room for bodies, what its own takes. */
@@ -46,7 +47,7 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
   #onFault: ((fault: HttpError) => void) | undefined;
 
   constructor(
-    req: IncomingMessage,
+    req: HttpMessage,
     res: ServerResponse,
     bounds: Bounds,
     { waits = false, fault }: { waits?: boolean; fault?: HttpError } = {},
@@ -81,19 +82,19 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
     if (this.#waits) this.#res.writeContinue();
     return new Promise((resolve, reject) => {
       this.#onFault = reject;
-      const chunks: Buffer[] = [];
+      const pieces: Buffer[] = [];
       let size = 0;
-      req.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > maxBody) return this.#stopReading(this.#tooLarge());
-        const taken = room.take(chunk.length);
-        if (taken === 0) return this.#stopReading(NO_ROOM);
+      req.takeBody((piece) => {
+        if (piece === null) {
+          this.#onFault = undefined;
+          resolve(pieces);
+          return;
+        }
+        size += piece.length;
+        const taken = size > maxBody ? 0 : room.take(piece.length);
         this.#taken += taken;
-        chunks.push(chunk);
-      });
-      req.on("end", () => {
-        this.#onFault = undefined;
-        resolve(chunks);
+        if (taken > 0) pieces.push(piece);
+        else this.#stopReading(size > maxBody ? this.#tooLarge() : NO_ROOM);
       });
     });
   }
@@ -151,12 +152,12 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
     const reject = this.#onFault;
     if (reject === undefined) return;
     this.#onFault = undefined;
-    this.req.removeAllListeners("data").resume();
+    this.req.dropBody();
     reject(fault);
   }
 
   /** Sends the answer: a whole body in one write. `isLast` tells whether the connection is to be closed after it. */
-  answer({ status, headers, body }: GatewayResponse, isLast: () => boolean): void {
+  answer({ status, headers, body, length }: GatewayResponse, isLast: () => boolean): void {
     this.answered = true;
     this.#bounds.room.giveBack(this.#taken);
     const res = this.#res;
@@ -165,10 +166,14 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
     const all = isLast() || this.failed || lingers ? [...headers, "Connection", "close"] : headers;
     res.writeHead(status, reason(status), all as string[]);
     if (isStream(body)) return void this.#pour(body, isLast);
-    if (!lingers) return void res.end(body);
+    // Written and then ended it goes out by itself; ended with, by the slower way of several pieces, the last an empty one.
+    const { socket } = this.req;
+    socket.cork();
+    res.write(body, length === body.length ? "latin1" : "utf8");
+    socket.uncork();
+    if (!lingers) return void res.end();
     this.failed = true;
-    // The client has its whole answer by this; what is left of its request is dropped before the connection closes.
-    res.write(body);
+    // The client has its whole answer; what is left of its request is dropped before the connection closes.
     const cut = setTimeout(() => res.end(), LINGER_MS);
     this.req.once("end", () => res.end()).resume();
     res.once("close", () => clearTimeout(cut));

@@ -2,13 +2,13 @@
 import type { IncomingMessage } from "node:http";
 import type { HttpError } from "./errors.js";
 
-export abstract class HttpRequest {
-  readonly req: IncomingMessage;
+export abstract class HttpRequest<Message extends IncomingMessage = IncomingMessage> {
+  readonly req: Message;
   /** Why there is no more time for the answer. */
   #why: HttpError | undefined;
   #onGone: ((why: HttpError) => void) | undefined;
 
-  constructor(req: IncomingMessage) {
+  constructor(req: Message) {
     this.req = req;
   }
 

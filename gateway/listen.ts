@@ -10,6 +10,7 @@ import { BodyRoom } from "./body-room.js";
 import { HttpError, reason } from "./errors.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";
 import { Exchange } from "./http-exchange.js";
+import { HttpMessage } from "./http-message.js";
 import { Opening } from "./http-opening.js";
 import { type Upgrade, type WebSocketLimits, WebSockets } from "./websocket.js";
 import { type Connection, LINGER_MS, WORK, type Work } from "./work.js";
@@ -74,6 +75,7 @@ class Door implements Listening {
     const { maxBody, bodyTime, stallMs } = limits;
     const bounds = { maxBody, bodyTime, stallMs, room: new BodyRoom(maxBody, limits.bodyRoom) };
     const server = createServer({
+      IncomingMessage: HttpMessage,
       maxHeaderSize: limits.maxHeaders,
       headersTimeout: limits.headerTime,
       requestTimeout: limits.headerTime + limits.bodyTime,

@@ -223,6 +223,33 @@ t.test("the bodies of all connections have a bound, until they are answered", as
   t.match(await second.until(/\/again 1500$/), /200 OK/, "when there is room again");
 });
 
+t.test("what is still sent of a body that was refused takes no room", async (t) => {
+  const door = await open(t, echo, { bodyRoom: 2000 });
+  const refused = await dial(door);
+  refused.socket.write(post(4000) + "x".repeat(1990));
+  t.match(await refused.until(/refused$/), /^HTTP\/1\.1 503 /);
+  refused.socket.write("x".repeat(1000));
+  const other = await dial(door);
+  other.socket.write(post(1500) + "x".repeat(1500));
+  t.match(await other.until(/(refused|1500)$/), /200 OK/);
+  refused.socket.end("x".repeat(1010));
+  await refused.rest();
+});
+
+t.test("a text is answered in UTF-8", async (t) => {
+  for (const body of ["plain", "Zoë, Ædan, 李, 🙂", "ÿ".repeat(20_000)]) {
+    const length = Buffer.byteLength(body);
+    const headers = ["Content-Length", String(length)];
+    const door = await open(t, async () => ({ status: 200, headers, body, length }));
+    const client = await dial(door);
+    client.socket.write(get("/"));
+    const octets = Buffer.from(body).toString("latin1");
+    const text = await client.until(new RegExp(`${octets.slice(-10)}$`, "s"));
+    t.equal(text.slice(text.indexOf("\r\n\r\n") + 4), octets);
+    client.socket.destroy();
+  }
+});
+
 t.test("what follows a request and is none", async (t) => {
   t.test("does not cost the request its answer, and closes the connection", async (t) => {
     const client = await dial(await open(t, echo));
