@@ -12,6 +12,7 @@ import type { Config } from "../config.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../endpoint.js";
 import { Code, StatusError } from "../errors.js";
 import type { CallStart } from "./channel.js";
+import { Deadlines } from "./deadlines.js";
 import { Health } from "./health.js";
 import { first, type Metadata } from "./metadata.js";
 import { createReflection } from "./reflection.js";
@@ -55,7 +56,8 @@ export class Dispatcher {
   constructor({ services, guard, limits, log, onEnd }: DispatcherOptions) {
     this.#guard = guard;
     this.#limits = limits;
-    this.#surroundings = { guard, log, maxBody: limits.maxBody, onEnd: onEnd && ((call) => this.#ended(call, onEnd)) };
+    const ended = onEnd && ((call: CallEnd) => this.#ended(call, onEnd));
+    this.#surroundings = { guard, log, maxBody: limits.maxBody, deadlines: new Deadlines(), onEnd: ended };
     this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
     const open = [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, FileRegistry>();
@@ -120,8 +122,8 @@ export class Dispatcher {
   }
 
   /** A unary call always has an end; a stream may be for good. */
-  #deadline({ requestStream, responseStream }: Served, asked: number | undefined): number | undefined {
-    if (requestStream || responseStream) return asked;
+  #deadline({ requestStream, responseStream }: Served, asked: number | undefined): number {
+    if (requestStream || responseStream) return asked ?? Number.POSITIVE_INFINITY;
     const now = Date.now();
     return Math.min(asked ?? now + this.#limits.callTime, now + this.#limits.maxCallTime);
   }

@@ -9,6 +9,7 @@ import type { Logger } from "pino";
 import { type Admission, type Guard, SYSTEM } from "../admission.js";
 import { Code, StatusError } from "../errors.js";
 import type { CallStart, Status } from "./channel.js";
+import type { Deadlines, Expiring } from "./deadlines.js";
 import { MessageQueue } from "./message-queue.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
 import type { IncomingListener, Reply } from "./server-call.js";
@@ -42,6 +43,7 @@ export interface Surroundings {
   readonly log: Logger;
   /** Most bytes of a message, either way. */
   readonly maxBody: number;
+  readonly deadlines: Deadlines;
   /** A call from outside of this process has ended. */
   readonly onEnd: ((call: CallEnd) => void) | undefined;
 }
@@ -58,19 +60,17 @@ export interface CallEnd {
   readonly namespace: string | undefined;
 }
 
-const LONGEST_TIMER = 2 ** 31 - 1;
-
 /** So many responses are sent without a pause; then timers and other calls have their turn. */
 const MOST_IN_A_ROW = 64;
 
-export class RunningCall implements IncomingListener {
+export class RunningCall implements IncomingListener, Expiring {
+  place = -1;
+  readonly deadline: number;
   readonly #method: ServedMethod;
   readonly #start: CallStart;
   readonly #reply: Reply;
   readonly #surroundings: Surroundings;
-  readonly #deadline: number | undefined;
   readonly #started: number;
-  #timer: NodeJS.Timeout | undefined;
   #context: CallContext | undefined;
   /** The request of an endpoint that takes one message. */
   #request: Uint8Array | undefined;
@@ -82,22 +82,15 @@ export class RunningCall implements IncomingListener {
   #unfollow: (() => void) | undefined;
   #ended = false;
 
-  /** @param deadline in milliseconds of `Date.now()`; undefined for none */
-  constructor(
-    method: ServedMethod,
-    start: CallStart,
-    reply: Reply,
-    surroundings: Surroundings,
-    deadline: number | undefined,
-  ) {
+  /** @param deadline in milliseconds of `Date.now()`; Infinity for none */
+  constructor(method: ServedMethod, start: CallStart, reply: Reply, surroundings: Surroundings, deadline: number) {
     this.#method = method;
     this.#start = start;
     this.#reply = reply;
     this.#surroundings = surroundings;
-    this.#deadline = deadline;
+    this.deadline = deadline;
     this.#started = surroundings.onEnd === undefined ? 0 : performance.now();
-    // In a microtask, because a unary call in process is often over by then, and a timer costs more than all the rest.
-    if (deadline !== undefined) queueMicrotask(() => this.#watch(deadline));
+    if (deadline !== Number.POSITIVE_INFINITY) surroundings.deadlines.add(this);
     if (method.requestStream) {
       this.#requests = new MessageQueue(method.decode, {
         pause: () => reply.pause(),
@@ -112,7 +105,7 @@ export class RunningCall implements IncomingListener {
   begin({ admission, clientAddress }: Admitted): void {
     if (this.#ended) return;
     if (admission !== SYSTEM) this.#method.running?.add(this);
-    this.#context = new CallContext(this.#method, this.#start, this.#reply, this.#deadline, admission, clientAddress);
+    this.#context = new CallContext(this.#method, this.#start, this.#reply, this.deadline, admission, clientAddress);
     const streams = this.#method.requestStream || this.#method.responseStream;
     if (streams && admission !== undefined && admission !== SYSTEM) this.#follow(admission);
     if (this.#requests !== undefined) this.#run(this.#requests);
@@ -161,10 +154,8 @@ export class RunningCall implements IncomingListener {
     this.#abort(new StatusError(Code.CANCELLED, "Cancelled"));
   }
 
-  #watch(deadline: number): void {
-    if (this.#ended) return;
-    const time = Math.min(Math.max(deadline - Date.now(), 0), LONGEST_TIMER);
-    this.#timer = setTimeout(() => this.#abort(new StatusError(Code.DEADLINE_EXCEEDED, "Deadline exceeded")), time);
+  expire(): void {
+    this.#abort(new StatusError(Code.DEADLINE_EXCEEDED, "Deadline exceeded"));
   }
 
   #follow(admission: Admission): void {
@@ -249,7 +240,7 @@ export class RunningCall implements IncomingListener {
 
   #end(status: Status): void {
     this.#ended = true;
-    clearTimeout(this.#timer);
+    this.#surroundings.deadlines.delete(this);
     this.#unfollow?.();
     this.#method.running?.delete(this);
     this.#reply.end(status);
@@ -307,7 +298,7 @@ class CallContext implements Context {
     method: ServedMethod,
     start: CallStart,
     reply: Reply,
-    deadline: number | undefined,
+    deadline: number,
     admission: Admitted["admission"],
     clientAddress: string,
   ) {
@@ -317,7 +308,7 @@ class CallContext implements Context {
     this.system = admission === SYSTEM;
     this.endpoint = method.name;
     this.metadata = start.metadata;
-    this.deadline = deadline;
+    this.deadline = deadline === Number.POSITIVE_INFINITY ? undefined : deadline;
     this.clientAddress = clientAddress;
     this.#reply = reply;
   }

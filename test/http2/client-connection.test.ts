@@ -2,9 +2,9 @@
 import { connect as connectTcp } from "node:net";
 import t, { type Test } from "tap";
 import type { Status } from "../../src/rpc/channel.js";
+import { Deadlines } from "../../src/rpc/deadlines.js";
 import { ClientCall } from "../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../src/rpc/http2/client-connection.js";
-import { Deadlines } from "../../src/rpc/http2/deadlines.js";
 import { Flag, FrameType, LAST_STREAM_ID } from "../../src/rpc/http2/frames.js";
 import { goaway, headers, RESPONSE, rawServer, SETTINGS } from "./peer.js";
 

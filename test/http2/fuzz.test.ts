@@ -3,9 +3,9 @@
 import { connect, createServer, type Socket } from "node:net";
 import fc from "fast-check";
 import t from "tap";
+import { Deadlines } from "../../src/rpc/deadlines.js";
 import { ClientCall } from "../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../src/rpc/http2/client-connection.js";
-import { Deadlines } from "../../src/rpc/http2/deadlines.js";
 import { Flag, FrameType, PREFACE } from "../../src/rpc/http2/frames.js";
 import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
 import { rawService } from "../rpc/raw-service.js";

@@ -1,7 +1,9 @@
 import t from "tap";
 import { InProcessChannel } from "../../src/rpc/in-process.js";
 import { channelContract } from "../contract/channel.js";
-import { dispatcherOf } from "./serve.js";
+import { dispatcherOf, stayAlive } from "./serve.js";
+
+stayAlive(t);
 
 channelContract(t, async (t, service) => {
   const channel = new InProcessChannel(dispatcherOf([service]));

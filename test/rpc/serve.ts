@@ -22,6 +22,12 @@ export function dispatcherOf(services: readonly Service[], options: Partial<Disp
   return new Dispatcher({ services, guard: new TableGuard(), limits: LIMITS, log, ...options });
 }
 
+/** Keeps this process alive, as a server's port would: the deadlines of calls in process alone do not. */
+export function stayAlive(t: Test): void {
+  const timer = setInterval(() => {}, 60_000);
+  t.teardown(() => clearInterval(timer));
+}
+
 /** Serves on a free port; ends with the test. */
 export async function listen(t: Test, dispatcher: Dispatcher): Promise<GrpcServer> {
   const server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, LIMITS);

@@ -12,11 +12,11 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { formatAddress } from "../../config.js";
 import { Code } from "../../errors.js";
 import type { Call, CallListener, CallStart, Channel } from "../channel.js";
+import { Deadlines } from "../deadlines.js";
 import { status } from "../status.js";
 import { ALPN, type Certificates, type Http2Address } from "./address.js";
 import { ClientCall, unreachable } from "./client-call.js";
 import { ClientConnection, type ConnectionOwner } from "./client-connection.js";
-import { Deadlines } from "./deadlines.js";
 import { ErrorCode } from "./errors.js";
 import { checkMetadata } from "./grpc-headers.js";
 

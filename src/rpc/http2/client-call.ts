@@ -1,10 +1,10 @@
 /** A call at the caller's end: the stream that carries it, from waiting for a connection to the end. */
 import { Code, type StatusError } from "../../errors.js";
 import type { Call, CallListener, CallStart, Status } from "../channel.js";
+import type { Deadlines, Expiring } from "../deadlines.js";
 import type { Metadata } from "../metadata.js";
 import { status, toStatus } from "../status.js";
 import type { ClientConnection } from "./client-connection.js";
-import type { Deadlines, Expiring } from "./deadlines.js";
 import { codeOfHttpStatus, codeOfReset, ErrorCode } from "./errors.js";
 import { Flag } from "./frames.js";
 import { flawOf, formatTimeout, isGrpc, metadataOf, roomOf, statusOf, writeMetadata } from "./grpc-headers.js";

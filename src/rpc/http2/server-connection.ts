@@ -1,9 +1,9 @@
 /** A connection at the service's end: opens a stream for each request, within bounds, until it is drained. */
 import type { Duplex } from "node:stream";
 import type { Config } from "../../config.js";
+import { Deadlines } from "../deadlines.js";
 import type { Dispatcher } from "../dispatch.js";
 import { Connection } from "./connection.js";
-import { Deadlines } from "./deadlines.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
 import { CONNECTION_WINDOW, STREAM_WINDOW } from "./flow-control.js";
 import { LAST_STREAM_ID, PREFACE } from "./frames.js";

@@ -1,11 +1,11 @@
 /** A call at the service's end: takes the request to the dispatcher, and writes what it answers. */
 import { Code, type StatusError } from "../../errors.js";
 import type { Status } from "../channel.js";
+import type { Expiring } from "../deadlines.js";
 import { type Metadata, NO_METADATA } from "../metadata.js";
 import type { IncomingListener, Reply } from "../server-call.js";
 import { status, toStatus } from "../status.js";
 import type { Connection } from "./connection.js";
-import type { Expiring } from "./deadlines.js";
 import { ErrorCode } from "./errors.js";
 import { Flag } from "./frames.js";
 import {

@@ -1,6 +1,6 @@
 /** The deadlines of many calls, with one timer for all. Nearly all end long before, and then cost no more than leaving a bag. */
 
-import { Bag, type Placed } from "../bag.js";
+import { Bag, type Placed } from "./bag.js";
 
 /** Milliseconds: no call is ended earlier than asked for, and none later by more than this. */
 const SLOT = 16;
@@ -37,7 +37,7 @@ export class Deadlines {
     clearTimeout(this.#timer);
     this.#armed = (Math.floor(deadline / SLOT) + 1) * SLOT;
     this.#timer = setTimeout(this.#expire, Math.min(Math.max(this.#armed - Date.now(), 1), LONGEST_TIMER));
-    // Calls have a connection, which is what keeps a process alive.
+    // What keeps a process alive is the connections of its calls, and the port where it takes them.
     this.#timer.unref();
   }
 
