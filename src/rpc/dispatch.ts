@@ -208,11 +208,14 @@ const BEARER = /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i;
  * @throws {StatusError} UNAUTHENTICATED when it is not clear which token is meant.
  */
 function credentials(metadata: Metadata): Credentials {
-  const authorizations = metadata.filter(([name]) => name === "authorization");
-  if (authorizations.length > 1) {
-    throw new StatusError(Code.UNAUTHENTICATED, "the metadata holds two authorization entries: send one");
+  let authorization: string | Uint8Array | undefined;
+  for (const [name, value] of metadata) {
+    if (name !== "authorization") continue;
+    if (authorization !== undefined) {
+      throw new StatusError(Code.UNAUTHENTICATED, "the metadata holds two authorization entries: send one");
+    }
+    authorization = value;
   }
-  const authorization = authorizations[0]?.[1];
   const token = typeof authorization === "string" ? BEARER.exec(authorization)?.[1] : undefined;
   return { token, namespace: first(metadata, "platform-namespace"), tokenRequired: false };
 }

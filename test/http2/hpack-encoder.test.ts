@@ -15,6 +15,11 @@ function write(encoder: HpackEncoder, fill: (output: Output) => void): Buffer {
   return Buffer.from(output.buffer.subarray(start, output.at));
 }
 
+/** The fields of a block. */
+function read(decoder: HpackDecoder, bytes: Buffer): Field[] {
+  return decoder.decode(bytes, 0, bytes.length).fields.map(({ name, value }) => ({ name, value }));
+}
+
 const REQUEST: Field[] = [
   { name: ":method", value: "POST" },
   { name: ":path", value: "/helloworld.Helloworld/Call" },
@@ -26,7 +31,7 @@ t.test("a list that comes again is an index for each field", async (t) => {
   const decoder = new HpackDecoder(16_384);
   const sizes = [1, 2, 3].map(() => {
     const bytes = write(encoder, (output) => encoder.list(output, "request", REQUEST));
-    t.same(decoder.decode(bytes, 0, bytes.length).fields, REQUEST);
+    t.same(read(decoder, bytes), REQUEST);
     return bytes.length;
   });
   t.same(sizes.slice(1), [3, 3]);
@@ -49,7 +54,7 @@ t.test("a smaller table is told at the beginning of the next block, and used fro
   encoder.setTableSize(0);
   const bytes = write(encoder, (output) => encoder.list(output, "request", REQUEST));
   t.equal(bytes[0], 0x20, "the size, 0");
-  t.same(new HpackDecoder(16_384).decode(bytes, 0, bytes.length).fields, REQUEST, "without the table");
+  t.same(read(new HpackDecoder(16_384), bytes), REQUEST, "without the table");
   encoder.setTableSize(100);
   const grown = write(encoder, (output) => encoder.list(output, "request", REQUEST));
   t.same(grown.subarray(0, 3), Buffer.from([0x20, 0x3f, 0x45]), "0 empties it, then 100");
@@ -87,8 +92,8 @@ t.test("whatever is written is read the same", async (t) => {
           if ("list" in step) encoder.list(output, JSON.stringify(step.list), step.list);
           else encoder.field(output, step.field.name, step.field.value);
         });
-        const read = decoder.decode(bytes, 0, bytes.length).fields;
-        if (JSON.stringify(read) !== JSON.stringify(fields.map(({ name, value }) => ({ name, value })))) return false;
+        const written = fields.map(({ name, value }) => ({ name, value }));
+        if (JSON.stringify(read(decoder, bytes)) !== JSON.stringify(written)) return false;
       }
       return true;
     }),

@@ -95,6 +95,7 @@ export function metadataOf(fields: readonly Field[]): Metadata {
 }
 
 const COLON = 0x3a;
+const ZERO = 0x30;
 
 export type ListKind = "request" | "response" | "trailers";
 
@@ -123,7 +124,8 @@ const sound = new Set<string>();
 export function flawOf(fields: readonly Field[], kind: ListKind): string | undefined {
   let regular = false;
   let seen = 0;
-  for (const { name, value } of fields) {
+  for (const field of fields) {
+    const { name, value } = field;
     if (name.charCodeAt(0) === COLON) {
       const bit = PSEUDO[kind].get(name);
       if (regular) return `${name} comes after a header`;
@@ -134,9 +136,11 @@ export function flawOf(fields: readonly Field[], kind: ListKind): string | undef
       continue;
     }
     regular = true;
+    if (field.sound) continue;
     const flaw = flawOfName(name) ?? flawOfValue(value);
     if (flaw !== undefined) return flaw;
     if (name === "te" && value !== "trailers") return "te is not trailers";
+    field.sound = true;
   }
   return (seen & REQUIRED[kind]) === REQUIRED[kind] ? undefined : "a pseudo-header is missing";
 }
@@ -165,6 +169,8 @@ const UNITS: readonly (readonly [unit: string, milliseconds: number])[] = [
   ["H", 3_600_000],
 ];
 
+const MILLISECONDS = new Map([...UNITS, ["u", 0.001], ["n", 0.000_001]] as const);
+
 /** At most eight digits ("Timeout"); rounded up, and `0m` is not allowed. */
 export function formatTimeout(milliseconds: number): string {
   for (const [unit, size] of UNITS) {
@@ -176,11 +182,16 @@ export function formatTimeout(milliseconds: number): string {
 
 /** In milliseconds; undefined for what is no timeout. */
 export function parseTimeout(text: string): number | undefined {
-  const match = /^(\d{1,8})([HMSmun])$/.exec(text);
-  if (match === null) return undefined;
-  const [, value, unit] = match;
-  const size = unit === "u" ? 0.001 : unit === "n" ? 0.000_001 : UNITS.find(([name]) => name === unit)?.[1];
-  return Number(value) * (size as number);
+  const digits = text.length - 1;
+  const size = MILLISECONDS.get(text[digits] ?? "");
+  if (size === undefined || digits < 1 || digits > 8) return undefined;
+  let value = 0;
+  for (let at = 0; at < digits; at++) {
+    const digit = text.charCodeAt(at) - ZERO;
+    if (digit < 0 || digit > 9) return undefined;
+    value = value * 10 + digit;
+  }
+  return value * size;
 }
 
 /** Percent-encoding of what is not printable ASCII ("Status-Message"). */
@@ -231,11 +242,15 @@ export function statusOf(fields: readonly Field[], httpStatus: number): Status {
     const what = httpStatus === 200 ? "ended the call without a status" : `answered with HTTP status ${httpStatus}`;
     return { code, message: `the service ${what}`, details: [], trailers };
   }
-  const code = /^\d{1,2}$/.test(grpcStatus) ? Number(grpcStatus) : Number.NaN;
   return {
-    code: Code[code] === undefined || code < 0 ? Code.UNKNOWN : code,
+    code: grpcStatus === "0" ? Code.OK : codeOf(grpcStatus),
     message,
     details: packed === undefined ? [] : decodeDetails(Buffer.from(packed, "base64")),
     trailers,
   };
+}
+
+function codeOf(grpcStatus: string): Code {
+  const code = /^\d{1,2}$/.test(grpcStatus) ? Number(grpcStatus) : Number.NaN;
+  return Code[code] === undefined ? Code.UNKNOWN : code;
 }

@@ -77,7 +77,7 @@ export class HpackDecoder {
   #literal(prefix: number): Field {
     const index = this.#integer(prefix);
     const name = index === 0 ? this.#string() : this.#entry(index).name;
-    return { name, value: this.#string() };
+    return { name, value: this.#string(), sound: false };
   }
 
   #entry(index: number): Field {
