@@ -171,12 +171,30 @@ export class Exchange extends HttpRequest<HttpMessage> implements GatewayRequest
     socket.cork();
     res.write(body, length === body.length ? "latin1" : "utf8");
     socket.uncork();
-    if (!lingers) return void res.end();
+    if (lingers) this.#endWhenDropped();
+    else if (socket.writableLength === 0) res.end();
+    else this.#endWhenTaken(isLast);
+  }
+
+  /** The client has its whole answer; what is left of its request is dropped before the connection closes. */
+  #endWhenDropped(): void {
     this.failed = true;
-    // The client has its whole answer; what is left of its request is dropped before the connection closes.
+    const res = this.#res;
     const cut = setTimeout(() => res.end(), LINGER_MS);
     this.req.once("end", () => res.end()).resume();
     res.once("close", () => clearTimeout(cut));
+  }
+
+  /**
+   * Node would take the connection for idle once the answer is ended, also where the client has not taken all of it, and cut
+   * it when the server closes.
+   */
+  #endWhenTaken(isLast: () => boolean): void {
+    const { socket } = this.req;
+    socket.write("", () => {
+      this.#res.end();
+      if (isLast()) socket.destroySoon();
+    });
   }
 
   /** Sends a body as it comes. */

@@ -335,6 +335,21 @@ t.test("closing", async (t) => {
     t.match(await client.rest(), /Connection: close.*finished$/s);
   });
 
+  t.test("lets an answer be taken that is still on its way", async (t) => {
+    const length = 32 * 1024 ** 2;
+    const door = await open(t, async () => answer("x".repeat(length)));
+    const client = await dial(door);
+    client.socket.write(get("/1"));
+    await client.until(/x$/);
+    client.socket.pause();
+    const closed = door.close(600_000);
+    await new Promise(setImmediate);
+    client.socket.resume();
+    const text = await client.rest();
+    t.equal(text.length - text.indexOf("\r\n\r\n") - 4, length);
+    await closed;
+  });
+
   t.test("cuts what does not finish in time", async (t) => {
     const { handler, asked } = held();
     const door = await open(t, handler);

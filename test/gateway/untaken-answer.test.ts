@@ -1,0 +1,53 @@
+// A client that takes nothing more of its answer is cut; one that takes it slowly is not.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import t, { type Test } from "tap";
+import { type Listening, listen } from "../../gateway/listen.js";
+import { loadConfig } from "../../src/config.js";
+
+/** More than systems take ahead of a client. */
+const LENGTH = 32 * 1024 ** 2;
+const PATIENCE = 300;
+
+async function open(t: Test): Promise<Listening> {
+  const body = Buffer.alloc(LENGTH, "x");
+  const response = { status: 200, headers: ["Content-Length", String(LENGTH)], body, length: LENGTH };
+  const limits = { ...loadConfig({}, {}), maxCallTime: PATIENCE / 2, bodyTime: PATIENCE / 2 };
+  const door = await listen(async () => response, { host: "127.0.0.1", port: 0 }, limits);
+  t.teardown(() => door.close(0));
+  return door;
+}
+
+async function ask({ address }: Listening): Promise<Socket> {
+  const socket = connect(address.port, "127.0.0.1");
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  await once(socket, "readable");
+  return socket;
+}
+
+t.test("nothing is taken", async (t) => {
+  const door = await open(t);
+  const socket = await ask(door);
+  t.teardown(() => socket.destroy());
+  socket.on("error", () => {});
+  // Waits for connections that have something to do.
+  await door.close(60_000);
+  t.pass("cut");
+});
+
+t.test("it is taken slowly, and then the next one", async (t) => {
+  const socket = await ask(await open(t));
+  t.teardown(() => socket.destroy());
+  const started = performance.now();
+  for (let got = 0; got < 2 * LENGTH; ) {
+    const piece = socket.read();
+    if (piece === null) await once(socket, "readable");
+    else {
+      got += piece.length;
+      if (got > LENGTH && got - piece.length <= LENGTH) t.ok(performance.now() - started > 2 * PATIENCE, "slowly");
+      if (got <= LENGTH + 1000) await new Promise((resolve) => setTimeout(resolve, piece.length / 20_000));
+      if (got > LENGTH && got - piece.length <= LENGTH) socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+  }
+  t.pass("both are whole");
+});
