@@ -48,6 +48,35 @@ t.test("a field of one call never goes into the table", async (t) => {
   );
 });
 
+t.test("a name that nearly every call has is told once, with the first of its values", async (t) => {
+  const encoder = new HpackEncoder();
+  const decoder = new HpackDecoder(16_384);
+  const sizes = ["one", "two", "three"].map((value) => {
+    const bytes = write(encoder, (output) => encoder.field(output, "x-request-id", value));
+    t.same(read(decoder, bytes), [{ name: "x-request-id", value }]);
+    return bytes.length - value.length;
+  });
+  t.same(sizes, [1 + 1 + "x-request-id".length + 1, 3, 3], "then by its index");
+  // Section 6.2.3: never indexed, by the newest entry, which is 62.
+  t.same(
+    write(encoder, (output) => encoder.field(output, "x-request-id", "")),
+    Buffer.from([0x1f, 62 - 15, 0]),
+  );
+});
+
+t.test(
+  "any other name is told each time: only with a value could it be told once, and that may be a secret",
+  async (t) => {
+    const encoder = new HpackEncoder();
+    const first = write(encoder, (output) => encoder.field(output, "x-portico-gateway", "secret"));
+    t.equal(first[0], 0x10);
+    t.same(
+      write(encoder, (output) => encoder.field(output, "x-portico-gateway", "secret")),
+      first,
+    );
+  },
+);
+
 t.test("a smaller table is told at the beginning of the next block, and used from then on", async (t) => {
   const encoder = new HpackEncoder();
   write(encoder, (output) => encoder.list(output, "request", REQUEST));
@@ -70,8 +99,13 @@ t.test("a table larger than the default is not used", async (t) => {
 });
 
 t.test("whatever is written is read the same", async (t) => {
-  const ascii = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)) });
-  const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/);
+  const any = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)) });
+  // Few, so that some come again.
+  const ascii = fc.oneof(any, fc.constantFrom("a", "b"));
+  const name = fc.oneof(
+    fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/),
+    fc.constantFrom("grpc-timeout", "platform-namespace", "x-request-id", "traceparent", "tracestate"),
+  );
   const field = fc.record({ name, value: ascii });
   const step = fc.oneof(
     fc.record({ list: fc.array(field, { maxLength: 4 }) }),

@@ -4,7 +4,8 @@
  * The dynamic table is small and stable: fields that every call repeats go in until it is full, and nothing is ever
  * thrown out. So after the first calls the indexes never change any more, and the bytes of a list that comes again, such as
  * the headers of every call to one path, can be kept and copied. Values that are a caller's own, tokens above all, are
- * never put into the table.
+ * never put into the table; but for the first one of a name that nearly every call has and that is no secret, since only
+ * with a value can a name be told once.
  *
  * Strings go out plain: Huffman saves a few bytes and costs more time than all the rest. Whoever has a block written has
  * reserved room for it in the output: `sizeOf` of all its fields, and SIZE_UPDATE.
@@ -22,6 +23,9 @@ for (const [index, { name, value }] of STATIC_TABLE.entries()) {
   STATIC_FIELDS.set(keyOf(name, value), index);
 }
 
+/** Names of what calls tell of themselves, none of it a secret. */
+const REPEATED_NAMES = new Set(["grpc-timeout", "platform-namespace", "x-request-id", "traceparent", "tracestate"]);
+
 /** Literals by what they let the peer do with them (sections 6.2.1 and 6.2.3), and the bits left for an index. */
 const INDEXED = { pattern: 0x80, bits: 7 };
 const ADDED = { pattern: 0x40, bits: 6 };
@@ -37,14 +41,17 @@ export const SIZE_UPDATE = 2 * INTEGER;
 export class HpackEncoder {
   /** How many fields were in the table when a field went in, by the field. */
   readonly #added = new Map<string, number>();
+  #entries = 0;
   #size = 0;
   #maxSize = DEFAULT_TABLE_SIZE;
   /** The peer must be told the size before the next field. */
   #sizeChanged = false;
   /** The bytes of lists, good until the table changes. */
   readonly #lists = new Map<string, Buffer>();
-  /** The bytes of names that begin a literal. */
+  /** The bytes of names that begin a literal, likewise. */
   readonly #names = new Map<string, Buffer>();
+  /** As in `#added`, the field by which a name went in. */
+  readonly #addedNames = new Map<string, number>();
 
   /** The peer's SETTINGS_HEADER_TABLE_SIZE. We never use more than the default. */
   setTableSize(size: number): void {
@@ -53,7 +60,9 @@ export class HpackEncoder {
     this.#maxSize = maxSize;
     this.#sizeChanged = true;
     this.#added.clear();
-    this.#lists.clear();
+    this.#addedNames.clear();
+    this.#entries = 0;
+    this.#forgetBytes();
     this.#size = 0;
   }
 
@@ -72,40 +81,64 @@ export class HpackEncoder {
       output.copy(kept);
       return;
     }
-    const entries = this.#added.size;
+    const entries = this.#entries;
     const start = output.at;
     for (const field of fields) this.#repeated(output, field);
-    if (this.#added.size !== entries) this.#lists.clear();
-    else if (this.#lists.size < MOST_KEPT) this.#lists.set(key, Buffer.from(output.buffer.subarray(start, output.at)));
+    if (this.#entries === entries && this.#lists.size < MOST_KEPT) {
+      this.#lists.set(key, Buffer.from(output.buffer.subarray(start, output.at)));
+    }
   }
 
   /** Writes a field that is this call's own. The value holds no character above 255. */
   field(output: Output, name: string, value: string): void {
-    const kept = this.#names.get(name) ?? this.#keepName(name);
-    output.copy(kept);
+    const kept = this.#names.get(name);
+    if (kept !== undefined) output.copy(kept);
+    else if (REPEATED_NAMES.has(name) && !this.#addedNames.has(name) && this.#fits(name, value)) {
+      this.#addedNames.set(name, this.#entries);
+      writeName(output, ADDED, name);
+      this.#add(name, value);
+    } else output.copy(this.#keepName(name));
     writeString(output, value);
   }
 
-  #repeated(output: Output, field: Field): void {
-    const { name, value } = field;
-    const key = keyOf(name, value);
-    const added = this.#added.get(key);
-    const index = added === undefined ? STATIC_FIELDS.get(key) : STATIC_TABLE.length + this.#added.size - 1 - added;
+  #repeated(output: Output, { name, value }: Field): void {
+    const added = this.#added.get(keyOf(name, value));
+    const index = added === undefined ? STATIC_FIELDS.get(keyOf(name, value)) : this.#indexOf(added);
     if (index !== undefined) {
       writeInteger(output, INDEXED, index);
       return;
     }
-    const fits = this.#size + sizeOf(field) <= this.#maxSize;
+    const fits = this.#fits(name, value);
     writeName(output, fits ? ADDED : NEVER_ADDED, name);
+    if (fits) this.#add(name, value);
     writeString(output, value);
-    if (!fits) return;
-    this.#added.set(key, this.#added.size);
-    this.#size += sizeOf(field);
+  }
+
+  #fits(name: string, value: string): boolean {
+    return this.#size + sizeOf({ name, value }) <= this.#maxSize;
+  }
+
+  #add(name: string, value: string): void {
+    this.#added.set(keyOf(name, value), this.#entries++);
+    this.#size += sizeOf({ name, value });
+    this.#forgetBytes();
+  }
+
+  /** The newest field has the lowest index (section 2.3.3), so all others move with it. */
+  #indexOf(added: number): number {
+    return STATIC_TABLE.length + this.#entries - 1 - added;
+  }
+
+  #forgetBytes(): void {
+    this.#lists.clear();
+    this.#names.clear();
   }
 
   #keepName(name: string): Buffer {
     const bytes: { buffer: Buffer; at: number } = { buffer: Buffer.allocUnsafe(name.length + 2 * INTEGER), at: 0 };
-    writeName(bytes, NEVER_ADDED, name);
+    const added = this.#addedNames.get(name);
+    if (added === undefined) writeName(bytes, NEVER_ADDED, name);
+    else writeInteger(bytes, NEVER_ADDED, this.#indexOf(added));
     const kept = bytes.buffer.subarray(0, bytes.at);
     if (this.#names.size < MOST_KEPT) this.#names.set(name, kept);
     return kept;
