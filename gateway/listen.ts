@@ -54,6 +54,9 @@ const FLUSH_MS = 500;
 /** Bytes of a body: a larger one does not wait for others, as many of them would take much memory. */
 const LARGE = 16 * 1024;
 
+/** With more calls at once, what they leave behind would be old before they are answered, and no longer cheap to collect. */
+const MOST_TOGETHER = 128;
+
 interface Answer {
   readonly exchange: Exchange;
   readonly response: GatewayResponse;
@@ -157,7 +160,11 @@ class Door implements Listening {
     const { body, length } = response;
     // Whether a request is still being sent is part of how it is answered.
     if (length > LARGE || isStream(body) || !exchange.req.complete) exchange.answer(response, this.#isLast);
-    else if (this.#answers.push(answer) === 1) setImmediate(this.#answerAll);
+    else {
+      const many = this.#answers.push(answer);
+      if (many === 1) setImmediate(this.#answerAll);
+      else if (many === MOST_TOGETHER) this.#answerAll();
+    }
   }
 
   readonly #answerAll = (): void => {

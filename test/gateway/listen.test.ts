@@ -236,6 +236,21 @@ t.test("what is still sent of a body that was refused takes no room", async (t) 
   await refused.rest();
 });
 
+t.test("as many as ask at the same time are answered, each with its own answer", async (t) => {
+  const door = await open(t, echo);
+  const clients = await Promise.all(Array.from({ length: 300 }, () => dial(door)));
+  // In the first round the server still accepts them, one after the other.
+  for (const round of [1, 2]) {
+    for (const [index, { socket }] of clients.entries()) socket.write(get(`/${round}-${index}`));
+    const texts = await Promise.all(clients.map((client) => client.until(new RegExp(`/${round}-.* 0$`))));
+    t.same(
+      texts.map((text) => text.slice(text.lastIndexOf("/"))),
+      clients.map((_, index) => `/${round}-${index} 0`),
+    );
+  }
+  for (const { socket } of clients) socket.destroy();
+});
+
 t.test("a text is answered in UTF-8", async (t) => {
   for (const body of ["plain", "Zoë, Ædan, 李, 🙂", "ÿ".repeat(20_000)]) {
     const length = Buffer.byteLength(body);
