@@ -8,8 +8,8 @@ export class HttpMessage extends IncomingMessage {
   #taker: BodyTaker | undefined;
 
   /**
-   * Gives the body to `taker` as node's parser reads it. By "data" and "end" a small one takes
-   * three turns of the queue of ticks, and a twelfth of a call's time.
+   * Gives the body to `taker` as node's parser reads it. By "data" and "end" a small one takes three turns of the queue of
+   * ticks, and a twelfth of a call's time.
    */
   takeBody(taker: BodyTaker): void {
     if (this.readableLength === 0 && !this.complete) this.#taker = taker;
