@@ -3,6 +3,7 @@
  * be tested by calling a function, and be put behind another kind of server.
  */
 import type { HttpError } from "./errors.js";
+import type { RequestHeaders } from "./headers.js";
 
 export interface GatewayRequest {
   readonly method: string;
@@ -10,6 +11,8 @@ export interface GatewayRequest {
   readonly target: string;
   /** Name, value, name, value … as sent: nothing joined, nothing dropped. */
   readonly headers: readonly string[];
+  /** Those of them that the gateway reads for every request. */
+  readonly known: RequestHeaders;
   /** What the server found wrong with the request as HTTP, before or instead of a whole request. */
   readonly fault?: HttpError | undefined;
   /** The client's IP address. */

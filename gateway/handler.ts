@@ -25,7 +25,6 @@ import {
   listOf,
   namespaceOf,
   type RequestHeaders,
-  readHeaders,
   requestIdOf,
   timeoutOf,
 } from "./headers.js";
@@ -82,7 +81,7 @@ class Progress {
   failure: string | undefined;
 
   constructor(request: GatewayRequest) {
-    this.headers = readHeaders(request.headers);
+    this.headers = request.known;
     this.requestId = requestIdOf(this.headers) ?? createRequestId();
   }
 }

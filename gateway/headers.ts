@@ -2,6 +2,7 @@
  * The request headers that the gateway reads, taken from the raw list in one pass. A header that may be sent once but
  * came twice is an attack or a broken client: which of the two counts is never guessed.
  */
+import { bearerOf } from "../src/token.js";
 import { HttpError } from "./errors.js";
 
 export class RequestHeaders {
@@ -9,6 +10,7 @@ export class RequestHeaders {
   contentEncoding: string | undefined;
   contentLength: string | undefined;
   contentType: string | undefined;
+  expect: string | undefined;
   host: string | undefined;
   origin: string | undefined;
   namespace: string | undefined;
@@ -29,6 +31,7 @@ const FIELDS: ReadonlyMap<string, Field> = new Map<string, Field>([
   ["content-encoding", "contentEncoding"],
   ["content-length", "contentLength"],
   ["content-type", "contentType"],
+  ["expect", "expect"],
   ["host", "host"],
   ["origin", "origin"],
   ["platform-namespace", "namespace"],
@@ -51,7 +54,7 @@ export function readHeaders(raw: readonly string[]): RequestHeaders {
     const before = headers[field];
     if (before === undefined) headers[field] = value;
     // A list may come in parts; two request ids or parents are none (W3C Trace Context §3.2.1 and §3.3.1).
-    else if (field === "tracestate") headers[field] = `${before},${value}`;
+    else if (field === "tracestate" || field === "expect") headers[field] = `${before},${value}`;
     else if (field === "requestId" || field === "traceparent") headers[field] = "";
     else headers.repeated ??= name;
   }
@@ -123,12 +126,9 @@ export function checkEncoding({ contentEncoding }: RequestHeaders): void {
   }
 }
 
-/** RFC 6750 §2.1; the scheme matches without regard to case (RFC 9110 §11.1). */
-const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
-
 /** The bearer token. Any other scheme is as none: the caller may mean it for someone else on the way. */
 export function bearerToken({ authorization }: RequestHeaders): string | undefined {
-  return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+  return authorization === undefined ? undefined : bearerOf(authorization);
 }
 
 const NAMESPACE = /^[a-z0-9][a-z0-9-]{0,62}$/;

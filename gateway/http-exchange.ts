@@ -32,7 +32,7 @@ export interface Bounds {
   readonly room: BodyRoom;
 }
 
-export class Exchange extends HttpRequest<HttpMessage> implements GatewayRequest, Work {
+export class Exchange extends HttpRequest implements GatewayRequest, Work {
   readonly #res: ServerResponse;
   readonly #bounds: Bounds;
   /** Of the room for bodies, what its own takes. */
@@ -56,7 +56,7 @@ export class Exchange extends HttpRequest<HttpMessage> implements GatewayRequest
     this.#res = res;
     this.#bounds = bounds;
     this.#waits = waits;
-    this.fault = fault ?? (req.headers.host === undefined && req.httpVersionMinor > 0 ? NO_HOST : undefined);
+    this.fault = fault ?? (req.known.host === undefined && req.httpVersionMinor > 0 ? NO_HOST : undefined);
     res.on("close", () => this.#closed());
   }
 
@@ -78,7 +78,7 @@ export class Exchange extends HttpRequest<HttpMessage> implements GatewayRequest
   body(): Promise<readonly Uint8Array[]> {
     const { req } = this;
     const { maxBody, room } = this.#bounds;
-    if (Number(req.headers["content-length"]) > maxBody) throw this.#tooLarge();
+    if (Number(req.known.contentLength) > maxBody) throw this.#tooLarge();
     if (this.#waits) this.#res.writeContinue();
     return new Promise((resolve, reject) => {
       this.#onFault = reject;
@@ -231,7 +231,7 @@ export class Exchange extends HttpRequest<HttpMessage> implements GatewayRequest
   #lingers(): boolean {
     const { req } = this;
     if (req.complete) return false;
-    if (this.failed || this.#waits || req.headers["transfer-encoding"] !== undefined) return true;
-    return Number(req.headers["content-length"] ?? 0) > DROPPED_BODY;
+    if (this.failed || this.#waits || req.known.transferEncoding !== undefined) return true;
+    return Number(req.known.contentLength ?? 0) > DROPPED_BODY;
   }
 }

@@ -1,8 +1,8 @@
 /** A request for a WebSocket, until it is answered. */
-import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { HttpError } from "./errors.js";
 import type { GatewayRequest } from "./exchange.js";
+import type { HttpMessage } from "./http-message.js";
 import { HttpRequest } from "./http-request.js";
 import { GONE, type Work } from "./work.js";
 
@@ -14,7 +14,7 @@ export class Opening extends HttpRequest implements GatewayRequest, Work {
   /** Before it was answered. */
   gone = false;
 
-  constructor(req: IncomingMessage, socket: Socket) {
+  constructor(req: HttpMessage, socket: Socket) {
     super(req);
     socket.once("close", () => {
       this.gone = true;

@@ -1,14 +1,15 @@
 /** What a plain request and one for a WebSocket have in common: node's own, and an end that may come early. */
-import type { IncomingMessage } from "node:http";
 import type { HttpError } from "./errors.js";
+import type { RequestHeaders } from "./headers.js";
+import type { HttpMessage } from "./http-message.js";
 
-export abstract class HttpRequest<Message extends IncomingMessage = IncomingMessage> {
-  readonly req: Message;
+export abstract class HttpRequest {
+  readonly req: HttpMessage;
   /** Why there is no more time for the answer. */
   #why: HttpError | undefined;
   #onGone: ((why: HttpError) => void) | undefined;
 
-  constructor(req: Message) {
+  constructor(req: HttpMessage) {
     this.req = req;
   }
 
@@ -22,6 +23,10 @@ export abstract class HttpRequest<Message extends IncomingMessage = IncomingMess
 
   get headers(): readonly string[] {
     return this.req.rawHeaders;
+  }
+
+  get known(): RequestHeaders {
+    return this.req.known;
   }
 
   get remoteAddress(): string {

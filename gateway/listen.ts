@@ -9,6 +9,7 @@ import type { Address, Config } from "../src/config.js";
 import { BodyRoom } from "./body-room.js";
 import { HttpError, reason } from "./errors.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";
+import { RequestHeaders } from "./headers.js";
 import { Exchange } from "./http-exchange.js";
 import { HttpMessage } from "./http-message.js";
 import { Opening } from "./http-opening.js";
@@ -182,7 +183,7 @@ class Door implements Listening {
   }
 
   /** A request for another protocol, with which node stops to read HTTP on the connection. */
-  async #upgrade(upgrade: Upgrade & { readonly socket: Connection }): Promise<void> {
+  async #upgrade(upgrade: Upgrade & { readonly req: HttpMessage; readonly socket: Connection }): Promise<void> {
     const { req, socket } = upgrade;
     // Its answer would overtake the one before.
     if (socket[WORK]?.answered === false) return void socket.destroy();
@@ -261,6 +262,7 @@ class Refusal implements GatewayRequest, Work {
   readonly method = "";
   readonly target = "";
   readonly headers = [];
+  readonly known = new RequestHeaders();
   readonly answered = false;
   readonly failed = true;
   constructor(

@@ -35,6 +35,20 @@ export function isToken(text: string): boolean {
   return SHAPE.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 }
 
+const SCHEME = "Bearer ";
+
+/**
+ * The bearer token in an Authorization header (RFC 6750 §2.1; in any case and with any spaces, RFC 9110 §11.4), undefined
+ * for any other scheme. It may be no token at all: nobody is known by that.
+ */
+export function bearerOf(authorization: string): string | undefined {
+  const scheme = authorization.slice(0, SCHEME.length);
+  if (scheme !== SCHEME && scheme.toLowerCase() !== "bearer ") return undefined;
+  let start = SCHEME.length;
+  while (authorization[start] === " ") start++;
+  return authorization.slice(start);
+}
+
 /** The SHA-256 of a token: the only form in which one is stored. */
 export function hashToken(token: string): Buffer {
   return createHash("sha256").update(token).digest();

@@ -1,6 +1,7 @@
 // Who may not call cannot make the gateway take a body in; and who may when the body begins must still when it has come.
 import t from "tap";
 import type { GatewayRequest } from "../../gateway/exchange.js";
+import { readHeaders } from "../../gateway/headers.js";
 import { createToken } from "../../src/token.js";
 import { deploy, login, post } from "./deployment.js";
 
@@ -21,10 +22,12 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
     send = (text) => resolve([Buffer.from(text)]);
   });
   const credentials = token === undefined ? [] : ["Authorization", `Bearer ${token}`];
+  const headers = ["Host", "x", "Content-Type", "application/json", "Content-Length", "14", ...credentials];
   const request: GatewayRequest = {
     method: "POST",
     target: "/helloworld/call",
-    headers: ["Host", "x", "Content-Type", "application/json", "Content-Length", "14", ...credentials],
+    headers,
+    known: readHeaders(headers),
     remoteAddress: "192.0.2.1",
     body() {
       ask();

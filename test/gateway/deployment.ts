@@ -6,6 +6,7 @@
 import { type Catalog, createCatalog } from "../../gateway/catalog.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "../../gateway/exchange.js";
 import { createHandler } from "../../gateway/handler.js";
+import { readHeaders } from "../../gateway/headers.js";
 import { Health } from "../../gateway/health.js";
 import { type Listening, listen } from "../../gateway/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
@@ -199,6 +200,7 @@ export async function ask(
     method: request.method ?? "GET",
     target: request.target,
     headers,
+    known: readHeaders(headers),
     remoteAddress: "192.0.2.1",
     body: () => [body],
     pieces() {

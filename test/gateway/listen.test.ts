@@ -101,7 +101,7 @@ t.test("a connection that is kept keeps nothing of its last call", async (t) => 
   const door = await open(t, async (request) => {
     const stop = (): void => {};
     request.onGone(stop);
-    kept = [...(await request.body()), stop].map((one) => new WeakRef(one));
+    kept = [...(await request.body()), stop, request, request.headers].map((one) => new WeakRef(one));
     return answer("done");
   });
   const client = await dial(door);

@@ -3,6 +3,7 @@ import { mock } from "node:test";
 import t from "tap";
 import { HttpError } from "../../gateway/errors.js";
 import type { BodyStream, GatewayRequest } from "../../gateway/exchange.js";
+import { readHeaders } from "../../gateway/headers.js";
 import { scene } from "../streams/client.js";
 
 const HEARTBEAT_MS = 15_000;
@@ -11,10 +12,12 @@ const it = await scene(t);
 t.test("heartbeats", async (t) => {
   mock.timers.enable({ apis: ["setInterval"] });
   t.teardown(() => mock.timers.reset());
+  const headers = ["Host", "portico.test", "Accept", "text/event-stream"];
   const request: GatewayRequest = {
     method: "GET",
     target: "/feed/count?messages=1&hang=true",
-    headers: ["Host", "portico.test", "Accept", "text/event-stream"],
+    headers,
+    known: readHeaders(headers),
     remoteAddress: "192.0.2.1",
     body: () => [],
     pieces: () => t.fail("a GET has no body") as never,
