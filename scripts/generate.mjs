@@ -17,7 +17,7 @@ const run = (name, ...args) =>
 rmSync("src/gen", { recursive: true, force: true });
 run("buf", "lint");
 run("buf", "generate");
-for (const name of readdirSync("src/gen", { recursive: true })) if (name.endsWith(".ts")) useOwnWriter(name);
+for (const name of readdirSync("src/gen", { recursive: true })) if (name.endsWith(".ts")) useOwnWire(name);
 const folder = mkdtempSync(join(tmpdir(), "portico-"));
 try {
   const image = join(folder, "descriptors.binpb");
@@ -43,14 +43,14 @@ function withoutPlaces(image) {
   return toBinary(FileDescriptorSetSchema, set);
 }
 
-/** Has a generated file write messages by src/wire-writer.ts, and not copy them when they are whole. */
-function useOwnWriter(name) {
+/** Has a generated file read and write messages by src/wire-*.ts, and not copy them when they are whole. */
+function useOwnWire(name) {
   const file = join("src/gen", name);
-  const writer = relative(join(file, ".."), "src/wire-writer.js");
+  const own = relative(join(file, ".."), "src");
   const code = readFileSync(file, "utf8")
     .replace(
-      /^import \{ BinaryReader, BinaryWriter \} from (".*");$/m,
-      `import { BinaryReader } from $1;\nimport { BinaryWriter } from "${writer}";`,
+      /^import \{ BinaryReader, BinaryWriter \} from ".*";$/m,
+      `import { BinaryReader } from "${own}/wire-reader.js";\nimport { BinaryWriter } from "${own}/wire-writer.js";`,
     )
     .replace(/Buffer\.from\((\w+\.encode\(value\)\.finish\(\))\)/g, "$1");
   writeFileSync(file, code);

@@ -22,32 +22,38 @@ const SHORT = 24;
 const GUESS = 1;
 
 const NOTHING = Buffer.alloc(0);
-/** The rest of a block, which no writer has at the moment. */
-let rest: Buffer = NOTHING;
+/** A block that no writer has at the moment, and where its rest begins. */
+let block: Buffer = NOTHING;
+let restAt = 0;
 
 const halves = new DataView(new ArrayBuffer(8));
 
-/** Lets the next writer have what this one needs no more. */
-function giveBack(unused: Buffer): void {
-  if (unused.length > rest.length) rest = unused;
+/** Lets the next writer have what this one needs no more, unless it has larger bytes of its own. */
+function giveBack(bytes: Buffer, at: number): void {
+  if (bytes.length !== BLOCK || BLOCK - at <= block.length - restAt) return;
+  block = bytes;
+  restAt = at;
 }
 
 export class BinaryWriter {
-  #bytes: Buffer = rest;
-  #pos = 0;
+  #bytes: Buffer = block;
+  /** Where in `#bytes` the message begins, and how far it has come. */
+  #start = restAt;
+  #pos = restAt;
   readonly #forks: number[] = [];
 
   constructor() {
-    rest = NOTHING;
+    block = NOTHING;
+    restAt = 0;
   }
 
   /** What was written. The writer starts anew. */
   finish(): Buffer {
-    const message = this.#bytes.subarray(0, this.#pos);
-    const unused = this.#bytes.subarray(this.#pos);
+    const message = this.#bytes.subarray(this.#start, this.#pos);
+    giveBack(this.#bytes, this.#pos);
     this.#bytes = NOTHING;
+    this.#start = 0;
     this.#pos = 0;
-    if (unused.buffer.byteLength === BLOCK) giveBack(unused);
     return message;
   }
 
@@ -56,29 +62,34 @@ export class BinaryWriter {
   }
 
   #grow(size: number): void {
-    const least = this.#pos + size;
+    const written = this.#pos - this.#start;
+    const least = written + size;
     const larger = Buffer.allocUnsafeSlow(least > BLOCK ? Math.max(least + SLACK, this.#bytes.length * 2) : BLOCK);
-    larger.set(this.#bytes.subarray(0, this.#pos));
-    if (least > BLOCK && this.#bytes.length <= BLOCK) giveBack(this.#bytes);
+    larger.set(this.#bytes.subarray(this.#start, this.#pos));
+    if (least > BLOCK) giveBack(this.#bytes, this.#start);
     this.#bytes = larger;
+    this.#start = 0;
+    this.#pos = written;
   }
 
   /** Starts what stands with its length in front: a message, or numbers packed. */
   fork(): this {
     this.#room(GUESS);
-    this.#forks.push(this.#pos);
+    this.#forks.push(this.#pos - this.#start);
     this.#pos += GUESS;
     return this;
   }
 
   /** Ends what `fork` started. */
   join(): this {
-    const start = this.#forks.pop();
-    if (start === undefined) throw new Error("join without fork");
-    const length = this.#pos - start - GUESS;
+    const fork = this.#forks.pop();
+    if (fork === undefined) throw new Error("join without fork");
+    const length = this.#pos - this.#start - fork - GUESS;
     const wider = sizeOfVarint(length) - GUESS;
+    this.#room(wider);
+    // Not before: to make room may move all that was written.
+    const start = this.#start + fork;
     if (wider > 0) {
-      this.#room(wider);
       this.#bytes.copyWithin(start + GUESS + wider, start + GUESS, this.#pos);
     }
     this.#pos = start;

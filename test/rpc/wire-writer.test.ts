@@ -112,6 +112,17 @@ t.test("a writer may be used again", async (t) => {
   t.same([first, ...others, second].map(String), ["\x05first", "\x01a", "\x01b", "\x06second"]);
 });
 
+t.test("a message may come to the end of its block anywhere", async (t) => {
+  const BLOCK = 16 * 1024;
+  const nested: Step = (writer) => writer.uint32(1).fork().uint32(2).fork().raw(Buffer.alloc(140, "x")).join().join();
+  const expected = hex(written(new Reference(), [nested]).finish());
+  for (let left = 0; left < 160; left++) {
+    // Too much for what is left of any block but a new one.
+    new BinaryWriter().raw(Buffer.alloc(BLOCK - left)).finish();
+    t.equal(hex(written(new BinaryWriter(), [nested]).finish()), expected, `${left} bytes before the end`);
+  }
+});
+
 const wrong: [what: string, write: Step][] = [
   ["uint32 -1", (writer) => writer.uint32(-1)],
   ["uint32 2 ** 32", (writer) => writer.uint32(2 ** 32)],

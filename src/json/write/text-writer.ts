@@ -7,20 +7,12 @@
  * the quote behind it.
  */
 import { Buffer, isUtf8 } from "node:buffer";
+import { SHORT_TEXT, shortText } from "../../short-text.js";
 import { BACKSLASH, DIGIT_0, DOT, MINUS, NOT_ASCII, QUOTE, SPACE } from "../ascii.js";
 import { TooLargeError } from "../codec.js";
 import { CARE_BEYOND_ASCII, needsCare, type Phrase, wordsOf } from "../words.js";
 
-declare module "node:buffer" {
-  interface Buffer {
-    /** What `toString("latin1", start, end)` comes to. For a short text it takes most of the time there is. */
-    latin1Slice(start: number, end: number): string;
-  }
-}
-
 const BLOCK = 64 * 1024;
-/** Of so few characters a string costs less when it is made without native code. */
-const SHORT = 16;
 /**
  * A longer text costs less to send as bytes than as a string (64 KiB by node:http: 44 µs, not 59), and one that is not
  * ASCII several times less, whatever its length (59 µs, not 298).
@@ -121,7 +113,7 @@ export class TextWriter {
 
   #piece(): string {
     if (!this.#beyondAscii) {
-      return this.#pos <= SHORT ? shortText(this.#block, this.#pos) : this.#block.latin1Slice(0, this.#pos);
+      return this.#pos <= SHORT_TEXT ? shortText(this.#block, 0, this.#pos) : this.#block.latin1Slice(0, this.#pos);
     }
     this.#checkUtf8();
     return this.#block.toString("utf8", 0, this.#pos);
@@ -390,13 +382,4 @@ function countDigits(value: number): number {
 function startOfCharacter(src: Uint8Array, at: number): number {
   for (let back = 0; back < 4; back++) if ((src[at - back]! & 0xc0) !== 0x80) return at - back;
   return at;
-}
-
-/** The first characters of a block, `SHORT` at most. */
-// biome-ignore format: sixteen of a kind
-function shortText(block: Buffer, length: number): string {
-  return String.fromCharCode(
-    block[0]!, block[1]!, block[2]!, block[3]!, block[4]!, block[5]!, block[6]!, block[7]!,
-    block[8]!, block[9]!, block[10]!, block[11]!, block[12]!, block[13]!, block[14]!, block[15]!,
-  ).slice(0, length);
 }

@@ -5,7 +5,7 @@
 // source: google/protobuf/descriptor.proto
 
 /* eslint-disable */
-import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "../../../wire-reader.js";
 import { BinaryWriter } from "../../../wire-writer.js";
 
 export const protobufPackage = "google.protobuf";

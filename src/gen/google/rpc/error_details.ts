@@ -5,7 +5,7 @@
 // source: google/rpc/error_details.proto
 
 /* eslint-disable */
-import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "../../../wire-reader.js";
 import { BinaryWriter } from "../../../wire-writer.js";
 import { Duration } from "../protobuf/duration.js";
 

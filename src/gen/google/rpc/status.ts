@@ -5,7 +5,7 @@
 // source: google/rpc/status.proto
 
 /* eslint-disable */
-import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "../../../wire-reader.js";
 import { BinaryWriter } from "../../../wire-writer.js";
 import { Any } from "../protobuf/any.js";
 

@@ -5,7 +5,7 @@
 // source: grpc/health/v1/health.proto
 
 /* eslint-disable */
-import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "../../../../wire-reader.js";
 import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,

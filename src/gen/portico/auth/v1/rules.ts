@@ -5,7 +5,7 @@
 // source: portico/auth/v1/rules.proto
 
 /* eslint-disable */
-import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "../../../../wire-reader.js";
 import { BinaryWriter } from "../../../../wire-writer.js";
 import {
   type CallOptions,

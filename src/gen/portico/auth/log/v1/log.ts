@@ -5,7 +5,7 @@
 // source: portico/auth/log/v1/log.proto
 
 /* eslint-disable */
-import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryReader } from "../../../../../wire-reader.js";
 import { BinaryWriter } from "../../../../../wire-writer.js";
 import { Timestamp } from "../../../../google/protobuf/timestamp.js";
 import { AuditRecord } from "../../v1/audit.js";
