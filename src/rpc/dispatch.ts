@@ -7,10 +7,11 @@
  */
 import type { FileRegistry } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
-import { type Admission, type Credentials, type Guard, SYSTEM } from "../admission.js";
+import { type Admission, type Guard, SYSTEM } from "../admission.js";
 import type { Config } from "../config.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../endpoint.js";
 import { Code, StatusError } from "../errors.js";
+import { bearerOf } from "../token.js";
 import type { CallStart } from "./channel.js";
 import { Deadlines } from "./deadlines.js";
 import { Health } from "./health.js";
@@ -78,14 +79,16 @@ export class Dispatcher {
    * Takes a call to its endpoint. The reply may be used before this returns.
    * @param start with `admission` and `clientAddress` only where this process itself calls: both are believed
    * @param peer the address at the other end of the transport, without port
+   * @param arrived when the call came, in milliseconds of `Date.now()`
    */
-  open(start: CallStart, peer: string, reply: Reply): IncomingListener {
+  open(start: CallStart, peer: string, reply: Reply, arrived = Date.now()): IncomingListener {
     const served = this.#methods.get(start.path);
     if (served === undefined) {
       reply.end(status(Code.UNIMPLEMENTED, `no endpoint is served at ${start.path}`));
       return NOBODY;
     }
-    const call = new RunningCall(served, start, reply, this.#surroundings, this.#deadline(served, start.deadline));
+    const deadline = this.#deadline(served, start.deadline, arrived);
+    const call = new RunningCall(served, start, reply, this.#surroundings, deadline);
     try {
       const admitted = this.#admit(served, start, peer);
       if (admitted instanceof Promise) admitted.then((who) => call.begin(who)).catch((error) => call.fail(error));
@@ -122,10 +125,9 @@ export class Dispatcher {
   }
 
   /** A unary call always has an end; a stream may be for good. */
-  #deadline({ requestStream, responseStream }: Served, asked: number | undefined): number {
+  #deadline({ requestStream, responseStream }: Served, asked: number | undefined, arrived: number): number {
     if (requestStream || responseStream) return asked ?? Number.POSITIVE_INFINITY;
-    const now = Date.now();
-    return Math.min(asked ?? now + this.#limits.callTime, now + this.#limits.maxCallTime);
+    return Math.min(asked ?? arrived + this.#limits.callTime, arrived + this.#limits.maxCallTime);
   }
 
   #admit({ endpoint }: Served, start: CallStart, peer: string): Admitted | Promise<Admitted> {
@@ -137,8 +139,8 @@ export class Dispatcher {
         throw misdirected(admission, endpoint);
       return { admission, clientAddress };
     }
-    const admitted = this.#guard.admit(credentials(start.metadata), endpoint);
-    const gateway = first(start.metadata, GATEWAY_TOKEN);
+    const { token, namespace, gateway } = asking(start.metadata);
+    const admitted = this.#guard.admit({ token, namespace, tokenRequired: false }, endpoint);
     if (gateway !== undefined) return this.#admitForwarded(admitted, gateway, endpoint, start.metadata, peer);
     if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, clientAddress }));
     return { admission: admitted, clientAddress };
@@ -201,23 +203,33 @@ function serve(
   };
 }
 
-const BEARER = /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i;
+/** What of the metadata says who calls. */
+interface Asking {
+  /** The bearer token, as far as it can be told by its scheme: the guard knows which texts are tokens. */
+  readonly token: string | undefined;
+  readonly namespace: string | undefined;
+  /** The token of the gateway that hands the call on. */
+  readonly gateway: string | undefined;
+}
 
 /**
- * The bearer token (RFC 6750, section 2.1) and the namespace of a call. What is no bearer token is no token.
  * @throws {StatusError} UNAUTHENTICATED when it is not clear which token is meant.
  */
-function credentials(metadata: Metadata): Credentials {
+function asking(metadata: Metadata): Asking {
   let authorization: string | Uint8Array | undefined;
+  let namespace: string | undefined;
+  let gateway: string | undefined;
   for (const [name, value] of metadata) {
-    if (name !== "authorization") continue;
-    if (authorization !== undefined) {
-      throw new StatusError(Code.UNAUTHENTICATED, "the metadata holds two authorization entries: send one");
-    }
-    authorization = value;
+    if (name === "authorization") {
+      if (authorization !== undefined) {
+        throw new StatusError(Code.UNAUTHENTICATED, "the metadata holds two authorization entries: send one");
+      }
+      authorization = value;
+    } else if (typeof value !== "string") continue;
+    else if (name === "platform-namespace") namespace ??= value;
+    else if (name === GATEWAY_TOKEN) gateway ??= value;
   }
-  const token = typeof authorization === "string" ? BEARER.exec(authorization)?.[1] : undefined;
-  return { token, namespace: first(metadata, "platform-namespace"), tokenRequired: false };
+  return { token: typeof authorization === "string" ? bearerOf(authorization) : undefined, namespace, gateway };
 }
 
 function misdirected(admission: Admission, endpoint: Endpoint): StatusError {

@@ -21,7 +21,7 @@ async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) 
   });
   const connection = new ClientConnection(
     socket,
-    { scheme: "http", authority: "test", maxHeaders: 16_384, keepAlive },
+    { scheme: "http", authority: "test", encoding: "identity", maxHeaders: 16_384, keepAlive },
     {
       onReady: () => ready(),
       onRoom() {},
@@ -39,7 +39,8 @@ async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) 
 function open(connection: ClientConnection): Promise<Status> {
   return new Promise((resolve) => {
     const start = { path: "/a.A/B", metadata: [] };
-    const call = new ClientCall(start, { onMessage() {}, onEnd: resolve }, [], new Deadlines(), 1_000);
+    const calls = { deadlines: new Deadlines(), maxMessage: 1_000, encoding: "identity" } as const;
+    const call = new ClientCall(start, { onMessage() {}, onEnd: resolve }, { ...calls, waiting: [] });
     connection.open(call);
     call.end();
   });

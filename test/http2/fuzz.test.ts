@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from "node:net";
 import fc from "fast-check";
 import t from "tap";
 import { Deadlines } from "../../src/rpc/deadlines.js";
-import { ClientCall } from "../../src/rpc/http2/client-call.js";
+import { type ChannelCalls, ClientCall } from "../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../src/rpc/http2/client-connection.js";
 import { Flag, FrameType, PREFACE } from "../../src/rpc/http2/frames.js";
 import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
@@ -128,6 +128,7 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
   const options = {
     scheme: "http",
     authority: "test",
+    encoding: "identity",
     maxHeaders: 16_384,
     keepAlive: { after: 60_000, timeout: 1 },
   } as const;
@@ -142,12 +143,13 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
   await introduced;
   const ends = [0, 0, 0, 0];
   const deadlines = new Deadlines();
+  const calls: ChannelCalls = { waiting: [], deadlines, maxMessage: 10_000, encoding: "identity" };
   for (const index of ends.keys()) {
     const onEnd = (): void => {
       ends[index] = (ends[index] as number) + 1;
     };
     const start = { path: "/raw.Raw/Chat", metadata: [], deadline: Date.now() + 60_000 };
-    const call = new ClientCall(start, { onMessage() {}, onEnd }, [], deadlines, 10_000);
+    const call = new ClientCall(start, { onMessage() {}, onEnd }, calls);
     connection.open(call);
     call.send(Buffer.from("a"));
     if (index % 2 === 0) call.end();

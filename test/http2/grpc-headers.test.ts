@@ -10,9 +10,9 @@ import {
   parseTimeout,
   statusOf,
 } from "../../src/rpc/http2/grpc-headers.js";
-import type { Field } from "../../src/rpc/http2/static-table.js";
+import { type ReceivedField, received } from "../../src/rpc/http2/received-field.js";
 
-const fields = (...pairs: [string, string][]): Field[] => pairs.map(([name, value]) => ({ name, value }));
+const fields = (...pairs: [string, string][]): ReceivedField[] => pairs.map(([name, value]) => received(name, value));
 
 const TIMEOUTS: [milliseconds: number, text: string][] = [
   [-5, "1m"],
@@ -104,7 +104,7 @@ const GET: [string, string][] = [
   [":path", "/"],
 ];
 
-const FLAWS: [what: string, kind: "request" | "response" | "trailers", list: Field[]][] = [
+const FLAWS: [what: string, kind: "request" | "response" | "trailers", list: ReceivedField[]][] = [
   ["a pseudo-header after a header", "request", fields(["a", "b"], ...GET)],
   ["a response's pseudo-header in a request", "request", fields(...GET, [":status", "200"])],
   ["a pseudo-header twice", "request", fields(...GET, [":path", "/"])],
@@ -135,7 +135,7 @@ t.test("finds nothing where there is nothing", async (t) => {
   t.equal(flawOf([], "trailers"), undefined);
 });
 
-const STATUSES: [what: string, list: Field[], http: number, code: Code][] = [
+const STATUSES: [what: string, list: ReceivedField[], http: number, code: Code][] = [
   ["OK", fields(["grpc-status", "0"]), 200, Code.OK],
   ["a code there is not", fields(["grpc-status", "17"]), 200, Code.UNKNOWN],
   ["a code that is no number", fields(["grpc-status", "x"]), 200, Code.UNKNOWN],

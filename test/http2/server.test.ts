@@ -123,6 +123,25 @@ t.test("compressed messages are read; by unknown means they are refused", async 
   t.match((await response(peer, 3)).lists, [{ "grpc-status": "12", "grpc-accept-encoding": "identity,deflate,gzip" }]);
 });
 
+/** What a client says it reads, and how messages that came by gzip are answered. */
+const ANSWERED_BY: [accepted: string, encoding: "gzip" | undefined][] = [
+  ["identity,deflate,gzip", "gzip"],
+  ["identity, gzip", "gzip"],
+  ["identity,deflate", undefined],
+];
+
+for (const [accepted, encoding] of ANSWERED_BY) {
+  t.test(`gzip is answered by ${encoding ?? "identity"} where ${accepted} is read`, async (t) => {
+    const { peer } = await connect(t, echo);
+    peer.send(headers(1, requestTo("One", ["grpc-encoding", "gzip"], ["grpc-accept-encoding", accepted])));
+    peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(gzipSync("hello"), 1)));
+    const { lists, data } = await response(peer, 1);
+    t.equal(lists[0]?.["grpc-encoding"], encoding);
+    const body = encoding === undefined ? message(Buffer.from("hello")) : message(gzipSync("hello"), 1);
+    t.same(data, body);
+  });
+}
+
 t.test("grpc-timeout ends a call, and a malformed one is refused", async (t) => {
   const { peer } = await connect(t, { one: () => new Promise(() => {}) });
   peer.send(headers(1, requestTo("One", ["grpc-timeout", "30m"])), ask("a"));

@@ -15,16 +15,19 @@ import type { Call, CallListener, CallStart, Channel } from "../channel.js";
 import { Deadlines } from "../deadlines.js";
 import { status } from "../status.js";
 import { ALPN, type Certificates, type Http2Address } from "./address.js";
-import { ClientCall, unreachable } from "./client-call.js";
+import { type ChannelCalls, ClientCall, unreachable } from "./client-call.js";
 import { ClientConnection, type ConnectionOwner } from "./client-connection.js";
 import { ErrorCode } from "./errors.js";
 import { checkMetadata } from "./grpc-headers.js";
+import type { Encoding } from "./messages.js";
 
 export interface Http2ChannelOptions {
   /** Most bytes of a message received. */
   readonly maxBody?: number | undefined;
   /** Most bytes of a response's headers, and of its trailers. */
   readonly maxHeaders?: number | undefined;
+  /** How messages are sent; default identity. Services answer alike, or not compressed. */
+  readonly encoding?: Encoding | undefined;
   /** With it TLS is spoken; its own certificate makes it mutual. `servername` where the host is not the name certified. */
   readonly tls?: (Certificates & { readonly servername?: string }) | undefined;
 }
@@ -52,9 +55,7 @@ const MOST_WAITING = 4_096;
 export class Http2Channel implements Channel, ConnectionOwner {
   readonly #address: Http2Address;
   readonly #options: Http2ChannelOptions;
-  /** Calls that have no stream yet, in order. */
-  readonly #waiting: ClientCall[] = [];
-  readonly #deadlines = new Deadlines();
+  readonly #calls: ChannelCalls;
   /** All that are open, those included that take no more calls. */
   readonly #connections = new Set<ClientConnection>();
   /** The one for new calls; not yet ready perhaps. */
@@ -70,6 +71,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
   constructor(address: Http2Address, options: Http2ChannelOptions = {}) {
     this.#address = address;
     this.#options = options;
+    const { maxBody = DEFAULT_MAX_BODY, encoding = "identity" } = options;
+    this.#calls = { waiting: [], deadlines: new Deadlines(), maxMessage: maxBody, encoding };
     this.#connect();
   }
 
@@ -78,8 +81,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   open(start: CallStart, listener: CallListener): Call {
-    const maxMessage = this.#options.maxBody ?? DEFAULT_MAX_BODY;
-    const call = new ClientCall(start, listener, this.#waiting, this.#deadlines, maxMessage);
+    const call = new ClientCall(start, listener, this.#calls);
     try {
       checkMetadata(start.metadata);
     } catch (error) {
@@ -88,7 +90,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     }
     if (start.deadline !== undefined && start.deadline <= Date.now()) {
       call.fail(status(Code.DEADLINE_EXCEEDED, "Deadline exceeded"));
-    } else if (this.#current?.hasRoom && this.#waiting.length === 0) {
+    } else if (this.#current?.hasRoom && this.#calls.waiting.length === 0) {
       this.#current.open(call);
     } else {
       this.#wait(call);
@@ -101,7 +103,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#state = "closed";
     clearTimeout(this.#timer);
     this.#socket?.destroy();
-    for (const call of this.#waiting.splice(0))
+    for (const call of this.#calls.waiting.splice(0))
       call.fail(status(Code.UNAVAILABLE, "the channel was closed", { neverSent: true }));
     for (const connection of this.#connections) {
       for (const call of connection.streams) {
@@ -109,7 +111,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
       }
       connection.close();
     }
-    this.#deadlines.close();
+    this.#calls.deadlines.close();
   }
 
   #wait(call: ClientCall): void {
@@ -117,11 +119,11 @@ export class Http2Channel implements Channel, ConnectionOwner {
       call.fail(status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true }));
     } else if (this.#state === "broken") {
       call.fail(unreachable());
-    } else if (this.#waiting.length >= MOST_WAITING) {
+    } else if (this.#calls.waiting.length >= MOST_WAITING) {
       const message = "too many calls are waiting for the service";
       call.fail(status(Code.UNAVAILABLE, message, { neverSent: true }));
     } else {
-      this.#waiting.push(call);
+      this.#calls.waiting.push(call);
     }
   }
 
@@ -169,6 +171,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     return {
       scheme: this.#options.tls === undefined ? "http" : "https",
       authority: "path" in this.#address ? "localhost" : formatAddress(this.#address),
+      encoding: this.#calls.encoding,
       maxHeaders: this.#options.maxHeaders ?? DEFAULT_MAX_HEADERS,
       keepAlive: { after: this.#keepAliveMs, timeout: KEEPALIVE_TIMEOUT_MS },
     };
@@ -180,7 +183,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#current = undefined;
     if (this.#state === "closed") return;
     this.#state = "broken";
-    for (const call of this.#waiting.splice(0)) call.fail(unreachable());
+    for (const call of this.#calls.waiting.splice(0)) call.fail(unreachable());
     this.#connectLater();
     // Nobody waits for it.
     this.#timer?.unref();
@@ -203,7 +206,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
 
   onRoom(connection: ClientConnection): void {
     if (connection !== this.#current) return;
-    while (this.#waiting.length > 0 && connection.hasRoom) connection.open(this.#waiting.shift() as ClientCall);
+    while (this.#calls.waiting.length > 0 && connection.hasRoom)
+      connection.open(this.#calls.waiting.shift() as ClientCall);
   }
 
   onDraining(connection: ClientConnection, errorCode: number, debug: string): void {

@@ -7,24 +7,42 @@ import { status, toStatus } from "../status.js";
 import type { ClientConnection } from "./client-connection.js";
 import { codeOfHttpStatus, codeOfReset, ErrorCode } from "./errors.js";
 import { Flag } from "./frames.js";
-import { flawOf, formatTimeout, isGrpc, metadataOf, roomOf, statusOf, writeMetadata } from "./grpc-headers.js";
+import {
+  flawOf,
+  formatTimeout,
+  headerOf,
+  isGrpc,
+  metadataOf,
+  roomOf,
+  statusOf,
+  writeMetadata,
+} from "./grpc-headers.js";
 import type { HeaderList } from "./hpack-decoder.js";
-import { isEncoding } from "./messages.js";
-import type { Field } from "./static-table.js";
+import { type Encoding, isEncoding } from "./messages.js";
+import type { ReceivedField } from "./received-field.js";
 import { Stream } from "./stream.js";
 
 const TIMEOUT_ROOM = 64;
 
 const NOTHING = new Uint8Array(0);
 
+/** What the calls of a channel have in common. */
+export interface ChannelCalls {
+  /** Those that have no stream yet, in order. */
+  readonly waiting: ClientCall[];
+  readonly deadlines: Deadlines;
+  /** Most bytes of a message received. */
+  readonly maxMessage: number;
+  /** Of the messages sent. */
+  readonly encoding: Encoding;
+}
+
 export class ClientCall extends Stream implements Call, Expiring {
   readonly deadline: number;
   place = -1;
   readonly #start: CallStart;
   readonly #listener: CallListener;
-  /** Those that have no stream yet, this one perhaps among them. */
-  readonly #waiting: ClientCall[];
-  readonly #deadlines: Deadlines;
+  readonly #channel: ChannelCalls;
   #connection: ClientConnection | undefined;
   /** Of the response; 0 until its headers have come. */
   #httpStatus = 0;
@@ -33,20 +51,14 @@ export class ClientCall extends Stream implements Call, Expiring {
   #over = false;
   protected readonly endsWithMessage = true;
 
-  constructor(
-    start: CallStart,
-    listener: CallListener,
-    waiting: ClientCall[],
-    deadlines: Deadlines,
-    maxMessage: number,
-  ) {
-    super(maxMessage);
+  constructor(start: CallStart, listener: CallListener, channel: ChannelCalls) {
+    super(channel.maxMessage);
+    this.encoding = channel.encoding;
     this.#start = start;
     this.#listener = listener;
-    this.#waiting = waiting;
-    this.#deadlines = deadlines;
+    this.#channel = channel;
     this.deadline = start.deadline ?? Number.POSITIVE_INFINITY;
-    if (start.deadline !== undefined) deadlines.add(this);
+    if (start.deadline !== undefined) channel.deadlines.add(this);
   }
 
   protected get connection(): ClientConnection | undefined {
@@ -113,7 +125,7 @@ export class ClientCall extends Stream implements Call, Expiring {
     if (this.#over) return false;
     this.#over = true;
     this.dropUnsent();
-    this.#deadlines.delete(this);
+    this.#channel.deadlines.delete(this);
     if (this.#connection === undefined) this.#stopWaiting();
     else if (!this.headersWritten) this.#connection.release(this, "by us");
     else if (this.remoteEnded && this.localEnded) this.#connection.release(this, "by the peer");
@@ -122,8 +134,9 @@ export class ClientCall extends Stream implements Call, Expiring {
   }
 
   #stopWaiting(): void {
-    const at = this.#waiting.indexOf(this);
-    if (at !== -1) this.#waiting.splice(at, 1);
+    const { waiting } = this.#channel;
+    const at = waiting.indexOf(this);
+    if (at !== -1) waiting.splice(at, 1);
   }
 
   // What is written.
@@ -169,7 +182,7 @@ export class ClientCall extends Stream implements Call, Expiring {
     }
   }
 
-  #onResponse(fields: readonly Field[], endStream: boolean): void {
+  #onResponse(fields: readonly ReceivedField[], endStream: boolean): void {
     const httpStatus = Number(headerOf(fields, ":status"));
     if (httpStatus >= 100 && httpStatus < 200) {
       // An interim response (RFC 9113, section 8.1); the real one is to come.
@@ -194,7 +207,7 @@ export class ClientCall extends Stream implements Call, Expiring {
     if (!this.#over) this.#listener.onHeaders?.(metadataOf(fields));
   }
 
-  #onTrailers(fields: readonly Field[]): void {
+  #onTrailers(fields: readonly ReceivedField[]): void {
     this.remoteEnded = true;
     this.#status = statusOf(fields, this.#httpStatus);
     this.deliver();
@@ -240,13 +253,8 @@ export function unreachable(): Status {
   return status(Code.UNAVAILABLE, "the service cannot be reached", { neverSent: true });
 }
 
-function headerOf(fields: readonly Field[], wanted: string): string | undefined {
-  for (const { name, value } of fields) if (name === wanted) return value;
-  return undefined;
-}
-
 /** How a call ends whose response is none of gRPC's. */
-function refusal(httpStatus: number, fields: readonly Field[]): Status | undefined {
+function refusal(httpStatus: number, fields: readonly ReceivedField[]): Status | undefined {
   const type = headerOf(fields, "content-type");
   if (httpStatus !== 200)
     return status(codeOfHttpStatus(httpStatus), `the service answered with HTTP status ${httpStatus}`);

@@ -9,7 +9,7 @@ import { CONNECTION_WINDOW, STREAM_WINDOW } from "./flow-control.js";
 import { LAST_STREAM_ID, PREFACE } from "./frames.js";
 import { CONTENT_TYPE, roomOf } from "./grpc-headers.js";
 import type { HeaderList } from "./hpack-decoder.js";
-import { ACCEPTED_ENCODINGS } from "./messages.js";
+import { ACCEPTED_ENCODINGS, type Encoding } from "./messages.js";
 import { DEFAULT_WINDOW, Setting, settingsFrame } from "./settings.js";
 import { type Field, sizeOf } from "./static-table.js";
 
@@ -27,6 +27,8 @@ export interface ConnectionOwner {
 export interface ClientConnectionOptions {
   readonly scheme: "http" | "https";
   readonly authority: string;
+  /** Of the messages sent. */
+  readonly encoding: Encoding;
   /** Most bytes of a header list. */
   readonly maxHeaders: number;
   /** How long the server may be silent during a call before it is tested, and then; in milliseconds. */
@@ -109,16 +111,18 @@ export class ClientConnection extends Connection {
   request(path: string): Request {
     const kept = this.#requests.get(path);
     if (kept !== undefined) return kept;
+    const { scheme, authority, encoding } = this.#options;
     const fields = [
       { name: ":method", value: "POST" },
-      { name: ":scheme", value: this.#options.scheme },
+      { name: ":scheme", value: scheme },
       { name: ":path", value: path },
-      { name: ":authority", value: this.#options.authority },
+      { name: ":authority", value: authority },
       { name: "te", value: "trailers" },
       { name: "content-type", value: CONTENT_TYPE },
       { name: "grpc-accept-encoding", value: ACCEPTED_ENCODINGS },
       { name: "user-agent", value: "grpc-node-portico" },
     ];
+    if (encoding !== "identity") fields.push({ name: "grpc-encoding", value: encoding });
     const request = { fields, room: fields.reduce((room, field) => room + sizeOf(field), 0) };
     if (this.#requests.size < MOST_PATHS) this.#requests.set(path, request);
     return request;

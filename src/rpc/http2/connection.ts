@@ -26,7 +26,7 @@ import {
 } from "./frames.js";
 import { type HeaderList, HpackDecoder } from "./hpack-decoder.js";
 import { HpackEncoder, SIZE_UPDATE } from "./hpack-encoder.js";
-import { PREFIX } from "./messages.js";
+import { type Encoding, PREFIX } from "./messages.js";
 import { Output } from "./output.js";
 import { DEFAULT_WINDOW, defaultSettings, MAX_WINDOW, readSettings } from "./settings.js";
 import type { Stream } from "./stream.js";
@@ -411,14 +411,22 @@ export abstract class Connection implements FrameHandler {
   }
 
   /** Writes `size` bytes of a message and its prefix as one DATA frame, beginning `sent` bytes into them. */
-  writeMessage(streamId: number, flags: number, message: Uint8Array, sent: number, size: number): void {
+  writeMessage(
+    streamId: number,
+    flags: number,
+    message: Uint8Array,
+    encoding: Encoding,
+    sent: number,
+    size: number,
+  ): void {
     const { output } = this;
     output.reserve(FRAME_HEADER + PREFIX);
     writeFrameHeader(output.buffer, output.at, size, FrameType.DATA, flags, streamId);
     output.at += FRAME_HEADER;
     const end = sent + size;
+    const flag = encoding === "identity" ? 0 : 1;
     for (let at = sent; at < PREFIX && at < end; at++) {
-      output.buffer[output.at++] = at === 0 ? 0 : message.length >>> ((4 - at) * 8);
+      output.buffer[output.at++] = at === 0 ? flag : message.length >>> ((4 - at) * 8);
     }
     if (end > PREFIX) output.append(message, Math.max(sent - PREFIX, 0), end - PREFIX);
     this.sendWindow -= size;

@@ -9,6 +9,7 @@ import { DETAILS_TRAILER, decodeDetails, encodeDetails } from "../status.js";
 import { codeOfHttpStatus } from "./errors.js";
 import type { HpackEncoder } from "./hpack-encoder.js";
 import type { Output } from "./output.js";
+import { Kind, kindOf, METADATA, PSEUDO, type ReceivedField } from "./received-field.js";
 import type { Field } from "./static-table.js";
 
 export const CONTENT_TYPE = "application/grpc";
@@ -19,23 +20,6 @@ export function isGrpc(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc(\+proto)?\s*(;|$)/i.test(contentType);
 }
 
-/** Headers of the protocol, which are no metadata. */
-const PROTOCOL = new Set([
-  "accept-encoding",
-  "content-type",
-  "date",
-  "grpc-accept-encoding",
-  "grpc-encoding",
-  "grpc-message",
-  "grpc-status",
-  "grpc-timeout",
-  "te",
-  DETAILS_TRAILER,
-]);
-
-/** Headers that HTTP/2 does not have (section 8.2.2). */
-const CONNECTION_SPECIFIC = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]);
-
 const NAME = /^[0-9a-z_.-]+$/;
 const TEXT = /^[ -~]*$/;
 
@@ -44,22 +28,21 @@ const TEXT = /^[ -~]*$/;
  */
 export function checkMetadata(metadata: Metadata): void {
   for (const [name, value] of metadata) {
-    if (!isSendable(name)) throw new Error(`"${name}" is not a name for metadata`);
-    if (typeof value === "string" ? name.endsWith("-bin") || !TEXT.test(value) : !name.endsWith("-bin")) {
-      throw new Error(`the value of "${name}" is not ${name.endsWith("-bin") ? "bytes" : "printable ASCII"}`);
-    }
+    const binary = (sendable.get(name) ?? kindToSend(name)) === Kind.BINARY;
+    if (binary ? typeof value !== "string" : typeof value === "string" && TEXT.test(value)) continue;
+    throw new Error(`the value of "${name}" is not ${binary ? "bytes" : "printable ASCII"}`);
   }
 }
 
-/** Names that may be sent: there are few, and they come again with every call. */
-const sendable = new Set<string>();
+/** Names that may be sent, and what they are: there are few, and they come again with every call. */
+const sendable = new Map<string, number>();
 const MOST_KNOWN = 1_000;
 
-function isSendable(name: string): boolean {
-  if (sendable.has(name)) return true;
-  if (!NAME.test(name) || PROTOCOL.has(name) || CONNECTION_SPECIFIC.has(name)) return false;
-  if (sendable.size < MOST_KNOWN) sendable.add(name);
-  return true;
+function kindToSend(name: string): number {
+  const kind = kindOf(name);
+  if (!NAME.test(name) || (kind & METADATA) === 0) throw new Error(`"${name}" is not a name for metadata`);
+  if (sendable.size < MOST_KNOWN) sendable.set(name, kind);
+  return kind;
 }
 
 /** Bytes of a header list that metadata takes; at least as many as it takes of a block. */
@@ -82,82 +65,69 @@ function base64(bytes: Uint8Array): string {
 }
 
 /** What is metadata among the fields of a list. */
-export function metadataOf(fields: readonly Field[]): Metadata {
+export function metadataOf(fields: readonly ReceivedField[]): Metadata {
   let metadata: (readonly [string, string | Uint8Array])[] | undefined;
-  for (const { name, value } of fields) {
-    if (name.charCodeAt(0) === COLON || PROTOCOL.has(name)) continue;
+  for (const { kind, name, value } of fields) {
+    if ((kind & METADATA) === 0) continue;
     metadata ??= [];
-    if (!name.endsWith("-bin")) metadata.push([name, value]);
+    if (kind !== Kind.BINARY) metadata.push([name, value]);
     // Values of one name may have been joined on the way.
     else for (const part of value.split(",")) metadata.push([name, Buffer.from(part, "base64")]);
   }
   return metadata ?? NO_METADATA;
 }
 
-const COLON = 0x3a;
+export function headerOf(fields: readonly Field[], wanted: string): string | undefined {
+  for (const { name, value } of fields) if (name === wanted) return value;
+  return undefined;
+}
+
 const ZERO = 0x30;
 
 export type ListKind = "request" | "response" | "trailers";
 
-/** A bit for each pseudo-header that a list may have. */
-const PSEUDO: Record<ListKind, ReadonlyMap<string, number>> = {
-  request: new Map([
-    [":method", 1],
-    [":scheme", 2],
-    [":path", 4],
-    [":authority", 8],
-  ]),
-  response: new Map([[":status", 1]]),
-  trailers: new Map(),
+/** The pseudo-headers that a list may have, and those that it must have. */
+const PSEUDO_HEADERS: Record<ListKind, { readonly allowed: number; readonly required: number }> = {
+  request: {
+    allowed: Kind.METHOD | Kind.SCHEME | Kind.PATH | Kind.AUTHORITY,
+    required: Kind.METHOD | Kind.SCHEME | Kind.PATH,
+  },
+  response: { allowed: Kind.STATUS, required: Kind.STATUS },
+  trailers: { allowed: 0, required: 0 },
 };
 
-/** The bits of those that it must have. */
-const REQUIRED: Record<ListKind, number> = { request: 1 | 2 | 4, response: 1, trailers: 0 };
-
-const FORBIDDEN_IN_NAME = /[^!-9;-@[-~]/;
-const FORBIDDEN_IN_VALUE = /[\0\r\n]/;
-
-/** Names that have been found sound, likewise. */
-const sound = new Set<string>();
-
 /** What is wrong with a list, where it is malformed (section 8.1.1). */
-export function flawOf(fields: readonly Field[], kind: ListKind): string | undefined {
+export function flawOf(fields: readonly ReceivedField[], of: ListKind): string | undefined {
+  const { allowed, required } = PSEUDO_HEADERS[of];
   let regular = false;
   let seen = 0;
   for (const field of fields) {
-    const { name, value } = field;
-    if (name.charCodeAt(0) === COLON) {
-      const bit = PSEUDO[kind].get(name);
-      if (regular) return `${name} comes after a header`;
-      if (bit === undefined) return `${name} has no place here`;
-      if (seen & bit) return `${name} comes twice`;
-      if (name === ":path" && value === "") return ":path is empty";
-      seen |= bit;
+    const { kind } = field;
+    if (kind & PSEUDO) {
+      if (regular) return `${field.name} comes after a header`;
+      if ((kind & allowed) === 0) return `${field.name} has no place here`;
+      if (kind & seen) return `${field.name} comes twice`;
+      if (kind === Kind.PATH && field.value === "") return ":path is empty";
+      seen |= kind;
       continue;
     }
     regular = true;
     if (field.sound) continue;
-    const flaw = flawOfName(name) ?? flawOfValue(value);
+    const flaw = flawOfHeader(field);
     if (flaw !== undefined) return flaw;
-    if (name === "te" && value !== "trailers") return "te is not trailers";
     field.sound = true;
   }
-  return (seen & REQUIRED[kind]) === REQUIRED[kind] ? undefined : "a pseudo-header is missing";
+  return (seen & required) === required ? undefined : "a pseudo-header is missing";
 }
 
-function flawOfName(name: string): string | undefined {
-  if (sound.has(name)) return undefined;
-  if (name === "" || FORBIDDEN_IN_NAME.test(name)) return "a header's name is malformed";
-  if (CONNECTION_SPECIFIC.has(name)) return `HTTP/2 has no ${name}`;
-  if (sound.size < MOST_KNOWN) sound.add(name);
-  return undefined;
-}
+const FORBIDDEN_IN_VALUE = /[\0\r\n]/;
 
-function flawOfValue(value: string): string | undefined {
+function flawOfHeader({ kind, name, value }: ReceivedField): string | undefined {
+  if (kind === Kind.FORBIDDEN) return `no header is called ${name}`;
   if (isSpace(value.charCodeAt(0)) || isSpace(value.charCodeAt(value.length - 1)) || FORBIDDEN_IN_VALUE.test(value)) {
     return "a header's value is malformed";
   }
-  return undefined;
+  return name === "te" && value !== "trailers" ? "te is not trailers" : undefined;
 }
 
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x09;
@@ -227,7 +197,7 @@ export function statusMetadata(status: Status): Metadata {
  * The status in trailers.
  * @param httpStatus what stands for it where there is none
  */
-export function statusOf(fields: readonly Field[], httpStatus: number): Status {
+export function statusOf(fields: readonly ReceivedField[], httpStatus: number): Status {
   let grpcStatus: string | undefined;
   let message = "";
   let packed: string | undefined;

@@ -5,22 +5,26 @@
  *
  * The table is a ring. Fields in it are objects that lists share, so what a peer repeats costs no new string.
  */
+import { SHORT_TEXT, shortText } from "../../short-text.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
 import { decodeHuffman } from "./huffman.js";
-import { DEFAULT_TABLE_SIZE, type Field, STATIC_TABLE, sizeOf } from "./static-table.js";
+import { type ReceivedField, received } from "./received-field.js";
+import { DEFAULT_TABLE_SIZE, STATIC_TABLE, sizeOf } from "./static-table.js";
+
+const STATIC_FIELDS = STATIC_TABLE.map(({ name, value }) => received(name, value));
 
 /** No field takes less than 32 bytes of the table. */
 const RING = DEFAULT_TABLE_SIZE / 32;
 
 export interface HeaderList {
-  readonly fields: readonly Field[];
+  readonly fields: readonly ReceivedField[];
   /** The list is larger than allowed; fields beyond the limit have been dropped. */
   readonly tooLarge: boolean;
 }
 
 export class HpackDecoder {
   readonly #maxListSize: number;
-  readonly #ring: Field[] = new Array(RING);
+  readonly #ring: ReceivedField[] = new Array(RING);
   /** Where the newest field is, and how many there are. */
   #newest = 0;
   #count = 0;
@@ -45,7 +49,7 @@ export class HpackDecoder {
     this.#at = start;
     this.#end = end;
     this.#updates();
-    const fields: Field[] = [];
+    const fields: ReceivedField[] = [];
     let size = 0;
     while (this.#at < end) {
       const field = this.#field();
@@ -66,7 +70,7 @@ export class HpackDecoder {
   }
 
   /** Section 6. */
-  #field(): Field {
+  #field(): ReceivedField {
     const first = this.#buffer[this.#at] as number;
     if (first & 0x80) return this.#entry(this.#integer(7));
     if (first & 0x40) return this.#add(this.#literal(6));
@@ -74,21 +78,22 @@ export class HpackDecoder {
     return this.#literal(4);
   }
 
-  #literal(prefix: number): Field {
+  #literal(prefix: number): ReceivedField {
     const index = this.#integer(prefix);
-    const name = index === 0 ? this.#string() : this.#entry(index).name;
-    return { name, value: this.#string(), sound: false };
+    if (index === 0) return received(this.#string(), this.#string());
+    const { name, kind } = this.#entry(index);
+    return { name, value: this.#string(), kind, sound: false };
   }
 
-  #entry(index: number): Field {
-    if (index > 0 && index < STATIC_TABLE.length) return STATIC_TABLE[index] as Field;
-    const age = index - STATIC_TABLE.length;
+  #entry(index: number): ReceivedField {
+    if (index > 0 && index < STATIC_FIELDS.length) return STATIC_FIELDS[index] as ReceivedField;
+    const age = index - STATIC_FIELDS.length;
     if (index === 0 || age >= this.#count) throw malformed(`no field has the index ${index}`);
-    return this.#ring[(this.#newest - age + RING) % RING] as Field;
+    return this.#ring[(this.#newest - age + RING) % RING] as ReceivedField;
   }
 
   /** Section 4.4: what has no room in the whole table empties it. */
-  #add(field: Field): Field {
+  #add(field: ReceivedField): ReceivedField {
     const size = sizeOf(field);
     this.#evict(size);
     if (size > this.#maxSize) return field;
@@ -103,7 +108,7 @@ export class HpackDecoder {
     while (this.#count > 0 && this.#size + room > this.#maxSize) {
       this.#count--;
       const oldest = (this.#newest - this.#count + RING) % RING;
-      this.#size -= sizeOf(this.#ring[oldest] as Field);
+      this.#size -= sizeOf(this.#ring[oldest] as ReceivedField);
     }
   }
 
@@ -127,10 +132,16 @@ export class HpackDecoder {
     const start = this.#at;
     this.#at += length;
     if (this.#at > this.#end) throw malformed("the block ends within a string");
-    if (!huffman) return this.#buffer.toString("latin1", start, this.#at);
+    if (!huffman) return this.#latin1(start, length);
     const decoded = decodeHuffman(this.#buffer, start, this.#at);
     if (decoded === undefined) throw malformed("a string is not of the Huffman code");
     return decoded;
+  }
+
+  #latin1(start: number, length: number): string {
+    const buffer = this.#buffer;
+    if (length > SHORT_TEXT || start + SHORT_TEXT > buffer.length) return buffer.latin1Slice(start, start + length);
+    return shortText(buffer, start, length);
   }
 
   #byte(): number {

@@ -13,6 +13,16 @@
 import type { Output } from "./output.js";
 import { DEFAULT_TABLE_SIZE, type Field, STATIC_TABLE, sizeOf } from "./static-table.js";
 
+declare module "node:buffer" {
+  interface Buffer {
+    /** What `write(text, at, "latin1")` comes to. */
+    latin1Write(text: string, at: number): number;
+  }
+}
+
+/** So few characters are written sooner than native code is called. */
+const BY_HAND = 24;
+
 /** Most lists, and most names, whose bytes are kept. */
 const MOST_KEPT = 1_000;
 
@@ -161,7 +171,8 @@ function writeName(target: Target, kind: { pattern: number; bits: number }, name
 
 function writeString(target: Target, text: string): void {
   writeInteger(target, { pattern: 0, bits: 7 }, text.length);
-  target.at += target.buffer.write(text, target.at, "latin1");
+  if (text.length > BY_HAND) target.at += target.buffer.latin1Write(text, target.at);
+  else for (let at = 0; at < text.length; at++) target.buffer[target.at++] = text.charCodeAt(at);
 }
 
 /** Section 5.1. */

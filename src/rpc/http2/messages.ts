@@ -1,11 +1,11 @@
 /**
  * Cuts the bytes of a stream into gRPC messages (PROTOCOL-HTTP2.md, "Length-Prefixed-Message"): a flag, four bytes of
- * length, the message.
+ * length, the message, which may be compressed (gRPC's compression.md).
  *
  * What arrives is copied, since a connection reads into the same memory again and again: into a buffer that grows with
  * what has really come, never with what a length merely promises.
  */
-import { gunzipSync, inflateSync } from "node:zlib";
+import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
 import { STREAM_WINDOW } from "./flow-control.js";
 
@@ -14,6 +14,9 @@ export const PREFIX = 5;
 /** What is gathered at least, where so much is promised: as much as may be unread anyway. */
 const GATHERED = STREAM_WINDOW;
 
+/** So few bytes are copied sooner than native code is called. */
+const BY_HAND = 64;
+
 export type Encoding = "identity" | "gzip" | "deflate";
 
 /** For grpc-accept-encoding. */
@@ -21,6 +24,12 @@ export const ACCEPTED_ENCODINGS = "identity,deflate,gzip";
 
 export function isEncoding(name: string): name is Encoding {
   return name === "identity" || name === "gzip" || name === "deflate";
+}
+
+/** A message as it is sent; its flag is 1 for any encoding but identity. */
+export function compress(message: Uint8Array, encoding: Encoding): Uint8Array {
+  if (encoding === "gzip") return gzipSync(message);
+  return encoding === "deflate" ? deflateSync(message) : message;
 }
 
 export class MessageReader {
@@ -50,7 +59,8 @@ export class MessageReader {
     } else if (this.#pending.length - this.#end < more) {
       this.#grow(this.#pending, more);
     }
-    this.#end += buffer.copy(this.#pending, this.#end, start, end);
+    if (more > BY_HAND) this.#end += buffer.copy(this.#pending, this.#end, start, end);
+    else for (let at = start; at < end; at++) this.#pending[this.#end++] = buffer[at] as number;
   }
 
   /**

@@ -43,6 +43,8 @@ export class ServerConnection extends Connection {
   readonly deadlines = new Deadlines();
   /** The address at the other end, without port. */
   readonly peerAddress: string;
+  /** When what is being read came, in milliseconds of `Date.now()`: once for all calls in it. */
+  arrived = 0;
   protected lastPeerStream = 0;
   #prefaceHas = 0;
   #handshake: NodeJS.Timeout | undefined;
@@ -92,6 +94,7 @@ export class ServerConnection extends Connection {
   }
 
   protected override receive(chunk: Buffer): void {
+    this.arrived = Date.now();
     if (this.#prefaceHas === PREFACE.length) {
       super.receive(chunk);
       return;

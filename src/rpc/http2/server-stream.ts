@@ -12,6 +12,7 @@ import {
   CONTENT_TYPE,
   checkMetadata,
   flawOf,
+  headerOf,
   isGrpc,
   metadataOf,
   parseTimeout,
@@ -20,7 +21,8 @@ import {
   writeMetadata,
 } from "./grpc-headers.js";
 import type { HeaderList } from "./hpack-decoder.js";
-import { ACCEPTED_ENCODINGS, isEncoding } from "./messages.js";
+import { ACCEPTED_ENCODINGS, type Encoding, isEncoding } from "./messages.js";
+import { Kind, type ReceivedField } from "./received-field.js";
 import type { ServerConnection } from "./server-connection.js";
 import type { Field } from "./static-table.js";
 import { Stream } from "./stream.js";
@@ -104,7 +106,7 @@ export class ServerStream extends Stream implements Reply {
     if (endStream) this.deliver();
   }
 
-  #begin(head: Head, fields: readonly Field[]): void {
+  #begin(head: Head, fields: readonly ReceivedField[]): void {
     const { path, timeout: asked, encoding = "identity" } = head;
     if (!isEncoding(encoding)) {
       const trailers: Metadata = [["grpc-accept-encoding", ACCEPTED_ENCODINGS]];
@@ -113,18 +115,23 @@ export class ServerStream extends Stream implements Reply {
       return;
     }
     this.reader.encoding = encoding;
+    this.#answerBy(encoding, fields);
     const time = asked === undefined ? undefined : parseTimeout(asked);
     if (asked !== undefined && time === undefined) {
       this.end(status(Code.INTERNAL, "grpc-timeout is malformed"));
       return;
     }
-    const deadline = time === undefined ? undefined : Date.now() + Math.ceil(time);
-    this.#endpoint = this.#connection.dispatcher.open(
-      { path, metadata: metadataOf(fields), deadline },
-      this.#connection.peerAddress,
-      this,
-    );
+    const { arrived, dispatcher, peerAddress } = this.#connection;
+    const deadline = time === undefined ? undefined : arrived + Math.ceil(time);
+    this.#endpoint = dispatcher.open({ path, metadata: metadataOf(fields), deadline }, peerAddress, this, arrived);
     if (this.#gone) this.#endpoint.onCancel();
+  }
+
+  /** Messages go out as they come in, where the client takes them so (gRPC's compression.md). */
+  #answerBy(encoding: Encoding, fields: readonly ReceivedField[]): void {
+    if (encoding === "identity") return;
+    const accepted = headerOf(fields, "grpc-accept-encoding") ?? "";
+    if (accepted.split(/\s*,\s*/).includes(encoding)) this.encoding = encoding;
   }
 
   /** Once the whole request has come, so that one that breaks the protocol hears of that, whatever else is wrong. */
@@ -289,6 +296,7 @@ export class ServerStream extends Stream implements Reply {
     const metadata = this.#headers ?? NO_METADATA;
     const at = connection.beginHeaders(RESPONSE_ROOM + roomOf(metadata));
     connection.encoder.list(connection.output, "response", RESPONSE);
+    if (this.encoding !== "identity") connection.encoder.field(connection.output, "grpc-encoding", this.encoding);
     writeMetadata(connection.encoder, connection.output, metadata);
     connection.endHeaders(at, this.id, 0);
   }
@@ -354,7 +362,7 @@ interface Head {
   timeout: string | undefined;
 }
 
-function headOf(fields: readonly Field[]): Head {
+function headOf(fields: readonly ReceivedField[]): Head {
   const head: Head = {
     method: "",
     path: "",
@@ -363,13 +371,13 @@ function headOf(fields: readonly Field[]): Head {
     encoding: undefined,
     timeout: undefined,
   };
-  for (const { name, value } of fields) {
-    if (name === ":method") head.method = value;
-    else if (name === ":path") head.path = value;
-    else if (name === "content-type") head.contentType = value;
-    else if (name === "content-length") head.contentLength = value;
-    else if (name === "grpc-encoding") head.encoding = value;
-    else if (name === "grpc-timeout") head.timeout = value;
+  for (const { kind, value } of fields) {
+    if (kind === Kind.METHOD) head.method = value;
+    else if (kind === Kind.PATH) head.path = value;
+    else if (kind === Kind.CONTENT_TYPE) head.contentType = value;
+    else if (kind === Kind.CONTENT_LENGTH) head.contentLength = value;
+    else if (kind === Kind.ENCODING) head.encoding = value;
+    else if (kind === Kind.TIMEOUT) head.timeout = value;
   }
   return head;
 }

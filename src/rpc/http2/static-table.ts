@@ -1,11 +1,9 @@
 /** The static table of HPACK (RFC 7541, Appendix A), and what both directions know of a field. */
 
-/** A header field. One object may stand in a table and in many lists. */
+/** A header field. */
 export interface Field {
   readonly name: string;
   readonly value: string;
-  /** Found to be well-formed before: what stands in a table comes again and again. */
-  sound?: boolean;
 }
 
 /** What a field takes of a table's size, and of a header list's (RFC 7541, section 4.1; RFC 9113, section 6.5.2). */
@@ -82,4 +80,4 @@ export const STATIC_TABLE: readonly Field[] = (
     ["via", ""],
     ["www-authenticate", ""],
   ] as const
-).map(([name, value]) => ({ name, value, sound: false }));
+).map(([name, value]) => ({ name, value }));

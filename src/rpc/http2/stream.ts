@@ -8,7 +8,7 @@ import type { Connection } from "./connection.js";
 import { ErrorCode } from "./errors.js";
 import { ReceiveWindow, STREAM_WINDOW } from "./flow-control.js";
 import { Flag, MAX_FRAME_SIZE } from "./frames.js";
-import { MessageReader, PREFIX } from "./messages.js";
+import { compress, type Encoding, MessageReader, PREFIX } from "./messages.js";
 
 /** Bytes that a stream writes before the others have their turn. */
 const TURN = 4 * MAX_FRAME_SIZE;
@@ -31,6 +31,8 @@ export abstract class Stream {
   protected urgent = false;
   protected paused = false;
   protected readonly reader: MessageReader;
+  /** Of the messages sent. */
+  protected encoding: Encoding = "identity";
 
   readonly #unsent: Uint8Array[] = [];
   /** Bytes of `#unsent`; and how much of its first message, prefix included, has been written. */
@@ -81,8 +83,9 @@ export abstract class Stream {
 
   /** @returns false where the caller should wait for `onDrain` */
   protected enqueue(message: Uint8Array): boolean {
-    this.#unsent.push(message);
-    this.#unsentBytes += message.length;
+    const sent = compress(message, this.encoding);
+    this.#unsent.push(sent);
+    this.#unsentBytes += sent.length;
     this.connection?.schedule(this);
     this.#full = this.#unsent.length >= MOST_MESSAGES || this.#unsentBytes >= MOST_BYTES;
     return !this.#full;
@@ -120,7 +123,8 @@ export abstract class Stream {
       }
       const last = this.#written + size === total;
       this.localEnded = last && this.ending && this.endsWithMessage && this.#unsent.length === 1;
-      connection.writeMessage(this.id, this.localEnded ? Flag.END_STREAM : 0, message, this.#written, size);
+      const end = this.localEnded ? Flag.END_STREAM : 0;
+      connection.writeMessage(this.id, end, message, this.encoding, this.#written, size);
       turn -= size;
       this.sendWindow -= size;
       this.#written = last ? 0 : this.#written + size;

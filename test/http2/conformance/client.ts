@@ -8,6 +8,7 @@ import { status } from "../../../src/rpc/status.js";
 import { fromHeaders, METHODS, type Message, make, readMessages, SERVICE, toHeaders, writeMessage } from "./schema.js";
 
 const FULL_DUPLEX = 5;
+const GZIP = 2;
 
 /** What a call is told, and a wait for the next of it. */
 class Told implements CallListener {
@@ -39,10 +40,11 @@ class Told implements CallListener {
 }
 
 function channelFor(asked: Message): Http2Channel {
-  const { host, port, serverTlsCert, clientTlsCreds, messageReceiveLimit } = asked;
+  const { host, port, serverTlsCert, clientTlsCreds, messageReceiveLimit, compression } = asked;
   const own = clientTlsCreds && { cert: Buffer.from(clientTlsCreds.cert), key: Buffer.from(clientTlsCreds.key) };
   const tls = serverTlsCert.length > 0 ? { ca: Buffer.from(serverTlsCert), ...own } : undefined;
-  return new Http2Channel({ host, port }, { maxBody: messageReceiveLimit || undefined, tls });
+  const encoding = compression === GZIP ? "gzip" : "identity";
+  return new Http2Channel({ host, port }, { maxBody: messageReceiveLimit || undefined, encoding, tls });
 }
 
 async function call(channel: Http2Channel, asked: Message): Promise<Told> {
