@@ -37,6 +37,7 @@ export async function build() {
     platform: "node",
     target: "node20",
     external: ["sqlite3"],
+    inject: ["scripts/globals.mjs"],
     sourcemap: "linked",
     sourcesContent: false,
     // CommonJS packages inside an ESM bundle still call require for Node's own modules.
