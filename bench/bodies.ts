@@ -1,4 +1,4 @@
-/** What is sent, and what must come back: the greeting of services/helloworld, in three sizes. */
+/** What is sent, and what must come back: the greeting of services/helloworld, in several sizes. */
 
 export interface Body {
   readonly name: string;
@@ -6,6 +6,8 @@ export interface Body {
   readonly request: string;
   /** Of the answer. */
   readonly status: number;
+  /** Sent beside those that a system needs. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const SENTENCE = "Portico greets the callers of all its services. ";
@@ -19,10 +21,31 @@ function body(name: string, size: number): Body {
 export const SMALL = body("15 B", 15);
 export const MEDIUM = body("4 KiB", 4 * 1024);
 export const LARGE = body("64 KiB", 64 * 1024);
-/** Read to its end, and then refused: nearly all the work there is with it is the gateway's. */
+/** As a page's call comes. */
+export const FROM_BROWSER: Body = {
+  ...SMALL,
+  name: "15 B, a browser's headers",
+  headers: {
+    "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
+    accept: "application/json, text/plain, */*",
+    "accept-language": "en-US,en;q=0.5",
+    "accept-encoding": "gzip, deflate, br, zstd",
+    referer: "http://localhost/explore/helloworld",
+    "sec-fetch-dest": "empty",
+    "sec-fetch-mode": "cors",
+    "sec-fetch-site": "same-origin",
+    priority: "u=4",
+    pragma: "no-cache",
+    "cache-control": "no-cache",
+  },
+};
+/**
+ * Read to its end, and then refused: nearly all the work there is with it is the gateway's. So large that one worker cannot
+ * answer as fast as the generator asks.
+ */
 export const REFUSED: Body = {
-  name: "4 KiB, refused",
-  request: MEDIUM.request.replace(/.{9}"}$/, '","none":1}'),
+  name: "16 KiB, refused",
+  request: body("", 16 * 1024).request.replace(/.{9}"}$/, '","none":1}'),
   status: 400,
 };
 export const BODIES: readonly Body[] = [SMALL, MEDIUM, LARGE];

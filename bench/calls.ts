@@ -5,7 +5,7 @@
  *
  * The systems take turns in rounds, so that what else the machine does falls on all alike; of the rounds the median
  * counts. For its turn a system is started, in processes of its own, and stopped after it, so that none is idle while
- * others are measured; all get their load from the same generator (load.ts). A whole run takes some thirteen minutes and
+ * others are measured; all get their load from the same generator (load.ts). A whole run takes some fifteen minutes and
  * writes docs/performance.md; a quick one, or one of some systems, is only printed.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
@@ -15,7 +15,7 @@ import { connect as connectTcp } from "node:net";
 import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { answerTo, BODIES, type Body, LARGE, MEDIUM, REFUSED, SMALL } from "./bodies.js";
+import { answerTo, BODIES, type Body, FROM_BROWSER, LARGE, MEDIUM, REFUSED, SMALL } from "./bodies.js";
 import type { Measurement, Window } from "./load.js";
 import { isInstalled, launch, memory, stop } from "./processes.js";
 import { writeReport } from "./report.js";
@@ -36,6 +36,7 @@ interface Measured {
 const MAIN_POINT: Point = { body: SMALL, connections: 64 };
 const POINTS: readonly Point[] = [
   MAIN_POINT,
+  { body: FROM_BROWSER, connections: 64 },
   { body: SMALL, connections: 1 },
   { body: SMALL, connections: 512 },
   { body: MEDIUM, connections: 64 },
@@ -60,7 +61,7 @@ const QUICK = {
   firstWarmUp: 800,
   warmUp: 200,
   duration: 500,
-  points: [MAIN_POINT, POINTS[3]!, SCALING_POINT],
+  points: [MAIN_POINT, { body: MEDIUM, connections: 64 }, SCALING_POINT],
 };
 
 /** How long a system may take to its first answer, in milliseconds. */
@@ -184,7 +185,8 @@ async function load(
   duration: number,
 ): Promise<Measurement> {
   const { port } = system.programs.at(-1)!;
-  const { path, headers } = system;
+  const { path } = system;
+  const headers = { ...system.headers, ...body.headers };
   const families = children.map(withWorkers);
   const processes = families.flat();
   const { request, status } = body;
