@@ -41,9 +41,14 @@ export interface PageOptions {
 /** A Portico with a shop behind it, and a browser. Both end with the test. */
 export async function open(t: Test): Promise<Setting> {
   const front = await openShopFront(t);
+  return { ...front, browser: await launch(t) };
+}
+
+/** A browser that ends with the test. */
+export async function launch(t: Test): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: findChromium(), args: FLAGS });
   t.teardown(() => browser.close());
-  return { ...front, browser };
+  return browser;
 }
 
 function findChromium(): string {

@@ -114,7 +114,9 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     await dialog.getByRole("button", { name: "I have copied the key" }).click();
     t.not(next, key);
     for (const one of [key, next]) t.equal((await post("/v1/helloworld/Call", {}, one)).status, 200, "both live");
-    t.equal(await page.getByRole("rowheader", { name: "mine" }).count(), 2);
+    const listed = page.getByRole("rowheader", { name: "mine" });
+    await listed.nth(1).waitFor();
+    t.equal(await listed.count(), 2);
     await screenshot(page, "console-session-rotated");
   });
 

@@ -21,6 +21,10 @@ async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   throw new Error(`Tab never came to ${name}; it passed ${passed.join(" | ")}`);
 }
 
+/** A button that is disabled takes the focus too, and then Enter does nothing. */
+const untilEnabled = (page: Page, name: string) =>
+  page.locator("button:not([aria-disabled])", { hasText: name }).waitFor();
+
 t.test("by keyboard only", async (t) => {
   const setting = await open(t);
 
@@ -70,6 +74,7 @@ t.test("by keyboard only", async (t) => {
     await press(page, "Open the stream");
     await page.getByRole("button", { name: "Cancel" }).waitFor();
     t.match(await focused(page), "Send this message");
+    await untilEnabled(page, "Send this message");
     await page.keyboard.press("Enter");
     await page.getByRole("list", { name: "Messages" }).getByText('"text": "tea"').waitFor();
     await press(page, "Cancel");
@@ -77,7 +82,7 @@ t.test("by keyboard only", async (t) => {
     t.equal(await focused(page), "Open the stream");
     await page.keyboard.press("Enter");
     await page.getByText("open", { exact: true }).waitFor();
-    await page.locator("button:not([aria-disabled])", { hasText: "No more messages" }).waitFor();
+    await untilEnabled(page, "No more messages");
     await press(page, "No more messages");
     await page.getByText("complete").waitFor();
     t.equal(await focused(page), "Open the stream", "its end takes the buttons away");

@@ -1,11 +1,10 @@
 // The code for browsers in docs/streams.md, in a browser.
 import { readFileSync } from "node:fs";
-import { chromium } from "playwright-core";
 import t from "tap";
+import { launch } from "../console/browser.js";
 import { codeOf } from "./markdown.js";
 import { openStudio } from "./studio.js";
 
-const CHROMIUM = "/usr/bin/chromium";
 const code = codeOf(readFileSync("docs/streams.md", "utf8"), "").filter((one) => one.startsWith("const "));
 
 const GREETING = { message: "Hello Ada", msg: "Hello Ada" };
@@ -18,8 +17,7 @@ t.equal(code.length, examples.length, "every example is run");
 
 t.test("in a browser", async (t) => {
   const { url, token } = await openStudio(t);
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--headless", "--no-sandbox"] });
-  t.teardown(() => browser.close());
+  const browser = await launch(t);
 
   for (const [api, first, expected] of examples) {
     t.test(api, async (t) => {
