@@ -44,8 +44,8 @@ export const FROM_BROWSER: Body = {
  * answer as fast as the generator asks.
  */
 export const REFUSED: Body = {
-  name: "16 KiB, refused",
-  request: body("", 16 * 1024).request.replace(/.{9}"}$/, '","none":1}'),
+  name: "64 KiB, refused",
+  request: body("", 64 * 1024).request.replace(/.{9}"}$/, '","none":1}'),
   status: 400,
 };
 export const BODIES: readonly Body[] = [SMALL, MEDIUM, LARGE];

@@ -5,7 +5,8 @@
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Address, Config } from "../src/config.js";
+import type { Address } from "../src/address.js";
+import type { Config } from "../src/config.js";
 import { BodyRoom } from "./body-room.js";
 import { HttpError, reason } from "./errors.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";

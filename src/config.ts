@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { type GrpcTarget, parseAddress, parseGrpcTarget } from "./address.js";
 
 /** A setting that cannot be used; the message says which, where it came from, and what is accepted. */
 export class ConfigError extends Error {
@@ -53,8 +54,8 @@ export const SETTINGS = {
   authority: setting(
     "PORTICO_AUTHORITY",
     "127.0.0.1:8081",
-    "the authority, for a gateway or a service alone",
-    parseAddress,
+    "the authority, for a gateway or a service alone; grpcs://host:port with TLS",
+    parseGrpcTarget,
   ),
   advertise: setting(
     "PORTICO_ADVERTISE",
@@ -68,6 +69,19 @@ export const SETTINGS = {
     "http2",
     "what carries gRPC: http2, our own, or grpc-js",
     oneOf("http2", "grpc-js"),
+  ),
+  tlsCert: setting(
+    "PORTICO_TLS_CERT",
+    undefined,
+    "file with this process's certificate (PEM): its gRPC port then speaks TLS",
+    (text) => resolve(text),
+  ),
+  tlsKey: setting("PORTICO_TLS_KEY", undefined, "file with the key of that certificate (PEM)", (text) => resolve(text)),
+  tlsCa: setting(
+    "PORTICO_TLS_CA",
+    undefined,
+    "file with the authorities whose certificates are believed (PEM); default Node's. The gRPC port then asks for one",
+    (text) => resolve(text),
   ),
   cors: setting("PORTICO_CORS", "*", "origins whose pages may call, separated by commas; none turns CORS off", origins),
   omitZeros: setting(
@@ -108,7 +122,7 @@ export const SETTINGS = {
 } satisfies Record<string, Setting<unknown>>;
 
 type Value<S> = S extends Setting<infer T> ? T : never;
-type Optional = "config" | "adminPassword" | "advertise" | "enrolment";
+type Optional = "config" | "adminPassword" | "advertise" | "enrolment" | "tlsCert" | "tlsKey" | "tlsCa";
 
 /** Settings ready to use: addresses as host and port, times in milliseconds, sizes in bytes. */
 export type Config = { readonly [K in Exclude<keyof typeof SETTINGS, Optional>]: Value<(typeof SETTINGS)[K]> } & {
@@ -119,19 +133,9 @@ export type Config = { readonly [K in Exclude<keyof typeof SETTINGS, Optional>]:
 export interface ForeignService {
   readonly name: string;
   /** Where it is served. */
-  readonly targets: readonly Address[];
+  readonly targets: readonly GrpcTarget[];
   /** A file with a google.protobuf.FileDescriptorSet; undefined means gRPC server reflection. */
   readonly descriptors: string | undefined;
-}
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** `127.0.0.1:8080` or `[::1]:8080`. */
-export function formatAddress({ host, port }: Address): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
@@ -199,14 +203,17 @@ function readFile(path: string, named: boolean): Record<string, unknown> {
   }
   if (!isObject(parsed)) throw new ConfigError(`the configuration file ${path} must hold one JSON object`);
   checkNames(parsed, path);
-  if (!("data" in parsed)) return parsed;
-  if (!named) {
+  if ("data" in parsed && !named) {
     throw new ConfigError(
       `the configuration file ${path} is in the data folder, so it cannot name "data": use ${SETTINGS.data.variable}`,
     );
   }
-  return { ...parsed, data: resolve(dirname(path), String(parsed.data)) };
+  for (const key of PATHS) if (key in parsed) parsed[key] = resolve(dirname(path), String(parsed[key]));
+  return parsed;
 }
+
+/** What a file names from where it is itself. */
+const PATHS = ["data", "tlsCert", "tlsKey", "tlsCa"] as const;
 
 function checkNames(file: Record<string, unknown>, path: string): void {
   for (const key of Object.keys(file).filter((key) => key !== "services")) {
@@ -244,20 +251,10 @@ function foreignService(entry: unknown, path: string, folder: string): ForeignSe
   const targets = Array.isArray(target) ? target : [target];
   const file = descriptors === undefined ? undefined : resolve(folder, descriptors);
   try {
-    return { name, targets: targets.map((one) => parseAddress(String(one))), descriptors: file };
+    return { name, targets: targets.map((one) => parseGrpcTarget(String(one))), descriptors: file };
   } catch (error) {
     throw wrong(`target: ${(error as Error).message}`);
   }
-}
-
-/** @throws {SyntaxError} saying what is accepted. */
-export function parseAddress(text: string): Address {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text);
-  const host = match?.[1] ?? match?.[2];
-  const port = Number(match?.[3]);
-  if (host === undefined || port > 65535)
-    throw new SyntaxError("must be host:port, such as 127.0.0.1:8080 (port 0: any free one)");
-  return { host, port };
 }
 
 function storeUrl(text: string): string {

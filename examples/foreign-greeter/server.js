@@ -1,15 +1,16 @@
 // A gRPC service as anyone might have one: it knows nothing of Portico.
 //
-//     node examples/foreign-greeter/server.js 127.0.0.1:9000 [greeter.binpb]
+//     node examples/foreign-greeter/server.js 127.0.0.1:9000 [greeter.binpb [certificate.pem key.pem [authority.pem]]]
 //
-// With a descriptor set (`buf build examples/foreign-greeter -o greeter.binpb`) it also has server reflection.
+// With a descriptor set (`buf build examples/foreign-greeter -o greeter.binpb`) it also has server reflection, with a
+// certificate it speaks TLS, and with that of an authority it wants one from its clients.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { addReflection } from "./reflection.js";
 
-const [address = "127.0.0.1:9000", descriptors] = process.argv.slice(2);
+const [address = "127.0.0.1:9000", descriptors, ...certificates] = process.argv.slice(2);
 const { foreign } = grpc.loadPackageDefinition(loadSync(fileURLToPath(new URL("greeter.proto", import.meta.url))));
 
 const server = new grpc.Server();
@@ -17,7 +18,11 @@ server.addService(foreign.Greeter.service, {
   greet: ({ request }, callback) => callback(null, { greeting: `Greetings ${request.firstName}` }),
 });
 if (descriptors) addReflection(server, ["foreign.Greeter"], readFileSync(descriptors));
-server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error, port) => {
+const [cert_chain, private_key, authority = null] = certificates.map((file) => readFileSync(file));
+const credentials = cert_chain
+  ? grpc.ServerCredentials.createSsl(authority, [{ cert_chain, private_key }], authority !== null)
+  : grpc.ServerCredentials.createInsecure();
+server.bindAsync(address, credentials, (error, port) => {
   if (error) throw error;
   console.log(`listening on ${address.replace(/\d+$/, port)}`);
 });

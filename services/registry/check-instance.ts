@@ -1,10 +1,11 @@
 /** What an instance may be called, and where it may be. */
+import { isUnixSocket } from "../../src/address.js";
 import { RESERVED_NAMES, SELF_GOVERNED } from "../../src/endpoint.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 
 const SERVICE = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const ID = /^[!-~]{1,128}$/;
-const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]{1,253}):(\d{1,5})$/;
+const PORT = /^(?:grpcs:\/\/)?(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]{1,253}):(\d{1,5})$/;
 const MAX_ADDRESSES = 16;
 
 /**
@@ -32,9 +33,12 @@ export function checkInstance({ service, id, addresses }: Instance, local: boole
     throw new Error(`${addresses.length} addresses; 1 to ${MAX_ADDRESSES} are accepted`);
   }
   for (const address of addresses) {
-    const port = Number(ADDRESS.exec(address)?.[1]);
+    if (isUnixSocket(address)) continue; // From the configuration, where it was read.
+    const port = Number(PORT.exec(address)?.[1]);
     if (!(port >= 1 && port <= 65535)) {
-      throw new Error(`address ${JSON.stringify(address.slice(0, 80))} must be host:port, such as 127.0.0.1:8081`);
+      throw new Error(
+        `address ${JSON.stringify(address.slice(0, 80))} must be host:port, such as 127.0.0.1:8081, or grpcs://host:port`,
+      );
     }
   }
 }

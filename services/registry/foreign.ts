@@ -6,7 +6,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
-import { type Address, ConfigError, type ForeignService, formatAddress } from "../../src/config.js";
+import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
+import { ConfigError, type ForeignService, SETTINGS } from "../../src/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -24,7 +25,7 @@ export interface ForeignOptions {
   readonly services: readonly ForeignService[];
   readonly directory: Directory;
   /** Opens a channel to a target, for one reading. */
-  readonly connect: (target: Address) => Channel;
+  readonly connect: (target: GrpcTarget) => Channel;
   /** Between readings, in milliseconds: how soon a changed contract is seen. */
   readonly refresh: number;
   readonly log: Logger;
@@ -65,11 +66,11 @@ function checkNames(services: readonly ForeignService[]): void {
 /** Reads a target's contract again and again, and keeps its instance as it was read last. */
 async function follow(
   service: ForeignService,
-  target: Address,
+  target: GrpcTarget,
   { directory, connect, refresh, log }: ForeignOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const address = formatAddress(target);
+  const address = formatGrpcTarget(target);
   const about = { service: service.name, target: address };
   let held: { readonly contract: Reflected; readonly leave: () => void } | undefined;
   let trouble: string | undefined;
@@ -133,13 +134,15 @@ function instanceOf(service: string, address: string, { descriptors, grpcService
 
 /** What went wrong and what to do, for the operator. */
 function explain({ descriptors }: ForeignService, address: string, error: unknown): string {
-  const { message } = error as Error;
+  const { message, cause } = error as Error;
   if (descriptors !== undefined) return `${descriptors}: ${message}; correct the file`;
   const code = error instanceof StatusError ? error.code : undefined;
   if (code === Code.UNIMPLEMENTED)
     return `${message}; turn it on, or name a file in "descriptors" of the configuration`;
   if (code === Code.UNAVAILABLE || code === Code.DEADLINE_EXCEEDED) {
-    return `${address} cannot be reached (${message}); start it, or correct "target" in the configuration`;
+    const why = cause instanceof Error ? cause.message : message;
+    const trust = address.startsWith("grpcs:") ? ` or ${SETTINGS.tlsCa.variable}` : "";
+    return `${address} cannot be reached (${why}); start it, or correct "target" in the configuration${trust}`;
   }
   return `${message}; correct the service, or name a file in "descriptors" of the configuration`;
 }

@@ -3,7 +3,8 @@
  * process ends, as every service registers again.
  */
 import type { Logger } from "pino";
-import type { Address, ForeignService } from "../../src/config.js";
+import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
+import type { ForeignService } from "../../src/config.js";
 import type { Endpoint } from "../../src/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
@@ -36,7 +37,7 @@ export interface RegistryOptions {
   /** How often their contracts are read again, in milliseconds; default 30 s. */
   readonly foreignRefresh?: number;
   /** Opens a channel to one of their targets. */
-  readonly connect: (target: Address) => Channel;
+  readonly connect: (target: GrpcTarget) => Channel;
   readonly log: Logger;
 }
 
@@ -110,6 +111,7 @@ async function* register(
   const stream = requests[Symbol.asyncIterator]();
   const instance = await firstInstance(stream);
   checkEnrolment(instance, context);
+  checkReach(instance);
   let putOut: (why: StatusError) => void = () => {};
   const isPutOut = new Promise<never>((_resolve, reject) => {
     putOut = reject;
@@ -147,6 +149,13 @@ function checkEnrolment({ service }: Instance, { caller, system }: Context): voi
   const shown = JSON.stringify(service.slice(0, 80));
   const has = caller?.enrolment === undefined ? "none was given" : `this one is for "${caller.enrolment}"`;
   throw new StatusError(Code.PERMISSION_DENIED, `Registering ${shown} takes the enrolment token of that name; ${has}`);
+}
+
+/** Who is enrolled for a service must not have gateways talk to other programs of their machines. */
+function checkReach({ addresses }: Instance): void {
+  if (!addresses.some(isUnixSocket)) return;
+  const how = 'only the configuration may name one, in "target" of its "services"';
+  throw new StatusError(Code.INVALID_ARGUMENT, `a service cannot register a unix socket: ${how}`);
 }
 
 /** Those of the newest instance. */

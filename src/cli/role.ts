@@ -1,7 +1,8 @@
 /** Runs a role from its start to its stop: settings, log, banner, signals. */
 import { homedir } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
-import { type Address, type Config, ConfigError, type Flags, formatAddress, loadConfig, SETTINGS } from "../config.js";
+import { type Address, formatAddress, formatGrpcTarget } from "../address.js";
+import { type Config, ConfigError, type Flags, loadConfig, SETTINGS } from "../config.js";
 import { createLog, type Logger } from "../log.js";
 import { StoreError } from "../store.js";
 import { banner, type Line } from "./banner.js";
@@ -65,10 +66,10 @@ function linesOf(
   hasStore: boolean,
   env: NodeJS.ProcessEnv,
 ): Line[] {
-  const authority = formatAddress(config.authority);
+  const authority = formatGrpcTarget(config.authority);
   return [
     ...(http ? pagesOf(`http://${formatAddress(http)}`) : []),
-    ...(grpc ? [["gRPC", formatAddress(grpc)] as const] : []),
+    ...(grpc ? [["gRPC", formatGrpcTarget(grpc)] as const] : []),
     ...(admin ? [["Metrics", metricsOf(admin)] as const] : []),
     ...workers.map(({ pid, admin }, index) => [`Worker ${index + 1}`, `${metricsOf(admin)}, process ${pid}`] as const),
     hasStore

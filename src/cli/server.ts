@@ -17,15 +17,9 @@ import { Usage } from "../../gateway/usage.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
 import { createRegistry, type Registry } from "../../services/registry/registry.js";
-import {
-  type Address,
-  type Config,
-  ConfigError,
-  type Flags,
-  formatAddress,
-  parseAddress,
-  SETTINGS,
-} from "../config.js";
+import { type Address, formatAddress, formatGrpcTarget, type GrpcTarget, parseGrpcTarget } from "../address.js";
+import { readCertificates } from "../certificates.js";
+import { type Config, ConfigError, type Flags, SETTINGS } from "../config.js";
 import { Code, StatusError } from "../errors.js";
 import { Instance } from "../gen/portico/registry/v1/registry.js";
 import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../guard.js";
@@ -56,7 +50,7 @@ export interface WorkerPlace {
 /** What runs, and where. */
 export interface Running {
   readonly http?: Address;
-  readonly grpc?: Address;
+  readonly grpc?: GrpcTarget;
   /** Of this process; one that has only workers has none. */
   readonly admin?: Address;
   readonly workers?: readonly WorkerPlace[];
@@ -76,12 +70,12 @@ export function startServer(config: Config, log: Logger): Promise<Running> {
       channel: core.channel,
       admission: SYSTEM,
       connect: (address, instance) =>
-        core.isLocal(instance) ? new InProcessChannel(dispatcher) : transport.connect(parseAddress(address)),
+        core.isLocal(instance) ? new InProcessChannel(dispatcher) : transport.connect(parseGrpcTarget(address)),
       log,
     };
     const { http, health } = await openDoor(opened, config, { registry, guard, metrics: core.metrics, log });
     const admin = await openAdmin(opened, config, core.metrics, health);
-    return { http, grpc: grpc.address, admin, firstStart: core.firstStart, ready: true };
+    return { http, grpc: reachedAt(grpc.address, config), admin, firstStart: core.firstStart, ready: true };
   });
 }
 
@@ -90,7 +84,7 @@ export function startAuthority(config: Config, log: Logger): Promise<Running> {
   return starting(async (opened) => {
     const { guard, grpc, metrics, firstStart } = await openCore(opened, config, log, []);
     const admin = await openAdmin(opened, config, metrics, new Health({ guard: () => guard.state === "ready" }));
-    return { grpc: grpc.address, admin, firstStart, ready: true };
+    return { grpc: reachedAt(grpc.address, config), admin, firstStart, ready: true };
   });
 }
 
@@ -101,7 +95,7 @@ export function startGateway(config: Config, log: Logger): Promise<Running> {
     const transport = await transportOf(config);
     const { guard, ...mesh } = joinMesh(opened, config, transport, enrolment, log);
     const metrics = new Metrics();
-    const registry = { ...mesh, connect: (address: string) => transport.connect(parseAddress(address)) };
+    const registry = { ...mesh, connect: (address: string) => transport.connect(parseGrpcTarget(address)) };
     const { http, health } = await openDoor(opened, config, { registry, guard, enrolment, metrics, log });
     const admin = await openAdmin(opened, config, metrics, health);
     return { http, admin, ready: await isSoonReady(guard) };
@@ -123,7 +117,7 @@ export function startService(service: Service, config: Config, log: Logger): Pro
     opened.own(() => registration.close());
     const health = new Health({ guard: () => guard.state === "ready" });
     const admin = await openAdmin(opened, config, metrics, health);
-    return { grpc: grpc.address, admin, ready: await isSoonReady(guard) };
+    return { grpc: reachedAt(grpc.address, config), admin, ready: await isSoonReady(guard) };
   });
 }
 
@@ -308,11 +302,16 @@ function instanceOf(service: Service, grpc: GrpcServer, config: Config): Instanc
   return Instance.fromPartial({
     service: service.name,
     id: randomUUID(),
-    addresses: [formatAddress(config.advertise ?? grpc.address)],
+    addresses: [formatGrpcTarget(reachedAt(config.advertise ?? grpc.address, config))],
     descriptors: bufferOf(service.descriptors),
     grpcServices: service.parts.map((part) => part.grpcService),
     guarded: true,
   });
+}
+
+/** How others reach this process's gRPC port. */
+function reachedAt(address: Address, { tlsCert }: Config): GrpcTarget {
+  return tlsCert === undefined ? address : { ...address, tls: true };
 }
 
 /** The same bytes, and where it can be the same object, by which the registry knows what it has read. */
@@ -322,7 +321,7 @@ function bufferOf(bytes: Uint8Array): Buffer {
 
 /** The authority and registry of another process, a guard that follows it, and a log that names its address. */
 function joinMesh(opened: Opened, config: Config, transport: Transport, enrolment: string, to: Logger) {
-  const log = to.child({ authority: formatAddress(config.authority) });
+  const log = to.child({ authority: formatGrpcTarget(config.authority) });
   const channel = transport.connect(config.authority);
   opened.own(() => channel.close());
   const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
@@ -346,7 +345,7 @@ function enrolmentOf(name: string, config: Config): string {
 }
 
 function transportOf(config: Config): Promise<Transport> {
-  return loadTransport(config.transport, messageLimits(config));
+  return loadTransport(config.transport, messageLimits(config), readCertificates(config));
 }
 
 /** How long a start waits for the authority before it goes on without, in milliseconds. */

@@ -9,7 +9,8 @@
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
-import { type Address, type Config, ConfigError, type Flags, flagName, formatAddress, loadConfig } from "../config.js";
+import { type Address, formatAddress } from "../address.js";
+import { type Config, ConfigError, type Flags, flagName, loadConfig } from "../config.js";
 import { createLog, type Logger } from "../log.js";
 import { CommandError, EXIT, type Exit } from "./exit.js";
 import type { Io } from "./io.js";

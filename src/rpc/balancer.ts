@@ -189,7 +189,7 @@ class BalancedCall implements Call, CallListener {
     settle(this.#instance as Instance, status);
     const again = status.code === Code.UNAVAILABLE && (status.neverSent || this.#start.repeatable);
     if (again && !this.#committed && this.#try()) this.#resend();
-    else this.#listener.onEnd(status.neverSent ? this.#unreachable() : status);
+    else this.#listener.onEnd(status.neverSent ? this.#unreachable(status.cause) : status);
   }
 
   #commit(): void {
@@ -215,7 +215,7 @@ class BalancedCall implements Call, CallListener {
     if (this.#ended) this.#call?.end();
   }
 
-  #unreachable(): Status {
-    return status(Code.UNAVAILABLE, `no instance of ${this.#name} is reachable`, { neverSent: true });
+  #unreachable(cause?: Error): Status {
+    return status(Code.UNAVAILABLE, `no instance of ${this.#name} is reachable`, { neverSent: true, cause });
   }
 }

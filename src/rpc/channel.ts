@@ -34,6 +34,8 @@ export interface Status {
   readonly trailers: Metadata;
   /** True where the service certainly never saw the call, so that another address may be tried. */
   readonly neverSent?: boolean;
+  /** Why, for the operator: it may name what callers must not learn of. */
+  readonly cause?: Error | undefined;
 }
 
 /** What the caller is told. Never called back from within `open`, `send` or `end` of the same call. */

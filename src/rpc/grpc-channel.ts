@@ -3,7 +3,9 @@
  * and out, all four shapes the same, and each message asked for, which is what makes `pause` exact.
  */
 import { connectivityState, credentials, Channel as GrpcJsChannel, type Metadata as GrpcMetadata } from "@grpc/grpc-js";
-import { type Address, type Config, formatAddress } from "../config.js";
+import { formatAddress, type GrpcTarget } from "../address.js";
+import type { Certificates } from "../certificates.js";
+import type { Config } from "../config.js";
 import { Code } from "../errors.js";
 import { Bag, type Placed } from "./bag.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "./channel.js";
@@ -12,9 +14,11 @@ import { status } from "./status.js";
 
 type GrpcJsCall = ReturnType<GrpcJsChannel["createCall"]>;
 
-export interface GrpcChannelOptions extends Address {
+export interface GrpcChannelOptions {
   /** Most bytes of a message received. */
   readonly maxBody?: Config["maxBody"] | undefined;
+  /** With it TLS is spoken; its own certificate makes it mutual. */
+  readonly tls?: Certificates | undefined;
 }
 
 const DEFAULT_MAX_BODY = 4 * 2 ** 20;
@@ -41,8 +45,11 @@ export class GrpcChannel implements Channel {
   #closed = false;
 
   /** Connects at once, so that the first call finds out little later than the second. */
-  constructor({ maxBody = DEFAULT_MAX_BODY, ...address }: GrpcChannelOptions) {
-    this.#channel = new GrpcJsChannel(formatAddress(address), credentials.createInsecure(), {
+  constructor(target: GrpcTarget, { maxBody = DEFAULT_MAX_BODY, tls }: GrpcChannelOptions = {}) {
+    const where = "path" in target ? `unix:${target.path}` : formatAddress(target);
+    const { ca = null, cert = null, key = null } = tls ?? {};
+    const how = tls === undefined ? credentials.createInsecure() : credentials.createSsl(ca, key, cert);
+    this.#channel = new GrpcJsChannel(where, how, {
       "grpc.max_receive_message_length": maxBody,
       "grpc.keepalive_time_ms": KEEPALIVE_MS,
       "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
@@ -233,7 +240,7 @@ function localized(ended: Status): Status {
   }
   if (ended.code !== Code.UNAVAILABLE) return ended;
   if (/^(No connection established|Name resolution failed|Stream refused by server)/.test(ended.message)) {
-    return { ...ended, message: "the service cannot be reached", neverSent: true };
+    return { ...ended, message: "the service cannot be reached", neverSent: true, cause: new Error(ended.message) };
   }
   if (/^(Connection dropped|read E|write E)/.test(ended.message)) {
     return { ...ended, message: LOST };

@@ -12,7 +12,9 @@ import {
   type ServerInterceptingCallInterface,
   type StatusObject,
 } from "@grpc/grpc-js";
-import { type Address, type Config, formatAddress } from "../config.js";
+import { type Address, formatAddress } from "../address.js";
+import type { Certificates } from "../certificates.js";
+import type { Config } from "../config.js";
 import { Code } from "../errors.js";
 import type { Status } from "./channel.js";
 import type { Dispatcher } from "./dispatch.js";
@@ -52,6 +54,7 @@ export async function serveGrpc(
   dispatcher: Dispatcher,
   address: Address,
   limits: GrpcServerLimits,
+  { tls }: { readonly tls?: Certificates | undefined } = {},
 ): Promise<GrpcServer> {
   const server = new Server({
     interceptors: [
@@ -68,7 +71,7 @@ export async function serveGrpc(
   for (const { path, requestStream } of dispatcher.methods) {
     server.register(path, unreachable, same, same, requestStream ? "bidi" : "serverStream");
   }
-  const connections = new Connections(server, limits.maxConnections);
+  const connections = new Connections(server, limits.maxConnections, tls);
   const port = await connections.listen(address);
   let closing: Promise<void> | undefined;
   return {
@@ -87,8 +90,8 @@ class Connections {
   readonly #listener: NetServer;
   readonly #sockets = new Set<Socket>();
 
-  constructor(server: Server, maxConnections: number) {
-    const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  constructor(server: Server, maxConnections: number, tls: Certificates | undefined) {
+    const injector = server.createConnectionInjector(credentialsOf(tls));
     showEveryToken(server);
     this.#server = server;
     this.#listener = createServer({ noDelay: true }, (socket) => {
@@ -110,13 +113,27 @@ class Connections {
 
   async drain(drainMs: number): Promise<void> {
     const closed = new Promise((resolve) => this.#listener.close(resolve));
-    const force = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy();
-    }, drainMs);
-    await new Promise((resolve) => this.#server.tryShutdown(resolve));
+    let force: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      force = setTimeout(() => {
+        for (const socket of this.#sockets) socket.destroy();
+        resolve();
+      }, drainMs);
+    });
+    // A connection that failed at that moment is waited for by grpc-js for ever.
+    await Promise.race([new Promise((resolve) => this.#server.tryShutdown(resolve)), late]);
     await closed;
     clearTimeout(force);
   }
+}
+
+function credentialsOf(tls: Certificates | undefined): ServerCredentials {
+  if (tls?.cert === undefined || tls.key === undefined) return ServerCredentials.createInsecure();
+  return ServerCredentials.createSsl(
+    tls.ca ?? null,
+    [{ cert_chain: tls.cert, private_key: tls.key }],
+    tls.ca !== undefined,
+  );
 }
 
 /**

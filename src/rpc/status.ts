@@ -12,13 +12,13 @@ import { type Metadata, NO_METADATA } from "./metadata.js";
 export const DETAILS_TRAILER = "grpc-status-details-bin";
 
 /** A status without details or trailers. */
-export function status(code: Code, message: string, extra: { neverSent?: boolean } = {}): Status {
+export function status(code: Code, message: string, extra: Pick<Status, "neverSent" | "cause"> = {}): Status {
   return { code, message, details: [], trailers: NO_METADATA, ...extra };
 }
 
 /** What a failed call throws. */
-export function toError({ code, message, details }: Status): StatusError {
-  return new StatusError(code, message, { details });
+export function toError({ code, message, details, cause }: Status): StatusError {
+  return new StatusError(code, message, { details, cause });
 }
 
 /** What a thrown error ends its call with. */

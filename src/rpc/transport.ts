@@ -2,7 +2,9 @@
  * The two ways to speak gRPC between processes: our own HTTP/2, and @grpc/grpc-js, which takes 3 MB of a process and so is
  * loaded only where it is chosen.
  */
-import type { Address, Config } from "../config.js";
+import type { Address, GrpcTarget } from "../address.js";
+import type { Certificates } from "../certificates.js";
+import type { Config } from "../config.js";
 import type { Channel } from "./channel.js";
 import type { Dispatcher } from "./dispatch.js";
 import type { GrpcServer, GrpcServerLimits } from "./grpc-server.js";
@@ -11,26 +13,32 @@ import { serveHttp2 } from "./http2/server.js";
 
 export interface Transport {
   /**
-   * Listens.
+   * Listens; with a certificate over TLS, and with one of an authority for clients that show one of it.
    * @throws {Error} (rejects) when the address cannot be had; the message names it.
    */
   serve(dispatcher: Dispatcher, address: Address): Promise<GrpcServer>;
-  connect(address: Address): Channel;
+  connect(target: GrpcTarget): Channel;
 }
 
 /** @param limits of what is served, and of the messages that are received */
-export async function loadTransport(name: Config["transport"], limits: GrpcServerLimits): Promise<Transport> {
+export async function loadTransport(
+  name: Config["transport"],
+  limits: GrpcServerLimits,
+  certificates: Certificates,
+): Promise<Transport> {
   const { maxBody } = limits;
+  const served = { tls: certificates.cert === undefined ? undefined : certificates };
+  const reached = (target: GrpcTarget) => ({ maxBody, tls: "tls" in target ? certificates : undefined });
   if (name === "http2") {
     return {
-      serve: (dispatcher, address) => serveHttp2(dispatcher, address, limits),
-      connect: (address) => new Http2Channel(address, { maxBody }),
+      serve: (dispatcher, address) => serveHttp2(dispatcher, address, limits, served),
+      connect: (target) => new Http2Channel(target, reached(target)),
     };
   }
   const { serveGrpc } = await import("./grpc-server.js");
   const { GrpcChannel } = await import("./grpc-channel.js");
   return {
-    serve: (dispatcher, address) => serveGrpc(dispatcher, address, limits),
-    connect: (address) => new GrpcChannel({ ...address, maxBody }),
+    serve: (dispatcher, address) => serveGrpc(dispatcher, address, limits, served),
+    connect: (target) => new GrpcChannel(target, reached(target)),
   };
 }

@@ -7,6 +7,7 @@ const variables: [variable: string, value: string, message: RegExp][] = [
   ["PORTICO_HTTP", "8080", /^PORTICO_HTTP is "8080": must be host:port/],
   ["PORTICO_HTTP", "127.0.0.1:99999", /must be host:port/],
   ["PORTICO_GRPC", "::1:8081", /must be host:port/], // an IPv6 address needs its brackets
+  ["PORTICO_AUTHORITY", "https://h:1", /must be host:port, grpcs:\/\/host:port \(with TLS\) or unix:\/path/],
   ["PORTICO_STORE", "mysql://db", /^PORTICO_STORE is "mysql:\/\/db": must be sqlite:/],
   ["PORTICO_CORS", "example.com", /origins such as https:\/\/example.com/],
   ["PORTICO_CORS", "https://example.com/path", /origins such as/],
@@ -83,7 +84,7 @@ t.test("a named configuration file that is missing", async (t) => {
 t.test("services join by configuration, with one target or several, and files beside it", async (t) => {
   const services = [
     { name: "a", target: "127.0.0.1:1", descriptors: "a.binpb" },
-    { name: "b", target: ["h:1", "[::1]:2"] },
+    { name: "b", target: ["grpcs://h:1", "[::1]:2", "unix:/b.sock"] },
     { name: "c", target: "h:1", descriptors: "/c.binpb" },
   ];
   const data = t.testdir({ "portico.json": JSON.stringify({ services }) });
@@ -91,10 +92,7 @@ t.test("services join by configuration, with one target or several, and files be
     { name: "a", targets: [{ host: "127.0.0.1", port: 1 }], descriptors: join(data, "a.binpb") },
     {
       name: "b",
-      targets: [
-        { host: "h", port: 1 },
-        { host: "::1", port: 2 },
-      ],
+      targets: [{ host: "h", port: 1, tls: true }, { host: "::1", port: 2 }, { path: "/b.sock" }],
       descriptors: undefined,
     },
     { name: "c", targets: [{ host: "h", port: 1 }], descriptors: "/c.binpb" },

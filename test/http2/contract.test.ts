@@ -24,7 +24,7 @@ for (const encoding of ["identity", "gzip"] as const) {
 t.test("grpc-js to ours", async (t) => {
   channelContract(t, async (t, service) => {
     const server = await listenHttp2(t, dispatcherOf([service]));
-    const channel = new GrpcChannel({ ...server.address, maxBody: MAX_BODY });
+    const channel = new GrpcChannel(server.address, { maxBody: MAX_BODY });
     t.teardown(() => channel.close());
     return { channel, kill: () => void server.close(0) };
   });

@@ -7,7 +7,8 @@ import { pino } from "pino";
 import { type Test, t, test } from "tap";
 import { Directory } from "../../services/registry/directory.js";
 import { followForeign } from "../../services/registry/foreign.js";
-import type { Address, ForeignService } from "../../src/config.js";
+import type { GrpcTarget } from "../../src/address.js";
+import type { ForeignService } from "../../src/config.js";
 import { Code } from "../../src/errors.js";
 import { RegistryService, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { unary } from "../../src/rpc/client.js";
@@ -50,7 +51,7 @@ function follow(t: Test, ...services: ForeignService[]) {
   const log = pino({}, { write });
   const directory = new Directory({ log });
   const channels: GrpcChannel[] = [];
-  const connect = (target: Address) => {
+  const connect = (target: GrpcTarget) => {
     const channel = new GrpcChannel(target);
     channels.push(channel);
     return channel;
@@ -84,7 +85,7 @@ function follow(t: Test, ...services: ForeignService[]) {
   };
 }
 
-const target = (port: number): Address => ({ host: "127.0.0.1", port });
+const target = (port: number): GrpcTarget => ({ host: "127.0.0.1", port });
 
 test("by reflection: joins when it is there, stays when it goes, and is seen anew when it has changed", async (t) => {
   const before = await start(t, 0, first);

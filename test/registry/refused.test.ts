@@ -51,6 +51,7 @@ const cases: readonly (readonly [name: string, instance: Partial<Instance>, told
   ["port 0", { addresses: ["127.0.0.1:0"] }, /must be host:port/],
   ["port 65536", { addresses: ["127.0.0.1:65536"] }, /must be host:port/],
   ["a URL", { addresses: ["http://127.0.0.1:1"] }, /must be host:port/],
+  ["a URL with TLS", { addresses: ["https://127.0.0.1:1"] }, /must be host:port/],
   ["a path after the port", { addresses: ["127.0.0.1:1/x"] }, /must be host:port/],
   ["no gRPC service", { grpcServices: [] }, /no gRPC service is named/],
   ["infrastructure only", { grpcServices: ["grpc.health.v1.Health"] }, /no gRPC service is named/],

@@ -101,6 +101,13 @@ for (const kind of ["inProcess", "grpc"] as const) {
       ],
       ["no instance", enrolment, undefined, Code.INVALID_ARGUMENT, /first message must have an instance/],
       [
+        "a program of the gateways' machines",
+        enrolment,
+        greeter({ addresses: ["127.0.0.1:9000", "unix:/run/containerd.sock"] }),
+        Code.INVALID_ARGUMENT,
+        /cannot register a unix socket: only the configuration may name one/,
+      ],
+      [
         "broken descriptors",
         enrolment,
         greeter({ descriptors: Buffer.from("?") }),

@@ -3,7 +3,7 @@ import { mock } from "node:test";
 import { pino } from "pino";
 import { test } from "tap";
 import { createRegistry } from "../../services/registry/registry.js";
-import type { Address } from "../../src/config.js";
+import type { GrpcTarget } from "../../src/address.js";
 import { Code } from "../../src/errors.js";
 import { RegistryService } from "../../src/gen/portico/registry/v1/registry.js";
 import { SYSTEM } from "../../src/guard.js";
@@ -14,7 +14,7 @@ import { dispatcherOf } from "../rpc/serve.js";
 import { TableGuard } from "../rpc/table-guard.js";
 
 test("a service that says nothing is refused after 10 s", async (t) => {
-  const connect = (target: Address) => new Http2Channel(target);
+  const connect = (target: GrpcTarget) => new Http2Channel(target);
   const log = pino({ level: "silent" });
   const registry = createRegistry({ guard: new TableGuard(), foreign: [], connect, log });
   const channel = new InProcessChannel(dispatcherOf([registry.service]));

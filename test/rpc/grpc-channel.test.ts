@@ -5,7 +5,7 @@ import { dispatcherOf, listen } from "./serve.js";
 
 channelContract(t, async (t, service) => {
   const server = await listen(t, dispatcherOf([service]));
-  const channel = new GrpcChannel({ ...server.address, maxBody: MAX_BODY });
+  const channel = new GrpcChannel(server.address, { maxBody: MAX_BODY });
   t.teardown(() => channel.close());
   return { channel, kill: () => void server.close(0) };
 });

@@ -1,7 +1,7 @@
 // The roles as three processes: authority, gateway, service. They find each other through the registry, decide as one
 // process would, refuse when the authority is gone, and recover by themselves.
 import t from "tap";
-import { parseAddress } from "../../src/config.js";
+import { parseAddress } from "../../src/address.js";
 import { HealthService } from "../../src/gen/grpc/health/v1/health.js";
 import { unary } from "../../src/rpc/client.js";
 import { GrpcChannel } from "../../src/rpc/grpc-channel.js";

@@ -1,7 +1,7 @@
 // An enrolled service cannot borrow the authority: it names the process's own address and the authority's endpoints as
 // its own, so that callers are judged by the rules for its name. Yet they are judged again where the call arrives.
 import t from "tap";
-import { parseAddress } from "../../src/config.js";
+import { parseAddress } from "../../src/address.js";
 import { descriptors } from "../../src/gen/descriptors.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../src/log.js";

@@ -1,6 +1,6 @@
 /** Where HTTP/2 is spoken: a TCP port or a unix socket, with TLS or without. */
 import type { SecureContextOptions } from "node:tls";
-import { type Address, formatAddress } from "../../config.js";
+import { type Address, formatAddress } from "../../address.js";
 
 export type Http2Address = Address | { readonly path: string };
 

@@ -9,7 +9,7 @@
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { formatAddress } from "../../config.js";
+import { formatAddress } from "../../address.js";
 import { Code } from "../../errors.js";
 import type { Call, CallListener, CallStart, Channel } from "../channel.js";
 import { Deadlines } from "../deadlines.js";
@@ -37,6 +37,10 @@ const DEFAULT_MAX_HEADERS = 16 * 2 ** 10;
 
 /** How long a server may take to accept a connection and introduce itself, in milliseconds. */
 const CONNECT_MS = 10_000;
+
+const ENDED = new Error("the connection ended before a call could be made on it");
+const TOO_SLOW = new Error(`there was no connection within ${CONNECT_MS / 1000} s`);
+const NO_HTTP2 = new Error("it speaks TLS, but not HTTP/2");
 
 /** Most bytes read at a time, as many as Node reads. */
 const READ = 64 * 1024;
@@ -66,6 +70,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
   /** In a row. */
   #failures = 0;
   #keepAliveMs = KEEPALIVE_MS;
+  /** Why the last connection ended. */
+  #reason = ENDED;
 
   /** Connects at once, so that the first call finds out little later than the second. */
   constructor(address: Http2Address, options: Http2ChannelOptions = {}) {
@@ -118,7 +124,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     if (this.#state === "closed") {
       call.fail(status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true }));
     } else if (this.#state === "broken") {
-      call.fail(unreachable());
+      call.fail(unreachable(this.#reason));
     } else if (this.#calls.waiting.length >= MOST_WAITING) {
       const message = "too many calls are waiting for the service";
       call.fail(status(Code.UNAVAILABLE, message, { neverSent: true }));
@@ -136,13 +142,17 @@ export class Http2Channel implements Channel, ConnectionOwner {
     const failed = (): void => {
       if (this.#socket === socket) this.#onFailure();
     };
-    this.#timer = setTimeout(() => socket.destroy(), CONNECT_MS);
+    this.#reason = ENDED;
+    socket.on("error", (error) => {
+      this.#reason = error instanceof AggregateError ? error.errors.at(-1) : error; // One for each of a name's addresses.
+    });
+    this.#timer = setTimeout(() => socket.destroy(TOO_SLOW), CONNECT_MS);
     socket.once("error", failed);
     socket.once("close", failed);
     socket.once(this.#options.tls === undefined ? "connect" : "secureConnect", () => {
       if (this.#state === "closed") return;
       if (this.#options.tls !== undefined && (socket as TLSSocket).alpnProtocol !== ALPN) {
-        socket.destroy();
+        socket.destroy(NO_HTTP2);
         return;
       }
       socket.off("error", failed);
@@ -183,7 +193,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#current = undefined;
     if (this.#state === "closed") return;
     this.#state = "broken";
-    for (const call of this.#calls.waiting.splice(0)) call.fail(unreachable());
+    for (const call of this.#calls.waiting.splice(0)) call.fail(unreachable(this.#reason));
     this.#connectLater();
     // Nobody waits for it.
     this.#timer?.unref();

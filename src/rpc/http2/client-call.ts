@@ -249,8 +249,8 @@ export class ClientCall extends Stream implements Call, Expiring {
 }
 
 /** How a call ends that the service certainly never saw. */
-export function unreachable(): Status {
-  return status(Code.UNAVAILABLE, "the service cannot be reached", { neverSent: true });
+export function unreachable(cause?: Error): Status {
+  return status(Code.UNAVAILABLE, "the service cannot be reached", { neverSent: true, cause });
 }
 
 /** How a call ends whose response is none of gRPC's. */

@@ -1,0 +1,62 @@
+/** Where something listens, or is reached. */
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where gRPC is reached: at a port, with TLS or without, or at a unix socket. */
+export type GrpcTarget = (Address & { readonly tls?: true }) | { readonly path: string };
+
+/** `127.0.0.1:8080` or `[::1]:8080`. */
+export function formatAddress({ host, port }: Address): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** @throws {SyntaxError} saying what is accepted. */
+export function parseAddress(text: string): Address {
+  const address = readAddress(text);
+  if (address === undefined) throw new SyntaxError("must be host:port, such as 127.0.0.1:8080 (port 0: any free one)");
+  return address;
+}
+
+function readAddress(text: string): Address | undefined {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  return host === undefined || port > 65535 ? undefined : { host, port };
+}
+
+/** As `parseGrpcTarget` reads it. */
+export function formatGrpcTarget(target: GrpcTarget): string {
+  if ("path" in target) return `${UNIX}${target.path}`;
+  return `${target.tls ? TLS : ""}${formatAddress(target)}`;
+}
+
+/**
+ * Reads `host:port`, which is plain text; `grpcs://host:port`, which is TLS (as nginx's grpc_pass has it); or `unix:/path`
+ * (gRPC, doc/naming.md).
+ * @throws {SyntaxError} saying what is accepted.
+ */
+export function parseGrpcTarget(text: string): GrpcTarget {
+  if (isUnixSocket(text)) {
+    const path = SOCKET_PATH.exec(text)?.[1];
+    if (path === undefined)
+      throw new SyntaxError("must be unix: and an absolute path, of 107 ASCII characters at most");
+    return { path };
+  }
+  const tls = text.startsWith(TLS);
+  const address = readAddress(tls ? text.slice(TLS.length) : text);
+  if (address === undefined) throw new SyntaxError("must be host:port, grpcs://host:port (with TLS) or unix:/path");
+  return tls ? { ...address, tls } : address;
+}
+
+/** Whether a target is a unix socket. */
+export function isUnixSocket(text: string): boolean {
+  return text.startsWith(UNIX);
+}
+
+const TLS = "grpcs://";
+const UNIX = "unix:";
+/** As long as Linux takes them (unix(7)). */
+const SOCKET_PATH = /^unix:(?:\/\/(?=\/))?(\/(?!\/)[!-~]{1,106})$/;

@@ -1,0 +1,58 @@
+// Files of certificates are read at the start; what is wrong with one stops it with a line that names file and setting.
+import { join } from "node:path";
+import t from "tap";
+import { readCertificates } from "../../src/certificates.js";
+import { type Config, loadConfig } from "../../src/config.js";
+import { createAuthority } from "../http2/certificates.js";
+
+const authority = createAuthority("authority");
+const own = authority.issue("localhost");
+const folder = t.testdir({
+  "ca.pem": authority.cert,
+  "own.pem": own.cert,
+  "own.key": own.key,
+  "other.key": authority.issue("localhost").key,
+  "text.pem": "no certificate",
+});
+const file = (name: string) => (name === "" ? undefined : join(folder, name));
+const settings = (tlsCa = "", tlsCert = "", tlsKey = ""): Pick<Config, "tlsCa" | "tlsCert" | "tlsKey"> => ({
+  tlsCa: file(tlsCa),
+  tlsCert: file(tlsCert),
+  tlsKey: file(tlsKey),
+});
+
+t.test("none, an authority's, one with its key, and both", async (t) => {
+  t.same(readCertificates(settings()), { ca: undefined });
+  t.same(readCertificates(settings("ca.pem")), { ca: Buffer.from(authority.cert) });
+  const shown = { cert: Buffer.from(own.cert), key: Buffer.from(own.key) };
+  t.same(readCertificates(settings("", "own.pem", "own.key")), { ca: undefined, ...shown });
+  t.same(readCertificates(settings("ca.pem", "own.pem", "own.key")), { ca: Buffer.from(authority.cert), ...shown });
+});
+
+const wrong: [why: string, given: ReturnType<typeof settings>, message: RegExp][] = [
+  ["certificate without key", settings("", "own.pem"), /^PORTICO_TLS_CERT is set without PORTICO_TLS_KEY: they go/],
+  ["key without certificate", settings("", "", "own.key"), /^PORTICO_TLS_KEY is set without PORTICO_TLS_CERT: they go/],
+  ["no such file", settings("none.pem"), /^PORTICO_TLS_CA cannot be read: ENOENT.*none\.pem/],
+  ["no certificate", settings("text.pem"), /text\.pem \(PORTICO_TLS_CA\) has no PEM certificate/],
+  [
+    "a key for a certificate",
+    settings("", "own.key", "own.key"),
+    /own\.key \(PORTICO_TLS_CERT\) has no PEM certificate/,
+  ],
+  ["no key", settings("", "own.pem", "text.pem"), /text\.pem \(PORTICO_TLS_KEY\) is no key for .*own\.pem/],
+  ["key of another", settings("", "own.pem", "other.key"), /other\.key \(PORTICO_TLS_KEY\) is no key for .*own\.pem/],
+];
+
+for (const [why, given, message] of wrong) {
+  t.test(why, async (t) => {
+    t.throws(() => readCertificates(given), { name: "ConfigError", message });
+  });
+}
+
+t.test("a configuration file names them from where it is", async (t) => {
+  const data = t.testdir({
+    "portico.json": '{"tlsCa": "ca.pem", "tlsCert": "/etc/own.pem", "tlsKey": "keys/own.key"}',
+  });
+  const { tlsCa, tlsCert, tlsKey } = loadConfig({}, { PORTICO_DATA: data });
+  t.same([tlsCa, tlsCert, tlsKey], [join(data, "ca.pem"), "/etc/own.pem", join(data, "keys/own.key")]);
+});

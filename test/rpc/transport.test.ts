@@ -1,0 +1,91 @@
+// Each transport, over each way that a target can name: what is served by one is reached by the other.
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { type GrpcTarget, parseGrpcTarget } from "../../src/address.js";
+import type { Certificates } from "../../src/certificates.js";
+import { Code } from "../../src/errors.js";
+import { unary } from "../../src/rpc/client.js";
+import { loadTransport } from "../../src/rpc/transport.js";
+import { type Certified, createAuthority } from "../http2/certificates.js";
+import { listenHttp2 } from "../http2/serve.js";
+import { RawService, rawService } from "./raw-service.js";
+import { dispatcherOf, freePort, LIMITS } from "./serve.js";
+
+const pem = ({ cert, key }: Certified) => ({ cert: Buffer.from(cert), key: Buffer.from(key) });
+const authority = createAuthority("authority");
+const stranger = createAuthority("stranger");
+const ca = Buffer.from(authority.cert);
+const own = pem(authority.issue("localhost"));
+const foreign = pem(stranger.issue("localhost"));
+
+const TRANSPORTS = ["http2", "grpc-js"] as const;
+type Name = (typeof TRANSPORTS)[number];
+
+async function serve(t: Test, name: Name, certificates: Certificates): Promise<GrpcTarget> {
+  const transport = await loadTransport(name, LIMITS, certificates);
+  const dispatcher = dispatcherOf([rawService({ one: (request) => request })]);
+  const server = await transport.serve(dispatcher, { host: "127.0.0.1", port: 0 });
+  t.teardown(() => server.close(0));
+  return server.address;
+}
+
+async function ask(t: Test, name: Name, target: GrpcTarget, certificates: Certificates): Promise<string> {
+  const channel = (await loadTransport(name, LIMITS, certificates)).connect(target);
+  t.teardown(() => channel.close());
+  return `${await unary(channel, RawService.one, Buffer.from("a"))}`;
+}
+
+const secure = (target: GrpcTarget): GrpcTarget => ({ ...(target as { host: string; port: number }), tls: true });
+
+for (const server of TRANSPORTS) {
+  for (const client of TRANSPORTS) {
+    t.test(`${client} to ${server}`, async (t) => {
+      const refused = (t: Test, target: GrpcTarget, certificates: Certificates) =>
+        t.rejects(ask(t, client, target, certificates), { code: Code.UNAVAILABLE });
+
+      t.test("plain text, where the server has no certificate of its own", async (t) => {
+        const target = await serve(t, server, { ca });
+        t.equal(await ask(t, client, target, { ca, ...own }), "a");
+        await refused(t, secure(target), { ca });
+      });
+
+      t.test("TLS", async (t) => {
+        const target = await serve(t, server, own);
+        t.equal(await ask(t, client, secure(target), { ca }), "a");
+        await refused(t, target, { ca });
+        await refused(t, secure(target), {});
+        await refused(t, secure(target), { ca: Buffer.from(stranger.cert) });
+      });
+
+      t.test("mutual TLS", async (t) => {
+        const target = await serve(t, server, { ca, ...own });
+        t.equal(await ask(t, client, secure(target), { ca, ...own }), "a");
+        await refused(t, secure(target), { ca });
+        await refused(t, secure(target), { ca, ...foreign });
+      });
+    });
+  }
+}
+
+for (const client of TRANSPORTS) {
+  t.test(`the operator is told why nothing is reached: ${client}`, async (t) => {
+    const secured = secure(await serve(t, "http2", own));
+    const port = await freePort();
+    for (const [target, cause] of [
+      [secured, /certificate/],
+      [{ host: "127.0.0.1", port }, /ECONNREFUSED 127\.0\.0\.1/],
+      [{ host: "localhost", port }, /ECONNREFUSED/],
+      [{ host: "does-not-exist.invalid", port }, /does-not-exist\.invalid/],
+      [{ path: "/does/not/exist" }, /ENOENT/],
+    ] as const) {
+      const message = "the service cannot be reached";
+      await t.rejects(ask(t, client, target, {}), { code: Code.UNAVAILABLE, message, cause: { message: cause } });
+    }
+  });
+
+  t.test(`${client} to a unix socket`, async (t) => {
+    const path = join(t.testdir(), "socket");
+    await listenHttp2(t, dispatcherOf([rawService({ one: (request) => request })]), { address: { path } });
+    t.equal(await ask(t, client, parseGrpcTarget(`unix:${path}`), {}), "a");
+  });
+}
