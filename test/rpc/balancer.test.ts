@@ -52,11 +52,15 @@ t.test("a call goes to another instance when one cannot be reached", async (t) =
   t.equal(await calls(balancer, 6), "bbbbbb");
 });
 
-t.test("when none can be reached, the call fails with the service's name and no address", async (t) => {
-  const dead = new GrpcChannel({ host: "127.0.0.1", port: await freePort() });
-  const balancer = balance(t, { dead });
-  await t.rejects(call(balancer), { code: Code.UNAVAILABLE, message: "no instance of raw is reachable" });
-});
+t.test(
+  "when none can be reached, the call fails with the service's name and no address, which is the operator's",
+  async (t) => {
+    const dead = new GrpcChannel({ host: "127.0.0.1", port: await freePort() });
+    const balancer = balance(t, { dead });
+    const message = "no instance of raw is reachable";
+    await t.rejects(call(balancer), { code: Code.UNAVAILABLE, message, cause: { message: /ECONNREFUSED/ } });
+  },
+);
 
 t.test("an instance that comes back is called again", async (t) => {
   const port = await freePort();

@@ -1,5 +1,7 @@
 // Each transport, over each way that a target can name: what is served by one is reached by the other.
+import dns from "node:dns";
 import { join } from "node:path";
+import { mock } from "node:test";
 import t, { type Test } from "tap";
 import { type GrpcTarget, parseGrpcTarget } from "../../src/address.js";
 import type { Certificates } from "../../src/certificates.js";
@@ -66,6 +68,19 @@ for (const server of TRANSPORTS) {
     });
   }
 }
+
+t.test("the operator is told why a name with two addresses is not reached", async (t) => {
+  const target = { host: "greeter.internal", port: await freePort() };
+  const both = [
+    { address: "127.0.0.1", family: 4 },
+    { address: "::1", family: 6 },
+  ];
+  const lookup = (_name: string, _options: object, callback: (error: null, found: object) => void) =>
+    callback(null, both);
+  const mocked = mock.method(dns, "lookup", lookup as unknown as typeof dns.lookup);
+  t.teardown(() => mocked.mock.restore());
+  await t.rejects(ask(t, "http2", target, {}), { code: Code.UNAVAILABLE, cause: { message: /^connect E/ } });
+});
 
 for (const client of TRANSPORTS) {
   t.test(`the operator is told why nothing is reached: ${client}`, async (t) => {
