@@ -4,10 +4,10 @@
  */
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
+/** PEM. */
 export interface Certified {
-  /** PEM. */
-  readonly cert: string;
-  readonly key: string;
+  readonly cert: Buffer;
+  readonly key: Buffer;
 }
 
 export interface Authority extends Certified {
@@ -42,8 +42,9 @@ const TRUE = der(0x01, Buffer.from([255]));
 
 const DAY = 86_400_000;
 
-function pem(bytes: Buffer): string {
-  return `-----BEGIN CERTIFICATE-----\n${bytes.toString("base64").replace(/.{64}/g, "$&\n")}\n-----END CERTIFICATE-----\n`;
+function pem(bytes: Buffer): Buffer {
+  const lines = bytes.toString("base64").replace(/.{64}/g, "$&\n");
+  return Buffer.from(`-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`);
 }
 
 function certificate(
@@ -52,7 +53,7 @@ function certificate(
   issuer: string,
   signer: KeyObject,
   authority: boolean,
-): string {
+): Buffer {
   const spki = publicKey.export({ type: "spki", format: "der" });
   const serial = createHash("sha256").update(spki).digest().subarray(0, 8);
   serial[0] = ((serial[0] as number) & 0x7f) | 1;
@@ -74,7 +75,7 @@ function certificate(
 }
 
 const newKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
-const exported = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" }).toString();
+const exported = (key: KeyObject): Buffer => Buffer.from(key.export({ type: "pkcs8", format: "pem" }));
 
 export function createAuthority(issuer: string): Authority {
   const own = newKeys();

@@ -70,7 +70,7 @@ t.test("mutual TLS", async (t) => {
 
 t.test("grpc-js over TLS", async (t) => {
   const { address } = await listenHttp2(t, dispatcherOf([echo]), { tls: { ...server, ca: authority.cert } });
-  const secure = credentials.createSsl(Buffer.from(authority.cert), Buffer.from(client.key), Buffer.from(client.cert));
+  const secure = credentials.createSsl(authority.cert, client.key, client.cert);
   const grpcJs = new Client(`127.0.0.1:${address.port}`, secure);
   t.teardown(() => grpcJs.close());
   const { path, requestSerialize, responseDeserialize } = RawService.one;

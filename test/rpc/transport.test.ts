@@ -8,17 +8,16 @@ import type { Certificates } from "../../src/certificates.js";
 import { Code } from "../../src/errors.js";
 import { unary } from "../../src/rpc/client.js";
 import { loadTransport } from "../../src/rpc/transport.js";
-import { type Certified, createAuthority } from "../http2/certificates.js";
+import { createAuthority } from "../http2/certificates.js";
 import { listenHttp2 } from "../http2/serve.js";
 import { RawService, rawService } from "./raw-service.js";
 import { dispatcherOf, freePort, LIMITS } from "./serve.js";
 
-const pem = ({ cert, key }: Certified) => ({ cert: Buffer.from(cert), key: Buffer.from(key) });
 const authority = createAuthority("authority");
 const stranger = createAuthority("stranger");
-const ca = Buffer.from(authority.cert);
-const own = pem(authority.issue("localhost"));
-const foreign = pem(stranger.issue("localhost"));
+const { cert: ca } = authority;
+const own = authority.issue("localhost");
+const foreign = stranger.issue("localhost");
 
 const TRANSPORTS = ["http2", "grpc-js"] as const;
 type Name = (typeof TRANSPORTS)[number];
@@ -56,7 +55,7 @@ for (const server of TRANSPORTS) {
         t.equal(await ask(t, client, secure(target), { ca }), "a");
         await refused(t, target, { ca });
         await refused(t, secure(target), {});
-        await refused(t, secure(target), { ca: Buffer.from(stranger.cert) });
+        await refused(t, secure(target), { ca: stranger.cert });
       });
 
       t.test("mutual TLS", async (t) => {

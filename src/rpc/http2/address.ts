@@ -1,11 +1,7 @@
 /** Where HTTP/2 is spoken: a TCP port or a unix socket, with TLS or without. */
-import type { SecureContextOptions } from "node:tls";
 import { type Address, formatAddress } from "../../address.js";
 
 export type Http2Address = Address | { readonly path: string };
-
-/** Certificates; as node:tls takes them. */
-export type Certificates = Pick<SecureContextOptions, "ca" | "cert" | "key">;
 
 /** What HTTP/2 is called within TLS (RFC 9113, section 3.2). */
 export const ALPN = "h2";

@@ -10,11 +10,12 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { formatAddress } from "../../address.js";
+import type { Certificates } from "../../certificates.js";
 import { Code } from "../../errors.js";
 import type { Call, CallListener, CallStart, Channel } from "../channel.js";
 import { Deadlines } from "../deadlines.js";
 import { status } from "../status.js";
-import { ALPN, type Certificates, type Http2Address } from "./address.js";
+import { ALPN, type Http2Address } from "./address.js";
 import { type ChannelCalls, ClientCall, unreachable } from "./client-call.js";
 import { ClientConnection, type ConnectionOwner } from "./client-connection.js";
 import { ErrorCode } from "./errors.js";

@@ -1,9 +1,10 @@
 /** Serves a dispatcher over our own HTTP/2, in place of serveGrpc: over TCP or a unix socket, with TLS or without. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import type { Certificates } from "../../certificates.js";
 import type { Dispatcher } from "../dispatch.js";
 import type { GrpcServer } from "../grpc-server.js";
-import { ALPN, type Certificates, formatHttp2Address, type Http2Address } from "./address.js";
+import { ALPN, formatHttp2Address, type Http2Address } from "./address.js";
 import { type Http2Limits, ServerConnection } from "./server-connection.js";
 
 export interface Http2ServerOptions {
