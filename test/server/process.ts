@@ -18,10 +18,15 @@ export interface Portico {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Runs a role, in this folder or another one, and waits until it says that it is ready. */
-export async function start(role: readonly string[], env: Record<string, string>, cwd = "."): Promise<Portico> {
+/** Runs a role, in this folder or another one, and waits until it says that it is ready. `flags` are for Node. */
+export async function start(
+  role: readonly string[],
+  env: Record<string, string>,
+  cwd = ".",
+  flags: readonly string[] = [],
+): Promise<Portico> {
   const ports = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
-  const child = spawn(process.execPath, [PROGRAM, ...role], {
+  const child = spawn(process.execPath, [...flags, PROGRAM, ...role], {
     env: { PATH: process.env.PATH, HOME: env.PORTICO_DATA, PORTICO_LOG_LEVEL: "warn", ...ports, ...env },
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
