@@ -8,7 +8,7 @@ export interface Verdict {
 }
 
 const MAIN = "15 B, 64 connections";
-const SCALING = "64 KiB, refused, 64 connections";
+const SCALING = "64 KiB of escapes, refused, 64 connections";
 
 /** Each aim whose systems were measured. */
 export function verdicts({ systems }: Results): Verdict[] {
