@@ -47,6 +47,8 @@ export interface Catalog {
   readonly routes: Routes;
   /** Whether everything that is registered has arrived once. */
   readonly ready: boolean;
+  /** Resolves when it is ready. */
+  readonly arrived: Promise<void>;
   /** Stops following, and closes every channel. */
   close(): void;
 }
@@ -88,9 +90,14 @@ class FollowedCatalog implements Catalog {
   #stale = new Set<Known>();
   #grace: NodeJS.Timeout | undefined;
   #ready = false;
+  readonly arrived: Promise<void>;
+  #onArrived = (): void => {};
 
   constructor(options: CatalogOptions) {
     this.#options = options;
+    this.arrived = new Promise((resolve) => {
+      this.#onArrived = resolve;
+    });
     this.#follow();
   }
 
@@ -141,6 +148,7 @@ class FollowedCatalog implements Catalog {
     for (const service of changed) this.#rebuild(service);
     if (!complete || this.#closing.signal.aborted) return;
     this.#ready = true;
+    this.#onArrived();
     if (this.#stale.size > 0) this.#grace ??= setTimeout(() => this.#dropStale(), this.#options.graceMs ?? GRACE);
   }
 

@@ -98,7 +98,7 @@ export function startGateway(config: Config, log: Logger): Promise<Running> {
     const registry = { ...mesh, connect: (address: string) => transport.connect(parseGrpcTarget(address)) };
     const { http, health } = await openDoor(opened, config, { registry, guard, enrolment, metrics, log });
     const admin = await openAdmin(opened, config, metrics, health);
-    return { http, admin, ready: await isSoonReady(guard) };
+    return { http, admin, ready: guard.state === "ready" };
   });
 }
 
@@ -117,7 +117,8 @@ export function startService(service: Service, config: Config, log: Logger): Pro
     opened.own(() => registration.close());
     const health = new Health({ guard: () => guard.state === "ready" });
     const admin = await openAdmin(opened, config, metrics, health);
-    return { grpc: reachedAt(grpc.address, config), admin, ready: await isSoonReady(guard) };
+    await soon(guard.ready());
+    return { grpc: reachedAt(grpc.address, config), admin, ready: guard.state === "ready" };
   });
 }
 
@@ -237,6 +238,8 @@ async function openDoor(
   opened.own(() => usage.close());
   const own = [health, documents, pages];
   const handler = createHandler({ catalog, guard, own, config, enrolment, log, metrics, usage });
+  // Callers would else be refused by a gateway that has just started while another answers beside it.
+  await soon(Promise.all([guard.ready(), catalog.arrived]));
   const door = await bound("http", config, () => listen(handler, config.http, config));
   opened.own(() => door.close(config.drain));
   return { http: door.address, health };
@@ -351,14 +354,13 @@ function transportOf(config: Config): Promise<Transport> {
 /** How long a start waits for the authority before it goes on without, in milliseconds. */
 const PATIENCE = 3_000;
 
-async function isSoonReady(guard: OpenGuard): Promise<boolean> {
+async function soon(needed: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, PATIENCE);
   });
-  await Promise.race([guard.ready(), late]);
+  await Promise.race([needed, late]);
   clearTimeout(timer);
-  return guard.state === "ready";
 }
 
 async function openAdmin(opened: Opened, config: Config, metrics: Metrics, health: Health): Promise<Address> {
