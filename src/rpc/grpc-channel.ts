@@ -3,7 +3,7 @@
  * and out, all four shapes the same, and each message asked for, which is what makes `pause` exact.
  */
 import { connectivityState, credentials, Channel as GrpcJsChannel, type Metadata as GrpcMetadata } from "@grpc/grpc-js";
-import { formatAddress, type GrpcTarget } from "../address.js";
+import { formatAddress, formatGrpcTarget, type GrpcTarget } from "../address.js";
 import type { Certificates } from "../certificates.js";
 import type { Config } from "../config.js";
 import { Code } from "../errors.js";
@@ -46,7 +46,7 @@ export class GrpcChannel implements Channel {
 
   /** Connects at once, so that the first call finds out little later than the second. */
   constructor(target: GrpcTarget, { maxBody = DEFAULT_MAX_BODY, tls }: GrpcChannelOptions = {}) {
-    const where = "path" in target ? `unix:${target.path}` : formatAddress(target);
+    const where = "path" in target ? formatGrpcTarget(target) : formatAddress(target);
     const { ca = null, cert = null, key = null } = tls ?? {};
     const how = tls === undefined ? credentials.createInsecure() : credentials.createSsl(ca, key, cert);
     this.#channel = new GrpcJsChannel(where, how, {
