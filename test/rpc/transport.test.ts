@@ -68,6 +68,13 @@ for (const server of TRANSPORTS) {
   }
 }
 
+t.test("the operator is told what it may be where the other end says nothing", async (t) => {
+  const target = await serve(t, "http2", { ca, ...own });
+  const cause = { message: /may want TLS, or not believe the certificate/ };
+  await t.rejects(ask(t, "http2", target, {}), { cause });
+  await t.rejects(ask(t, "http2", secure(target), { ca, ...foreign }), { cause });
+});
+
 t.test("the operator is told why a name with two addresses is not reached", async (t) => {
   const target = { host: "greeter.internal", port: await freePort() };
   const both = [

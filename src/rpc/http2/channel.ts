@@ -39,7 +39,7 @@ const DEFAULT_MAX_HEADERS = 16 * 2 ** 10;
 /** How long a server may take to accept a connection and introduce itself, in milliseconds. */
 const CONNECT_MS = 10_000;
 
-const ENDED = new Error("the connection ended before a call could be made on it");
+const ENDED = new Error("it ended the connection at once: it may want TLS, or not believe the certificate of this end");
 const TOO_SLOW = new Error(`there was no connection within ${CONNECT_MS / 1000} s`);
 const NO_HTTP2 = new Error("it speaks TLS, but not HTTP/2");
 
