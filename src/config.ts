@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type GrpcTarget, parseAddress, parseGrpcTarget } from "./address.js";
+import { TrustedProxies } from "./trusted-proxies.js";
 
 /** A setting that cannot be used; the message says which, where it came from, and what is accepted. */
 export class ConfigError extends Error {
@@ -84,6 +85,12 @@ export const SETTINGS = {
     (text) => resolve(text),
   ),
   cors: setting("PORTICO_CORS", "*", "origins whose pages may call, separated by commas; none turns CORS off", origins),
+  trustedProxies: setting(
+    "PORTICO_TRUSTED_PROXIES",
+    "none",
+    "addresses and CIDR ranges of proxies, separated by commas: no bound for one client address holds for them",
+    TrustedProxies.parse,
+  ),
   omitZeros: setting(
     "PORTICO_OMIT_ZEROS",
     "false",
