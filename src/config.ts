@@ -13,6 +13,19 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
+/** `portico server` is all others in one process. */
+export type RoleName = "server" | "gateway" | "authority" | "service";
+
+const EVERY_ROLE: readonly RoleName[] = ["server", "gateway", "authority", "service"];
+/** Roles with an HTTP port for callers. */
+const DOOR: readonly RoleName[] = ["server", "gateway"];
+/** Roles with a gRPC port. */
+const GRPC_PORT: readonly RoleName[] = ["server", "authority", "service"];
+/** Roles with the store. */
+const STORE: readonly RoleName[] = ["server", "authority"];
+/** Roles that follow the authority of another process. */
+const JOINING: readonly RoleName[] = ["gateway", "service"];
+
 interface Setting<T> {
   readonly variable: string;
   /** What a person would write; undefined where the default is worked out. */
@@ -20,6 +33,8 @@ interface Setting<T> {
   readonly meaning: string;
   /** Secrets have no flag, so that they never stand in a process list. */
   readonly secret?: true;
+  /** The roles in which it has an effect. */
+  readonly roles: readonly RoleName[];
   /** @throws {SyntaxError} saying what is accepted. */
   readonly parse: (text: string) => T;
 }
@@ -29,7 +44,8 @@ const setting = <T>(
   fallback: string | undefined,
   meaning: string,
   parse: (text: string) => T,
-): Setting<T> => ({ variable, default: fallback, meaning, parse });
+  roles: readonly RoleName[] = EVERY_ROLE,
+): Setting<T> => ({ variable, default: fallback, meaning, parse, roles });
 
 const secret = (variable: string, meaning: string): Setting<string> => ({
   ...setting(variable, undefined, meaning, (text) => text),
@@ -38,16 +54,23 @@ const secret = (variable: string, meaning: string): Setting<string> => ({
 
 /** The table. The flag of `maxBody` is `--max-body`, its name in the file `maxBody`. */
 export const SETTINGS = {
-  http: setting("PORTICO_HTTP", "127.0.0.1:8080", "where callers reach the gateway", parseAddress),
+  http: setting("PORTICO_HTTP", "127.0.0.1:8080", "where callers reach the gateway", parseAddress, DOOR),
   grpc: setting(
     "PORTICO_GRPC",
     "127.0.0.1:8081",
     "where services, gateways and internal clients connect",
     parseAddress,
+    GRPC_PORT,
   ),
   admin: setting("PORTICO_ADMIN", "127.0.0.1:8082", "metrics and health of this process", parseAddress),
   data: setting("PORTICO_DATA", undefined, "folder of the store and the first password", (text) => resolve(text)),
-  store: setting("PORTICO_STORE", "sqlite:", "the store; sqlite: is portico.sqlite in the data folder", storeUrl),
+  store: setting(
+    "PORTICO_STORE",
+    "sqlite:",
+    "the store; sqlite: is portico.sqlite in the data folder",
+    storeUrl,
+    STORE,
+  ),
   config: setting("PORTICO_CONFIG", undefined, "configuration file; default portico.json in the data folder", (text) =>
     resolve(text),
   ),
@@ -57,12 +80,14 @@ export const SETTINGS = {
     "127.0.0.1:8081",
     "the authority, for a gateway or a service alone; grpcs://host:port with TLS",
     parseGrpcTarget,
+    JOINING,
   ),
   advertise: setting(
     "PORTICO_ADVERTISE",
     undefined,
     "where others reach this service; default the gRPC address",
     parseAddress,
+    GRPC_PORT,
   ),
   enrolment: secret("PORTICO_ENROLMENT", "enrolment token; default the one in the data folder"),
   transport: setting(
@@ -84,7 +109,13 @@ export const SETTINGS = {
     "file with the authorities whose certificates are believed (PEM); default Node's. The gRPC port then asks for one",
     (text) => resolve(text),
   ),
-  cors: setting("PORTICO_CORS", "*", "origins whose pages may call, separated by commas; none turns CORS off", origins),
+  cors: setting(
+    "PORTICO_CORS",
+    "*",
+    "origins whose pages may call, separated by commas; none turns CORS off",
+    origins,
+    DOOR,
+  ),
   trustedProxies: setting(
     "PORTICO_TRUSTED_PROXIES",
     "none",
@@ -96,6 +127,7 @@ export const SETTINGS = {
     "false",
     "true leaves fields without presence out of answers when they are zero or empty",
     boolean,
+    DOOR,
   ),
   logLevel: setting(
     "PORTICO_LOG_LEVEL",
@@ -109,21 +141,22 @@ export const SETTINGS = {
     "largest body of a request; over gRPC, a message may have 4MiB at least",
     bytes(1, 2 ** 30),
   ),
-  maxHeaders: setting("PORTICO_MAX_HEADERS", "16KiB", "largest header section", bytes(1024, 2 ** 20)),
-  maxHeaderCount: setting("PORTICO_MAX_HEADER_COUNT", "100", "most headers of a request", integer(10, 2000)),
-  headerTime: setting("PORTICO_HEADER_TIME", "10s", "time to send the headers", duration(0.1, 300)),
-  bodyTime: setting("PORTICO_BODY_TIME", "30s", "time to send the body", duration(0.1, 3600)),
+  maxHeaders: setting("PORTICO_MAX_HEADERS", "16KiB", "largest header section", bytes(1024, 2 ** 20), DOOR),
+  maxHeaderCount: setting("PORTICO_MAX_HEADER_COUNT", "100", "most headers of a request", integer(10, 2000), DOOR),
+  headerTime: setting("PORTICO_HEADER_TIME", "10s", "time to send the headers", duration(0.1, 300), DOOR),
+  bodyTime: setting("PORTICO_BODY_TIME", "30s", "time to send the body", duration(0.1, 3600), DOOR),
   callTime: setting("PORTICO_CALL_TIME", "30s", "time a call may take when the caller names none", duration(0.01, 90)),
   maxCallTime: setting("PORTICO_MAX_CALL_TIME", "90s", "most time that a caller may ask for", duration(0.01, 3600)),
-  keepAlive: setting("PORTICO_KEEP_ALIVE", "65s", "how long an idle connection is kept", duration(1, 3600)),
-  maxConnections: setting("PORTICO_MAX_CONNECTIONS", "10000", "most connections at once", integer(1, 1_000_000)),
-  workers: setting("PORTICO_WORKERS", "1", "processes that share a gateway's HTTP port", integer(1, 64)),
-  maxRules: setting("PORTICO_MAX_RULES", "10000", "most rules a namespace", integer(1, 1_000_000)),
+  keepAlive: setting("PORTICO_KEEP_ALIVE", "65s", "how long an idle connection is kept", duration(1, 3600), DOOR),
+  maxConnections: setting("PORTICO_MAX_CONNECTIONS", "10000", "most connections at once", integer(1, 1_000_000), DOOR),
+  workers: setting("PORTICO_WORKERS", "1", "processes that share a gateway's HTTP port", integer(1, 64), ["gateway"]),
+  maxRules: setting("PORTICO_MAX_RULES", "10000", "most rules a namespace", integer(1, 1_000_000), STORE),
   lease: setting(
     "PORTICO_LEASE",
     "5s",
     "how long a guard may decide without news from the authority",
     duration(0.5, 60),
+    STORE,
   ),
   drain: setting("PORTICO_DRAIN", "10s", "how long calls in flight may take to finish at a stop", duration(0, 600)),
 } satisfies Record<string, Setting<unknown>>;

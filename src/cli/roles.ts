@@ -1,6 +1,6 @@
 /** `portico server`, and its parts alone. Their code is loaded only when they start, so that other commands are quick. */
-import type { Command } from "commander";
-import { type Flags, flagName, SETTINGS } from "../config.js";
+import { type Command, Option } from "commander";
+import { ConfigError, type Flags, flagName, type RoleName, SETTINGS } from "../config.js";
 import { examples, newCommand } from "./command.js";
 import type { Io } from "./io.js";
 
@@ -26,15 +26,25 @@ export function roles(io: Io, onExit: (code: number) => void): Command[] {
   return [server, gateway, authority, service];
 }
 
-/** A command with every setting that may stand on a command line. */
+/** A command with every setting that has an effect in this role and may stand on a command line. */
 function role(usage: string, summary: string): Command {
   const command = newCommand(usage, summary);
+  const name = command.name() as RoleName;
   for (const [key, setting] of Object.entries(SETTINGS)) {
     if ("secret" in setting) continue;
     const fallback = setting.default === undefined ? "" : ` (default ${setting.default})`;
-    command.option(`--${flagName(key)} <value>`, setting.meaning + fallback);
+    const option = new Option(`--${flagName(key)} <value>`, setting.meaning + fallback);
+    command.addOption(setting.roles.includes(name) ? option : refused(option, name, setting.roles));
   }
   const variable =
     "Each has a variable, such as PORTICO_MAX_BODY, and a name in the configuration\nfile, such as maxBody.";
   return command.addHelpText("after", `\n${variable}`);
+}
+
+/** An option of other roles: not listed, and known only so that the error can name them. */
+function refused(option: Option, name: RoleName, roles: readonly RoleName[]): Option {
+  const fits = roles.map((role) => `portico ${role}`).join(", ");
+  return option.hideHelp().argParser(() => {
+    throw new ConfigError(`portico ${name} has no option ${option.long}. It fits: ${fits}`);
+  });
 }

@@ -185,7 +185,7 @@ await t.test("where one cannot start, one line says why, and none is left", asyn
 });
 
 await t.test("other roles have no workers, and say what to do instead", async (t) => {
-  const { code, output } = await refused(["server", "--workers=2"], { PORTICO_DATA: data });
+  const { code, output } = await refused(["server"], { PORTICO_DATA: data, PORTICO_WORKERS: "2" });
   t.equal(code, 2);
   t.match(output, /PORTICO_WORKERS is 2: .*portico gateway --workers 2 .*PORTICO_HTTP/);
 });
