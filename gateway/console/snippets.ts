@@ -1,6 +1,7 @@
 /**
- * One call as code, in the languages that people call from, ready to run. A token is never part of it: each reads it
- * from PORTICO_TOKEN. test/console runs every one of them exactly as it is made here.
+ * One call as code, in the languages that people call from. Each runs in an empty folder with nothing installed but the
+ * language itself. A token is never part of it: programs read PORTICO_TOKEN, a page asks. test/console runs every one of
+ * them exactly as it is made here.
  */
 
 export type Shape = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
@@ -14,37 +15,46 @@ export interface SnippetCall {
   readonly withToken: boolean;
   /** The request, or where the client streams, its only message. */
   readonly body: unknown;
-  /** Whether a stream may be sent as one body of any bytes, by plain POST: curl, Python, Go and portico send a file. */
+  /** Whether the request may be a body of any bytes (google.api.HttpBody): then a file is sent. */
   readonly takesBytes?: boolean | undefined;
+  /** Whether the answer is bytes of any type (google.api.HttpBody): then it is written to a file. */
+  readonly answersBytes?: boolean | undefined;
   /** Where it is not the caller's own. Only without a token. */
   readonly namespace?: string | undefined;
 }
 
 export interface Snippet {
-  readonly id: "curl" | "undici" | "browser" | "python" | "go" | "portico";
+  readonly id: "curl" | "node" | "browser" | "python" | "go" | "portico";
   readonly title: string;
   /** How a comment begins. */
   readonly comment: "#" | "//";
   readonly code: string;
 }
 
-/** All that can make the call. What streams from the client goes over a WebSocket, which some have no client for. */
+/**
+ * All that can make the call without an install. A stream of messages from the client goes over a WebSocket, for which
+ * curl, Python and Go have no client of their own.
+ */
 export function snippetsFor(call: SnippetCall): Snippet[] {
-  const clientStreams = call.shape === "client_streaming" || call.shape === "bidi_streaming";
-  const plain = !clientStreams || sendsFile(call);
+  const socket = needsSocket(call);
   const all: readonly (Omit<Snippet, "code"> & { readonly code: string | undefined })[] = [
-    { id: "curl", title: "curl", comment: "#", code: plain ? curl(call) : undefined },
-    { id: "undici", title: "Node.js", comment: "//", code: clientStreams ? undiciSocket(call) : undici(call) },
-    { id: "browser", title: "Browser", comment: "//", code: clientStreams ? browserSocket(call) : browser(call) },
-    { id: "python", title: "Python", comment: "#", code: plain ? python(call) : undefined },
-    { id: "go", title: "Go", comment: "//", code: plain ? go(call) : undefined },
-    { id: "portico", title: "portico", comment: "#", code: portico(call, clientStreams) },
+    { id: "curl", title: "curl", comment: "#", code: socket ? undefined : curl(call) },
+    { id: "node", title: "Node.js", comment: "//", code: socket ? nodeSocket(call) : node(call) },
+    { id: "browser", title: "Browser", comment: "//", code: socket ? browserSocket(call) : browser(call) },
+    { id: "python", title: "Python", comment: "#", code: socket ? undefined : python(call) },
+    { id: "go", title: "Go", comment: "//", code: socket ? undefined : go(call) },
+    { id: "portico", title: "portico", comment: "#", code: portico(call) },
   ];
   return all.flatMap(({ code, ...rest }) => (code === undefined ? [] : [{ ...rest, code }]));
 }
 
-function sendsFile({ shape, takesBytes = false }: SnippetCall): boolean {
-  return shape === "client_streaming" && takesBytes;
+/** A two-way stream needs a WebSocket even where its messages are bytes. */
+function needsSocket({ shape, takesBytes = false }: SnippetCall): boolean {
+  return shape === "bidi_streaming" || (shape === "client_streaming" && !takesBytes);
+}
+
+function sendsFile(call: SnippetCall): boolean {
+  return call.takesBytes === true && !needsSocket(call);
 }
 
 function urlOf({ origin, path, withToken }: SnippetCall): string {
@@ -62,87 +72,90 @@ function headersOf(call: SnippetCall): [name: string, value: string][] {
   return [...own, ["Content-Type", sendsFile(call) ? "application/octet-stream" : "application/json"]];
 }
 
-/** What is sent where any bytes will do. */
+/** What is sent where any bytes will do, and where bytes are answered what they are written to. */
 const FILE = "file.bin";
+const ANSWER = "answer.bin";
 
 function curl(call: SnippetCall): string {
   const headers = headersOf(call).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`);
   const token = call.withToken ? ['-H "Authorization: Bearer $PORTICO_TOKEN"'] : [];
   const start = call.shape === "server_streaming" ? "curl -N" : "curl";
   const data = sendsFile(call) ? `-X POST -T ${FILE}` : `-d ${shell(indented(call.body, 2))}`;
-  return [`${start} ${shell(urlOf(call))}`, ...token, ...headers, data].join(" \\\n  ");
+  // Without --fail an error would be written to the file.
+  const answer = call.answersBytes ? [`--fail-with-body -o ${ANSWER}`] : [];
+  return [`${start} ${shell(urlOf(call))}`, ...token, ...headers, data, ...answer].join(" \\\n  ");
 }
 
-function undici(call: SnippetCall): string {
-  const streams = call.shape === "server_streaming";
-  const read = streams
-    ? `for await (const line of createInterface({ input: body })) {
-  if (line !== "") console.log(JSON.parse(line));
-}`
-    : "console.log(statusCode, await body.json());";
-  return `${streams ? 'import { createInterface } from "node:readline";\n' : ""}import { request } from "undici";
-
-const { ${streams ? "" : "statusCode, "}body } = await request(${quoted(urlOf(call))}, {
-  method: "POST",
-  headers: {${scriptHeaders(call, "process.env.PORTICO_TOKEN")}
-  },
-  body: JSON.stringify(${indented(call.body, 2)}),
-});
+function node(call: SnippetCall): string {
+  const used = [sendsFile(call) && "readFile", call.answersBytes && "writeFile"].filter(Boolean).join(", ");
+  const imports = used === "" ? "" : `import { ${used} } from "node:fs/promises";\n\n`;
+  const body = sendsFile(call) ? `await readFile("${FILE}")` : jsonBody(call);
+  const read = call.answersBytes
+    ? `if (!response.ok) throw new Error(await response.text());
+await writeFile("${ANSWER}", response.body);`
+    : readJson(call);
+  return `// Save as call.mjs and run: node call.mjs
+${imports}${fetched(call, "process.env.PORTICO_TOKEN", body)}
 ${read}
 `;
 }
 
 function browser(call: SnippetCall): string {
-  const read =
-    call.shape === "server_streaming"
-      ? `let rest = "";
-for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-  const lines = (rest + text).split("\\n");
-  rest = lines.pop();
-  for (const line of lines) if (line !== "") console.log(JSON.parse(line));
-}`
-      : "console.log(response.status, await response.json());";
-  return `${browserToken(call)}const response = await fetch(${quoted(urlOf(call))}, {
-  method: "POST",
-  headers: {${scriptHeaders(call, "PORTICO_TOKEN")}
-  },
-  body: JSON.stringify(${indented(call.body, 2)}),
-});
+  const file = 'new Blob(["What is in the file"])';
+  const read = call.answersBytes ? "console.log(response.status, await response.blob());" : readJson(call);
+  return `${browserStart(call)}${fetched(call, "token", sendsFile(call) ? file : jsonBody(call))}
 ${read}
 `;
 }
 
-function browserToken({ withToken }: SnippetCall): string {
-  return withToken ? "// PORTICO_TOKEN: the signed-in person's own, kept in a variable and nowhere else.\n" : "";
+function jsonBody({ body }: SnippetCall): string {
+  return `JSON.stringify(${indented(body, 2)})`;
 }
 
-function scriptHeaders(call: SnippetCall, token: string): string {
+/** A request by fetch, which browsers and Node.js have. */
+function fetched(call: SnippetCall, token: string, body: string): string {
   const lines = headersOf(call).map(([name, value]) => `\n    ${quoted(name)}: ${quoted(value)},`);
   const authorization = call.withToken ? [`\n    Authorization: \`Bearer \${${token}}\`,`] : [];
-  return [...authorization, ...lines].join("");
+  return `const response = await fetch(${quoted(urlOf(call))}, {
+  method: "POST",
+  headers: {${[...authorization, ...lines].join("")}
+  },
+  body: ${body},
+});`;
 }
 
-function undiciSocket(call: SnippetCall): string {
-  const headers = [
-    ...(call.withToken ? [`Authorization: \`Bearer \${process.env.PORTICO_TOKEN}\``] : []),
-    ...(call.namespace === undefined || call.withToken ? [] : [`"Platform-Namespace": ${quoted(call.namespace)}`]),
-  ];
-  const options = headers.length === 0 ? "" : `, { headers: { ${headers.join(", ")} } }`;
-  return `import { WebSocket } from "undici";
+function readJson({ shape }: SnippetCall): string {
+  if (shape !== "server_streaming") return "console.log(response.status, await response.json());";
+  return `let rest = "";
+for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+  const lines = (rest + text).split("\\n");
+  rest = lines.pop();
+  for (const line of lines) if (line !== "") console.log(JSON.parse(line));
+}`;
+}
 
-const socket = new WebSocket(${quoted(socketUrlOf(call))}${options});
-${conversation(call)}`;
+/** Where it may run, and whence it has the token: a page has no environment, and a token in its code would be in its source. */
+function browserStart({ origin, withToken }: SnippetCall): string {
+  const where = `// In a page of ${origin}, or of an origin that PORTICO_CORS names.\n`;
+  return withToken ? `${where}const token = prompt("A token, such as \`portico user token\` prints:");\n` : where;
+}
+
+function nodeSocket(call: SnippetCall): string {
+  return `// Save as call.mjs and run: node call.mjs
+// Node.js 22 and later have WebSocket; Node.js 20 has it with: node --experimental-websocket call.mjs
+${conversation(call, "process.env.PORTICO_TOKEN")}`;
 }
 
 function browserSocket(call: SnippetCall): string {
-  const protocols = call.withToken ? `, ["portico", \`bearer.\${PORTICO_TOKEN}\`]` : "";
-  return `${browserToken(call)}const socket = new WebSocket(${quoted(socketUrlOf(call))}${protocols});
-${conversation(call)}`;
+  return `${browserStart(call)}${conversation(call, "token")}`;
 }
 
-function conversation({ body }: SnippetCall): string {
-  return `socket.onopen = () => {
-  socket.send(JSON.stringify(${indented(body, 2)}));
+/** Neither browsers nor Node.js set headers on a WebSocket, so the token is offered as a subprotocol. */
+function conversation(call: SnippetCall, token: string): string {
+  const protocols = call.withToken ? `, ["portico", \`bearer.\${${token}}\`]` : "";
+  return `const socket = new WebSocket(${quoted(socketUrlOf(call))}${protocols});
+socket.onopen = () => {
+  socket.send(JSON.stringify(${indented(call.body, 2)}));
   socket.send(""); // No more messages.
 };
 socket.onmessage = ({ data }) => console.log(JSON.parse(data));
@@ -153,36 +166,54 @@ socket.onclose = ({ code, reason }) => code === 1000 || console.error(code, reas
 function python(call: SnippetCall): string {
   const headers = headersOf(call).map(([name, value]) => `\n        ${quoted(name)}: ${quoted(value)},`);
   const token = call.withToken ? [`\n        "Authorization": f"Bearer {os.environ['PORTICO_TOKEN']}",`] : [];
-  const read =
-    call.shape === "server_streaming"
-      ? "    for line in response:\n        if line.strip():\n            print(json.loads(line))"
-      : "    print(json.load(response))";
   const data = sendsFile(call) ? `open("${FILE}", "rb")` : `json.dumps(${pythonLiteral(call.body, "    ")}).encode()`;
-  return `import json
-${call.withToken ? "import os\n" : ""}import urllib.request
-
+  const { read, module } = pythonRead(call);
+  const modules = new Set([...(sendsFile(call) ? [] : ["json"]), ...(call.withToken ? ["os"] : []), ...module]);
+  return `${[...modules, "urllib.request"]
+    .sort()
+    .map((name) => `import ${name}\n`)
+    .join("")}
 request = urllib.request.Request(
     ${quoted(urlOf(call))},
     data=${data},
     headers={${[...token, ...headers].join("")}
     },
+    method="POST",
 )
 with urllib.request.urlopen(request) as response:
 ${read}
 `;
 }
 
+function pythonRead({ shape, answersBytes = false }: SnippetCall): {
+  readonly read: string;
+  readonly module: string[];
+} {
+  if (answersBytes) {
+    return {
+      read: `    with open("${ANSWER}", "wb") as file:\n        shutil.copyfileobj(response, file)`,
+      module: ["shutil"],
+    };
+  }
+  const lines = "    for line in response:\n        if line.strip():\n            print(json.loads(line))";
+  return { read: shape === "server_streaming" ? lines : "    print(json.load(response))", module: ["json"] };
+}
+
 function go(call: SnippetCall): string {
   const text = indented(call.body, 0);
   const headers = headersOf(call).map(([name, value]) => `\n\trequest.Header.Set(${quoted(name)}, ${quoted(value)})`);
   const token = call.withToken ? ['\n\trequest.Header.Set("Authorization", "Bearer "+os.Getenv("PORTICO_TOKEN"))'] : [];
-  const file = `body, err := os.Open("${FILE}")
-	if err != nil {
-		log.Fatal(err)
-	}`;
   const body = sendsFile(call)
-    ? file
+    ? `body, err := os.Open("${FILE}")${GO_FATAL}`
     : `body := strings.NewReader(${text.includes("`") ? quoted(text) : `\`${text}\``})`;
+  const answer = call.answersBytes
+    ? `if response.StatusCode != http.StatusOK {
+		log.Fatal(response.Status)
+	}
+	answer, err := os.Create("${ANSWER}")${GO_FATAL}
+	defer answer.Close()
+	`
+    : "";
   return `package main
 
 import (
@@ -194,34 +225,34 @@ import (
 
 func main() {
 	${body}
-	request, err := http.NewRequest("POST", ${quoted(urlOf(call))}, body)
-	if err != nil {
-		log.Fatal(err)
-	}${[...token, ...headers].join("")}
+	request, err := http.NewRequest("POST", ${quoted(urlOf(call))}, body)${GO_FATAL}${[...token, ...headers].join("")}
 
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		log.Fatal(err)
-	}
+	response, err := http.DefaultClient.Do(request)${GO_FATAL}
 	defer response.Body.Close()
-	if _, err := io.Copy(os.Stdout, response.Body); err != nil {
+	${answer}if _, err := io.Copy(${call.answersBytes ? "answer" : "os.Stdout"}, response.Body); err != nil {
 		log.Fatal(err)
 	}
 }
 `;
 }
 
+const GO_FATAL = `
+	if err != nil {
+		log.Fatal(err)
+	}`;
+
 const DEFAULT_ORIGIN = "http://127.0.0.1:8080";
 
-function portico(call: SnippetCall, clientStreams: boolean): string | undefined {
+function portico(call: SnippetCall): string | undefined {
   // The command line asks as the account that is logged in, whose namespace it knows.
   if (call.namespace !== undefined && !call.withToken) return undefined;
   const [, , service = "", ...endpoint] = call.path.split("/");
   const url = call.origin === DEFAULT_ORIGIN ? "" : ` --url ${shell(call.origin)}`;
   const body = shell(JSON.stringify(call.body));
   const command = `portico call${url} ${shell(service)} ${shell(endpoint.join("/"))}`;
-  if (sendsFile(call)) return `${command} - < ${FILE}`;
-  return clientStreams ? `echo ${body} | ${command}` : `${command} ${body}`;
+  const answer = call.answersBytes ? ` > ${ANSWER}` : "";
+  if (sendsFile(call)) return `${command} - < ${FILE}${answer}`;
+  return `${needsSocket(call) ? `echo ${body} | ${command}` : `${command} ${body}`}${answer}`;
 }
 
 /** A word of a POSIX shell. */

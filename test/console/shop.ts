@@ -94,6 +94,14 @@ export async function openShop(folder: string): Promise<Shop> {
       });
       call.on("end", () => call.end());
     },
+    Weigh: (call: ServerUnaryCall<{ data: Buffer }, object>, done: sendUnaryData<object>) => {
+      receive(call, { text: call.request.data.toString() });
+      done(null, { count: call.request.data.length });
+    },
+    Print: (call: ServerUnaryCall<{ customer?: string }, object>, done: sendUnaryData<object>) => {
+      receive(call, call.request);
+      done(null, { content_type: "text/plain", data: Buffer.from(`Order of ${call.request.customer}`) });
+    },
     Fail: (call: ServerUnaryCall<{ code?: number; message?: string }, object>, done: sendUnaryData<object>) => {
       done({ code: call.request.code ?? 2, details: call.request.message ?? "" });
     },

@@ -1,29 +1,39 @@
 // The snippets for browsers, each run exactly as the page shows it, in a page of the gateway's own origin.
-import type { Page } from "playwright-core";
+import type { ConsoleMessage, Dialog, Page } from "playwright-core";
 import t from "tap";
 import { open, visit } from "./browser.js";
 import { checkSnippets, type Run } from "./snippets.js";
 
 /**
- * Runs a text as the body of a module, with PORTICO_TOKEN as a variable around it. What it does after it has run to its
- * end, as a WebSocket does, is over when the browser says so.
+ * Runs a text as a module's. It asks for its token, as it must in a page that knows nothing of it. What it does after it
+ * has run to its end, as a WebSocket does, is over when the browser says so.
  */
 function inPage(page: Page): Run {
   return async (text, token) => {
     const printed: string[] = [];
-    const listen = (message: { text(): string }) => printed.push(message.text());
-    page.on("console", listen);
+    const listen = async (message: ConsoleMessage) => {
+      // A Blob is printed as what it is, not as what is in it.
+      const values = await Promise.all(message.args().map((arg) => arg.evaluate(TEXT_OF)));
+      printed.push(values.join(" "));
+    };
+    const listening: Promise<void>[] = [];
+    const onConsole = (message: ConsoleMessage) => listening.push(listen(message));
+    const onDialog = (dialog: Dialog) => dialog.accept(token);
+    page.on("console", onConsole).on("dialog", onDialog);
     const closed = text.includes("new WebSocket") ? untilClosed(page) : undefined;
-    await page.evaluate(`(async () => { const PORTICO_TOKEN = ${JSON.stringify(token)};\n${text}\n})()`);
+    await page.evaluate(`(async () => {\n${text}\n})()`);
     await closed;
     // What was printed comes on its own way, in order: after this mark everything is here.
     const mark = page.waitForEvent("console", (message) => message.text() === "end of snippet");
     await page.evaluate("setTimeout(() => console.log('end of snippet'))");
     await mark;
-    page.off("console", listen);
+    await Promise.all(listening);
+    page.off("console", onConsole).off("dialog", onDialog);
     return printed.join("\n");
   };
 }
+
+const TEXT_OF = (value: unknown) => (value instanceof Blob ? value.text() : JSON.stringify(value));
 
 async function untilClosed(page: Page): Promise<void> {
   const socket = await page.waitForEvent("websocket");

@@ -1,7 +1,8 @@
 /** Runs snippets exactly as they are made. What they did is seen where it counts: by what the service received. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { text as printed } from "node:stream/consumers";
 import type { Test } from "tap";
@@ -18,9 +19,10 @@ interface SnippetCase {
   readonly shape: Shape;
   readonly body: object;
   readonly takesBytes?: boolean;
+  readonly answersBytes?: boolean;
   /** What the service receives; default is the body. */
   readonly received?: object;
-  /** What is printed. */
+  /** What is printed, or written to answer.bin. */
   readonly printed: RegExp;
 }
 
@@ -83,10 +85,27 @@ export const CASES: readonly SnippetCase[] = [
     endpoint: "Store",
     shape: "client_streaming",
     takesBytes: true,
-    // As a message, where it is not a file.
+
     body: { contentType: "text/plain", data: Buffer.from(FILE_TEXT).toString("base64") },
     received: { text: FILE_TEXT },
     printed: new RegExp(`count\\W+${FILE_TEXT.length}`),
+  },
+  {
+    title: "bytes, as a file",
+    endpoint: "Weigh",
+    shape: "unary",
+    takesBytes: true,
+    body: {},
+    received: { text: FILE_TEXT },
+    printed: new RegExp(`count\\W+${FILE_TEXT.length}`),
+  },
+  {
+    title: "an answer of bytes",
+    endpoint: "Print",
+    shape: "unary",
+    answersBytes: true,
+    body: { customer: "Ada" },
+    printed: /Order of Ada/,
   },
 ];
 
@@ -98,10 +117,11 @@ export async function checkSnippets(t: Test, { origin, shop }: ShopFront, id: Sn
   const { body: tokens } = await call(`${origin}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
   const { accessToken: token } = tokens as { accessToken: string };
   const seen = new Set<Shape>();
-  for (const { title, endpoint, shape, body, takesBytes, received = body, printed } of CASES) {
+  for (const { title, endpoint, shape, body, takesBytes, answersBytes, received = body, printed } of CASES) {
     for (const withToken of seen.has(shape) ? [true] : [true, false]) {
       const path = `/v1/shop/${endpoint}`;
-      const snippet = snippetsFor({ origin, path, shape, withToken, body, takesBytes }).find((one) => one.id === id);
+      const made = snippetsFor({ origin, path, shape, withToken, body, takesBytes, answersBytes });
+      const snippet = made.find((one) => one.id === id);
       if (snippet === undefined) continue;
       await t.test(`${title}, ${withToken ? "with a token" : "as nobody"}`, async (t) => {
         t.notMatch(snippet.code, token, "the token is never in it");
@@ -144,26 +164,33 @@ async function grantEveryone(origin: string, namespace: string, token: string): 
   if (status !== 200) throw new Error(`the rule was refused with ${status}`);
 }
 
-/** Writes the text to a file and runs a command on it, with the token in PORTICO_TOKEN and `portico` on the path. */
+/**
+ * Writes the text to a file of an empty folder, which no folder above it helps with packages, and runs a command there, with the token in PORTICO_TOKEN and `portico`
+ * on the path.
+ */
 export function program(command: readonly [string, ...string[]], file: string, { folder }: ShopFront): Run {
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, "portico"), `#!/bin/sh\nexec '${process.execPath}' '${resolve("dist/portico.js")}' "$@"\n`);
   chmodSync(join(bin, "portico"), 0o755);
   return async (text, token) => {
-    const cwd = mkdtempSync(join(folder, "snippet-"));
+    const cwd = mkdtempSync(join(tmpdir(), "snippet-"));
     const path = join(cwd, file);
     writeFileSync(path, text);
     writeFileSync(join(cwd, "file.bin"), FILE_TEXT);
-    const { PORTICO_TOKEN: _, ...inherited } = process.env;
+    // What forces colours would have them in what is printed, where the tests run on a terminal.
+    const { PORTICO_TOKEN: _, FORCE_COLOR: __, ...inherited } = process.env;
     const paths = { PATH: `${bin}${delimiter}${inherited.PATH}`, XDG_CONFIG_HOME: join(folder, "config") };
     const given = token === undefined ? {} : { PORTICO_TOKEN: token };
     const [name, ...args] = command;
-    const child = spawn(name, [...args, path], { cwd, env: { ...inherited, ...paths, ...given }, timeout: 60_000 });
+    const child = spawn(name, [...args, path], { cwd, env: { ...inherited, ...paths, ...given }, timeout: 180_000 });
     const output = printed(child.stdout);
     const complaints = printed(child.stderr);
     const [code] = await once(child, "close");
     if (code !== 0) throw new Error(`${name} ended with ${code}: ${await complaints}\n${text}`);
-    return output;
+    const answer = join(cwd, "answer.bin");
+    const written = existsSync(answer) ? readFileSync(answer, "utf8") : "";
+    rmSync(cwd, { recursive: true });
+    return (await output) + written;
   };
 }

@@ -58,8 +58,10 @@ export interface EndpointDocument {
   readonly deprecated: boolean;
   readonly request: Message | undefined;
   readonly response: Message | undefined;
-  /** Whether a plain POST of any bytes will do, where the endpoint takes a stream. */
+  /** Whether a plain POST of any bytes will do (google.api.HttpBody). */
   readonly takesBytes: boolean;
+  /** Whether the answer is bytes of a type that the service chooses. */
+  readonly answersBytes: boolean;
   /** A request that makes sense. */
   readonly example: unknown;
 }
@@ -107,7 +109,8 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
     deprecated: operation.deprecated === true,
     request: reader.body(socket?.sends ?? request?.schema),
     response: reader.body(socket?.receives ?? response?.schema),
-    takesBytes: socket !== undefined && raw !== undefined,
+    takesBytes: raw !== undefined,
+    answersBytes: mediaOf(operation.responses?.["200"], components.responses, "*/*") !== undefined,
     example: request?.example ?? (socket && reader.example(socket.sends)),
   };
 }

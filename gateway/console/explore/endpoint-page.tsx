@@ -41,12 +41,7 @@ export function EndpointPage({ endpoint, document }: EndpointPageProps) {
         </div>
         <div class="endpoint-live">
           <TryIt endpoint={endpoint} request={described?.request} call={call} onCall={setCall} />
-          <SnippetTabs
-            endpoint={endpoint}
-            call={call}
-            withToken={withToken}
-            takesBytes={described?.takesBytes === true}
-          />
+          <SnippetTabs endpoint={endpoint} call={call} withToken={withToken} described={described} />
         </div>
       </div>
     </article>

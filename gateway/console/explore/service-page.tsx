@@ -149,8 +149,9 @@ function Overview({ service, document }: { readonly service: Service; readonly d
 
 /** Something to copy at once. */
 function FirstCall({ endpoint, document }: { readonly endpoint: Endpoint; readonly document: OpenApi | undefined }) {
-  const text = JSON.stringify((document && endpointDocument(document, endpoint.path)?.example) ?? {});
-  return <SnippetTabs endpoint={endpoint} call={{ text, namespace: "" }} withToken={!endpoint.open} />;
+  const described = document && endpointDocument(document, endpoint.path);
+  const call = { text: JSON.stringify(described?.example ?? {}), namespace: "" };
+  return <SnippetTabs endpoint={endpoint} call={call} withToken={!endpoint.open} described={described} />;
 }
 
 export function EndpointBadges({ endpoint }: { readonly endpoint: Endpoint }) {

@@ -3,6 +3,7 @@ import { type Shape, snippetsFor } from "../snippets.js";
 import { CopyButton } from "../ui/copy-button.js";
 import { Tabs } from "../ui/tabs.js";
 import { Code } from "./code.js";
+import type { EndpointDocument } from "./document.js";
 import { faultOf, parseExact, roundingFault } from "./json-text.js";
 import type { Endpoint } from "./listing.js";
 import type { TryItState } from "./try-it.js";
@@ -11,15 +12,15 @@ interface SnippetTabsProps {
   readonly endpoint: Endpoint;
   readonly call: Pick<TryItState, "text" | "namespace">;
   readonly withToken: boolean;
-  /** Whether a plain POST of any bytes will do, where the endpoint takes a stream. */
-  readonly takesBytes?: boolean;
+  /** What the document says of bodies that are bytes; undefined where there is none. */
+  readonly described: Pick<EndpointDocument, "takesBytes" | "answersBytes"> | undefined;
 }
 
 /** Kept from endpoint to endpoint: who reads Go here reads Go there. */
 let lastChoice = "curl";
 
 /** The call that is being tried, as code. */
-export function SnippetTabs({ endpoint, call, withToken, takesBytes = false }: SnippetTabsProps) {
+export function SnippetTabs({ endpoint, call, withToken, described }: SnippetTabsProps) {
   const [chosen, setChosen] = useState(lastChoice);
   const fault = faultOf(call.text) ?? roundingFault(call.text);
   const snippets = snippetsFor({
@@ -27,7 +28,8 @@ export function SnippetTabs({ endpoint, call, withToken, takesBytes = false }: S
     path: endpoint.path,
     shape: shapeOf(endpoint),
     withToken,
-    takesBytes,
+    takesBytes: described?.takesBytes,
+    answersBytes: described?.answersBytes,
     body: fault === undefined ? parseExact(call.text) : {},
     namespace: call.namespace === "" ? undefined : call.namespace,
   });
@@ -52,12 +54,12 @@ export function SnippetTabs({ endpoint, call, withToken, takesBytes = false }: S
           <p class="notice warning">Correct the JSON of the request first. {fault}</p>
         )}
       </Tabs>
-      {endpoint.clientStreaming && !takesBytes && (
+      {endpoint.clientStreaming && !described?.takesBytes && (
         <p class="hint">
           This endpoint takes a stream, so it needs a WebSocket client. curl, Python and Go come without one.
         </p>
       )}
-      {withToken && (
+      {withToken && shown.id !== "browser" && (
         <p class="hint">
           The token is read from <code>PORTICO_TOKEN</code>, such as from <code>portico user token</code>.
         </p>
