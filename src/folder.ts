@@ -1,5 +1,5 @@
-/** Folders that only their owner may look into. */
-import { existsSync, mkdirSync } from "node:fs";
+/** Folders and files that only their owner may read. */
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
@@ -14,4 +14,31 @@ export function makeFolder(folder: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // another process was first
   }
+}
+
+/** Writes the file unless it is there; whether it did. It appears whole, and is on disk when this returns. */
+export function writeOnce(file: string, make: () => string): boolean {
+  makeFolder(dirname(file));
+  const draft = `${file}.${process.pid}.new`;
+  rmSync(draft, { force: true });
+  const descriptor = openSync(draft, "wx", 0o600);
+  try {
+    writeSync(descriptor, `${make()}\n`);
+    fsyncSync(descriptor);
+    linkSync(draft, file);
+    syncFolder(dirname(file));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return false;
+  } finally {
+    closeSync(descriptor);
+    rmSync(draft, { force: true });
+  }
+}
+
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, "r");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }

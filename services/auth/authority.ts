@@ -5,6 +5,7 @@
 import type { Logger } from "pino";
 import { ConfigError } from "../../src/config.js";
 import { descriptors } from "../../src/gen/descriptors.js";
+import { readInstallation, recordInstallation } from "../../src/installation.js";
 import type { Service } from "../../src/rpc/service.js";
 import type { Store } from "../../src/store.js";
 import { accounts } from "./accounts.js";
@@ -61,9 +62,18 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     throw new ConfigError("PORTICO_ADMIN_PASSWORD must have 12 to 128 characters");
   }
   const now = (): number => performance.now();
+  const installation = readInstallation(dataFolder);
   const journal = await Journal.open({ log: new Log({ store, log }), logger: log, clock });
   const passwords = new Passwords();
-  const firstStart = await bootstrap({ journal, passwords, dataFolder, adminPassword });
+  const firstStart = await bootstrap({
+    journal,
+    store: store.name,
+    installation,
+    passwords,
+    dataFolder,
+    adminPassword,
+  });
+  record(store, dataFolder, log);
   deletePasswordFileOnceChanged({ journal, dataFolder, log });
   const grantors = new Grantors({ rows: store.collection("grantors"), log, now, leaseMs });
   await grantors.othersMayGrant(); // From now on it counts how long their rows stay the same.
@@ -94,4 +104,12 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await leases.close();
   };
   return { service, firstStart, close };
+}
+
+function record(store: Store, dataFolder: string, log: Logger): void {
+  try {
+    recordInstallation(dataFolder, store.name);
+  } catch (error) {
+    log.warn({ err: error }, "the data folder cannot be written: should the store be lost, a start will not notice");
+  }
 }

@@ -3,12 +3,13 @@
  * that a crash in between loses nothing: the next start finds the files and uses what they say. So do two processes that
  * start at once on one data folder, of which one writes the entry.
  */
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import type { Logger } from "pino";
-import { makeFolder } from "../../src/folder.js";
+import { writeOnce } from "../../src/folder.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../../src/gen/portico/auth/v1/rules.js";
+import { type Installation, lostInstallation } from "../../src/installation.js";
 import { StoreError } from "../../src/store.js";
 import { createToken, hashToken, isToken } from "../../src/token.js";
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "./callers.js";
@@ -29,12 +30,21 @@ const ENROLMENTS = ["gateway", "helloworld"];
 /** Sets the installation up, unless it is. What the administrator must be told; undefined where there is nothing new. */
 export async function bootstrap(options: {
   journal: Journal;
+  /** The name of the store. */
+  store: string;
+  /** What the data folder showed before the log was read: another process may be setting it up. */
+  installation: Installation | undefined;
   passwords: Passwords;
   dataFolder: string;
   adminPassword: string | undefined;
 }): Promise<FirstStart | undefined> {
-  const { journal, passwords, dataFolder, adminPassword } = options;
+  const { journal, store, installation, passwords, dataFolder, adminPassword } = options;
   if (journal.state.revision > 0) return undefined;
+  // A first start that was cut short leaves files, but no record of the store.
+  if (installation?.store !== undefined) {
+    const lost = lostInstallation(store, dataFolder, installation);
+    throw new StoreError(`store ${store} is without any entry, ${lost}`);
+  }
   const passwordFile = passwordFileIn(dataFolder);
   const created: string[] = [];
   const keep = (file: string, make: () => string, check: (text: string) => boolean): string => {
@@ -53,7 +63,7 @@ export async function bootstrap(options: {
   let first = false;
   await journal.commit(PORTICO, ({ revision }) => {
     first = revision === 0;
-    return first ? installation(hash, enrolments) : [];
+    return first ? firstEntry(hash, enrolments) : [];
   });
   if (!first) {
     const ours = enrolments.every(({ sha256 }) => journal.state.tokens.has(hex(sha256)));
@@ -81,10 +91,7 @@ export function deletePasswordFileOnceChanged(options: { journal: Journal; dataF
 }
 
 /** Everything that a fresh installation has. */
-export function installation(
-  password: PasswordHash,
-  enrolments: { name: string; sha256: Buffer }[],
-): ReturnType<Decide> {
+export function firstEntry(password: PasswordHash, enrolments: { name: string; sha256: Buffer }[]): ReturnType<Decide> {
   const namespace = DEFAULT_NAMESPACE;
   const rule = { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
   return [
@@ -97,31 +104,4 @@ export function installation(
 
 function passwordFileIn(dataFolder: string): string {
   return join(dataFolder, "admin-password");
-}
-
-/** Writes the file, readable by its owner only, unless it is there. It appears whole, and is on disk. */
-function writeOnce(file: string, make: () => string): boolean {
-  makeFolder(dirname(file));
-  const draft = `${file}.${process.pid}.new`;
-  rmSync(draft, { force: true });
-  const descriptor = openSync(draft, "wx", 0o600);
-  try {
-    writeSync(descriptor, `${make()}\n`);
-    fsyncSync(descriptor);
-    linkSync(draft, file);
-    syncFolder(dirname(file));
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    return false;
-  } finally {
-    closeSync(descriptor);
-    rmSync(draft, { force: true });
-  }
-}
-
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, "r");
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }

@@ -9,7 +9,7 @@ import type { Entry, Event } from "../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../src/gen/portico/auth/v1/policy.js";
 import { StoreError } from "../../src/store.js";
 import { fold } from "./fold.js";
-import type { Log } from "./log.js";
+import { type Log, MAX_READ } from "./log.js";
 import { State } from "./state.js";
 import { timestamp } from "./time.js";
 
@@ -169,8 +169,8 @@ export class Journal {
         for (const follower of this.#followers) follower.replaced();
         return;
       }
-      if (entries.length === 0) return;
       for (const [index, entry] of entries.entries()) this.#fold(revision + 1 + index, entry);
+      if (entries.length < MAX_READ) return;
     }
   }
 
@@ -180,11 +180,11 @@ export class Journal {
     for (;;) {
       const entries = await this.#log.read(state.revision);
       if (entries === undefined && attempts > 0) return this.#load(attempts - 1);
-      if (entries === undefined) throw missing(state.revision);
-      if (entries.length === 0) break;
+      if (entries === undefined) throw this.#log.fault(state.revision, "is missing");
       for (const entry of entries) fold(state, entry);
+      if (entries.length < MAX_READ) break;
     }
-    if (state.revision < head) throw missing(state.revision + 1);
+    if (state.revision < head) throw this.#log.fault(state.revision + 1, "is missing");
     this.#state = state;
   }
 
@@ -195,10 +195,6 @@ export class Journal {
       .catch((error) => this.#logger.error({ err: error }, "a snapshot could not be kept"));
     this.#keeping = Promise.all([this.#keeping, keeping]);
   }
-}
-
-function missing(revision: number): StoreError {
-  return new StoreError(`entry ${revision} of the store's log is missing; restore the store from a backup`);
 }
 
 interface JournalOptions {

@@ -11,18 +11,22 @@
 import { crc32 } from "node:zlib";
 import type { Logger } from "pino";
 import { Entry, Snapshot } from "../../src/gen/portico/auth/log/v1/log.js";
-import { type Collection, type Store, StoreError } from "../../src/store.js";
+import { type Collection, REMEDY, type Store, StoreError } from "../../src/store.js";
 
-/** How many entries are read at a time, and how many keys deleted. */
+/** How many entries are read at a time. */
+export const MAX_READ = 256;
+/** How many keys are deleted at a time. */
 const BATCH = 256;
 const REVISION_DIGITS = 16;
 
 export class Log {
+  readonly #name: string;
   readonly #entries: Collection;
   readonly #snapshots: Collection;
   readonly #log: Logger;
 
   constructor({ store, log }: { store: Store; log: Logger }) {
+    this.#name = store.name;
     this.#entries = store.collection("log");
     this.#snapshots = store.collection("snapshots");
     this.#log = log;
@@ -48,32 +52,36 @@ export class Log {
       }
     }
     if (head > 0 && entries[0] !== keyOf(1)) {
-      throw new StoreError("the store has lost the beginning of its log, or its snapshots; restore it from a backup");
+      throw new StoreError(`store ${this.#name} has lost the beginning of its log, or its snapshots; ${REMEDY}`);
     }
     return { snapshot: undefined, head };
   }
 
   /**
-   * The next entries after a revision, as many as are read at a time; none at the end of the log. Undefined when they
-   * are dropped: begin anew.
+   * The next entries after a revision, at most `MAX_READ`: fewer mean that the log ends there. Undefined when they are
+   * dropped: begin anew.
    * @throws {StoreError} naming the revision of an entry that is missing or damaged.
    */
   async read(after: number): Promise<Entry[] | undefined> {
-    const revisions = Array.from({ length: BATCH + 1 }, (_, index) => after + index).filter((revision) => revision > 0);
-    const texts = await this.#entries.getMany(revisions.map(keyOf));
-    if (texts[0] === undefined && (after > 0 || (await this.#snapshots.keys()).length > 0)) return undefined;
-    const first = after > 0 ? 1 : 0;
-    const gap = texts.indexOf(undefined, first);
-    const end = gap === -1 ? texts.length : gap;
-    if (texts.slice(end).some((text) => text !== undefined)) throw damaged(after + 1 + end - first, "is missing");
-    return texts.slice(first, end).map((text, index) => {
+    // From the entry of the revision itself on: only while it is there, the next one is not dropped.
+    const first = Math.max(after, 1);
+    const texts = await this.#entries.after(keyOf(first - 1), MAX_READ + (after === 0 ? 0 : 1));
+    const dropped = texts[0]?.[0] !== keyOf(first);
+    if (dropped && (after > 0 || (await this.#snapshots.after("", 1)).length > 0)) return undefined;
+    return texts.slice(after === 0 ? 0 : 1).map(([key, text], index) => {
       const revision = after + 1 + index;
+      if (key !== keyOf(revision)) throw this.fault(revision, "is missing");
       try {
-        return readEntry(keyOf(revision), text!);
+        return readEntry(key, text);
       } catch (error) {
-        throw damaged(revision, (error as Error).message);
+        throw this.fault(revision, (error as Error).message);
       }
     });
+  }
+
+  /** The error for an entry that cannot be used. */
+  fault(revision: number, what: string): StoreError {
+    return new StoreError(`store ${this.#name} cannot be used: entry ${revision} of its log ${what}; ${REMEDY}`);
   }
 
   /** Writes the entry if no other has its revision. Once this resolves to true, it is on disk. */
@@ -128,8 +136,4 @@ function readEntry(key: string, text: string): Entry {
   // To pass over a change, a revocation perhaps, would be to grant what it took away.
   if (entry.events.some(({ event }) => event === undefined)) throw new Error("was written by a newer Portico");
   return entry;
-}
-
-function damaged(revision: number, what: string): StoreError {
-  return new StoreError(`entry ${revision} of the store's log ${what}; restore the store from a backup`);
 }

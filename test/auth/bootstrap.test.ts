@@ -96,7 +96,9 @@ for (const [what, adminPassword] of Object.entries({ short: "eleven char", long:
 }
 
 t.test("a start that crashed before its entry was written is taken up by the next", async (t) => {
-  const folder = t.testdir({ "admin-password": "left by the crashed one\n" });
+  const folder = t.testdir();
+  await openStore("sqlite:", folder).then((store) => store.close());
+  writeFileSync(passwordFile(folder), "left by the crashed one\n");
   const { authority, login } = await open(t, { folder, fresh: true });
   t.equal(authority.firstStart?.password, "left by the crashed one");
   t.ok(await login("admin", "left by the crashed one"));
@@ -104,6 +106,7 @@ t.test("a start that crashed before its entry was written is taken up by the nex
 
 t.test("a file that no start can have written is refused", async (t) => {
   const folder = t.testdir();
+  await openStore("sqlite:", folder).then((store) => store.close());
   writeFileSync(passwordFile(folder), "short");
   await t.rejects(open(t, { folder, fresh: true }), {
     message: `${passwordFile(folder)} is not what an earlier start wrote; delete it and start again`,
@@ -126,6 +129,7 @@ t.test("of many that start at once on one store, one sets it up", async (t) => {
     "portico.sqlite",
     "portico.sqlite-shm",
     "portico.sqlite-wal",
+    "store-location",
   ]);
   const { login } = await open(t, { store: stores[0]!, folder });
   t.ok(await login("admin", readFileSync(passwordFile(folder), "utf8").trim()));

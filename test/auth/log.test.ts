@@ -3,9 +3,11 @@ import t, { type Test } from "tap";
 import { type Decide, type Journal, PORTICO, SNAPSHOT_INTERVAL } from "../../services/auth/journal.js";
 import { Log } from "../../services/auth/log.js";
 import { Code } from "../../src/errors.js";
-import { openMemoryStore, type Store } from "../../src/store.js";
+import { openMemoryStore, REMEDY, type Store } from "../../src/store.js";
 import { openJournal, silent } from "./open.js";
 
+const DAMAGED = `store in memory cannot be used: entry 3 of its log is damaged; ${REMEDY}`;
+const MISSING = `store in memory cannot be used: entry 3 of its log is missing; ${REMEDY}`;
 const keyOf = (revision: number) => String(revision).padStart(16, "0");
 const namespace =
   (name: string): Decide =>
@@ -46,27 +48,24 @@ t.test("a store that is at fault is refused, with the revision", async (t) => {
           text.replace(/.$/, (last) => (last === "A" ? "B" : "A")),
         );
       },
-      "entry 3 of the store's log is damaged; restore the store from a backup",
+      DAMAGED,
     ],
     "an entry of another revision": [
       async (store) => replace(store, "log", keyOf(3), (await store.collection("log").get(keyOf(2))) ?? ""),
-      "entry 3 of the store's log is damaged; restore the store from a backup",
+      DAMAGED,
     ],
     "an entry cut off": [
       async (store) => replace(store, "log", keyOf(3), (await store.collection("log").get(keyOf(3)))!.slice(0, 20)),
-      "entry 3 of the store's log is damaged; restore the store from a backup",
+      DAMAGED,
     ],
-    "an entry missing": [
-      (store) => store.collection("log").delete([keyOf(3)]),
-      "entry 3 of the store's log is missing; restore the store from a backup",
-    ],
+    "an entry missing": [(store) => store.collection("log").delete([keyOf(3)]), MISSING],
     "many entries missing": [
       (store) => store.collection("log").delete(Array.from({ length: 600 }, (_, index) => keyOf(index + 3))),
-      "entry 3 of the store's log is missing; restore the store from a backup",
+      MISSING,
     ],
     "the first entry missing": [
       (store) => store.collection("log").delete([keyOf(1)]),
-      "the store has lost the beginning of its log, or its snapshots; restore it from a backup",
+      `store in memory has lost the beginning of its log, or its snapshots; ${REMEDY}`,
     ],
   };
   for (const [what, [fault, message]] of Object.entries(faults)) {
@@ -83,7 +82,7 @@ t.test("an entry of a newer version is refused, not passed over", async (t) => {
   const unknown = { event: undefined, _unknownFields: { [(99 << 3) | 2]: [Buffer.from([0])] } };
   const entry = { time: undefined, actor: "", namespace: "", events: [unknown] };
   await new Log({ store, log: silent }).append(2, entry);
-  await t.rejects(openJournal(store), { message: /^entry 2 of the store's log was written by a newer Portico/ });
+  await t.rejects(openJournal(store), { message: /: entry 2 of its log was written by a newer Portico/ });
 });
 
 t.test("snapshots", async (t) => {
@@ -111,13 +110,13 @@ t.test("snapshots", async (t) => {
   await t.test("that are all damaged stop the start", async (t) => {
     const store = await filled(t, revisions);
     for (const key of await store.collection("snapshots").keys()) await replace(store, "snapshots", key, "damaged");
-    await t.rejects(openJournal(store), { name: "StoreError", message: /^the store has lost the beginning/ });
+    await t.rejects(openJournal(store), { name: "StoreError", message: / has lost the beginning/ });
   });
 
   await t.test("without the log after them stop the start", async (t) => {
     const store = await filled(t, revisions);
     await store.collection("log").delete(await store.collection("log").keys());
-    await t.rejects(openJournal(store), { name: "StoreError", message: /^entry 3000 of the store's log is missing/ });
+    await t.rejects(openJournal(store), { name: "StoreError", message: / entry 3000 of its log is missing/ });
   });
 });
 

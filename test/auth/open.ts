@@ -3,7 +3,7 @@ import { scryptSync } from "node:crypto";
 import pino from "pino";
 import type { Test } from "tap";
 import { type Authority, type AuthorityOptions, openAuthority } from "../../services/auth/authority.js";
-import { installation } from "../../services/auth/bootstrap.js";
+import { firstEntry } from "../../services/auth/bootstrap.js";
 import { Journal, PORTICO } from "../../services/auth/journal.js";
 import { Log } from "../../services/auth/log.js";
 import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
@@ -57,7 +57,7 @@ export function openJournal(store: Store): Promise<Journal> {
 /** Sets up a store as the first start does, but for the cost of the password and without enrolments. */
 async function setUp(store: Store): Promise<void> {
   const journal = await openJournal(store);
-  await journal.commit(PORTICO, ({ revision }) => (revision === 0 ? installation(HASH, []) : []));
+  await journal.commit(PORTICO, ({ revision }) => (revision === 0 ? firstEntry(HASH, []) : []));
 }
 
 /** `fresh` leaves it to the authority to set up the store. */

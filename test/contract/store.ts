@@ -2,10 +2,12 @@
 import type { Test } from "tap";
 import type { Store } from "../../src/store.js";
 
+const VALUES = ["", "text", ":colon", '{"value":"json"}', "grüße\u0000\n"];
+
 const BEHAVIOURS: Record<string, (t: Test, store: Store) => Promise<void>> = {
   "gives back what was created": async (t, store) => {
     const log = store.collection("log");
-    for (const value of ["", "text", ":colon", '{"value":"json"}', "grüße\u0000\n"]) {
+    for (const value of VALUES) {
       t.equal(await log.create(`key ${value}`, value), true);
       t.equal(await log.get(`key ${value}`), value);
     }
@@ -40,6 +42,43 @@ const BEHAVIOURS: Record<string, (t: Test, store: Store) => Promise<void>> = {
     await log.create("b", "2");
     t.same(await log.getMany(["b", "absent", "a"]), ["2", undefined, "1"]);
     t.same(await log.getMany([]), []);
+  },
+  "gives the entries after a key, in order, at most as many as asked for": async (t, store) => {
+    const log = store.collection("log");
+    for (const key of ["0010", "0002", "0001", "0003"]) await log.create(key, `value ${key}`);
+    t.same(await log.after("", 2), [
+      ["0001", "value 0001"],
+      ["0002", "value 0002"],
+    ]);
+    t.same(
+      (await log.after("0002", 10)).map(([key]) => key),
+      ["0003", "0010"],
+    );
+    t.same(await log.after("0002 is absent", 1), [["0003", "value 0003"]]);
+    t.same(await log.after("0010", 1), []);
+  },
+  "gives entries after a key whatever characters the values have": async (t, store) => {
+    const log = store.collection("log");
+    for (const [index, value] of VALUES.entries()) await log.create(`${index}`, value);
+    t.same(
+      (await log.after("", 10)).map(([, value]) => value),
+      VALUES,
+    );
+  },
+  "sees in every read what was created or deleted before": async (t, store) => {
+    const log = store.collection("log");
+    const reads: Record<string, () => Promise<unknown>> = {
+      get: () => log.get("1"),
+      getMany: async () => (await log.getMany(["1"]))[0],
+      after: async () => (await log.after("0", 1))[0]?.[1],
+      keys: async () => (await log.keys())[0] && "x",
+    };
+    for (const [name, read] of Object.entries(reads)) {
+      await log.create("1", "x");
+      t.equal(await read(), "x", name);
+      await log.delete(["1"]);
+      t.equal(await read(), undefined, name);
+    }
   },
   "deletes many, and none": async (t, store) => {
     const log = store.collection("log");

@@ -7,6 +7,7 @@ import { COLLECTIONS, type Collection, openStore } from "../../src/store.js";
 const OPERATIONS: Record<string, (log: Collection) => Promise<unknown>> = {
   get: (log) => log.get("1"),
   getMany: (log) => log.getMany(["1"]),
+  after: (log) => log.after("", 1),
   create: (log) => log.create("2", "x"),
   delete: (log) => log.delete(["1"]),
   keys: (log) => log.keys(),
@@ -22,7 +23,11 @@ t.test("an engine that fails", async (t) => {
   await other.query("DROP TABLE log");
   await other.close();
   for (const [name, act] of Object.entries(OPERATIONS)) {
-    await t.rejects(act(log), { name: "StoreError", message: /^the store failed: .*no such table: log/ }, name);
+    await t.rejects(
+      act(log),
+      { name: "StoreError", message: /^store \S+\/portico\.sqlite cannot be used: .*no such table: log.*; restore it/ },
+      name,
+    );
   }
 });
 
@@ -55,7 +60,7 @@ t.test("every connection waits for the disk, whatever SQLite's own default is", 
   const engines = collectCareless(t);
   const store = await openStore("sqlite:", folder);
   t.teardown(() => store.close());
-  t.equal(engines.size, COLLECTIONS.length);
+  t.equal(engines.size, COLLECTIONS.length + 1, "one for each collection to read, one to write");
   for (const engine of engines) {
     t.same(await engine.query("PRAGMA synchronous"), [{ synchronous: 2 }], "FULL");
     t.same(await engine.query("PRAGMA journal_mode"), [{ journal_mode: "wal" }]);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t from "tap";
 import { openStore, type Store } from "../../src/store.js";
+import { openJournal } from "../auth/open.js";
 
 /** A store with something in it, closed. */
 async function filled(folder: string): Promise<string> {
@@ -16,14 +17,17 @@ async function filled(folder: string): Promise<string> {
 const damages: Record<string, [damage: (file: string) => void, message: RegExp]> = {
   "emptied to nothing": [(file) => truncateSync(file, 0), /is empty: .* restore it from a backup/],
   "cut off within the header": [(file) => truncateSync(file, 50), /is not a store of Portico, or is damaged; /],
-  "cut off": [(file) => truncateSync(file, statSync(file).size - 8192), /is damaged \(.*\); restore it from a backup$/],
+  "cut off": [
+    (file) => truncateSync(file, statSync(file).size - 8192),
+    /is damaged \(.*\); restore it from a backup, or name another file in PORTICO_STORE$/,
+  ],
   "overwritten in the middle": [
     (file) => {
       const bytes = readFileSync(file);
       bytes.fill(0xff, 4096, bytes.length - 4096);
       writeFileSync(file, bytes);
     },
-    /is damaged \(.*\); restore it from a backup$/,
+    /is damaged \(.*\); restore it from a backup, or name another file in PORTICO_STORE$/,
   ],
   "no database": [(file) => writeFileSync(file, "x".repeat(9000)), /is not a store of Portico, or is damaged; /],
 };
@@ -45,6 +49,47 @@ for (const [what, [damage, message]] of Object.entries(damages)) {
   });
 }
 
+/** What only SQLite can do to a file. */
+const CHANGES: Record<string, [statements: string[], message: RegExp]> = {
+  "of a newer format": [
+    ["PRAGMA user_version = 7"],
+    /was written by a newer Portico: its format is 7, and this version of Portico knows formats up to 0; run that/,
+  ],
+  "of a newer format, as far as the file itself is written": [
+    ["PRAGMA user_version = 7", "PRAGMA wal_checkpoint(TRUNCATE)"],
+    /was written by a newer Portico: its format is 7/,
+  ],
+  "whose schema is damaged": [
+    ["PRAGMA writable_schema = ON", "UPDATE sqlite_schema SET sql = 'CREATE nonsense' WHERE name = 'log'"],
+    /is damaged \(.*malformed.*\); restore it from a backup, or name another file in PORTICO_STORE$/,
+  ],
+  "whose table has other columns": [
+    ["DROP TABLE snapshots", "CREATE TABLE snapshots (id INTEGER)"],
+    /cannot be used: .*no such column.*; restore it from a backup, or name another file in PORTICO_STORE$/,
+  ],
+};
+
+for (const [what, [statements, message]] of Object.entries(CHANGES)) {
+  t.test(`a file ${what}`, async (t) => {
+    const folder = t.testdir();
+    const file = await filled(folder);
+    const other = new KeyvSqlite(`sqlite://${file}`);
+    for (const statement of statements) await other.query(statement);
+    const opening = openStore("sqlite:", folder).then(async (store) => {
+      try {
+        await openJournal(store);
+      } finally {
+        await store.close();
+      }
+    });
+    const error = await opening.catch((error) => error);
+    await other.close();
+    t.match(error, { name: "StoreError", message });
+    t.ok(error.message.startsWith(`store ${file} `), error.message);
+    t.notMatch(error.message, "\n");
+  });
+}
+
 t.test("a database of another program", async (t) => {
   const file = join(t.testdir(), "other.sqlite");
   const other = new KeyvSqlite(`sqlite://${file}`);
@@ -55,7 +100,10 @@ t.test("a database of another program", async (t) => {
 
 t.test("a folder in its place", async (t) => {
   const folder = t.testdir({ "portico.sqlite": {} });
-  await t.rejects(openStore("sqlite:", folder), { name: "StoreError", message: /cannot be opened: EISDIR/ });
+  await t.rejects(openStore("sqlite:", folder), {
+    name: "StoreError",
+    message: /cannot be used: EISDIR.*; restore it from a backup/,
+  });
 });
 
 t.test("a file that may not be read", { skip: process.getuid?.() === 0 && "root may read all" }, async (t) => {
@@ -91,7 +139,7 @@ t.test("an operation that takes too long fails, and says so", async (t) => {
   await other.query("BEGIN IMMEDIATE");
   await t.rejects(store.collection("log").create("1", "x"), {
     name: "StoreError",
-    message: /^the store failed: .*BUSY/,
+    message: /portico\.sqlite is locked by another process; stop that process/,
   });
   await other.query("ROLLBACK");
   t.equal(await store.collection("log").create("1", "x"), true);
