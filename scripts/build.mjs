@@ -23,14 +23,13 @@ function isFresh() {
   return inputs.every(existsSync) && hash(inputs) === sha256;
 }
 
-export async function build() {
-  if (isFresh()) return;
-  const { build: bundle } = await import("esbuild");
-  // Made whole beside the old one, so that a failed build leaves the old one as it was.
-  const draft = `${OUTPUT}.${process.pid}.new`;
+/**
+ * Bundles the program alone, without its pages, into a folder. The plugins are esbuild's: a test takes a safeguard out by one.
+ */
+export async function bundleProgram(bundle, folder, plugins = []) {
   const { metafile } = await bundle({
     entryPoints: { portico: "src/cli/main.ts" },
-    outdir: draft,
+    outdir: folder,
     bundle: true,
     splitting: true,
     format: "esm",
@@ -46,14 +45,24 @@ export async function build() {
     },
     metafile: true,
     logLevel: "warning",
+    plugins,
   });
-  const sources = [...Object.keys(metafile.inputs), ...(await buildWeb(bundle, draft))];
-  const inputs = [...sources.filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
-  for (const name of readdirSync(draft)) if (name.endsWith(".js")) toAscii(join(draft, name));
-  const entry = `${draft}/${ENTRY}`;
+  for (const name of readdirSync(folder)) if (name.endsWith(".js")) toAscii(join(folder, name));
+  const entry = `${folder}/${ENTRY}`;
   const text = readFileSync(entry, "utf8").replace(/^#!.*\n/, "");
   writeFileSync(entry, `#!/usr/bin/env node\n${text}`);
   chmodSync(entry, 0o755);
+  return metafile;
+}
+
+export async function build() {
+  if (isFresh()) return;
+  const { build: bundle } = await import("esbuild");
+  // Made whole beside the old one, so that a failed build leaves the old one as it was.
+  const draft = `${OUTPUT}.${process.pid}.new`;
+  const metafile = await bundleProgram(bundle, draft);
+  const sources = [...Object.keys(metafile.inputs), ...(await buildWeb(bundle, draft))];
+  const inputs = [...sources.filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
   writeFileSync(`${draft}/${RECORD}`, JSON.stringify({ inputs, sha256: hash(inputs) }));
   rmSync(OUTPUT, { recursive: true, force: true });
   renameSync(draft, OUTPUT);

@@ -18,15 +18,23 @@ export interface Portico {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
+/** Another build of the program, and the command that runs it elsewhere, such as `ip netns exec edge`. */
+export interface Launch {
+  readonly program?: string;
+  readonly before?: readonly string[];
+}
+
 /** Runs a role, in this folder or another one, and waits until it says that it is ready. `flags` are for Node. */
 export async function start(
   role: readonly string[],
   env: Record<string, string>,
   cwd = ".",
   flags: readonly string[] = [],
+  { program = PROGRAM, before = [] }: Launch = {},
 ): Promise<Portico> {
   const ports = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
-  const child = spawn(process.execPath, [...flags, PROGRAM, ...role], {
+  const [command, ...args] = [...before, process.execPath, ...flags, program, ...role] as [string, ...string[]];
+  const child = spawn(command, args, {
     env: { PATH: process.env.PATH, HOME: env.PORTICO_DATA, PORTICO_LOG_LEVEL: "warn", ...ports, ...env },
     cwd,
     stdio: ["ignore", "pipe", "pipe"],

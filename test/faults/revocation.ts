@@ -1,0 +1,173 @@
+/** Faults under which a deleted rule must grant nothing any more once the deletion is acknowledged. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Administrator, type Cluster, HELLO } from "./cluster.js";
+import type { Fault, Figures } from "./fault.js";
+import { failed, grantedAfter, Load } from "./load.js";
+import type { Direction } from "./network.js";
+import type { Safeguard } from "./variant.js";
+
+const LEASE = 2_000;
+const SHORT = `${LEASE}ms`;
+
+const waitForGuards: Safeguard = {
+  name: "the acknowledgement waits for every guard's lease",
+  file: "services/auth/leases.ts",
+  text: "if (ends.length === 0) return;",
+  without: "return;",
+};
+
+const leaseEnds: Safeguard = {
+  name: "a guard decides nothing outside its lease",
+  file: "src/lease.ts",
+  text: "return monotonic < this.#end.monotonic && Date.now() < this.#end.wall;",
+  without: "return this.#end.monotonic > 0;",
+};
+
+/** Deletes the rule at one gateway while the other one cannot hear of it. */
+async function deleteBehindItsBack(
+  cluster: Cluster,
+  fault: { begin(): void | Promise<void>; end(): void | Promise<void> },
+  lease: number,
+): Promise<Figures> {
+  const near = await cluster.near();
+  const edge = await cluster.edge();
+  await cluster.edgeService();
+  const admin = await Administrator.login(near, cluster.data);
+  const load = new Load(edge.address("HTTP"), HELLO);
+  try {
+    await load.until((status) => status === 200);
+    await fault.begin();
+    const began = performance.now();
+    const { at, took } = await admin.deletePublicRule();
+    await sleep(1.5 * lease);
+    await fault.end();
+    const ended = performance.now();
+    const back = await load.until((status) => status === 401, 30_000).catch(() => undefined);
+    const samples = await load.stop();
+    return {
+      calls: samples.length,
+      failed: failed(samples.filter(({ started }) => started < began)).length,
+      wrongful: grantedAfter(samples, at).length,
+      acknowledged: took,
+      lastGrant: (grantedAfter(samples, began).at(-1)?.ended ?? began) - began,
+      recovered: back && back.ended - ended,
+    };
+  } finally {
+    await load.stop();
+  }
+}
+
+function cutOff(direction: Direction, what: string): Fault {
+  return {
+    title: `a site (gateway and service) is cut off from the authority (${what})`,
+    lease: SHORT,
+    safeguards: direction === "both" ? [waitForGuards, leaseEnds] : [],
+    async run(cluster) {
+      const { network } = cluster.options;
+      await cluster.authority();
+      return deleteBehindItsBack(cluster, { begin: () => network.cut(direction), end: () => network.mend() }, LEASE);
+    },
+  };
+}
+
+const stopped: Fault = {
+  title: "a site is stopped (SIGSTOP) and goes on later",
+  lease: SHORT,
+  safeguards: [leaseEnds],
+  async run(cluster) {
+    await cluster.authority();
+    const near = await cluster.near();
+    const edge = await cluster.edge();
+    const service = await cluster.edgeService();
+    const admin = await Administrator.login(near, cluster.data);
+    const load = new Load(edge.address("HTTP"), HELLO);
+    try {
+      await load.until((status) => status === 200);
+      // Nothing that it is sent about the deletion may reach it before the calls that wait for it.
+      cluster.options.network.cut();
+      for (const { child } of [edge, service]) child.kill("SIGSTOP");
+      const { at, took } = await admin.deletePublicRule();
+      const late = new Load(edge.address("HTTP"), HELLO);
+      await sleep(500);
+      for (const { child } of [edge, service]) child.kill("SIGCONT");
+      await late.until((status) => status !== 200, 5_000).catch(() => undefined);
+      const samples = [...(await late.stop()), ...load.samples];
+      return { calls: samples.length, failed: 0, wrongful: grantedAfter(samples, at).length, acknowledged: took };
+    } finally {
+      await load.stop();
+    }
+  },
+};
+
+const shorterLease: Fault = {
+  title:
+    "the authority is killed while a site (gateway and service) is cut off, and starts with a shorter lease (6 s, then 500 ms)",
+  lease: "6s",
+  safeguards: [],
+  async run(cluster) {
+    const { network } = cluster.options;
+    let authority = await cluster.authority();
+    return deleteBehindItsBack(
+      cluster,
+      {
+        async begin() {
+          network.cut();
+          await authority.stop("SIGKILL");
+          authority = await cluster.authority({ PORTICO_LEASE: "500ms" });
+        },
+        end: () => network.mend(),
+      },
+      6_000,
+    );
+  },
+};
+
+const twoAuthorities: Fault = {
+  title: "the change is made at another authority on the same store, of which the site hears nothing",
+  lease: SHORT,
+  safeguards: [
+    {
+      name: "the acknowledgement waits for the leases of other authorities",
+      file: "services/auth/leases.ts",
+      text: "if (await this.#grantors.othersMayGrant()) await sleep(this.#span);",
+      without: "",
+    },
+  ],
+  async run(cluster) {
+    const { network } = cluster.options;
+    await cluster.authority();
+    const edge = await cluster.edge();
+    await cluster.edgeService();
+    const second = await cluster.secondAuthority();
+    const near = await cluster.near({ PORTICO_AUTHORITY: second.address("gRPC") });
+    const admin = await Administrator.login(near, cluster.data);
+    const load = new Load(edge.address("HTTP"), HELLO);
+    try {
+      await load.until((status) => status === 200);
+      network.cut();
+      const began = performance.now();
+      const { at, took } = await admin.deletePublicRule();
+      await sleep(1.5 * LEASE);
+      const samples = await load.stop();
+      return {
+        calls: samples.length,
+        failed: 0,
+        wrongful: grantedAfter(samples, at).length,
+        acknowledged: took,
+        lastGrant: (grantedAfter(samples, began).at(-1)?.ended ?? began) - began,
+      };
+    } finally {
+      network.mend();
+      await load.stop();
+    }
+  },
+};
+
+export const REVOCATION: readonly Fault[] = [
+  cutOff("both", "both ways"),
+  cutOff("from edge", "what it sends is lost"),
+  cutOff("to edge", "what it is sent is lost"),
+  stopped,
+  shorterLease,
+  twoAuthorities,
+];
