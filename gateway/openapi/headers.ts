@@ -28,7 +28,7 @@ export const PARAMETERS: Readonly<Record<string, Schema>> = {
   ),
   "Last-Event-ID": header(
     "Last-Event-ID",
-    "Sent by browsers that connect again to a stream of events; after a complete one, `complete`.",
+    "Sent by clients that connect again to a stream of events; after a complete one, `complete`.",
     { type: "string" },
   ),
 };

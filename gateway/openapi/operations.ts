@@ -210,9 +210,9 @@ function streams(output: DescMessage, schemas: Schemas): Schema {
       example: `${example}\n${example}\n`,
     },
     "text/event-stream": {
-      schema: { type: "string", description: "A message an event. An event `error` is the last." },
+      schema: { type: "string", description: "A message an event. An event `complete` or `error` is the last." },
       "x-item-schema": { anyOf: [message, failure] },
-      example: `id: 1\ndata: ${example}\n\nid: complete\n\n`,
+      example: `id: 1\ndata: ${example}\n\nevent: complete\nid: complete\ndata: {}\n\n`,
     },
   };
 }

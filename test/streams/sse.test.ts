@@ -6,7 +6,7 @@ const it = await scene(t);
 const EVENTS = { accept: "text/event-stream" };
 const GREETING = 'data: {"message":"Hello Ada","msg":"Hello Ada"}\n\n';
 const STREAM = "/helloworld/stream?name=Ada&messages=2";
-const COMPLETE = "id: complete\n\n";
+const COMPLETE = "event: complete\nid: complete\ndata: {}\n\n";
 
 for (const [title, path, ask] of [
   ["GET", STREAM, { headers: EVENTS }],
@@ -25,21 +25,33 @@ for (const [title, path, ask] of [
   });
 }
 
-const accepts: [accept: string | undefined, type: string][] = [
-  ["text/event-stream", "text/event-stream"],
-  ["Text/Event-Stream", "text/event-stream"],
-  ["text/event-stream;q=0.9, */*", "text/event-stream"],
-  ["application/json, text/event-stream", "text/event-stream"],
-  ["text/event-stream;q=0, text/event-stream;q=0.001", "text/event-stream"],
-  ["text/event-stream;q=0, application/x-ndjson", "application/x-ndjson"],
-  ["text/event-stream; charset=utf-8 ; Q=0.000", "application/x-ndjson"],
-  ["*/*", "application/x-ndjson"],
-  ["text/*", "application/x-ndjson"],
-  ["text/event-streams", "application/x-ndjson"],
-  [undefined, "application/x-ndjson"],
+const [SSE, NDJSON] = ["text/event-stream", "application/x-ndjson"];
+const accepts: [accept: string | undefined, type: string, why: string][] = [
+  [SSE, SSE, "named"],
+  ["Text/Event-Stream", SSE, "in any case"],
+  [`application/json, ${SSE}`, SSE, "NDJSON is not accepted"],
+  [`${SSE}; charset=utf-8`, SSE, "events are always UTF-8"],
+  [`${SSE}, */*;q=0.1`, SSE, "the rest weighs less"],
+  [`${SSE}, */*`, SSE, "the same weight, but named"],
+  [`${SSE};q=0.9, */*`, NDJSON, "everything else weighs more"],
+  [`${SSE};q=0.5, ${NDJSON};q=0.6`, NDJSON, "by weight"],
+  [`${NDJSON};q=0.5, ${SSE};q=0.6`, SSE, "by weight, in any order"],
+  [`${SSE}, ${NDJSON}`, NDJSON, "the same weight, both named"],
+  [`${SSE};q=0, ${SSE};q=0.001`, SSE, "accepted at all"],
+  [`${SSE};q=0, */*`, NDJSON, "refused by name"],
+  [`${SSE}; charset=utf-8 ; Q=0.000`, NDJSON, "refused, written at length"],
+  [`${NDJSON};q=0, */*`, SSE, "NDJSON is refused by name"],
+  ["text/*", SSE, "NDJSON is no text"],
+  ["text/*;q=0, */*", NDJSON, "the more precise range counts"],
+  ["text/*;q=0.2, application/*;q=0.1", SSE, "the weights of wildcards"],
+  ["*/*", NDJSON, "both alike"],
+  ["application/json", NDJSON, "neither: disregarded"],
+  [`${SSE};q=2`, NDJSON, "no weight"],
+  ["text/event-streams", NDJSON, "another type"],
+  [undefined, NDJSON, "nothing asked"],
 ];
-for (const [accept, type] of accepts) {
-  t.test(`Accept: ${accept ?? "none"}`, async (t) => {
+for (const [accept, type, why] of accepts) {
+  t.test(`Accept: ${accept ?? "none"} gets ${type} (${why})`, async (t) => {
     const { headers, text } = await open(it, STREAM, accept === undefined ? {} : { headers: { accept } });
     t.equal(headers["content-type"], type);
     await text();
@@ -60,7 +72,7 @@ t.test("a browser that comes back", async (t) => {
   });
 });
 
-t.test("no messages: no event", async (t) => {
+t.test("no messages: only the end", async (t) => {
   const { status, text } = await open(it, "/helloworld/stream", { headers: EVENTS });
   t.equal(status, 200);
   t.equal(await text(), COMPLETE);
