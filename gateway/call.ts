@@ -6,7 +6,7 @@ import { HttpError } from "./errors.js";
 /**
  * Sends a message and waits for the one answer. `onGone` is given what ends the call early, with the reason.
  * @throws {StatusError} as the service ended the call, or UNAVAILABLE when it could not be reached.
- * @throws {HttpError} 502 when it answered with none or with several messages.
+ * @throws {HttpError} 502 when it broke the protocol, or answered with none or with several messages.
  * @throws {Error} the reason for which it was ended early.
  */
 export function callUnary(
@@ -49,8 +49,13 @@ class Answer implements CallListener {
   }
 }
 
-/** What a call failed with. A channel's own words may name addresses inside; the service's own are passed on. */
-export function failureOf(service: string, { code, message, details, neverSent }: Status): StatusError {
+/**
+ * What a call failed with. A channel's own words may name addresses inside; the service's own are passed on. Where the
+ * service broke the protocol, the code is not the service's: that is 502, whatever the code.
+ */
+export function failureOf(service: string, failed: Status): StatusError | HttpError {
+  const { code, message, details, neverSent, protocolError } = failed;
+  if (protocolError) return new HttpError(502, `The call to ${service} broke the protocol of gRPC: ${message}`);
   if (neverSent && code === Code.UNAVAILABLE) {
     return new StatusError(code, `${service} cannot be reached at the moment`, { cause: message });
   }

@@ -34,6 +34,11 @@ export interface Status {
   readonly trailers: Metadata;
   /** True where the service certainly never saw the call, so that another address may be tried. */
   readonly neverSent?: boolean;
+  /**
+   * True where the peer broke the protocol of gRPC or HTTP/2, exceeded a limit of this end, or does not speak gRPC: then
+   * `code` is this end's word for it, not the service's.
+   */
+  readonly protocolError?: boolean;
   /** Why, for the operator: it may name what callers must not learn of. */
   readonly cause?: Error | undefined;
 }

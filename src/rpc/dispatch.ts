@@ -70,6 +70,11 @@ export class Dispatcher {
     this.endpoints = [...this.#methods.values()].flatMap(({ endpoint }) => endpoint ?? []);
   }
 
+  /** Most bytes of a message. */
+  get maxMessage(): number {
+    return this.#limits.maxBody;
+  }
+
   /** Everything that is served. */
   get methods(): Iterable<ServedMethod> {
     return this.#methods.values();

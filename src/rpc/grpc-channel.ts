@@ -10,7 +10,10 @@ import { Code } from "../errors.js";
 import { Bag, type Placed } from "./bag.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "./channel.js";
 import { asBuffer, fromGrpc, fromGrpcStatus, toGrpc } from "./grpc-metadata.js";
-import { status } from "./status.js";
+import { CUT_SHORT, UNKNOWN_FLAG } from "./grpc-strict.js";
+import { brokenOff, ErrorCode, notGrpc, statusOfHttp } from "./http2/errors.js";
+import { isGrpc } from "./http2/grpc-headers.js";
+import { protocolError, status } from "./status.js";
 
 type GrpcJsCall = ReturnType<GrpcJsChannel["createCall"]>;
 
@@ -101,6 +104,8 @@ class GrpcCall implements Call, Placed {
   #held: Uint8Array | undefined;
   #heldStatus: Status | undefined;
   #ended = false;
+  /** What is wrong with the response's content type. */
+  #notGrpc: string | undefined;
 
   constructor(listener: CallListener, open: Bag<GrpcCall>) {
     this.#listener = listener;
@@ -119,17 +124,21 @@ class GrpcCall implements Call, Placed {
     this.#call = channel.createCall(start.path, start.deadline ?? Number.POSITIVE_INFINITY, null, null, null);
     this.#call.start(metadata, {
       onReceiveMetadata: (headers) => {
-        if (!this.#ended) this.#listener.onHeaders?.(fromGrpc(headers));
+        if (this.#ended) return;
+        const [type] = headers.get("content-type") as string[];
+        if (isGrpc(type)) this.#listener.onHeaders?.(fromGrpc(headers));
+        else this.#notGrpc = notGrpc(type);
       },
       onReceiveMessage: (message: Buffer) => {
         if (this.#ended) return;
-        if (this.#paused) this.#held = message;
+        if (this.#notGrpc !== undefined) this.#drop();
+        else if (this.#paused) this.#held = message;
         else this.#take(message);
       },
       onReceiveStatus: (received) => {
-        const how = localized(fromGrpcStatus(received));
-        if (this.#held !== undefined && how.code === Code.OK) this.#heldStatus = how;
-        else this.#end(how);
+        const errorCode = received.code === 0 ? undefined : resetOf(received.details);
+        if (errorCode === undefined) this.#onStatus(fromGrpcStatus(received));
+        else this.#onReset(errorCode, received.code as number, channel, start.deadline);
       },
     });
     this.#read();
@@ -169,6 +178,29 @@ class GrpcCall implements Call, Placed {
     this.#close();
     this.#call?.cancelWithStatus(Code.CANCELLED as number, "Cancelled");
     queueMicrotask(() => this.#listener.onEnd(why));
+  }
+
+  #onStatus(received: Status): void {
+    const how = localized(received, this.#notGrpc);
+    if (this.#held !== undefined && how.code === Code.OK) this.#heldStatus = how;
+    else this.#end(how);
+  }
+
+  /** Node tells a stream of a lost connection as of a reset, and before it tells the connection. */
+  #onReset(errorCode: number, code: Code, channel: GrpcJsChannel, deadline = Number.POSITIVE_INFINITY): void {
+    setImmediate(() => {
+      if (channel.getConnectivityState(false) !== connectivityState.READY) this.#end(status(Code.UNAVAILABLE, LOST));
+      else if (this.#notGrpc !== undefined) this.#end(protocolError(Code.UNKNOWN, this.#notGrpc));
+      else if (errorCode === ErrorCode.NO_ERROR) this.#end(statusOfHttp(200));
+      else if (errorCode === ErrorCode.CANCEL && Date.now() >= deadline) this.#end(late());
+      else this.#end(protocolError(code, brokenOff(errorCode)));
+    });
+  }
+
+  /** A message of a response that is not gRPC's. */
+  #drop(): void {
+    this.#reading = false;
+    this.#read();
   }
 
   #take(message: Uint8Array): void {
@@ -226,24 +258,50 @@ class GrpcCall implements Call, Placed {
 
 const LOST = "the connection to the service was lost";
 
+const HTTP_STATUS = /^Received HTTP status code (\d+)$/;
+const RESET = /^Received RST_STREAM with code (\d+)/;
+
+/** What grpc-js says of resets for which it has other words, with their HTTP/2 errors. */
+const RESETS: ReadonlyMap<string, number> = new Map([
+  ["Call cancelled", ErrorCode.CANCEL],
+  ["Bandwidth exhausted or memory limit exceeded", ErrorCode.ENHANCE_YOUR_CALM],
+  ["Protocol not secure enough", ErrorCode.INADEQUATE_SECURITY],
+]);
+
+/** The HTTP/2 error of a call that ended with a reset of its stream, NO_ERROR where the stream just ended. */
+function resetOf(details: string): number | undefined {
+  const code = RESETS.get(details) ?? RESET.exec(details)?.[1];
+  return code === undefined ? undefined : Number(code);
+}
+
+function late(): Status {
+  return status(Code.DEADLINE_EXCEEDED, "Deadline exceeded");
+}
+
+/** What grpc-js, or grpc-strict.ts, says of messages that cannot be read. */
+const UNREADABLE =
+  /^(Received message |Received compressed message |Compression method not supported|Failed to decompress )/;
+
 /**
  * What grpc-js itself says of a failure names addresses of the inside, which are not for callers. Its words also are the
- * only sign by which a call that never left is known; the contract suite holds them to it.
+ * only sign by which a call that never left, and a peer that broke the protocol, are known; the contract suite and
+ * test/cases/broken-answers.ts hold them to it.
  */
-function localized(ended: Status): Status {
-  if (ended.code === Code.DEADLINE_EXCEEDED && ended.message.startsWith("Deadline exceeded after")) {
-    return { ...ended, message: "Deadline exceeded" };
+function localized(ended: Status, otherType: string | undefined): Status {
+  const { code, message } = ended;
+  if (code === Code.DEADLINE_EXCEEDED && message.startsWith("Deadline exceeded after")) return late();
+  if (code === Code.UNAVAILABLE) {
+    if (/^(No connection established|Name resolution failed|Stream refused by server)/.test(message)) {
+      return { ...ended, message: "the service cannot be reached", neverSent: true, cause: new Error(message) };
+    }
+    if (/^(Connection dropped|read E|write E)/.test(message)) return { ...ended, message: LOST };
   }
-  // So a lost connection ends, where Node tells the stream before it tells grpc-js of the connection.
-  if (ended.code === Code.INTERNAL && /^Received RST_STREAM with code 0 /.test(ended.message)) {
-    return { ...ended, code: Code.UNAVAILABLE, message: LOST };
+  const httpStatus = HTTP_STATUS.exec(message)?.[1];
+  if (httpStatus !== undefined && (httpStatus !== "200" || otherType === undefined)) {
+    return { ...statusOfHttp(Number(httpStatus)), trailers: ended.trailers };
   }
-  if (ended.code !== Code.UNAVAILABLE) return ended;
-  if (/^(No connection established|Name resolution failed|Stream refused by server)/.test(ended.message)) {
-    return { ...ended, message: "the service cannot be reached", neverSent: true, cause: new Error(ended.message) };
-  }
-  if (/^(Connection dropped|read E|write E)/.test(ended.message)) {
-    return { ...ended, message: LOST };
-  }
+  if (otherType !== undefined) return protocolError(Code.UNKNOWN, otherType);
+  if (UNREADABLE.test(message)) return protocolError(code, "a message is too large, or not as it should be compressed");
+  if (message === CUT_SHORT || UNKNOWN_FLAG.test(message)) return protocolError(code, message);
   return ended;
 }

@@ -41,9 +41,11 @@ export function toGrpcStatus(status: Status): StatusObject {
 
 export function fromGrpcStatus({ code, details, metadata }: StatusObject): Status {
   const packed = metadata.get(DETAILS_TRAILER)[0];
+  const unknown = Code[code] === undefined;
   return {
-    code: Code[code] === undefined ? Code.UNKNOWN : (code as number),
-    message: details,
+    code: unknown ? Code.UNKNOWN : (code as number),
+    message: unknown ? "the service ended the call with an unknown status" : details,
+    protocolError: unknown,
     details: packed instanceof Buffer ? decodeDetails(packed) : [],
     trailers: fromGrpc(metadata).filter(([name]) => name !== DETAILS_TRAILER),
   };

@@ -11,7 +11,7 @@ import type { Call, CallListener, CallStart, Channel, Status } from "./channel.j
 import type { Dispatcher } from "./dispatch.js";
 import type { Metadata } from "./metadata.js";
 import type { IncomingListener, Reply } from "./server-call.js";
-import { status } from "./status.js";
+import { protocolError, status } from "./status.js";
 
 /** What the endpoint takes for the caller's address when the caller names none. */
 const PEER = "in-process";
@@ -30,7 +30,7 @@ export class InProcessChannel implements Channel {
   }
 
   open(start: CallStart, listener: CallListener): Call {
-    const reply = new ReplyEnd(listener, this.#open);
+    const reply = new ReplyEnd(listener, this.#open, this.#dispatcher.maxMessage);
     const call = new CallerEnd(reply);
     if (this.#state === "closed") call.abort(status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true }));
     else call.start(this.#dispatcher, start);
@@ -102,6 +102,7 @@ class ReplyEnd implements Reply, Placed {
 
   readonly #listener: CallListener;
   readonly #open: Bag<ReplyEnd>;
+  readonly #maxMessage: number;
   /** How many of the caller's uses of this call are on the stack. */
   #inside = 0;
   #scheduled = false;
@@ -119,9 +120,10 @@ class ReplyEnd implements Reply, Placed {
   /** The endpoint waits for `onDrain`. */
   #endpointWaits = false;
 
-  constructor(listener: CallListener, open: Bag<ReplyEnd>) {
+  constructor(listener: CallListener, open: Bag<ReplyEnd>, maxMessage: number) {
     this.#listener = listener;
     this.#open = open;
+    this.#maxMessage = maxMessage;
     open.add(this);
   }
 
@@ -134,6 +136,10 @@ class ReplyEnd implements Reply, Placed {
 
   send(message: Uint8Array): boolean {
     if (this.#status !== undefined) return true;
+    if (message.length > this.#maxMessage) {
+      this.abort(protocolError(Code.RESOURCE_EXHAUSTED, `a message is larger than ${this.#maxMessage} bytes`));
+      return true;
+    }
     this.#headersSent = true;
     this.#messages.push(message);
     this.#deliver();

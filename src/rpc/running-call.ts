@@ -41,7 +41,7 @@ export interface Admitted {
 export interface Surroundings {
   readonly guard: Guard;
   readonly log: Logger;
-  /** Most bytes of a message, either way. */
+  /** Most bytes of a request's message. Of a response's the caller's end decides. */
   readonly maxBody: number;
   readonly deadlines: Deadlines;
   /** A call from outside of this process has ended. */
@@ -127,7 +127,7 @@ export class RunningCall implements IncomingListener, Expiring {
 
   onMessage(message: Uint8Array): void {
     if (this.#ended) return;
-    if (message.length > this.#surroundings.maxBody) this.#abort(this.#tooLarge("request"));
+    if (message.length > this.#surroundings.maxBody) this.#abort(this.#tooLarge());
     else if (this.#requests !== undefined) this.#requests.push(message);
     else if (this.#request !== undefined) this.#abort(this.#notOneRequest());
     else this.#request = message;
@@ -191,7 +191,7 @@ export class RunningCall implements IncomingListener, Expiring {
   #sendOne(response: unknown): void {
     if (this.#ended) return;
     try {
-      this.#reply.send(this.#encode(response));
+      this.#reply.send(this.#method.encode(response));
       this.#end(this.#success());
     } catch (error) {
       this.fail(error);
@@ -207,7 +207,7 @@ export class RunningCall implements IncomingListener, Expiring {
         const { done, value } = await iterator.next();
         if (this.#ended) return;
         if (done) break;
-        if (!this.#reply.send(this.#encode(value))) await this.#drained();
+        if (!this.#reply.send(this.#method.encode(value))) await this.#drained();
         else if (++sent % MOST_IN_A_ROW === 0) await new Promise(setImmediate);
         if (this.#ended) return;
       }
@@ -215,12 +215,6 @@ export class RunningCall implements IncomingListener, Expiring {
     } catch (error) {
       this.fail(error);
     }
-  }
-
-  #encode(response: unknown): Uint8Array {
-    const bytes = this.#method.encode(response);
-    if (bytes.length > this.#surroundings.maxBody) throw this.#tooLarge("response");
-    return bytes;
   }
 
   #drained(): Promise<void> {
@@ -271,9 +265,9 @@ export class RunningCall implements IncomingListener, Expiring {
     return { code: Code.OK, message: "", details: [], trailers };
   }
 
-  #tooLarge(what: string): StatusError {
+  #tooLarge(): StatusError {
     const most = this.#surroundings.maxBody;
-    return new StatusError(Code.RESOURCE_EXHAUSTED, `the ${what} to ${this.#method.name} is larger than ${most} bytes`);
+    return new StatusError(Code.RESOURCE_EXHAUSTED, `the request to ${this.#method.name} is larger than ${most} bytes`);
   }
 
   #notOneRequest(): StatusError {

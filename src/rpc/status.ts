@@ -12,8 +12,17 @@ import { type Metadata, NO_METADATA } from "./metadata.js";
 export const DETAILS_TRAILER = "grpc-status-details-bin";
 
 /** A status without details or trailers. */
-export function status(code: Code, message: string, extra: Pick<Status, "neverSent" | "cause"> = {}): Status {
+export function status(
+  code: Code,
+  message: string,
+  extra: Pick<Status, "neverSent" | "protocolError" | "cause"> = {},
+): Status {
   return { code, message, details: [], trailers: NO_METADATA, ...extra };
+}
+
+/** The end of a call whose peer broke the protocol. `code` is what the gRPC documents have for it. */
+export function protocolError(code: Code, message: string): Status {
+  return status(code, message, { protocolError: true });
 }
 
 /** What a failed call throws. */

@@ -13,7 +13,7 @@ import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
 import { createRegistry } from "../../services/registry/registry.js";
-import { parseAddress } from "../../src/address.js";
+import { type Address, parseAddress } from "../../src/address.js";
 import { type Flags, loadConfig } from "../../src/config.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/guard.js";
@@ -60,6 +60,8 @@ export interface DeployOptions {
   readonly stallMs?: number;
   /** Of the catalog. */
   readonly maxMessage?: number;
+  /** How instances with an address are reached; default over our own HTTP/2. */
+  readonly connect?: (address: Address) => Channel;
 }
 
 export async function deploy(dataFolder: string, options: DeployOptions = {}): Promise<Deployment> {
@@ -117,8 +119,9 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   add({ service: "gone", addresses: ["127.0.0.1:1"], guarded: false });
 
   const resources = new Map(dispatcher.endpoints.map(({ path, resource }) => [path, resource]));
+  const { connect: reach = (address: Address) => new Http2Channel(address) } = options;
   const connect = (address: string): Channel => {
-    if (!address.startsWith("in-process:")) return new Http2Channel(parseAddress(address));
+    if (!address.startsWith("in-process:")) return reach(parseAddress(address));
     const channel = new InProcessChannel(dispatcher);
     return recording(channel, (start) => {
       starts.push(start);

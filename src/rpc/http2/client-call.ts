@@ -3,9 +3,9 @@ import { Code, type StatusError } from "../../errors.js";
 import type { Call, CallListener, CallStart, Status } from "../channel.js";
 import type { Deadlines, Expiring } from "../deadlines.js";
 import type { Metadata } from "../metadata.js";
-import { status, toStatus } from "../status.js";
+import { protocolError, status, toStatus } from "../status.js";
 import type { ClientConnection } from "./client-connection.js";
-import { codeOfHttpStatus, codeOfReset, ErrorCode } from "./errors.js";
+import { brokenOff, codeOfReset, ErrorCode, notGrpc, statusOfHttp } from "./errors.js";
 import { Flag } from "./frames.js";
 import {
   flawOf,
@@ -169,7 +169,7 @@ export class ClientCall extends Stream implements Call, Expiring {
   onHeaders({ fields, tooLarge }: HeaderList, endStream: boolean): void {
     if (this.#over) return;
     if (tooLarge) {
-      this.#finish(status(Code.RESOURCE_EXHAUSTED, "the headers of the response are too large"));
+      this.#finish(protocolError(Code.RESOURCE_EXHAUSTED, "the headers of the response are too large"));
       return;
     }
     const trailers = this.#httpStatus !== 0;
@@ -202,7 +202,8 @@ export class ClientCall extends Stream implements Call, Expiring {
     const encoding = headerOf(fields, "grpc-encoding");
     if (encoding !== undefined) {
       if (isEncoding(encoding)) this.reader.encoding = encoding;
-      else this.#finish(status(Code.INTERNAL, `the service compresses by ${encoding}, which it was not offered`));
+      else
+        this.#finish(protocolError(Code.INTERNAL, `the service compresses by ${encoding}, which it was not offered`));
     }
     if (!this.#over) this.#listener.onHeaders?.(metadataOf(fields));
   }
@@ -220,11 +221,11 @@ export class ClientCall extends Stream implements Call, Expiring {
   protected onDelivered(): void {
     const how = this.#status ?? statusOf([], this.#httpStatus);
     const cut = how.code === Code.OK && this.reader.hasMore;
-    this.#finish(cut ? status(Code.INTERNAL, "the response ends within a message") : how);
+    this.#finish(cut ? protocolError(Code.INTERNAL, "the response ends within a message") : how);
   }
 
   protected onBroken(error: StatusError): void {
-    this.#finish(toStatus(error));
+    this.#finish({ ...toStatus(error), protocolError: true });
   }
 
   onReset(errorCode: number): void {
@@ -233,7 +234,7 @@ export class ClientCall extends Stream implements Call, Expiring {
     const code = codeOfReset(errorCode);
     if (errorCode === ErrorCode.REFUSED_STREAM) this.#finish(unreachable());
     else if (code === Code.CANCELLED && Date.now() >= this.deadline) this.expire();
-    else this.#finish(status(code, `the service broke the call off (HTTP/2 error ${errorCode})`));
+    else this.#finish(protocolError(code, brokenOff(errorCode)));
   }
 
   /** The peer goes away, and has not seen this call. */
@@ -255,9 +256,7 @@ export function unreachable(cause?: Error): Status {
 
 /** How a call ends whose response is none of gRPC's. */
 function refusal(httpStatus: number, fields: readonly ReceivedField[]): Status | undefined {
+  if (httpStatus !== 200) return statusOfHttp(httpStatus);
   const type = headerOf(fields, "content-type");
-  if (httpStatus !== 200)
-    return status(codeOfHttpStatus(httpStatus), `the service answered with HTTP status ${httpStatus}`);
-  if (isGrpc(type)) return undefined;
-  return status(Code.UNKNOWN, `the service answered with the content type ${type ?? "of nothing"}, which is not gRPC`);
+  return isGrpc(type) ? undefined : protocolError(Code.UNKNOWN, notGrpc(type));
 }

@@ -3,6 +3,8 @@
  * it (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Errors", and doc/http-grpc-status-mapping.md).
  */
 import { Code } from "../../errors.js";
+import type { Status } from "../channel.js";
+import { protocolError, status } from "../status.js";
 
 export const ErrorCode = {
   NO_ERROR: 0x0,
@@ -48,8 +50,28 @@ export function codeOfReset(errorCode: number): Code {
   }
 }
 
-/** How a call ends whose response has an HTTP status and no gRPC one: a proxy answered, or no gRPC server. */
-export function codeOfHttpStatus(httpStatus: number): Code {
+/** What a caller reads of a stream that was reset. */
+export function brokenOff(errorCode: number): string {
+  return `the service broke the call off (HTTP/2 error ${errorCode})`;
+}
+
+/** What a caller reads of a response with another content type than gRPC's. */
+export function notGrpc(contentType = "of nothing"): string {
+  return `the service answered with the content type ${contentType}, which is not gRPC`;
+}
+
+/**
+ * How a call ends whose response has an HTTP status and no gRPC status: a proxy answered, or a server that is not a gRPC
+ * server. A proxy's 502, 503 and 504 say that the service cannot be reached; anything else breaks the protocol.
+ */
+export function statusOfHttp(httpStatus: number): Status {
+  const code = codeOfHttpStatus(httpStatus);
+  const what = httpStatus === 200 ? "ended the call without a status" : `answered with HTTP status ${httpStatus}`;
+  const unreachable = httpStatus >= 502 && httpStatus <= 504;
+  return (unreachable ? status : protocolError)(code, `the service ${what}`);
+}
+
+function codeOfHttpStatus(httpStatus: number): Code {
   switch (httpStatus) {
     case 400:
       return Code.INTERNAL;

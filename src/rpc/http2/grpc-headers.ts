@@ -5,8 +5,8 @@
 import { Code } from "../../errors.js";
 import type { Status } from "../channel.js";
 import { type Metadata, NO_METADATA } from "../metadata.js";
-import { DETAILS_TRAILER, decodeDetails, encodeDetails } from "../status.js";
-import { codeOfHttpStatus } from "./errors.js";
+import { DETAILS_TRAILER, decodeDetails, encodeDetails, protocolError } from "../status.js";
+import { statusOfHttp } from "./errors.js";
 import type { HpackEncoder } from "./hpack-encoder.js";
 import type { Output } from "./output.js";
 import { Kind, kindOf, METADATA, PSEUDO, type ReceivedField } from "./received-field.js";
@@ -207,20 +207,14 @@ export function statusOf(fields: readonly ReceivedField[], httpStatus: number): 
     else if (name === DETAILS_TRAILER) packed = value;
   }
   const trailers = metadataOf(fields);
-  if (grpcStatus === undefined) {
-    const code = codeOfHttpStatus(httpStatus);
-    const what = httpStatus === 200 ? "ended the call without a status" : `answered with HTTP status ${httpStatus}`;
-    return { code, message: `the service ${what}`, details: [], trailers };
-  }
-  return {
-    code: grpcStatus === "0" ? Code.OK : codeOf(grpcStatus),
-    message,
-    details: packed === undefined ? [] : decodeDetails(Buffer.from(packed, "base64")),
-    trailers,
-  };
+  if (grpcStatus === undefined) return { ...statusOfHttp(httpStatus), trailers };
+  const details = packed === undefined ? [] : decodeDetails(Buffer.from(packed, "base64"));
+  const code = grpcStatus === "0" ? Code.OK : codeOf(grpcStatus);
+  if (code !== undefined) return { code, message, details, trailers };
+  return { ...protocolError(Code.UNKNOWN, "the service ended the call with an unknown status"), details, trailers };
 }
 
-function codeOf(grpcStatus: string): Code {
+function codeOf(grpcStatus: string): Code | undefined {
   const code = /^\d{1,2}$/.test(grpcStatus) ? Number(grpcStatus) : Number.NaN;
-  return Code[code] === undefined ? Code.UNKNOWN : code;
+  return Code[code] === undefined ? undefined : code;
 }

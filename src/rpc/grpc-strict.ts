@@ -1,0 +1,39 @@
+/**
+ * Two things that @grpc/grpc-js 1.14 takes for whole answers and that are none: a response that ends within a message
+ * (what came of the message is dropped, and the call ends with OK), and a message with an unknown flag (it counts as not
+ * compressed). The library has no hook for either, so two of its methods are extended; test/cases/broken-answers.ts holds
+ * them to it.
+ */
+import { status as GrpcStatus, Metadata } from "@grpc/grpc-js";
+import { Http2SubchannelCall } from "@grpc/grpc-js/build/src/subchannel-call.js";
+
+/** What is used of the library's class; most of it is private there. */
+interface Internals {
+  readonly decoder: { readonly readState: number };
+  finalStatus: { code: number; details: string; metadata: Metadata } | null;
+  outputStatus(): void;
+  tryPush(messageBytes: Buffer): void;
+  cancelWithStatus(code: number, details: string): void;
+}
+
+/** Of the library's decoder: it is not within a message. */
+const NO_DATA = 0;
+
+export const CUT_SHORT = "the response ends within a message";
+export const UNKNOWN_FLAG = /^a message has the unknown flag \d+$/;
+
+const calls = Http2SubchannelCall.prototype as unknown as Internals;
+const { outputStatus, tryPush } = calls;
+
+calls.outputStatus = function (this: Internals): void {
+  if (this.finalStatus?.code === GrpcStatus.OK && this.decoder.readState !== NO_DATA) {
+    this.finalStatus = { code: GrpcStatus.INTERNAL, details: CUT_SHORT, metadata: new Metadata() };
+  }
+  outputStatus.call(this);
+};
+
+calls.tryPush = function (this: Internals, messageBytes: Buffer): void {
+  const flag = messageBytes[0] as number;
+  if (flag > 1) this.cancelWithStatus(GrpcStatus.INTERNAL, `a message has the unknown flag ${flag}`);
+  else tryPush.call(this, messageBytes);
+};
