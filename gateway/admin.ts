@@ -1,16 +1,30 @@
-/** What a process tells its operator: metrics and health, on a port of their own that callers do not reach. */
+/** What a process tells its operator: metrics and health, on a port of their own that callers and web pages do not reach. */
 import type { Metrics } from "../src/metrics.js";
+import { Cors, foreignPage, isNavigation } from "./cors.js";
 import { answerError, HttpError } from "./errors.js";
-import type { Handler } from "./exchange.js";
+import type { GatewayRequest, Handler } from "./exchange.js";
+import { checkHost } from "./headers.js";
 import type { Health } from "./health.js";
+import type { Hosts } from "./hosts.js";
 import type { OwnAnswer } from "./own.js";
 
+interface AdminOptions {
+  readonly metrics: Metrics;
+  readonly health: Health;
+  readonly hosts: Hosts;
+}
+
 /** Answers `/metrics`, `/livez` and `/readyz`. */
-export function createAdminHandler({ metrics, health }: { metrics: Metrics; health: Health }): Handler {
-  return async ({ method, target, fault }) => {
+export function createAdminHandler({ metrics, health, hosts }: AdminOptions): Handler {
+  return async (request) => {
+    const { method, target } = request;
+    try {
+      check(request, hosts);
+    } catch (refusal) {
+      return respond(answerError("gateway", refusal));
+    }
     const path = target.split("?", 1)[0] as string;
     const own = health.answer(path);
-    if (fault !== undefined) return respond(answerError("gateway", fault));
     if (path !== "/metrics" && own === undefined) {
       return respond(answerError("gateway", new HttpError(404, "Here are /metrics, /livez and /readyz")));
     }
@@ -21,6 +35,17 @@ export function createAdminHandler({ metrics, health }: { metrics: Metrics; heal
     if (own !== undefined) return respond(own);
     return respond({ status: 200, body: await metrics.text() }, metrics.contentType);
   };
+}
+
+/** No page of another origin may call, whatever PORTICO_CORS says: that is about callers of services. */
+const NO_PAGES = new Cors([]);
+
+/** @throws {HttpError} 400, 403 or 421, or what the server found wrong */
+function check({ method, known, fault }: GatewayRequest, hosts: Hosts): void {
+  if (fault !== undefined) throw fault;
+  checkHost(known);
+  hosts.check(known);
+  if (NO_PAGES.isForeign(known) && !isNavigation(method, known)) throw foreignPage(known);
 }
 
 function respond(

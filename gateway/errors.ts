@@ -29,6 +29,7 @@ const REASONS: Readonly<Record<number, string>> = {
   413: "Content Too Large",
   415: "Unsupported Media Type",
   417: "Expectation Failed",
+  421: "Misdirected Request",
   426: "Upgrade Required",
   429: "Too Many Requests",
   431: "Request Header Fields Too Large",
@@ -38,6 +39,7 @@ const REASONS: Readonly<Record<number, string>> = {
   502: "Bad Gateway",
   503: "Service Unavailable",
   504: "Gateway Timeout",
+  505: "HTTP Version Not Supported",
 };
 
 /** The words that go with an HTTP status. */

@@ -14,7 +14,7 @@ import type { Logger } from "../src/log.js";
 import type { Metrics } from "../src/metrics.js";
 import type { CallStart } from "../src/rpc/channel.js";
 import { callUnary } from "./call.js";
-import { Cors } from "./cors.js";
+import { Cors, foreignPage, isNavigation } from "./cors.js";
 import { answerError, type ErrorAnswer, HttpError } from "./errors.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";
 import {
@@ -28,6 +28,7 @@ import {
   requestIdOf,
   timeoutOf,
 } from "./headers.js";
+import type { Hosts } from "./hosts.js";
 import { chunks, isHttpBody, RAW_HEADERS } from "./http-body.js";
 import { checkBody, checkNoQuery, readGet, readPost, takesPieces, writeAnswer, writeJson } from "./message.js";
 import { metadataOf } from "./metadata.js";
@@ -40,7 +41,7 @@ import { StreamBody } from "./stream-body.js";
 import type { StreamCallOptions } from "./stream-call.js";
 import { StreamSocket } from "./stream-socket.js";
 import { upload } from "./stream-upload.js";
-import { checkHandshake, checkOrigin, protocolToken } from "./upgrade.js";
+import { checkHandshake, protocolToken } from "./upgrade.js";
 import type { Usage } from "./usage.js";
 
 export interface HandlerOptions {
@@ -48,6 +49,7 @@ export interface HandlerOptions {
   readonly guard: Guard;
   /** Looked through in this order, where no service has the path. */
   readonly own: readonly OwnPaths[];
+  readonly hosts: Hosts;
   readonly config: Pick<Config, "callTime" | "maxCallTime" | "cors" | "maxHeaderCount">;
   /** The gateway's enrolment token, where the authority is another process. */
   readonly enrolment?: string | undefined;
@@ -109,7 +111,7 @@ class Gateway {
   }
 
   async #answer(request: GatewayRequest, progress: Progress): Promise<GatewayResponse> {
-    const { catalog, guard, config } = this.#options;
+    const { catalog, guard, hosts, config } = this.#options;
     const { headers } = progress;
     const { method } = request;
     if (request.fault !== undefined) throw request.fault;
@@ -117,6 +119,9 @@ class Gateway {
       throw new HttpError(431, `At most ${config.maxHeaderCount} headers are accepted`);
     }
     checkHost(headers);
+    hosts.check(headers);
+    const foreign = this.#cors.isForeign(headers);
+    if (foreign && !isNavigation(method, headers)) throw foreignPage(headers);
     if (this.#cors.isPreflight(method, headers)) return this.#respond(204, this.#cors.preflight(headers), "", progress);
 
     const [path, query] = splitTarget(request.target);
@@ -126,6 +131,8 @@ class Gateway {
     const { endpoint } = target;
     progress.target = target;
     progress.service = endpoint.service;
+    // A link of another page leads to pages and documents only: following one must not call anything.
+    if (foreign) throw foreignPage(headers);
 
     const allow = request.upgrade ? SOCKET : versioned && isPlain(endpoint) ? POST_ONLY : GET_OR_POST;
     if (method === "OPTIONS") return this.#respond(204, allow.header, "", progress);
@@ -179,7 +186,6 @@ class Gateway {
   #checkUpgrade(request: GatewayRequest, endpoint: Endpoint, headers: RequestHeaders): string | undefined {
     if (endpoint.shape === "unary") throw new HttpError(400, `${endpoint.name} does not stream: call it by plain HTTP`);
     checkHandshake(request.headers);
-    checkOrigin(this.#cors, headers);
     return protocolToken(request.headers, headers) ?? bearerToken(headers);
   }
 

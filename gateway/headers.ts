@@ -11,6 +11,8 @@ export class RequestHeaders {
   contentLength: string | undefined;
   contentType: string | undefined;
   expect: string | undefined;
+  fetchMode: string | undefined;
+  fetchSite: string | undefined;
   host: string | undefined;
   origin: string | undefined;
   namespace: string | undefined;
@@ -32,6 +34,8 @@ const FIELDS: ReadonlyMap<string, Field> = new Map<string, Field>([
   ["content-length", "contentLength"],
   ["content-type", "contentType"],
   ["expect", "expect"],
+  ["sec-fetch-mode", "fetchMode"],
+  ["sec-fetch-site", "fetchSite"],
   ["host", "host"],
   ["origin", "origin"],
   ["platform-namespace", "namespace"],

@@ -2,7 +2,6 @@
  * The opening of a WebSocket (RFC 6455 §4.2.1): all that the protocol's implementation checks too, so that no refusal is
  * left to it.
  */
-import type { Cors } from "./cors.js";
 import { HttpError } from "./errors.js";
 import { listOf, type RequestHeaders, valuesOf } from "./headers.js";
 
@@ -17,16 +16,6 @@ export function checkHandshake(raw: readonly string[]): void {
     const headers = ["Sec-WebSocket-Version", "13", "Upgrade", "websocket", "Connection", "Upgrade"];
     throw new HttpError(426, "The version of the WebSocket protocol must be 13", { headers });
   }
-}
-
-/**
- * Browsers let any page open a WebSocket and leave it to the server to look at where the page is from. A page of the
- * gateway's own origin may always.
- * @throws {HttpError} 403
- */
-export function checkOrigin(cors: Cors, { origin, host }: RequestHeaders): void {
-  if (origin === undefined || cors.allows(origin) || /^https?:\/\/(.*)$/.exec(origin)?.[1] === host) return;
-  throw new HttpError(403, `Pages of ${origin.slice(0, 128)} may not call here`);
 }
 
 /** The subprotocol that browsers ask for, and the one of which the rest is their token. */

@@ -109,10 +109,16 @@ export const SETTINGS = {
     "file with the authorities whose certificates are believed (PEM); default Node's. The gRPC port then asks for one",
     (text) => resolve(text),
   ),
+  httpHosts: setting(
+    "PORTICO_HTTP_HOSTS",
+    "none",
+    "host names the HTTP ports answer to besides loopback names, separated by commas; * any. A port that is not bound to loopback answers to any until this is set",
+    hosts,
+  ),
   cors: setting(
     "PORTICO_CORS",
-    "*",
-    "origins whose pages may call, separated by commas; none turns CORS off",
+    "none",
+    "origins whose pages may call, besides the gateway's own, separated by commas; * any",
     origins,
     DOOR,
   ),
@@ -309,6 +315,18 @@ function origins(text: string): readonly string[] | "*" {
   for (const origin of list) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
       throw new SyntaxError(`must be *, none, or origins such as https://example.com (not "${origin}")`);
+    }
+  }
+  return list;
+}
+
+function hosts(text: string): readonly string[] | "*" {
+  if (text === "*") return "*";
+  if (text === "none") return [];
+  const list = text.split(",").map((name) => name.trim().toLowerCase());
+  for (const name of list) {
+    if (!/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/.test(name)) {
+      throw new SyntaxError(`must be *, none, or host names without ports, such as api.example.com (not "${name}")`);
     }
   }
   return list;

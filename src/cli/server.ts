@@ -10,6 +10,7 @@ import { createAdminHandler } from "../../gateway/admin.js";
 import { type CatalogOptions, createCatalog } from "../../gateway/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { Health } from "../../gateway/health.js";
+import { Hosts } from "../../gateway/hosts.js";
 import { listen } from "../../gateway/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Pages } from "../../gateway/pages.js";
@@ -237,7 +238,8 @@ async function openDoor(
   const usage = new Usage(registry);
   opened.own(() => usage.close());
   const own = [health, documents, pages];
-  const handler = createHandler({ catalog, guard, own, config, enrolment, log, metrics, usage });
+  const hosts = await Hosts.of(config.http, config.httpHosts);
+  const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage });
   // Callers would else be refused by a gateway that has just started while another answers beside it.
   await soon(Promise.all([guard.ready(), catalog.arrived]));
   const door = await bound("http", config, () => listen(handler, config.http, config));
@@ -366,7 +368,9 @@ async function soon(needed: Promise<unknown>): Promise<void> {
 async function openAdmin(opened: Opened, config: Config, metrics: Metrics, health: Health): Promise<Address> {
   // Workers share what they listen on, unless told otherwise: then port 0 is a free one for each.
   const address = { ...config.admin, exclusive: true };
-  const admin = await bound("admin", config, () => listen(createAdminHandler({ metrics, health }), address, config));
+  const hosts = await Hosts.of(config.admin, config.httpHosts);
+  const handler = createAdminHandler({ metrics, health, hosts });
+  const admin = await bound("admin", config, () => listen(handler, address, config));
   // It tells until the end how the process does.
   opened.ownLast(() => admin.close(0));
   opened.own(() => health.leave());

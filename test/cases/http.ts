@@ -321,7 +321,7 @@ const methods: HttpCase[] = [
     ],
     status: 204,
     has: {
-      "access-control-allow-origin": "*",
+      "access-control-allow-origin": "https://example.com",
       "access-control-allow-methods": "GET, HEAD, POST",
       "access-control-allow-headers": /^Authorization, Content-Type, Platform-Namespace/,
       "access-control-max-age": "7200",
@@ -329,12 +329,12 @@ const methods: HttpCase[] = [
     },
   },
   {
-    title: "any origin may read",
+    title: "an origin that CORS names may read",
     target: "/helloworld",
     headers: [["Origin", "https://example.com"]],
     status: 200,
     has: {
-      "access-control-allow-origin": "*",
+      "access-control-allow-origin": "https://example.com",
       "access-control-expose-headers": /X-Request-Id/,
       "access-control-allow-credentials": undefined,
     },
@@ -345,7 +345,16 @@ const methods: HttpCase[] = [
     target: "/nowhere",
     headers: [["Origin", "https://example.com"]],
     status: 404,
-    has: { "access-control-allow-origin": "*" },
+    has: { "access-control-allow-origin": "https://example.com" },
+  },
+  {
+    title: "any other origin calls nothing",
+    target: "/helloworld",
+    headers: [["Origin", "https://example.org"]],
+    status: 403,
+    detail: /^Pages of https:\/\/example\.org may not call here; PORTICO_CORS names the origins that may$/,
+    id: "gateway",
+    has: { "access-control-allow-origin": undefined },
   },
 ];
 

@@ -11,6 +11,8 @@ const variables: [variable: string, value: string, message: RegExp][] = [
   ["PORTICO_STORE", "mysql://db", /^PORTICO_STORE is "mysql:\/\/db": must be sqlite:/],
   ["PORTICO_CORS", "example.com", /origins such as https:\/\/example.com/],
   ["PORTICO_CORS", "https://example.com/path", /origins such as/],
+  ["PORTICO_HTTP_HOSTS", "api.example.com:443", /host names without ports, such as api.example.com/],
+  ["PORTICO_HTTP_HOSTS", "https://api.example.com", /host names without ports/],
   ["PORTICO_OMIT_ZEROS", "yes", /must be one of true, false/],
   ["PORTICO_LOG_LEVEL", "loud", /must be one of trace, debug, info/],
   ["PORTICO_MAX_BODY", "4MB", /must be a size .* such as 512KiB or 4MiB/],

@@ -44,9 +44,9 @@ export async function open(t: Test): Promise<Setting> {
   return { ...front, browser: await launch(t) };
 }
 
-/** A browser that ends with the test. */
-export async function launch(t: Test): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: findChromium(), args: FLAGS });
+/** A browser that ends with the test. `flags` are Chromium's own. */
+export async function launch(t: Test, flags: readonly string[] = []): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: findChromium(), args: [...FLAGS, ...flags] });
   t.teardown(() => browser.close());
   return browser;
 }

@@ -12,7 +12,7 @@ import { type Answer, ask, type Deployment, deploy, login, post } from "./deploy
 
 const dataFolder = t.testdir();
 const deployment = await deploy(dataFolder, {
-  flags: { maxBody: "4KiB", headerTime: "200ms", bodyTime: "200ms", callTime: "5s" },
+  flags: { maxBody: "4KiB", headerTime: "200ms", bodyTime: "200ms", callTime: "5s", cors: "https://example.com" },
 });
 t.teardown(() => deployment.close());
 const tokens = await prepare(deployment);

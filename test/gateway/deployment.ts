@@ -8,6 +8,7 @@ import { type GatewayRequest, type GatewayResponse, type Handler, isStream } fro
 import { createHandler } from "../../gateway/handler.js";
 import { readHeaders } from "../../gateway/headers.js";
 import { Health } from "../../gateway/health.js";
+import { Hosts } from "../../gateway/hosts.js";
 import { type Listening, listen } from "../../gateway/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { openAuthority } from "../../services/auth/authority.js";
@@ -65,7 +66,10 @@ export interface DeployOptions {
 }
 
 export async function deploy(dataFolder: string, options: DeployOptions = {}): Promise<Deployment> {
-  const config = loadConfig({ http: "127.0.0.1:0", data: dataFolder, ...options.flags }, {});
+  const config = loadConfig(
+    { http: "127.0.0.1:0", httpHosts: "portico.test,x", data: dataFolder, ...options.flags },
+    {},
+  );
   const logged: Record<string, unknown>[] = [];
   const log = createLog(options.level ?? "info", { write: (line) => logged.push(JSON.parse(line)) });
   const metrics = new Metrics();
@@ -141,6 +145,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
       },
     },
     own: [health, new ServedDocuments({ catalog, guard })],
+    hosts: await Hosts.of(config.http, config.httpHosts),
     config,
     log,
     metrics,
@@ -198,7 +203,8 @@ export async function ask(
   request: { method?: string; target: string; headers?: readonly string[]; body?: string | undefined },
 ): Promise<Answer> {
   const body = Buffer.from(request.body ?? "");
-  const headers = ["Host", "portico.test", ...(request.headers ?? [])];
+  const headers = [...(request.headers ?? [])];
+  if (!headers.includes("Host")) headers.unshift("Host", "portico.test");
   if (request.body !== undefined) headers.push("Content-Length", String(body.length));
   const asked: GatewayRequest = {
     method: request.method ?? "GET",

@@ -2,6 +2,7 @@
 import t from "tap";
 import { createHandler } from "../../gateway/handler.js";
 import { Health } from "../../gateway/health.js";
+import { Hosts } from "../../gateway/hosts.js";
 import { Routes } from "../../gateway/route.js";
 import { loadConfig } from "../../src/config.js";
 import type { Guard } from "../../src/guard.js";
@@ -17,6 +18,7 @@ const handler = createHandler({
   catalog,
   guard,
   own: [health],
+  hosts: await Hosts.of({ host: "127.0.0.1", port: 0 }, "*"),
   config: loadConfig({}, {}),
   log,
   metrics: new Metrics(),

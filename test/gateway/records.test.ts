@@ -2,6 +2,7 @@
 // token or a query.
 import t from "tap";
 import { createAdminHandler } from "../../gateway/admin.js";
+import { Hosts } from "../../gateway/hosts.js";
 import { Code } from "../../src/errors.js";
 import { createLog } from "../../src/log.js";
 import { ADMIN_PASSWORD, ask, deploy, login } from "./deployment.js";
@@ -94,7 +95,8 @@ t.test("metrics", async (t) => {
 });
 
 t.test("the operator's port", async (t) => {
-  const admin = createAdminHandler({ metrics, health });
+  const hosts = await Hosts.of({ host: "127.0.0.1", port: 0 }, ["portico.test"]);
+  const admin = createAdminHandler({ metrics, health, hosts });
   const cases: [method: string, target: string, status: number, body: RegExp][] = [
     ["GET", "/metrics", 200, /^# HELP portico_requests_total/],
     ["GET", "/livez", 200, /alive/],

@@ -44,7 +44,7 @@ class Connection {
   }
 
   async hello(): Promise<number> {
-    const answer = await this.ask("GET /helloworld/call?name=Ada HTTP/1.1\r\nHost: here\r\n\r\n", /\}$/);
+    const answer = await this.ask("GET /helloworld/call?name=Ada HTTP/1.1\r\nHost: localhost\r\n\r\n", /\}$/);
     return Number(answer.split(" ")[1]);
   }
 }
@@ -146,7 +146,7 @@ await t.test("SIGTERM: what is in flight at each worker is answered, and nothing
   const workers = [portico.address("Worker 1"), portico.address("Worker 2")].map((url) => url.replace(",", ""));
   const connections = await oneToEach(portico.address("HTTP"), workers);
   const body = '{"name":"Ada"}';
-  const lines = ["POST /helloworld/call HTTP/1.1", "Host: here", "Content-Type: application/json"];
+  const lines = ["POST /helloworld/call HTTP/1.1", "Host: localhost", "Content-Type: application/json"];
   const head = `${lines.join("\r\n")}\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`;
   await Promise.all(connections.map((connection) => connection.ask(head, /^HTTP\/1.1 100 /)));
   const exit = ended(portico, "SIGTERM");

@@ -25,7 +25,7 @@ for (const cors of new Set(settings.map(([setting]) => setting))) {
       } else {
         const { status, error } = await refused(it, "/feed/chat", headers);
         t.equal(status, 403, `not from ${origin}`);
-        t.match(error, { Id: "feed", Code: 403, Detail: /may not call here$/ });
+        t.match(error, { Id: "gateway", Code: 403, Detail: /may not call here; PORTICO_CORS/ });
       }
     }
   });
