@@ -31,7 +31,10 @@ t.test("nginx in front", { skip: isMissing("nginx", "openssl") }, async (t) => {
   const made = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
   spawnSync("openssl", [...made, ...subject, "-keyout", key, "-out", certificate]);
 
-  const portico = await start(["server"], { PORTICO_DATA: join(folder, "data"), PORTICO_HTTP_HOSTS: "api.example.com" });
+  const portico = await start(["server"], {
+    PORTICO_DATA: join(folder, "data"),
+    PORTICO_HTTP_HOSTS: "api.example.com",
+  });
   t.teardown(() => portico.stop());
   const port = await freePort();
   const [site = ""] = codeOf(page, "nginx");
