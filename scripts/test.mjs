@@ -1,7 +1,9 @@
 // npm test: installs and builds what is missing or stale, then runs the tests that need nothing but Node.
-// Arguments are test files, none meaning all that end with .test.ts; --timeout= is in seconds for each.
-import { spawnSync } from "node:child_process";
-import { readdirSync, rmSync } from "node:fs";
+// Arguments are test files. Without any: all files of a kind, by --kind= (test, slow, outside or browser: the part of a
+// file's name before .ts). --timeout= is in seconds for each file.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { setup } from "./setup.mjs";
@@ -9,43 +11,80 @@ import { setup } from "./setup.mjs";
 /** How many test files run at a time: one more than a small machine has processors, since most of them also wait. */
 const AT_A_TIME = 3;
 
-await setup();
-const { build } = await import("./build.mjs");
-await build();
-
 const { values, positionals } = parseArgs({
-  options: { timeout: { type: "string", default: "120" } },
+  options: { kind: { type: "string", default: "test" }, timeout: { type: "string", default: "120" } },
   allowPositionals: true,
 });
-const everything = () => readdirSync("test", { recursive: true }).filter((name) => name.endsWith(".test.ts"));
-const files = positionals.length > 0 ? positionals : everything().map((name) => join("test", name));
-const folder = `.tap/built/${process.pid}`;
-process.exitCode = (await run()) ?? 1;
+const files = positionals.length > 0 ? positionals : filesOf(values.kind);
+const missing = files.filter((file) => !existsSync(file));
+if (files.length === 0) stop(`There is no test file that ends with .${values.kind}.ts`);
+if (missing.length > 0) stop(`There is no test file ${missing.join(", ")}`);
 
-/** Compiled beforehand, the tests take half the time: a loader would do it anew in each of their processes. */
+await setup();
+console.log("Building …");
+const { build } = await import("./build.mjs");
+await build();
+const folder = `.tap/built/${process.pid}`;
+process.exitCode = await run();
+
+function filesOf(kind) {
+  const names = readdirSync("test", { recursive: true }).filter((name) => name.endsWith(`.${kind}.ts`));
+  return names.map((name) => join("test", name)).sort();
+}
+
+function stop(reason) {
+  console.error(reason);
+  process.exit(2);
+}
+
+/** Gives the exit code. Compiled beforehand, the tests take half the time: a loader would do it anew in each process. */
 async function run() {
-  const { build: bundle, stop } = await import("esbuild");
   try {
-    await bundle({
-      entryPoints: files,
-      outbase: ".",
-      outdir: folder,
-      bundle: true,
-      splitting: true,
-      packages: "external",
-      format: "esm",
-      platform: "node",
-      target: "node20",
-      sourcemap: "linked",
-      logLevel: "warning",
-    });
-    await stop(); // It would keep what it has read for the next time.
-    const compiled = files.map((file) => join(folder, file.replace(/\.ts$/, ".js")));
-    const options = ["--enable-source-maps", "--test", "--test-reporter=spec", `--test-concurrency=${AT_A_TIME}`];
-    const patience = `--test-timeout=${Number(values.timeout) * 1000}`;
-    const env = { ...process.env, TAP_TIMEOUT: values.timeout };
-    return spawnSync(process.execPath, [...options, patience, ...compiled], { stdio: "inherit", env }).status;
+    await compile();
+    console.log(`Running ${files.length} test files, ${AT_A_TIME} at a time`);
+    return await runCompiled();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+async function compile() {
+  const { build: bundle, stop } = await import("esbuild");
+  await bundle({
+    entryPoints: files,
+    outbase: ".",
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    packages: "external",
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    sourcemap: "linked",
+    logLevel: "warning",
+  });
+  await stop(); // It would keep what it has read for the next time.
+}
+
+async function runCompiled() {
+  const options = ["--enable-source-maps", "--test", `--test-concurrency=${AT_A_TIME}`];
+  const reporter = ["--test-reporter=./scripts/test-reporter.mjs", "--test-reporter-destination=stdout"];
+  const timeout = `--test-timeout=${Number(values.timeout) * 1000}`;
+  const compiled = files.map((file) => join(folder, file.replace(/\.ts$/, ".js")));
+  // Through a pipe: where its own output is a terminal, Node's runner has the tests print colours (FORCE_COLOR).
+  const child = spawn(process.execPath, [...options, ...reporter, timeout, ...compiled], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: plainEnvironment(),
+  });
+  child.stdout.pipe(process.stdout);
+  const forward = (signal) => child.kill(signal);
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, forward);
+  const [code] = await once(child, "close");
+  return code ?? 1;
+}
+
+/** The same for every run, whatever the terminal and the shell that it was started from. */
+function plainEnvironment() {
+  const { FORCE_COLOR: _, NO_COLOR: __, ...env } = process.env;
+  return { ...env, TAP_TIMEOUT: values.timeout };
 }

@@ -1,7 +1,6 @@
 // Calls over TLS, mutual TLS and unix sockets.
 
 import { Socket } from "node:net";
-import { join } from "node:path";
 import { mock } from "node:test";
 import { createServer } from "node:tls";
 import { Client, credentials } from "@grpc/grpc-js";
@@ -11,6 +10,7 @@ import { unary } from "../../src/rpc/client.js";
 import type { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { RawService, rawService } from "../rpc/raw-service.js";
 import { dispatcherOf } from "../rpc/serve.js";
+import { socketPath } from "../support/socket-path.js";
 import { createAuthority } from "./certificates.js";
 import { channelTo, listenHttp2 } from "./serve.js";
 
@@ -28,7 +28,7 @@ const refused = (t: Test, channel: Http2Channel) =>
   t.rejects(ask(channel), { code: Code.UNAVAILABLE, message: "the service cannot be reached" });
 
 t.test("a unix socket", async (t) => {
-  const path = join(t.testdir(), "socket");
+  const path = socketPath(t);
   const { address } = await listenHttp2(t, dispatcherOf([echo]), { address: { path } });
   t.same(address, { host: path, port: 0 });
   t.equal(await ask(channelTo(t, { path })), "a");

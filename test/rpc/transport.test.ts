@@ -1,6 +1,5 @@
 // Each transport, over each way that a target can name: what is served by one is reached by the other.
 import dns from "node:dns";
-import { join } from "node:path";
 import { mock } from "node:test";
 import t, { type Test } from "tap";
 import { type GrpcTarget, parseGrpcTarget } from "../../src/address.js";
@@ -10,6 +9,7 @@ import { unary } from "../../src/rpc/client.js";
 import { loadTransport } from "../../src/rpc/transport.js";
 import { createAuthority } from "../http2/certificates.js";
 import { listenHttp2 } from "../http2/serve.js";
+import { socketPath } from "../support/socket-path.js";
 import { RawService, rawService } from "./raw-service.js";
 import { dispatcherOf, freePort, LIMITS } from "./serve.js";
 
@@ -105,7 +105,7 @@ for (const client of TRANSPORTS) {
   });
 
   t.test(`${client} to a unix socket`, async (t) => {
-    const path = join(t.testdir(), "socket");
+    const path = socketPath(t);
     await listenHttp2(t, dispatcherOf([rawService({ one: (request) => request })]), { address: { path } });
     t.equal(await ask(t, client, parseGrpcTarget(`unix:${path}`), {}), "a");
   });

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { createAuthority } from "../http2/certificates.js";
+import { socketPath } from "../support/socket-path.js";
 import { call, start } from "./process.js";
 
 const descriptors = join(t.testdir(), "greeter.binpb");
@@ -67,7 +68,7 @@ for (const transport of ["http2", "grpc-js"]) {
   t.test(`joins over mutual TLS, and at a unix socket: ${transport}`, async (t) => {
     const tls = join(folder, "greeter");
     const target = await foreignGreeter(t, "127.0.0.1:0", descriptors, `${tls}.pem`, `${tls}.key`, TLS.PORTICO_TLS_CA);
-    const socket = await foreignGreeter(t, `unix:${join(t.testdir(), "greeter.sock")}`, descriptors);
+    const socket = await foreignGreeter(t, `unix:${socketPath(t)}`, descriptors);
     for (const [reached, settings] of [
       [`grpcs://${target}`, TLS],
       [socket, {}],

@@ -1,0 +1,106 @@
+// What a run of the tests prints: a line for each file as soon as it has ended, then each failure in full with what its
+// file printed, then the totals, on a line that .ci/run adds up. Node's test runner loads it (--test-reporter).
+import { relative, resolve } from "node:path";
+import { inspect, stripVTControlCharacters } from "node:util";
+
+/** Characters kept of what a test file printed; the rest is left out from the beginning. */
+const MAX_OUTPUT = 16_384;
+
+export default async function* report(events) {
+  const run = new Run();
+  for await (const { type, data } of events) {
+    const text = run.take(type, data);
+    if (text !== undefined) yield text;
+  }
+  yield run.summary();
+}
+
+class Run {
+  #files = 0;
+  #ended = 0;
+  #failedFiles = new Set();
+  #failures = [];
+  /** Text printed, by the file that printed it. */
+  #printed = new Map();
+  /** Names of the tests that the runner is reporting, from the outermost to the innermost. */
+  #names = [];
+  #totals = {};
+
+  /** Gives the text to print for an event, if any. */
+  take(type, data) {
+    if (type === "test:enqueue" && isFile(data)) this.#files++;
+    else if (type === "test:complete" && isFile(data)) return this.#endOfFile(data);
+    else if (type === "test:start") this.#names.splice(data.nesting, Infinity, data.name);
+    else if (type === "test:fail") this.#fail(data);
+    else if (type === "test:stdout" || type === "test:stderr") this.#keep(data);
+    else if (type === "test:diagnostic") this.#total(data.message);
+  }
+
+  summary() {
+    const { pass = 0, fail = 0, cancelled = 0, skipped = 0, todo = 0, duration_ms = 0 } = this.#totals;
+    const failures = this.#failures.map(
+      ({ where, title, error }, index) => `\n${index + 1}. ${where}\n   ${title}\n\n${indent(error)}\n`,
+    );
+    const printed = [...this.#failedFiles].filter((file) => this.#printed.has(file));
+    const output = printed.map((file) => `\n${file} printed\n\n${indent(this.#printed.get(file))}\n`);
+    const left = skipped + todo > 0 ? `, ${skipped + todo} skipped` : "";
+    const totals = `${pass} passed, ${fail + cancelled} failed${left}`;
+    const files = `${this.#ended} files, ${this.#failedFiles.size} of them failed`;
+    return `${failures.join("")}${output.join("")}\n${totals} (${files}; ${Math.round(duration_ms / 1000)} s)\n`;
+  }
+
+  #endOfFile({ file, details }) {
+    const name = nameOf(file);
+    const passed = details.passed ?? details.error === undefined;
+    if (!passed) this.#failedFiles.add(name);
+    this.#ended++;
+    const count = `${this.#ended}`.padStart(`${this.#files}`.length);
+    const seconds = (details.duration_ms / 1000).toFixed(1).padStart(6);
+    return `${passed ? "passed" : "FAILED"} ${seconds} s  ${count}/${this.#files}  ${name}\n`;
+  }
+
+  #fail({ name, file, line, column, nesting, details: { error } }) {
+    // The failure of a test within it has been told already.
+    if (error?.failureType === "subtestsFailed") return;
+    const isWhole = isFile({ name, file, nesting });
+    const title = isWhole ? "the file itself" : [...this.#names.slice(0, nesting), name].join(" › ");
+    this.#failures.push({ where: placeOf(file, isWhole ? undefined : line, column), title, error: describe(error) });
+  }
+
+  #keep({ file, message }) {
+    if (file === undefined) return; // The runner does not know who printed it.
+    const name = nameOf(file);
+    const text = (this.#printed.get(name) ?? "") + stripVTControlCharacters(message);
+    this.#printed.set(name, text.slice(-MAX_OUTPUT));
+  }
+
+  #total(message) {
+    const [, name, value] = /^(\w+) ([\d.]+)$/.exec(message) ?? [];
+    if (name !== undefined) this.#totals[name] = Number(value);
+  }
+}
+
+/** Whether an event is about a whole test file, which the runner takes for a test of that name. */
+function isFile({ name, file, nesting }) {
+  return nesting === 0 && file !== undefined && resolve(name) === file;
+}
+
+/** The source file's path from here, also of a compiled one. */
+function nameOf(file) {
+  return relative("", file).replace(/^\.tap\/built\/\d+\/(.*)\.js$/, "$1.ts");
+}
+
+/** A test that ended with its process may have no place. */
+function placeOf(file, line, column) {
+  if (file === undefined) return "?";
+  return line === undefined ? nameOf(file) : `${nameOf(file)}:${line}:${column}`;
+}
+
+function describe(error) {
+  const cause = error?.code === "ERR_TEST_FAILURE" ? (error.cause ?? error) : error;
+  return stripVTControlCharacters(typeof cause === "string" ? cause : inspect(cause, { depth: 8 }));
+}
+
+function indent(text) {
+  return text.trimEnd().replace(/^(?=.)/gm, "   ");
+}
