@@ -4,7 +4,7 @@
  * request, is answered by the handler and so looks the same, is logged and is counted.
  */
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Address } from "../src/address.js";
 import type { Config } from "../src/config.js";
 import { BodyRoom } from "./body-room.js";
@@ -36,6 +36,8 @@ export type Limits = Pick<
 export interface Listening {
   /** Where it listens, with the port that was found for port 0. */
   readonly address: Address;
+  /** From now on each answer is its connection's last one; calls are still taken, on new connections too. */
+  leave(): void;
   /**
    * Stops accepting, lets requests in flight finish, and tells those that have not after `drainMs` that the server stops,
    * streams in their last frame. Resolves when all connections are closed.
@@ -49,6 +51,12 @@ export async function listen(handler: Handler, address: Address, limits: Limits)
   await door.open(address);
   return door;
 }
+
+/**
+ * After the port is closed, a request that a client has just sent on an idle connection has this long to arrive, in
+ * milliseconds. Closing at once would reset the connection, and the client could not know whether the call was made.
+ */
+const LAST_REQUEST_MS = 250;
 
 /** What is told to clients when the server stops has this long to reach them. */
 const FLUSH_MS = 500;
@@ -127,14 +135,26 @@ class Door implements Listening {
     return this.#address;
   }
 
-  async close(drainMs: number): Promise<void> {
+  leave(): void {
     this.#leaving = true;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    // Node counts a connection that never sent anything as busy.
-    for (const connection of this.#connections) if (connection.bytesRead === 0) connection.destroy();
-    const timers = [setTimeout(() => this.#stop(timers), drainMs)];
+  }
+
+  async close(drainMs: number): Promise<void> {
+    this.leave();
+    // Not http.Server's own, which at once closes idle connections, also those on which a request is under way.
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
+    const lastRequestMs = Math.min(LAST_REQUEST_MS, drainMs);
+    const timers = [setTimeout(() => this.#closeIdle(), lastRequestMs), setTimeout(() => this.#stop(timers), drainMs)];
     await closed;
     for (const timer of timers) clearTimeout(timer);
+    this.#server.close(); // Ends its checks of slow connections.
+  }
+
+  /** Closes the connections on which no request has begun. */
+  #closeIdle(): void {
+    this.#server.closeIdleConnections();
+    // Node counts a connection that never sent anything as busy.
+    for (const connection of this.#connections) if (connection.bytesRead === 0) connection.destroy();
   }
 
   /** Ends what is still in flight, and a little later every connection. */

@@ -5,6 +5,8 @@ import { inspect, stripVTControlCharacters } from "node:util";
 
 /** Characters kept of what a test file printed; the rest is left out from the beginning. */
 const MAX_OUTPUT = 16_384;
+/** Characters of the names that lead to a failed test. */
+const MAX_TITLE = 300;
 
 export default async function* report(events) {
   const run = new Run();
@@ -63,7 +65,7 @@ class Run {
     // The failure of a test within it has been told already.
     if (error?.failureType === "subtestsFailed") return;
     const isWhole = isFile({ name, file, nesting });
-    const title = isWhole ? "the file itself" : [...this.#names.slice(0, nesting), name].join(" › ");
+    const title = isWhole ? "the file itself" : shorten([...this.#names.slice(0, nesting), name].join(" › "));
     this.#failures.push({ where: placeOf(file, isWhole ? undefined : line, column), title, error: describe(error) });
   }
 
@@ -88,6 +90,12 @@ function isFile({ name, file, nesting }) {
 /** The source file's path from here, also of a compiled one. */
 function nameOf(file) {
   return relative("", file).replace(/^\.tap\/built\/\d+\/(.*)\.js$/, "$1.ts");
+}
+
+/** An assertion may have all that a program printed for its name. */
+function shorten(text) {
+  const line = text.replace(/\s+/g, " ");
+  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE)} …` : line;
 }
 
 /** A test that ended with its process may have no place. */

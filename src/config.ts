@@ -164,7 +164,18 @@ export const SETTINGS = {
     duration(0.5, 60),
     STORE,
   ),
-  drain: setting("PORTICO_DRAIN", "10s", "how long calls in flight may take to finish at a stop", duration(0, 600)),
+  drain: setting(
+    "PORTICO_DRAIN",
+    "10s",
+    "how long a stop may take: the notice, then calls in flight finish",
+    duration(0, 600),
+  ),
+  drainNotice: setting(
+    "PORTICO_DRAIN_NOTICE",
+    "5s",
+    "how long calls are still taken after /readyz says 503; at most half of the drain, none on a terminal",
+    duration(0, 300),
+  ),
 } satisfies Record<string, Setting<unknown>>;
 
 type Value<S> = S extends Setting<infer T> ? T : never;

@@ -14,7 +14,8 @@ import type { Running } from "./server.js";
 export interface Role {
   /** What it is, after `Portico 1.2.3`. */
   readonly title: string;
-  readonly start: (config: Config, log: Logger) => Promise<Running>;
+  /** Rejects, with everything closed, when it cannot start or the signal is aborted before it has. */
+  readonly start: (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
   /** Whether the store and the settings of the authority are of interest. */
   readonly hasStore: boolean;
   /** Whether it can run in several processes. */
@@ -22,15 +23,15 @@ export interface Role {
 }
 
 /**
- * Runs until SIGINT or SIGTERM.
+ * Runs until SIGINT or SIGTERM. Soon after it has returned or thrown the process exits, whatever may still be open.
  * @returns the exit code.
  * @throws {ConfigError|CommandError} when it cannot start.
  */
 export async function runRole({ title, start, hasStore, hasWorkers }: Role, flags: Flags, io: Io): Promise<number> {
-  const config = loadConfig(flags, io.env);
+  const config = loadRoleConfig(flags, io);
   if (config.workers > 1 && !hasWorkers) throw onlyGateways(config.workers);
   const log = createLog(config.logLevel);
-  const running = await started(start(config, log));
+  const running = await started(start(config, log, io.signal)).catch(exitAfter);
   const lines = linesOf(running, config, hasStore, io.env);
   const { firstStart } = running;
   const password = firstStart && { password: firstStart.password, file: firstStart.passwordFile };
@@ -38,9 +39,29 @@ export async function runRole({ title, start, hasStore, hasWorkers }: Role, flag
   io.stdout.write(banner({ title: `Portico ${packageJson.version} · ${title}`, lines, password, commands }));
   await aborted(io.signal);
   log.info("stopping");
-  await running.stop();
+  await running.stop().finally(exitSoon);
   log.flush();
   return EXIT.ok;
+}
+
+/** The settings of a role. The notice before a stop is for balancers: a person at a terminal does not wait for it. */
+export function loadRoleConfig(flags: Flags, { env, stdin, stdout }: Io): Config {
+  const config = loadConfig(flags, env);
+  const isTerminal = stdin.isTTY === true || stdout.isTTY === true;
+  return { ...config, drainNotice: isTerminal ? 0 : Math.min(config.drainNotice, config.drain / 2) };
+}
+
+/** How long a process may go on that has nothing more to do, in milliseconds. */
+const EXIT_MS = 250;
+
+/** Ends the process also where something was left open that would keep it. */
+export function exitSoon(): void {
+  setTimeout(() => process.exit(), EXIT_MS).unref();
+}
+
+function exitAfter(error: unknown): never {
+  exitSoon();
+  throw error;
 }
 
 function onlyGateways(workers: number): ConfigError {

@@ -37,7 +37,8 @@ import { loadTransport, type Transport } from "../rpc/transport.js";
 import { openStore } from "../store.js";
 import { CommandError } from "./exit.js";
 import type { Io } from "./io.js";
-import { runRole } from "./role.js";
+import { Opened } from "./opened.js";
+import { aborted, runRole } from "./role.js";
 
 /** The services that `portico server` runs itself, and `portico service <name>` runs alone. */
 export const SERVICES: ReadonlyMap<string, Service> = new Map([[helloworld.name, helloworld]]);
@@ -58,13 +59,16 @@ export interface Running {
   readonly firstStart?: Authority["firstStart"];
   /** Whether decisions can be made: not where the authority has not been reached yet. */
   readonly ready: boolean;
-  /** Is not ready from now on, accepts nothing new, finishes what is in flight, and leaves. */
+  /**
+   * Is not ready from now on, but takes calls for the time of the notice; then accepts nothing new, finishes what is in
+   * flight, and leaves.
+   */
   stop(): Promise<void>;
 }
 
 /** `portico server`: everything in one process; calls between the parts go through in-process channels. */
-export function startServer(config: Config, log: Logger): Promise<Running> {
-  return starting(async (opened) => {
+export function startServer(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
+  return starting(config, log, signal, async (opened) => {
     const core = await openCore(opened, config, log, [...SERVICES.values()]);
     const { guard, dispatcher, grpc, transport } = core;
     const registry: CatalogOptions = {
@@ -81,8 +85,8 @@ export function startServer(config: Config, log: Logger): Promise<Running> {
 }
 
 /** `portico authority`: the authority and the registry. */
-export function startAuthority(config: Config, log: Logger): Promise<Running> {
-  return starting(async (opened) => {
+export function startAuthority(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
+  return starting(config, log, signal, async (opened) => {
     const { guard, grpc, metrics, firstStart } = await openCore(opened, config, log, []);
     const admin = await openAdmin(opened, config, metrics, new Health({ guard: () => guard.state === "ready" }));
     return { grpc: reachedAt(grpc.address, config), admin, firstStart, ready: true };
@@ -90,8 +94,8 @@ export function startAuthority(config: Config, log: Logger): Promise<Running> {
 }
 
 /** `portico gateway`: the front door alone. */
-export function startGateway(config: Config, log: Logger): Promise<Running> {
-  return starting(async (opened) => {
+export function startGateway(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
+  return starting(config, log, signal, async (opened) => {
     const enrolment = enrolmentOf("gateway", config);
     const transport = await transportOf(config);
     const { guard, ...mesh } = joinMesh(opened, config, transport, enrolment, log);
@@ -104,15 +108,15 @@ export function startGateway(config: Config, log: Logger): Promise<Running> {
 }
 
 /** `portico service <name>`: one service alone, which registers for as long as it runs. */
-export function startService(service: Service, config: Config, log: Logger): Promise<Running> {
-  return starting(async (opened) => {
+export function startService(service: Service, config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
+  return starting(config, log, signal, async (opened) => {
     const transport = await transportOf(config);
     const { guard, ...mesh } = joinMesh(opened, config, transport, enrolmentOf(service.name, config), log);
     const metrics = new Metrics();
     const onEnd = recorder(metrics, log);
     const dispatcher = new Dispatcher({ services: [service], guard, limits: messageLimits(config), log, onEnd });
     const grpc = await bound("grpc", config, () => transport.serve(dispatcher, config.grpc));
-    opened.own(() => grpc.close(config.drain));
+    opened.own((drainMs) => grpc.close(drainMs));
     tellHealth(opened, dispatcher, guard);
     const registration = register({ ...mesh, instance: instanceOf(service, grpc, config) });
     opened.own(() => registration.close());
@@ -121,24 +125,6 @@ export function startService(service: Service, config: Config, log: Logger): Pro
     await soon(guard.ready());
     return { grpc: reachedAt(grpc.address, config), admin, ready: guard.state === "ready" };
   });
-}
-
-/** What has been opened; closed in the opposite order. */
-class Opened {
-  readonly #closers: (() => unknown)[] = [];
-
-  own(close: () => unknown): void {
-    this.#closers.push(close);
-  }
-
-  /** What is to be closed after everything else. */
-  ownLast(close: () => unknown): void {
-    this.#closers.unshift(close);
-  }
-
-  async close(): Promise<void> {
-    for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) await close();
-  }
 }
 
 /**
@@ -153,14 +139,23 @@ function setCollection(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");
 }
 
-/** Opens parts; closes again what was opened when one of them cannot be. */
-async function starting(open: (opened: Opened) => Promise<Omit<Running, "stop">>): Promise<Running> {
+/**
+ * Opens parts; closes again what was opened when one of them cannot be, or the process is told to stop meanwhile.
+ * @throws {CommandError} also when told to stop.
+ */
+async function starting(
+  { drain: drainMs, drainNotice: noticeMs }: Config,
+  log: Logger,
+  signal: AbortSignal,
+  open: (opened: Opened) => Promise<Omit<Running, "stop">>,
+): Promise<Running> {
   setCollection();
-  const opened = new Opened();
+  const opened = new Opened(log);
+  const stopped = aborted(signal).then(() => Promise.reject(new CommandError("Stopped before it was ready")));
   try {
-    return { ...(await open(opened)), stop: () => opened.close() };
+    return { ...(await Promise.race([open(opened), stopped])), stop: () => opened.leave({ noticeMs, drainMs }) };
   } catch (error) {
-    await opened.close();
+    await opened.abandon();
     throw error;
   }
 }
@@ -192,6 +187,7 @@ async function openCore(opened: Opened, config: Config, log: Logger, own: readon
   opened.own(() => guard.close());
   const transport = await transportOf(config);
   const registry = createRegistry({ guard, foreign: config.services, connect: transport.connect, log });
+  opened.own(() => registry.close());
   const services = [authority.service, registry.service, ...own];
   const metrics = new Metrics();
   const dispatcher = new Dispatcher({
@@ -202,8 +198,10 @@ async function openCore(opened: Opened, config: Config, log: Logger, own: readon
     onEnd: recorder(metrics, log),
   });
   const grpc = await bound("grpc", config, () => transport.serve(dispatcher, config.grpc));
-  opened.own(() => grpc.close(config.drain));
-  opened.own(() => registry.close());
+  opened.own((drainMs) => {
+    registry.close(); // Its streams would never end by themselves.
+    return grpc.close(drainMs);
+  });
   const local = new Set(services.map((service) => addTo(registry, instanceOf(service, grpc, config))));
   await guard.ready();
   tellHealth(opened, dispatcher, guard);
@@ -243,7 +241,8 @@ async function openDoor(
   // Callers would else be refused by a gateway that has just started while another answers beside it.
   await soon(Promise.all([guard.ready(), catalog.arrived]));
   const door = await bound("http", config, () => listen(handler, config.http, config));
-  opened.own(() => door.close(config.drain));
+  opened.onLeave(() => door.leave());
+  opened.own((drainMs) => door.close(drainMs));
   return { http: door.address, health };
 }
 
@@ -260,11 +259,16 @@ const HEALTH_INTERVAL = 500;
 
 /** gRPC health says what `/readyz` says: a process whose guard cannot decide does not serve. */
 function tellHealth(opened: Opened, dispatcher: Dispatcher, guard: OpenGuard): void {
+  let leaving = false;
   const tell = () => {
-    dispatcher.health.serving = guard.state === "ready";
+    dispatcher.health.serving = !leaving && guard.state === "ready";
   };
   const timer = setInterval(tell, HEALTH_INTERVAL);
   opened.own(() => clearInterval(timer));
+  opened.onLeave(() => {
+    leaving = true;
+    tell();
+  });
   tell();
 }
 
@@ -373,7 +377,7 @@ async function openAdmin(opened: Opened, config: Config, metrics: Metrics, healt
   const admin = await bound("admin", config, () => listen(handler, address, config));
   // It tells until the end how the process does.
   opened.ownLast(() => admin.close(0));
-  opened.own(() => health.leave());
+  opened.onLeave(() => health.leave());
   return admin.address;
 }
 

@@ -10,14 +10,14 @@ import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Address, formatAddress } from "../address.js";
-import { type Config, ConfigError, type Flags, flagName, loadConfig } from "../config.js";
+import { type Config, ConfigError, type Flags, flagName } from "../config.js";
 import { createLog, type Logger } from "../log.js";
 import { CommandError, EXIT, type Exit } from "./exit.js";
 import type { Io } from "./io.js";
-import { aborted } from "./role.js";
+import { aborted, exitSoon, loadRoleConfig } from "./role.js";
 import type { Running, WorkerPlace } from "./server.js";
 
-type Start = (config: Config, log: Logger) => Promise<Running>;
+type Start = (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
 
 /** Before a worker that died is replaced, in milliseconds: at first, doubled each time, and at most. */
 const FIRST_PAUSE = 100;
@@ -26,6 +26,8 @@ const LONGEST_PAUSE = 10_000;
 const WELL = 60_000;
 /** What a worker may take to stop beyond the time to drain, before it is killed, in milliseconds. */
 const STOP_TIME = 5_000;
+/** The same where another worker could not start, in milliseconds. */
+const FAILED_START_TIME = 500;
 
 /** What a worker tells the primary, once: where it is reached, or why it cannot be. */
 type Told = { readonly http: Address; readonly admin: Address; readonly ready: boolean } | Failure;
@@ -42,12 +44,13 @@ const STOP = "stop";
  * Starts as many workers as the settings say.
  * @throws {CommandError} when one of them cannot start; then none is left.
  */
-export async function startWorkers(config: Config, flags: Flags, log: Logger): Promise<Running> {
+export async function startWorkers(config: Config, flags: Flags, log: Logger, signal: AbortSignal): Promise<Running> {
   const workers = new Workers(config, flags, log);
+  const stopped = aborted(signal).then(() => Promise.reject(new CommandError("Stopped before it was ready")));
   try {
-    return await workers.start();
+    return await Promise.race([workers.start(), stopped]);
   } catch (error) {
-    await workers.stop();
+    await workers.stop(FAILED_START_TIME);
     throw error;
   }
 }
@@ -57,11 +60,12 @@ export async function runWorker(start: Start, flags: Flags, io: Io): Promise<num
   const stopping = new AbortController();
   process.on("message", (message) => message === STOP && stopping.abort());
   try {
-    const config = loadConfig(flags, io.env);
+    const config = loadRoleConfig(flags, io);
     const log = createLog(config.logLevel).child({ worker: process.pid });
-    const { http, admin, ready, stop } = await start(config, log);
+    const signal = AbortSignal.any([stopping.signal, io.signal]);
+    const { http, admin, ready, stop } = await start(config, log, signal);
     tell({ http: http!, admin: admin!, ready });
-    await aborted(AbortSignal.any([stopping.signal, io.signal]));
+    await aborted(signal);
     await stop();
     log.flush();
     return EXIT.ok;
@@ -71,6 +75,7 @@ export async function runWorker(start: Start, flags: Flags, io: Io): Promise<num
     return told.exit;
   } finally {
     cluster.worker?.disconnect();
+    exitSoon();
   }
 }
 
@@ -101,15 +106,20 @@ class Workers {
   async start(): Promise<Running> {
     const workers = await Promise.all(Array.from({ length: this.#config.workers }, (_, index) => this.#first(index)));
     const { http } = workers[0]!;
-    return { http, workers, ready: workers.every(({ ready }) => ready), stop: () => this.stop() };
+    return {
+      http,
+      workers,
+      ready: workers.every(({ ready }) => ready),
+      stop: () => this.stop(this.#config.drain + STOP_TIME),
+    };
   }
 
-  /** Lets each finish what it has in flight. */
-  async stop(): Promise<void> {
+  /** Has each stop in good order; one that takes longer than `patienceMs` is killed. */
+  async stop(patienceMs: number): Promise<void> {
     this.#stopping.abort();
     const exits = [...this.#living].map((worker) => {
       worker.send(STOP, () => {}); // One that is dying does not hear it.
-      const late = setTimeout(() => worker.process.kill("SIGKILL"), this.#config.drain + STOP_TIME);
+      const late = setTimeout(() => worker.process.kill("SIGKILL"), patienceMs);
       return once(worker, "exit").then(() => clearTimeout(late));
     });
     await Promise.all(exits);

@@ -6,6 +6,8 @@ import { join, resolve } from "node:path";
 
 const PROGRAM = resolve("dist/portico.js");
 const START_TIME = 20_000;
+/** No balancer is there to be given notice. */
+const QUICK_STOP = { PORTICO_DRAIN_NOTICE: "0s" };
 
 export interface Portico {
   /** What it printed on stdout so far. */
@@ -35,7 +37,7 @@ export async function start(
   const ports = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
   const [command, ...args] = [...before, process.execPath, ...flags, program, ...role] as [string, ...string[]];
   const child = spawn(command, args, {
-    env: { PATH: process.env.PATH, HOME: env.PORTICO_DATA, PORTICO_LOG_LEVEL: "warn", ...ports, ...env },
+    env: { PATH: process.env.PATH, HOME: env.PORTICO_DATA, PORTICO_LOG_LEVEL: "warn", ...QUICK_STOP, ...ports, ...env },
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
   });

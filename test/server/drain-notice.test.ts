@@ -1,0 +1,56 @@
+// From SIGTERM on balancers are told, and for the time of the notice calls are taken as before.
+import { once } from "node:events";
+import t from "tap";
+import { administrator, call, start } from "./process.js";
+
+/** Asks until the answer is not 200; gives that answer. */
+async function notReady(url: string) {
+  for (;;) {
+    const answer = await call(`${url}/readyz`);
+    if (answer.status !== 200) return answer;
+  }
+}
+
+t.test("during the notice calls, rules and the catalog work, on new connections too", async (t) => {
+  const data = t.testdir();
+  const notice = { PORTICO_DRAIN_NOTICE: "60s", PORTICO_DRAIN: "120s" };
+  const server = await start(["server"], { PORTICO_DATA: data, ...notice });
+  t.teardown(() => server.stop("SIGKILL"));
+  const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: server.address("gRPC") };
+  const gateway = await start(["gateway"], joined);
+  t.teardown(() => gateway.stop());
+  const url = server.address("HTTP");
+  const admin = await administrator(url, data);
+  server.child.kill("SIGTERM");
+  t.match(await notReady(url), { status: 503, body: { Detail: "Not ready: stopping" } });
+  t.equal((await call(`${server.address("Metrics").replace("/metrics", "")}/readyz`)).status, 503);
+  for (const door of [url, gateway.address("HTTP")]) {
+    t.match(await call(`${door}/helloworld/call?name=Ada`), { status: 200, body: { message: "Hello Ada" } });
+  }
+  t.equal((await call(`${url}/v1/auth/Rules/Delete`, { id: "default" }, admin)).status, 200);
+  for (const door of [url, gateway.address("HTTP")]) {
+    t.equal((await call(`${door}/helloworld/call?name=Ada`)).status, 401, "a rule that is deleted grants nothing");
+  }
+  server.child.kill("SIGTERM");
+  const [code, signal] = await once(server.child, "exit");
+  t.same([code, signal], [null, "SIGTERM"], "who is told twice does not wait");
+});
+
+t.test("a process ends by itself after the notice", async (t) => {
+  const server = await start(["server"], { PORTICO_DATA: t.testdir(), PORTICO_DRAIN_NOTICE: "300ms" });
+  t.equal(await server.stop(), 0);
+});
+
+t.test("workers give notice too", async (t) => {
+  const data = t.testdir();
+  const server = await start(["server"], { PORTICO_DATA: data });
+  t.teardown(() => server.stop());
+  const notice = { PORTICO_DRAIN_NOTICE: "60s", PORTICO_DRAIN: "120s" };
+  const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: server.address("gRPC"), ...notice };
+  const gateway = await start(["gateway", "--workers=2"], joined);
+  t.teardown(() => gateway.stop("SIGKILL"));
+  const url = gateway.address("HTTP");
+  gateway.child.kill("SIGTERM");
+  await notReady(url);
+  t.equal((await call(`${url}/helloworld/call?name=Ada`)).status, 200);
+});
