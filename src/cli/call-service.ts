@@ -1,48 +1,75 @@
 /**
  * `portico helloworld call --name=Ada`: a first word that is no command is a service. Options after it are the fields
- * of the request, so Portico's own stand before it. Fields travel as query parameters: the gateway knows their types.
+ * of the request, so Portico's own stand before it, all but `-o`. Fields travel as query parameters: the gateway knows
+ * their types.
  */
 import type { Command } from "commander";
 import { nearest } from "../nearest.js";
+import { printCallHelp } from "./call-help.js";
+import { type Field, readWords } from "./call-words.js";
+import type { Client } from "./client.js";
 import { connect } from "./connection.js";
-import { describeService } from "./describe.js";
+import { findEndpoint, readContract } from "./contract.js";
 import { CommandError, EXIT } from "./exit.js";
-import { CallFailure, TAKES_STREAM } from "./http.js";
+import { CallFailure, TAKES_STREAM } from "./failure.js";
+import { refuseInput } from "./input.js";
 import type { Io } from "./io.js";
 import { printAnswers } from "./output.js";
 
 export async function callService(io: Io, program: Command, service: string, words: readonly string[]): Promise<void> {
-  const connection = connect(io, program);
+  const connection = connect(io, program, "read");
+  const { client } = connection;
   try {
-    if (words.includes("--help") || words.includes("-h")) return await describeService(io, connection, service);
-    const { endpoint, fields } = readWords(service, words);
-    await printAnswers(io, connection.output, connection.client.queryForMany(service, endpoint, fields));
+    const { endpoint, fields, output = connection.output, help } = readWords(service, words);
+    if (help) return await printCallHelp(io, { ...connection, output }, service, endpoint);
+    const asJson = `portico call ${service} ${endpoint ?? "Call"} -`;
+    refuseInput(io, `Standard input is not read here. To send it as the request: ${asJson}`);
+    const query = await queryOf(client, service, endpoint, fields);
+    await printAnswers(io, output, client.queryForMany(service, endpoint, query));
   } catch (error) {
-    throw orStream(orMistyped(error, service, program), service, words);
+    throw orStream(orMisplaced(orMistyped(error, service, program)), service, words);
   }
 }
 
-/** `--a.b=1`, `--a.b 1`, and `--flag` for true; `--user-id` is the field `user_id`. */
-export function readWords(service: string, words: readonly string[]) {
-  const rest = [...words];
-  const endpoint = rest[0]?.startsWith("-") ? undefined : rest.shift();
-  const fields = new URLSearchParams();
-  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    const [, name, value] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
-    if (name === undefined) {
-      const advice = `Fields are given as --name=value, JSON by: portico call ${service} ${endpoint ?? "Call"} '{…}'`;
-      throw new CommandError(`What is "${word}"? ${advice}`, EXIT.usage);
-    }
-    const separate = rest[0]?.startsWith("--") ? undefined : rest[0];
-    if (value === undefined && separate !== undefined) rest.shift();
-    fields.append(fieldName(name), value ?? separate ?? "true");
+/**
+ * Fields as query parameters.
+ * @throws {CommandError} for one without a value that is no boolean.
+ */
+async function queryOf(
+  client: Client,
+  service: string,
+  endpoint: string | undefined,
+  fields: readonly Field[],
+): Promise<URLSearchParams> {
+  const query = new URLSearchParams();
+  const isBoolean = fields.some(([, value]) => value === undefined)
+    ? await booleansOf(client, service, endpoint)
+    : () => false;
+  for (const [name, value] of fields) {
+    if (value === undefined && !isBoolean(name)) throw noValue(name);
+    query.append(name, value ?? "true");
   }
-  return { endpoint, fields };
+  return query;
 }
 
-/** Names of fields have no dash; keys of maps, as in `labels[a-b]`, may. */
-function fieldName(option: string): string {
-  return option.replace(/\[[^\]]*\]|-/g, (part) => (part === "-" ? "_" : part));
+/** Tells which fields are booleans. Where the contract cannot be read, none is known to be one. */
+async function booleansOf(client: Client, service: string, endpoint: string | undefined) {
+  const endpoints = await readContract(client, service).catch((error) => {
+    if (error instanceof CallFailure) return [];
+    throw error;
+  });
+  const fields = findEndpoint(endpoints, endpoint)?.fields ?? [];
+  const booleans = new Set(fields.filter(({ type }) => type === "boolean").map(({ name }) => plain(name)));
+  return (name: string) => booleans.has(plain(name));
+}
+
+/** Both forms of a name, `userId` and `user_id`, are one. */
+function plain(name: string): string {
+  return name.replaceAll("_", "").toLowerCase();
+}
+
+function noValue(name: string): CommandError {
+  return new CommandError(`--${name} needs a value: --${name}=…`, EXIT.usage);
 }
 
 /** An endpoint that takes a stream of messages cannot be called with fields. */
@@ -68,4 +95,15 @@ function orMistyped(error: unknown, word: string, program: Command): unknown {
   }
   if (unanswered || suggested !== undefined) return error;
   return new CommandError(`${none} To see what there is: portico services, portico --help`, EXIT.usage);
+}
+
+const OWN_OPTIONS: ReadonlySet<string> = new Set(["url", "profile", "namespace", "output"]);
+
+/** What is no field may be an option of Portico's in the wrong place. */
+function orMisplaced(error: unknown): unknown {
+  if (!(error instanceof CallFailure) || error.status !== 400) return error;
+  const [, name = ""] = /^(\w+): .*parameter/.exec(error.message) ?? [];
+  if (!OWN_OPTIONS.has(name)) return error;
+  const place = name === "output" ? "is -o here" : "stands before the service";
+  return error.with(`. Portico's own option --${name} ${place}`);
 }

@@ -5,10 +5,13 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { Command } from "commander";
+import type { Client } from "./client.js";
 import { examples } from "./command.js";
 import { clientCommand, connect } from "./connection.js";
+import { findEndpoint, readContract } from "./contract.js";
 import { CommandError, EXIT } from "./exit.js";
-import { CallFailure, TAKES_STREAM } from "./http.js";
+import { CallFailure, TAKES_STREAM } from "./failure.js";
+import { isRedirected, refuseInput } from "./input.js";
 import type { Io } from "./io.js";
 import { linesOf } from "./lines.js";
 import { outputOption, printAnswers } from "./output.js";
@@ -18,7 +21,7 @@ const MAX_INPUT = 64 * 1024 * 1024;
 
 export function call(io: Io): Command {
   const command = clientCommand("call <service> <endpoint> [json]", "call an endpoint with JSON (-: from stdin)", [
-    outputOption(["json", "yaml"]),
+    outputOption(),
   ]);
   examples(
     command,
@@ -28,7 +31,8 @@ export function call(io: Io): Command {
     "portico call auth Rules/List",
   );
   return command.action(async (service: string, endpoint: string, json?: string) => {
-    const { client, output } = connect(io, command);
+    const { client, output } = connect(io, command, "read");
+    if (json !== "-") await checkInput(io, client, service, endpoint, json);
     const request = json === "-" ? await readAll(io) : json;
     try {
       await printAnswers(io, output, client.callForMany(service, endpoint, request));
@@ -38,6 +42,22 @@ export function call(io: Io): Command {
       await printAnswers(io, output, client.converse(service, endpoint, messages)).finally(() => io.stdin.destroy());
     }
   });
+}
+
+/**
+ * Refuses data on standard input that would not be read.
+ * @throws {CommandError}
+ */
+async function checkInput(io: Io, client: Client, service: string, endpoint: string, json: string | undefined) {
+  if (!isRedirected(io.stdin)) return;
+  if (json !== undefined) {
+    return refuseInput(io, "Standard input is not read where the request is given as JSON. Leave out one of the two");
+  }
+  // A stream of messages is read from it. What the contract does not tell, the call will.
+  const endpoints = await readContract(client, service).catch(() => []);
+  const takesStream = findEndpoint(endpoints, endpoint)?.takesStream;
+  if (takesStream !== false) return;
+  refuseInput(io, `Standard input is not read. To send it as the request: portico call ${service} ${endpoint} -`);
 }
 
 async function readAll(io: Io): Promise<Uint8Array> {

@@ -1,17 +1,9 @@
 /** Calls through the gateway, by the same HTTP API that anyone can use, as the caller that the session stands for. */
 import { CommandError, EXIT } from "./exit.js";
-import {
-  type Answer,
-  failureOfLine,
-  type Hint,
-  jsonOf,
-  LOOPBACK,
-  type RawAnswer,
-  type Request,
-  send,
-  sendForMany,
-} from "./http.js";
+import { failureOfLine, type Hint } from "./failure.js";
+import { type Answer, jsonOf, type RawAnswer, type Request, send, sendForMany } from "./http.js";
 import type { Session } from "./session.js";
+import { LOOPBACK } from "./unreachable.js";
 
 export interface ClientOptions {
   readonly base: URL;
@@ -26,6 +18,7 @@ const CALL_TIMEOUT_MS = 100_000;
 
 export class Client {
   readonly #options: ClientOptions;
+  #checked: Promise<void> | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -124,9 +117,9 @@ export class Client {
   async *#answers(request: ToSend): AsyncGenerator<string | RawAnswer> {
     const { answer, hint } = await this.#call(sendForMany, request);
     if ("pieces" in answer) return yield answer;
-    if (!(Symbol.asyncIterator in answer)) return yield jsonOf(answer, hint);
-    for await (const line of answer) {
-      const failure = failureOfLine(line);
+    if (!("lines" in answer)) return yield jsonOf(answer, hint);
+    for await (const line of answer.lines) {
+      const failure = failureOfLine(line, answer.requestId);
       if (failure !== undefined) throw failure;
       yield line;
     }
@@ -138,12 +131,19 @@ export class Client {
   ): Promise<{ answer: T; hint: Hint | undefined }> {
     const { session } = this.#options;
     const token = await session.token();
+    if (token !== undefined && !request(token).path.startsWith("/v1/")) await this.#check();
     let answer = await this.#send(exchange, request(token), token);
     if (isUnauthorized(answer) && token !== undefined) {
       const renewed = await session.renew(token);
       if (renewed !== undefined) answer = await this.#send(exchange, request(renewed), renewed);
     }
     return { answer, hint: isUnauthorized(answer) ? this.#hint(token) : undefined };
+  }
+
+  /** Once: a command may call several endpoints. */
+  #check(): Promise<void> {
+    this.#checked ??= this.#options.session.check();
+    return this.#checked;
   }
 
   #hint(token: string | undefined): Hint | undefined {

@@ -13,3 +13,8 @@ export function newCommand(usage: string, summary: string): Command {
 export function examples(command: Command, ...lines: string[]): Command {
   return command.addHelpText("before", `Examples:\n${lines.map((line) => `  ${line}\n`).join("")}`);
 }
+
+/** `portico auth list` */
+export function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}

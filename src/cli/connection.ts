@@ -1,8 +1,9 @@
 /** Where a command finds its gateway and its login: flag, then PORTICO_* variable, then profile, then default. */
 import { type Command, Option } from "commander";
 import { Client } from "./client.js";
-import { newCommand } from "./command.js";
+import { newCommand, pathOf } from "./command.js";
 import { CommandError, EXIT } from "./exit.js";
+import { refuseInput } from "./input.js";
 import type { Io } from "./io.js";
 import { type Format, outputOption } from "./output.js";
 import { Profile, type ProfileData } from "./profile.js";
@@ -47,8 +48,12 @@ export function connectionOptions(): Option[] {
   ].map((option) => option.helpGroup("Connection:"));
 }
 
-/** @throws {CommandError} when a setting cannot be used. */
-export function connect(io: Io, command: Command): Connection {
+/**
+ * @param input whether the command reads standard input; where it does not, data redirected to it is refused.
+ * @throws {CommandError} when a setting cannot be used.
+ */
+export function connect(io: Io, command: Command, input: "read" | "ignored" = "ignored"): Connection {
+  if (input === "ignored") refuseInput(io, `${pathOf(command)} does not read standard input. Redirect nothing to it`);
   const { env, signal } = io;
   const given = settingsOf(command);
   const profile = new Profile(given.profile || env.PORTICO_PROFILE || "default", env);

@@ -1,7 +1,6 @@
 /** For a name that Portico does not know: says which one was probably meant. */
 import { nearest } from "../nearest.js";
-import { CommandError } from "./exit.js";
-import { CallFailure } from "./http.js";
+import { CallFailure } from "./failure.js";
 
 /**
  * Waits for a call about something by its name.
@@ -15,6 +14,6 @@ export async function named<T>(call: Promise<T>, name: string, known: () => Prom
     if (!(error instanceof CallFailure) || error.status !== 404) throw error;
     // Who may not see the names is told what the call said.
     const meant = nearest(name, await known().catch(() => []));
-    throw meant === undefined ? error : new CommandError(`${error.message}; did you mean ${meant}?`);
+    throw meant === undefined ? error : error.with(`; did you mean ${meant}?`);
   }
 }

@@ -12,6 +12,16 @@ export class CommandError extends Error {
     super(message);
     this.exit = exit;
   }
+
+  /** A last line by which an operator finds the call: HTTP status and request id. Undefined where no call failed. */
+  get trace(): string | undefined {
+    return undefined;
+  }
+
+  /** What a program is told instead of the message. */
+  toJSON(): object {
+    return { Detail: this.message, Exit: this.exit };
+  }
 }
 
 /** The person pressed Ctrl-C, or ended the input where an answer was asked for. */

@@ -4,8 +4,10 @@
  */
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import packageJson from "../../package.json" with { type: "json" };
-import { CommandError, type Exit, interrupted } from "./exit.js";
+import { CommandError, interrupted } from "./exit.js";
+import { CallFailure, type Hint } from "./failure.js";
 import { linesOf } from "./lines.js";
+import { noAnswer } from "./unreachable.js";
 
 export interface Request {
   readonly method: "GET" | "POST";
@@ -25,6 +27,15 @@ export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
+  /** `X-Request-Id` of the response. */
+  readonly requestId: string | undefined;
+}
+
+/** The answer of an endpoint that streams. */
+export interface StreamAnswer {
+  readonly requestId: string | undefined;
+  /** Lines that are not empty, as they come. */
+  readonly lines: AsyncIterable<string>;
 }
 
 /** What an endpoint answered that answers with raw bytes. */
@@ -33,9 +44,6 @@ export interface RawAnswer {
   /** As they come. */
   readonly pieces: AsyncIterable<Uint8Array>;
 }
-
-/** Names of this computer. */
-export const LOOPBACK: readonly string[] = ["127.0.0.1", "[::1]", "localhost"];
 
 /** More than any message the gateway passes on. */
 const MAX_ANSWER = 64 * 1024 * 1024;
@@ -50,11 +58,11 @@ export async function send(base: URL, request: Request): Promise<Answer> {
  * may answer with raw bytes.
  * @throws {CommandError} when no answer came, or (of the lines and bytes) when it broke off.
  */
-export function sendForMany(base: URL, request: Request): Promise<Answer | AsyncIterable<string> | RawAnswer> {
-  return receive<Answer | AsyncIterable<string> | RawAnswer>(base, request, (response) => {
+export function sendForMany(base: URL, request: Request): Promise<Answer | StreamAnswer | RawAnswer> {
+  return receive<Answer | StreamAnswer | RawAnswer>(base, request, (response) => {
     if (isRaw(response)) return { contentType: typeOf(response), pieces: piecesOf(base, request, response) };
     return typeOf(response).startsWith("application/x-ndjson")
-      ? messagesOf(base, request, response)
+      ? { requestId: requestIdOf(response), lines: messagesOf(base, request, response) }
       : wholeAnswer(response);
   });
 }
@@ -70,7 +78,9 @@ async function receive<T>(base: URL, request: Request, read: (response: Incoming
   try {
     return await read(await exchange(base, request, late.signal));
   } catch (error) {
-    throw request.signal?.aborted || !late.signal.aborted ? brokenOff(base, request, error) : tooLate(base, request);
+    throw request.signal?.aborted || !late.signal.aborted
+      ? await brokenOff(base, request, error)
+      : tooLate(base, request);
   } finally {
     clearTimeout(timer);
   }
@@ -80,7 +90,7 @@ function tooLate(base: URL, { timeoutMs }: Request): CommandError {
   return new CommandError(`Portico at ${base.origin} did not answer within ${timeoutMs / 1000} s.`);
 }
 
-function brokenOff(base: URL, { signal }: Request, error: unknown): CommandError {
+async function brokenOff(base: URL, { signal }: Request, error: unknown): Promise<CommandError> {
   return signal?.aborted ? interrupted() : noAnswer(base, error as NodeJS.ErrnoException);
 }
 
@@ -89,14 +99,20 @@ function typeOf(response: IncomingMessage): string {
 }
 
 async function wholeAnswer(response: IncomingMessage): Promise<Answer> {
-  return { status: response.statusCode ?? 0, contentType: typeOf(response), body: await text(response) };
+  const requestId = requestIdOf(response);
+  return { status: response.statusCode ?? 0, contentType: typeOf(response), body: await text(response), requestId };
+}
+
+export function requestIdOf({ headers }: IncomingMessage): string | undefined {
+  const id = headers["x-request-id"];
+  return typeof id === "string" ? id : undefined;
 }
 
 async function* piecesOf(base: URL, request: Request, response: IncomingMessage): AsyncGenerator<Uint8Array> {
   try {
     yield* response as AsyncIterable<Buffer>;
   } catch (error) {
-    throw brokenOff(base, request, error);
+    throw await brokenOff(base, request, error);
   }
 }
 
@@ -105,7 +121,7 @@ async function* messagesOf(base: URL, request: Request, response: IncomingMessag
   try {
     for await (const line of linesOf(response)) if (line.length > 0) yield line.toString();
   } catch (error) {
-    throw brokenOff(base, request, error);
+    throw await brokenOff(base, request, error);
   }
 }
 
@@ -150,17 +166,6 @@ export async function text(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-export function noAnswer(base: URL, error: NodeJS.ErrnoException): CommandError {
-  if (error.code === "ECONNREFUSED") {
-    const advice = LOOPBACK.includes(base.hostname) ? "Start it with: portico server" : "Is the address right?";
-    return new CommandError(`Portico does not answer at ${base.origin}. ${advice}`);
-  }
-  if (error.code === "ENOTFOUND" || error.code === "EAI_AGAIN") {
-    return new CommandError(`There is no host ${base.hostname}. Is the address ${base.origin} right?`);
-  }
-  return new CommandError(`The call to ${base.origin} broke off: ${error.message}`);
-}
-
 /**
  * The JSON of an answer.
  * @throws {CallFailure} when the call failed, or it was not Portico that answered.
@@ -168,66 +173,4 @@ export function noAnswer(base: URL, error: NodeJS.ErrnoException): CommandError 
 export function jsonOf(answer: Answer, hint?: Hint): string {
   if (answer.status === 200 && answer.contentType.startsWith("application/json")) return answer.body;
   throw new CallFailure(answer, hint);
-}
-
-/** What may help where a call failed. */
-export interface Hint {
-  readonly text: string;
-  readonly exit: Exit;
-}
-
-/** HTTP status of an endpoint that takes a stream of messages, and so is not called by plain HTTP. */
-export const TAKES_STREAM = 426;
-
-/** What the gateway answered to a call that failed: its `Detail`, and the `Details` where a service sent any. */
-export class CallFailure extends CommandError {
-  /** HTTP status. */
-  readonly status: number;
-  /** The service that the call was directed to; `gateway` when none was found. */
-  readonly service: string | undefined;
-
-  constructor(answer: Answer, hint?: Hint) {
-    const { Id, Detail, Details } = errorObject(answer);
-    const details = Details === undefined ? [] : [JSON.stringify(Details, null, 2)];
-    super([Detail, ...details, ...(hint ? [hint.text] : [])].join("\n"), hint?.exit);
-    this.status = answer.status;
-    this.service = Id;
-  }
-}
-
-function errorObject(answer: Answer): ErrorObject {
-  return (
-    readError(answer.body) ?? { Detail: `The answer (HTTP ${answer.status}) is not Portico's. Is the address right?` }
-  );
-}
-
-interface ErrorObject {
-  readonly Id?: string;
-  readonly Code?: number;
-  readonly Detail: string;
-  readonly Details?: unknown;
-}
-
-/** An error object of Portico's; undefined for everything else that may stand where one could. */
-function readError(json: string): ErrorObject | undefined {
-  try {
-    const object = JSON.parse(json);
-    if (typeof object?.Detail === "string") return object;
-  } catch {
-    // Then it is somebody else's.
-  }
-  return undefined;
-}
-
-/** What the last line of a stream says that failed (docs/streams.md); undefined for a message. */
-export function failureOfLine(line: string): CallFailure | undefined {
-  const [, json = ""] = /^\{"error":(\{"Id":.*\})\}$/s.exec(line) ?? [];
-  return failureOfFrame(json);
-}
-
-/** The same for the last frame of a WebSocket. */
-export function failureOfFrame(json: string): CallFailure | undefined {
-  const error = json.startsWith('{"Id":') ? readError(json) : undefined;
-  if (error?.Code === undefined) return undefined;
-  return new CallFailure({ status: error.Code, contentType: "application/json", body: json });
 }

@@ -19,7 +19,7 @@ export function login(io: Io): Command {
     "portico login --password-stdin < password.txt",
   );
   return command.action(async (options: { account?: string; passwordStdin?: true }) => {
-    const { login, client, stored, asked } = connect(io, command);
+    const { login, client, stored, asked } = connect(io, command, "read");
     if (client.exposed) io.stderr.write(`Beware: ${client.address} is not encrypted. Others may read the password.\n`);
     const account = options.account || io.env.PORTICO_ACCOUNT || (await askAccount(io, stored?.account));
     const password = options.passwordStdin

@@ -7,7 +7,7 @@ import type { Io } from "./io.js";
 import { printRaw } from "./raw-output.js";
 import { type Colour, paintFor, visible, visibleLines } from "./terminal.js";
 
-const FORMATS = ["json", "yaml", "name"] as const;
+export const FORMATS = ["json", "yaml", "name"] as const;
 export type Format = (typeof FORMATS)[number] | undefined;
 
 export function outputOption(formats: readonly Exclude<Format, undefined>[] = FORMATS): Option {
@@ -59,10 +59,17 @@ export async function printAnswers(io: Io, format: Format, answers: AsyncIterabl
   }
 }
 
-/** Prints an answer, given as JSON text. */
+/** Prints an answer, given as JSON text; as a name, its first field alone, and of a list one a line. */
 export async function printAnswer(io: Io, format: Format, json: string) {
-  if (format === "yaml") await printValue(io, format, JSON.parse(json));
+  if (format === "name") write(io, namesOf(JSON.parse(json)).map(visible));
+  else if (format === "yaml") await printValue(io, format, JSON.parse(json));
   else printJson(io, json);
+}
+
+function namesOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(namesOf);
+  if (typeof value === "object" && value !== null) return Object.values(value).slice(0, 1).flatMap(namesOf);
+  return value === null ? [] : [String(value)];
 }
 
 /** Without loss: indented on a terminal, as it is elsewhere. */

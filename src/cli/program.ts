@@ -6,11 +6,11 @@ import { nearest } from "../nearest.js";
 import { auth } from "./auth/auth.js";
 import { call } from "./call.js";
 import { callService } from "./call-service.js";
-import { examples, newCommand } from "./command.js";
+import { examples, newCommand, pathOf } from "./command.js";
 import { completion } from "./completion.js";
 import { connectionOptions } from "./connection.js";
 import { describe } from "./describe.js";
-import { CommandError, EXIT } from "./exit.js";
+import { CommandError, EXIT, type Exit } from "./exit.js";
 import { help } from "./help.js";
 import type { Io } from "./io.js";
 import { login } from "./login.js";
@@ -20,7 +20,7 @@ import { openapi } from "./openapi.js";
 import { outputOption } from "./output.js";
 import { roles } from "./roles.js";
 import { services } from "./services.js";
-import { hasColours, paintFor, visibleLines } from "./terminal.js";
+import { hasColours, paintFor, visible, visibleLines } from "./terminal.js";
 import { usage } from "./usage.js";
 import { user } from "./user.js";
 
@@ -30,25 +30,30 @@ import { user } from "./user.js";
  */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   let exit: number = EXIT.ok;
-  const program = createProgram(io, (code) => {
+  const json = asksForJson(args);
+  const onExit = (code: number) => {
     exit = code;
-  });
+  };
+  const program = createProgram(io, onExit, json);
   try {
     await program.parseAsync(args, { from: "user" });
     return exit;
   } catch (error) {
-    return report(error, io);
+    return report(error, io, json);
   }
 }
 
-/** @param onExit is given the exit code of a role, when it has ended. */
-export function createProgram(io: Io, onExit: (code: number) => void): Command {
+/**
+ * @param onExit is given the exit code of a role, when it has ended.
+ * @param silent whether Commander writes nothing about an error, because `run` does.
+ */
+export function createProgram(io: Io, onExit: (code: number) => void, silent = false): Command {
   const program = newCommand("portico [service] [words...]", "One front door for many services.")
     .usage("[options] <command>")
     .version(packageJson.version, "-V, --version", "print the version")
     .enablePositionalOptions()
     .passThroughOptions();
-  for (const option of [outputOption(["json", "yaml"]), ...connectionOptions()]) program.addOption(option);
+  for (const option of [outputOption(), ...connectionOptions()]) program.addOption(option);
   examples(
     program,
     "portico server                                  start here",
@@ -69,13 +74,14 @@ export function createProgram(io: Io, onExit: (code: number) => void): Command {
   group("Manage:", [auth(io), usage(io)]);
   group("Call services:", [services(io), describe(io), openapi(io), call(io)]);
   group("Other:", [newService(io), completion(io, program), help(program)]);
-  settle(program, io);
+  settle(program, io, silent);
   return program;
 }
 
 /** Makes a command and all below it write to `io`, throw instead of exiting, and keep to 80 columns. */
-function settle(command: Command, io: Io): void {
+function settle(command: Command, io: Io, silent: boolean): void {
   const width = () => Math.min(io.stdout.columns ?? 80, 80);
+  const writeErr = (text: string) => void (silent || io.stderr.write(text));
   command
     .helpCommand(false)
     .helpOption("-h, --help", "show this help")
@@ -84,19 +90,14 @@ function settle(command: Command, io: Io): void {
     .configureHelp({ optionDescription: (option) => option.description, subcommandTerm: (sub) => sub.name() })
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(text),
+      writeErr,
       outputError: (text, write) => write(paintFor(io.stderr, io.env)("red", sentence(text) + hint(text, command))),
       getOutHelpWidth: width,
       getErrHelpWidth: width,
       getOutHasColors: () => hasColours(io.stdout, io.env),
       getErrHasColors: () => hasColours(io.stderr, io.env),
     });
-  for (const sub of command.commands) settle(sub, io);
-}
-
-/** `portico auth list` */
-function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+  for (const sub of command.commands) settle(sub, io, silent);
 }
 
 /** Commander's `error: unknown option '--foo'` in the manner of our own. */
@@ -114,14 +115,46 @@ function hint(text: string, command: Command): string {
   return meant === undefined ? "" : `(Did you mean ${meant}?)\n`;
 }
 
-/** Says what went wrong, and gives the exit code. */
-function report(error: unknown, io: Io): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage; // it has been said
-  const known = error instanceof CommandError || error instanceof ConfigError || isSystemError(error);
-  const text = known ? error.message : `Portico itself is at fault: ${error instanceof Error ? error.stack : error}`;
-  io.stderr.write(`${paintFor(io.stderr, io.env)("red", visibleLines(text))}\n`);
-  if (error instanceof CommandError) return error.exit;
-  return error instanceof ConfigError ? EXIT.usage : EXIT.failed;
+/**
+ * Says what went wrong, and gives the exit code.
+ * @param json whether to say it as JSON.
+ */
+function report(error: unknown, io: Io, json: boolean): number {
+  if (error instanceof CommanderError && (error.exitCode === 0 || !json)) {
+    return error.exitCode === 0 ? EXIT.ok : EXIT.usage; // it has been said
+  }
+  const failure = error instanceof CommandError ? error : new CommandError(textOf(error), exitOf(error));
+  if (json) {
+    io.stderr.write(`${visible(JSON.stringify(failure))}\n`);
+  } else {
+    const text = paintFor(io.stderr, io.env)("red", visibleLines(failure.message));
+    const trace = failure.trace === undefined ? "" : `${visible(failure.trace)}\n`;
+    io.stderr.write(`${text}\n${trace}`);
+  }
+  return failure.exit;
+}
+
+function textOf(error: unknown): string {
+  if (error instanceof CommanderError) {
+    return error.code === "commander.help"
+      ? "A command is missing. To see what there is: --help"
+      : sentence(error.message);
+  }
+  if (error instanceof ConfigError || isSystemError(error)) return error.message;
+  return `Portico itself is at fault: ${error instanceof Error ? error.stack : error}`;
+}
+
+function exitOf(error: unknown): Exit {
+  return error instanceof ConfigError || error instanceof CommanderError ? EXIT.usage : EXIT.failed;
+}
+
+/** Whether the words ask for JSON: read here, because an error may be in the words themselves. */
+function asksForJson(args: readonly string[]): boolean {
+  return args.some((word, index) => {
+    const joined = /^(?:-o=?|--output=)(.+)$/.exec(word)?.[1];
+    const separate = word === "-o" || word === "--output" ? args[index + 1] : undefined;
+    return (joined ?? separate) === "json";
+  });
 }
 
 /** Such as a full disk, or a folder that may not be written: the message says what and where. */

@@ -20,6 +20,12 @@ export interface Session {
   token(): Promise<string | undefined>;
 
   /**
+   * Refuses a token that is not good, before a call on which it would count as nobody's.
+   * @throws {CommandError} with exit 4.
+   */
+  check(): Promise<void>;
+
+  /**
    * A token in place of one that was answered 401; undefined when that one is good, and so the rules refused.
    * @throws {CommandError} with exit 4 when there is no better one.
    */
@@ -43,9 +49,13 @@ export class GivenToken implements Session {
     return this.#token;
   }
 
-  async renew(): Promise<undefined> {
-    if (await isGood(this.#base, this.#token)) return undefined;
+  async check(): Promise<void> {
+    if (await isGood(this.#base, this.#token)) return;
     throw new CommandError("The token in PORTICO_TOKEN is wrong, has expired, or was revoked.", EXIT.login);
+  }
+
+  async renew(): Promise<undefined> {
+    await this.check();
   }
 }
 
@@ -63,6 +73,9 @@ export class StoredLogin implements Session {
     if (login === undefined) return undefined;
     return Date.parse(login.expires) - Date.now() > MARGIN_MS ? login.token : this.#refresh(login.token);
   }
+
+  /** It has been renewed by `token`, as far as this clock tells; a rule that grants to everyone grants all the same. */
+  async check(): Promise<void> {}
 
   async renew(refused: string): Promise<string | undefined> {
     return (await isGood(this.#base, refused)) ? undefined : this.#refresh(refused);

@@ -11,7 +11,7 @@ export function userPassword(io: Io): Command {
   ]);
   examples(command, "portico user password");
   return command.action(async (options: { passwordStdin?: true }) => {
-    const { client } = connect(io, command);
+    const { client } = connect(io, command, "read");
     await client.token();
     const current = await currentPassword(io, "Current password:");
     const next = await newPassword(io, options.passwordStdin === true);

@@ -6,7 +6,9 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createWebSocketStream, WebSocket } from "ws";
 import { CommandError, interrupted } from "./exit.js";
-import { CallFailure, failureOfFrame, headersOf, noAnswer, type Request, text } from "./http.js";
+import { CallFailure, failureOfFrame } from "./failure.js";
+import { headersOf, type Request, requestIdOf, text } from "./http.js";
+import { noAnswer } from "./unreachable.js";
 
 const OPENING_MS = 30_000;
 const OK = 1000;
@@ -21,7 +23,7 @@ export async function* converse(
   request: Pick<Request, "path" | "token" | "namespace" | "signal">,
   messages: AsyncIterable<string>,
 ): AsyncGenerator<string> {
-  const socket = await open(base, request);
+  const { socket, requestId } = await open(base, request);
   const closed = once(socket, "close") as Promise<[code: number, reason: Buffer]>;
   const stop = (): void => socket.terminate();
   request.signal?.addEventListener("abort", stop);
@@ -36,22 +38,22 @@ export async function* converse(
     let held: string | undefined;
     for await (const frame of answers as AsyncIterable<string>) {
       if (held !== undefined) yield held;
-      held = failureOfFrame(frame) && frame;
+      held = failureOfFrame(frame, requestId) && frame;
       if (held === undefined) yield frame;
     }
     const [code] = await closed;
-    if (code !== OK) throw unsent ?? (held && failureOfFrame(held)) ?? brokenOff(base, code);
+    if (code !== OK) throw unsent ?? (held && failureOfFrame(held, requestId)) ?? brokenOff(base, code);
     if (held !== undefined) yield held;
   } catch (error) {
     if (request.signal?.aborted) throw interrupted();
-    throw error instanceof CommandError ? error : noAnswer(base, error as NodeJS.ErrnoException);
+    throw error instanceof CommandError ? error : await noAnswer(base, error as NodeJS.ErrnoException);
   } finally {
     request.signal?.removeEventListener("abort", stop);
     stop();
   }
 }
 
-async function open(base: URL, request: Pick<Request, "path" | "token" | "namespace">): Promise<WebSocket> {
+async function open(base: URL, request: Pick<Request, "path" | "token" | "namespace">) {
   const address = base.origin.replace(/^http/, "ws") + base.pathname.replace(/\/+$/, "") + request.path;
   const headers = headersOf(request);
   const socket = new WebSocket(address, { headers, perMessageDeflate: false, handshakeTimeout: OPENING_MS });
@@ -59,20 +61,20 @@ async function open(base: URL, request: Pick<Request, "path" | "token" | "namesp
     socket.on("unexpected-response", (_, response: IncomingMessage) => void refusal(response).then(reject, reject));
     socket.on("error", reject);
   });
-  await Promise.race([once(socket, "open").catch(() => refused), refused]).catch((error) => {
-    throw error instanceof CommandError ? error : noAnswer(base, error);
+  let requestId: string | undefined;
+  socket.once("upgrade", (response: IncomingMessage) => {
+    requestId = requestIdOf(response);
+  });
+  await Promise.race([once(socket, "open").catch(() => refused), refused]).catch(async (error) => {
+    throw error instanceof CommandError ? error : await noAnswer(base, error);
   });
   refused.catch(() => {});
-  return socket;
+  return { socket, requestId };
 }
 
 async function refusal(response: IncomingMessage): Promise<CallFailure> {
-  const { statusCode = 0, headers } = response;
-  return new CallFailure({
-    status: statusCode,
-    contentType: headers["content-type"] ?? "",
-    body: await text(response),
-  });
+  const requestId = requestIdOf(response);
+  return new CallFailure({ status: response.statusCode ?? 0, body: await text(response), requestId });
 }
 
 /** One after the other, each when the one before is on its way. */

@@ -30,7 +30,7 @@ const rows: Row[] = [
   ["services --profile ../../etc", 2, /^The profile "\.\.\/\.\.\/etc" must be 1 to 64 letters/],
   ["services --url localhost:8080", 2, /^The address "localhost:8080" must be like http:/],
   ["services --url http://admin:secret@localhost", 2, /^The address .* must be like http:/],
-  ["helloworld call Ada", 2, /^What is "Ada"\? Fields are given as --name=value/],
+  ["shop orders get now", 2, /^What is "now"\? Fields are given as --name=value/],
 
   // Nobody to ask: the error names what to give instead.
   ["login", 2, /^There is no terminal .* PORTICO_PASSWORD or by --password-stdin\n$/],

@@ -1,29 +1,64 @@
 // The words after a service and its endpoint are the fields of the request.
 import t from "tap";
-import { readWords } from "../../src/cli/call-service.js";
+import { type Field, readWords } from "../../src/cli/call-words.js";
 
-const rows: [words: string[], endpoint: string | undefined, query: string][] = [
-  [["call", "--name=Ada"], "call", "name=Ada"],
-  [["call", "--name", "Ada"], "call", "name=Ada"],
-  [["--name=Ada"], undefined, "name=Ada"],
-  [[], undefined, ""],
-  [["Helloworld/Call"], "Helloworld/Call", ""],
-  [["call", "--name=a=b"], "call", "name=a%3Db"],
-  [["call", "--name="], "call", "name="],
-  [["call", "--record.items.price=1"], "call", "record.items.price=1"],
-  [["call", "--tag=a", "--tag=b"], "call", "tag=a&tag=b"],
-  [["call", "--labels[a-b]=c"], "call", "labels%5Ba-b%5D=c"],
-  [["call", "--user-id=7"], "call", "user_id=7"], // a dash is easier to type than the underscore of the contract
-  [["call", "--loud"], "call", "loud=true"],
-  [["call", "--loud", "--name=Ada"], "call", "loud=true&name=Ada"],
-  [["call", "--count", "-5"], "call", "count=-5"], // one dash begins a value, two a field
-  [["call", "--name=a\nb"], "call", "name=a%0Ab"],
+const rows: [words: string, endpoint: string | undefined, fields: Field[]][] = [
+  ["call --name=Ada", "call", [["name", "Ada"]]],
+  ["call --name Ada", "call", [["name", "Ada"]]],
+  ["--name=Ada", undefined, [["name", "Ada"]]],
+  ["", undefined, []],
+  ["Helloworld/Call", "Helloworld/Call", []],
+  ["orders get --id=5", "orders/get", [["id", "5"]]],
+  ["call --name=a=b", "call", [["name", "a=b"]]],
+  ["call --name=", "call", [["name", ""]]],
+  ["call --record.items.price=1", "call", [["record.items.price", "1"]]],
+  [
+    "call --tag=a --tag=b",
+    "call",
+    [
+      ["tag", "a"],
+      ["tag", "b"],
+    ],
+  ],
+  ["call --labels[a-b]=c", "call", [["labels[a-b]", "c"]]],
+  ["call --user-id=7", "call", [["user_id", "7"]]], // a dash is easier to type than the underscore of the contract
+  ["call --count -5", "call", [["count", "-5"]]], // one dash begins a value, two a field
+  ["call --name=a\nb", "call", [["name", "a\nb"]]],
+
+  // Without a value: what comes next is none.
+  ["call --loud", "call", [["loud", undefined]]],
+  [
+    "call --loud --name=Ada",
+    "call",
+    [
+      ["loud", undefined],
+      ["name", "Ada"],
+    ],
+  ],
+  ["call --name -o json", "call", [["name", undefined]]],
+  ["call --name -h", "call", [["name", undefined]]],
+  ["call --output json", "call", [["output", "json"]]], // a field may have this name
 ];
-for (const [words, endpoint, query] of rows) {
-  const read = readWords("helloworld", words);
-  t.equal(read.endpoint, endpoint, `the endpoint of ${words.join(" ")}`);
-  t.equal(read.fields.toString(), query, `the fields of ${words.join(" ")}`);
+for (const [words, endpoint, fields] of rows) {
+  const read = readWords(
+    "helloworld",
+    words.split(" ").filter((word) => word !== ""),
+  );
+  t.equal(read.endpoint, endpoint, `the endpoint of ${words}`);
+  t.same(read.fields, fields, `the fields of ${words}`);
 }
 
-t.throws(() => readWords("helloworld", ["call", "--name=Ada", "Bob"]), { message: /What is "Bob"\?/, exit: 2 });
-t.throws(() => readWords("helloworld", ["call", "-n", "Ada"]), { message: /What is "-n"\?/, exit: 2 });
+for (const words of ["call -o yaml", "call --name=Ada -oyaml", "-o=yaml", "call -o yaml --name Ada"]) {
+  t.equal(readWords("helloworld", words.split(" ")).output, "yaml", `the format of ${words}`);
+}
+
+const wrong: [words: string, message: RegExp][] = [
+  ["call --name=Ada Bob", /^What is "Bob"\?/],
+  ["orders get now", /^What is "now"\?/],
+  ["call -n Ada", /^What is "-n"\?/],
+  ["call -o xml", /^-o takes json, yaml, name/],
+  ["call -o", /^-o takes json, yaml, name/],
+];
+for (const [words, message] of wrong) {
+  t.throws(() => readWords("shop", words.split(" ")), { message, exit: 2 }, words);
+}

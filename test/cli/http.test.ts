@@ -25,7 +25,7 @@ for (const status of [200, 404, 502]) {
     const { url } = await listen(t, (_, response) => response.writeHead(status).end("<h1>Hello</h1>"));
     const { exit, stderr } = await portico(["services", "--url", url]);
     t.equal(exit, 1);
-    t.equal(stderr, `The answer (HTTP ${status}) is not Portico's. Is the address right?\n`);
+    t.equal(stderr, `The answer is not Portico's. Is the address right?\nHTTP ${status}\n`);
   });
 }
 

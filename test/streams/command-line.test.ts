@@ -33,9 +33,23 @@ function yaml(number: number): string {
 }
 
 const failures: [title: string, args: string[], stdin: string, stdout: string, stderr: RegExp, exit: number][] = [
-  ["early", ["feed", "count", "--code=5"], "", "", /^as told\n$/, EXIT.failed],
-  ["later", ["feed", "count", "--code=5", "--messages=1"], "", tick(1), /^as told\n$/, EXIT.failed],
-  ["in a two-way stream", ["call", "feed", "Chat"], '{"number":"x"}\n', "", /^number: .*\n$/, EXIT.failed],
+  ["early", ["feed", "count", "--code=5"], "", "", /^as told\nHTTP 404, request \S+\n$/, EXIT.failed],
+  [
+    "later",
+    ["feed", "count", "--code=5", "--messages=1"],
+    "",
+    tick(1),
+    /^as told\nHTTP 404, request \S+\n$/,
+    EXIT.failed,
+  ],
+  [
+    "in a two-way stream",
+    ["call", "feed", "Chat"],
+    '{"number":"x"}\n',
+    "",
+    /^number: .*\nHTTP 400, request \S+\n$/,
+    EXIT.failed,
+  ],
   ["fields for a stream", ["feed", "chat", "--number=1"], "", "", /portico call feed chat < messages/, EXIT.usage],
 ];
 for (const [title, args, stdin, stdout, stderr, exit] of failures) {

@@ -24,7 +24,7 @@ export function createAccount(io: Io): Command {
     "portico auth create account ci --password-stdin < password.txt",
   );
   return command.action(async (name: string, options: Options) => {
-    const { client, output } = connect(io, command);
+    const { client, output } = connect(io, command, "read");
     await client.token();
     const password = await newPassword(io, options.passwordStdin === true);
     const created = await client.authority("Accounts/Create", { name, password, scopes: options.scope });

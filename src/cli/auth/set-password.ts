@@ -12,7 +12,7 @@ export function setPassword(io: Io): Command {
   ]);
   examples(command, "portico auth set password bob");
   return command.action(async (name: string, options: { passwordStdin?: true }) => {
-    const { client, output } = connect(io, command);
+    const { client, output } = connect(io, command, "read");
     await client.token();
     const password = await newPassword(io, options.passwordStdin === true);
     const answer = await client.authority("Accounts/SetPassword", { name, newPassword: password });
