@@ -6,7 +6,7 @@ import { Deadlines } from "../../src/rpc/deadlines.js";
 import { ClientCall } from "../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../src/rpc/http2/client-connection.js";
 import { Flag, FrameType, LAST_STREAM_ID } from "../../src/rpc/http2/frames.js";
-import { goaway, headers, RESPONSE, rawServer, SETTINGS } from "./peer.js";
+import { type Frame, frame, goaway, headers, message, RESPONSE, rawServer, SETTINGS } from "./peer.js";
 
 const END = Flag.END_HEADERS | Flag.END_STREAM;
 
@@ -67,15 +67,37 @@ t.test("a server that is silent during a call is tested, and given up when it st
   t.same(events, ["closed"]);
 });
 
-t.test("a server that answers the test is kept", async (t) => {
+const isPing = ({ type, flags }: Frame): boolean => type === FrameType.PING && flags === 0;
+
+t.test("a server that answers is tested twice, and again when it has sent HEADERS or DATA", async (t) => {
   const { connection, peer } = await connect(t, { after: 20, timeout: 2_000 });
   const call = open(connection);
-  for (let round = 0; round < 3; round++) {
-    await peer.next(({ type, flags }) => type === FrameType.PING && flags === 0);
-    await peer.answersPing();
-  }
+  const round = async (): Promise<void> => {
+    for (let ping = 0; ping < 2; ping++) {
+      const { payload } = (await peer.next(isPing)) as Frame;
+      peer.send(frame(FrameType.PING, Flag.ACK, 0, payload));
+    }
+    // Ten times as long as a third would take.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    t.notOk(peer.frames.some(isPing), "no third PING");
+  };
+  await round();
+  peer.send(headers(1, RESPONSE));
+  await round();
+  peer.send(frame(FrameType.DATA, 0, 1, message(Buffer.from("a"))));
+  await round();
+  peer.send(headers(1, [["grpc-status", "0"]], END));
+  t.match(await call, { code: 0 });
+});
+
+t.test("a connection without calls is not tested", async (t) => {
+  const { connection, peer } = await connect(t, { after: 20, timeout: 20 });
+  const call = open(connection);
+  await peer.next(({ type }) => type === FrameType.HEADERS);
   peer.send(headers(1, [...RESPONSE, ["grpc-status", "0"]], END));
   t.match(await call, { code: 0 });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  t.notOk(peer.frames.some(isPing));
 });
 
 t.test("a server that has had enough of being tested says so", async (t) => {

@@ -50,9 +50,11 @@ const READ = 64 * 1024;
 const RECONNECT_MS = 100;
 const MAX_RECONNECT_MS = 5_000;
 
-/** A server that is silent during a call for this long is tested, and given up when it stays silent; in milliseconds. */
-const KEEPALIVE_MS = 30_000;
-const KEEPALIVE_TIMEOUT_MS = 5_000;
+/** See client-connection.ts: a connection that does not answer is closed after 5 s, while calls wait. */
+const KEEPALIVE = { after: 2_500, timeout: 2_500 };
+
+/** How long a connection may be idle before TCP tests it, in milliseconds. libuv then sends ten probes, one a second. */
+const TCP_KEEPALIVE_MS = 15_000;
 
 /** Calls that wait for a connection or for room on it. */
 const MOST_WAITING = 4_096;
@@ -70,7 +72,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   #timer: NodeJS.Timeout | undefined;
   /** In a row. */
   #failures = 0;
-  #keepAliveMs = KEEPALIVE_MS;
+  #keepAlive: typeof KEEPALIVE | undefined = KEEPALIVE;
   /** Why the last connection ended. */
   #reason = ENDED;
 
@@ -175,7 +177,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     const take = (size: number): boolean => socket.emit("data", read.subarray(0, size));
     const options = { ...where, onread: { buffer: read, callback: take } };
     const socket = tls === undefined ? connectTcp(options) : connectTls({ ...options, ...tls, ALPNProtocols: [ALPN] });
-    return socket.setNoDelay(true);
+    return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEPALIVE_MS);
   }
 
   #connectionOptions(): ConstructorParameters<typeof ClientConnection>[1] {
@@ -184,7 +186,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
       authority: "path" in this.#address ? "localhost" : formatAddress(this.#address),
       encoding: this.#calls.encoding,
       maxHeaders: this.#options.maxHeaders ?? DEFAULT_MAX_HEADERS,
-      keepAlive: { after: this.#keepAliveMs, timeout: KEEPALIVE_TIMEOUT_MS },
+      keepAlive: this.#keepAlive,
     };
   }
 
@@ -222,8 +224,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   onDraining(connection: ClientConnection, errorCode: number, debug: string): void {
-    // The server decides how often it may be tested (gRFC A8).
-    if (errorCode === ErrorCode.ENHANCE_YOUR_CALM && debug === "too_many_pings") this.#keepAliveMs *= 2;
+    // The server decides whether it may be tested (gRFC A8).
+    if (errorCode === ErrorCode.ENHANCE_YOUR_CALM && debug === "too_many_pings") this.#keepAlive = undefined;
     if (connection !== this.#current) return;
     if (connection.served || errorCode !== ErrorCode.NO_ERROR) {
       this.#replace(connection);

@@ -3,10 +3,10 @@ import type { Duplex } from "node:stream";
 import { Code } from "../../errors.js";
 import { status } from "../status.js";
 import { ClientCall } from "./client-call.js";
-import { Connection } from "./connection.js";
+import { Connection, type KeepAlive } from "./connection.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
 import { CONNECTION_WINDOW, STREAM_WINDOW } from "./flow-control.js";
-import { LAST_STREAM_ID, PREFACE } from "./frames.js";
+import { FrameType, LAST_STREAM_ID, PREFACE } from "./frames.js";
 import { CONTENT_TYPE, roomOf } from "./grpc-headers.js";
 import type { HeaderList } from "./hpack-decoder.js";
 import { ACCEPTED_ENCODINGS, type Encoding } from "./messages.js";
@@ -31,8 +31,11 @@ export interface ClientConnectionOptions {
   readonly encoding: Encoding;
   /** Most bytes of a header list. */
   readonly maxHeaders: number;
-  /** How long the server may be silent during a call before it is tested, and then; in milliseconds. */
-  readonly keepAlive: { readonly after: number; readonly timeout: number };
+  /**
+   * While calls are open, a connection on which nothing was read for `after` is tested with a PING, and closed where
+   * nothing is read for `timeout` after it; in milliseconds. Undefined for a server that does not want to be tested.
+   */
+  readonly keepAlive: KeepAlive | undefined;
 }
 
 /** The headers that all calls to a path have. */
@@ -41,6 +44,18 @@ export interface Request {
   /** Bytes of a header block. */
   readonly room: number;
 }
+
+/**
+ * How often it is looked whether anything was read, within `after`. Silence is counted in looks, not by the clock: so an
+ * event loop of this process that stood still counts as one look.
+ */
+const LOOKS = 5;
+
+/**
+ * PINGs without HEADERS or DATA from the server in between. grpc-go and gRPC's C core close a connection at the third
+ * (ENHANCE_YOUR_CALM, too_many_pings; gRFC A8), so a handler that is silent for longer is left alone.
+ */
+const MAX_PINGS = 2;
 
 /** Paths whose headers are kept. */
 const MOST_PATHS = 1_000;
@@ -56,6 +71,13 @@ export class ClientConnection extends Connection {
   readonly #options: ClientConnectionOptions;
   readonly #requests = new Map<string, Request>();
   #draining = false;
+  #watch: NodeJS.Timeout | undefined;
+  /** In milliseconds, by the looks since something was read. */
+  #silence = 0;
+  /** PINGs since HEADERS or DATA came. */
+  #pings = 0;
+  /** A PING has been sent, and nothing was read since. */
+  #tested = false;
 
   /** @param socket connected */
   constructor(socket: Duplex, options: ClientConnectionOptions, owner: ConnectionOwner) {
@@ -71,7 +93,6 @@ export class ClientConnection extends Connection {
       ]),
     );
     this.writeWindowUpdate(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
-    this.keepAlive(options.keepAlive, () => this.streams.size > 0);
   }
 
   /** Whether a call may be opened now. */
@@ -92,6 +113,7 @@ export class ClientConnection extends Connection {
     this.nextStreamId += 2;
     call.attach(this, id);
     this.streams.add(call);
+    if (this.#watch === undefined && this.#options.keepAlive !== undefined) this.#startWatch(this.#options.keepAlive);
     if (this.nextStreamId > LAST_STREAM_ID) this.drain(ErrorCode.NO_ERROR, "");
   }
 
@@ -101,6 +123,44 @@ export class ClientConnection extends Connection {
     this.#draining = true;
     this.wake();
     this.#owner.onDraining(this, errorCode, debug);
+  }
+
+  #startWatch(keepAlive: KeepAlive): void {
+    this.#silence = 0;
+    const lookMs = keepAlive.after / LOOKS;
+    this.#watch = setInterval(() => this.#look(keepAlive, lookMs), lookMs);
+    this.#watch.unref();
+  }
+
+  #stopWatch(): void {
+    clearInterval(this.#watch);
+    this.#watch = undefined;
+  }
+
+  #look({ after, timeout }: KeepAlive, lookMs: number): void {
+    if (this.streams.size === 0) {
+      this.#stopWatch();
+      return;
+    }
+    this.#silence += lookMs;
+    if (this.#tested) {
+      if (this.#silence >= after + timeout) this.destroy();
+    } else if (this.#silence >= after && this.#pings < MAX_PINGS) {
+      this.#pings++;
+      this.#tested = true;
+      this.writePing(0);
+    }
+  }
+
+  protected override receive(chunk: Buffer): void {
+    this.#silence = 0;
+    this.#tested = false;
+    super.receive(chunk);
+  }
+
+  override onFrame(type: number, flags: number, streamId: number, buffer: Buffer, start: number, end: number): void {
+    if (type === FrameType.DATA || type === FrameType.HEADERS) this.#pings = 0;
+    super.onFrame(type, flags, streamId, buffer, start, end);
   }
 
   /** Ends the connection; its calls have been ended. */
@@ -175,6 +235,7 @@ export class ClientConnection extends Connection {
   }
 
   protected override onClosed(): void {
+    this.#stopWatch();
     this.#owner.onClosed(this);
   }
 }

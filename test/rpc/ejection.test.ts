@@ -1,0 +1,115 @@
+// An instance that fails much more than the others is ejected, as long as half of them stay; and comes back.
+import t, { type Test } from "tap";
+import { Code, StatusError } from "../../src/errors.js";
+import { Balancer } from "../../src/rpc/balancer.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import { unary } from "../../src/rpc/client.js";
+import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { type RawImplementation, RawService, rawService } from "./raw-service.js";
+import { dispatcherOf } from "./serve.js";
+
+const instance = (one: RawImplementation["one"]): Channel => new InProcessChannel(dispatcherOf([rawService({ one })]));
+
+function balance(t: Test, ...answers: RawImplementation["one"][]): Balancer {
+  const balancer = new Balancer({ name: "raw" });
+  balancer.update(new Map(answers.map((one, index) => [`${index}`, instance(one)])));
+  t.teardown(() => balancer.close());
+  return balancer;
+}
+
+const failing = (code: Code) => (): never => {
+  throw new StatusError(code, "no");
+};
+const answering = (name: string) => (): Buffer => Buffer.from(name);
+
+/** What calls end with, one after the other: names, or codes. */
+async function calls(balancer: Balancer, count: number, repeatable = false): Promise<string[]> {
+  const ends: string[] = [];
+  for (let call = 0; call < count; call++) ends.push(await end(balancer, repeatable));
+  return ends;
+}
+
+function end(balancer: Balancer, repeatable: boolean): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = "";
+    const start = { path: RawService.one.path, metadata: [], deadline: Date.now() + 5_000, repeatable };
+    const call = balancer.open(start, {
+      onMessage: (message) => {
+        answer = Buffer.from(message).toString();
+      },
+      onEnd: ({ code }) => resolve(code === Code.OK ? answer : Code[code]),
+    });
+    call.send(Buffer.from("a"));
+    call.end();
+  });
+}
+
+for (const code of [Code.INTERNAL, Code.UNKNOWN, Code.DEADLINE_EXCEEDED, Code.DATA_LOSS]) {
+  t.test(`one of two that ends its calls with ${Code[code]} has three of them`, async (t) => {
+    const ends = await calls(balance(t, failing(code), answering("b")), 40);
+    t.equal(ends.filter((end) => end === Code[code]).length, 3);
+  });
+}
+
+for (const code of [Code.NOT_FOUND, Code.RESOURCE_EXHAUSTED, Code.CANCELLED, Code.UNIMPLEMENTED]) {
+  t.test(`one of two that ends its calls with ${Code[code]} keeps its turn`, async (t) => {
+    const ends = await calls(balance(t, failing(code), answering("b")), 40);
+    t.equal(ends.filter((end) => end === Code[code]).length, 20);
+  });
+}
+
+t.test("where all fail alike, all stay", async (t) => {
+  const balancer = balance(t, failing(Code.INTERNAL), failing(Code.UNKNOWN));
+  const ends = await calls(balancer, 40);
+  t.equal(ends.filter((end) => end === "INTERNAL").length, 20);
+});
+
+t.test("of three, one at most is ejected", async (t) => {
+  const ends = await calls(balance(t, failing(Code.INTERNAL), failing(Code.UNKNOWN), answering("c")), 60);
+  t.ok(ends.includes("c"));
+  const last = ends.slice(-20);
+  t.equal(new Set(last).size, 2, "one that fails, and the one that does not");
+});
+
+t.test("one that is well again gets one call at a time until one succeeds, and then its turn", async (t) => {
+  let well = false;
+  let running = 0;
+  let most = 0;
+  const sick = async (): Promise<Buffer> => {
+    running++;
+    most = Math.max(most, running);
+    await new Promise(setImmediate);
+    running--;
+    if (!well) throw new StatusError(Code.INTERNAL, "no");
+    return Buffer.from("a");
+  };
+  const balancer = balance(t, sick, answering("b"));
+  await calls(balancer, 20);
+  well = true;
+  most = 0;
+  const until = Date.now() + 10_000;
+  const round = (): Promise<string[]> =>
+    Promise.all(Array.from({ length: 8 }, async () => `${await unary(balancer, RawService.one, Buffer.from("a"))}`));
+  let ends: string[] = [];
+  while (!ends.includes("a") && Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    ends = await round();
+  }
+  t.equal(ends.filter((end) => end === "a").length, 1, "of eight at once");
+  t.equal(most, 1);
+  ends = await round();
+  t.equal(ends.filter((end) => end === "a").length, 4);
+});
+
+t.test("second tries of calls that may have been seen are one in five calls", async (t) => {
+  const balancer = balance(t, failing(Code.UNAVAILABLE), failing(Code.UNAVAILABLE));
+  let tries = 0;
+  const counting = (): never => {
+    tries++;
+    throw new StatusError(Code.UNAVAILABLE, "no");
+  };
+  balancer.update(new Map([1, 2].map((index) => [`${index}`, instance(counting)])));
+  await calls(balancer, 200, true);
+  // One less for what a fifth is in binary.
+  t.ok(Math.abs(tries - (200 + 10 + 200 / 5)) <= 1, `${tries} tries`);
+});

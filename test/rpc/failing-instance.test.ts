@@ -1,0 +1,161 @@
+// One of two instances fails while calls are made: its handler hangs, its process is stopped, its connection carries
+// nothing any more. How many calls fail, and for how long.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import t, { type Test } from "tap";
+import { type Address, parseAddress } from "../../src/address.js";
+import { Code } from "../../src/errors.js";
+import { Balancer } from "../../src/rpc/balancer.js";
+import { Http2Channel } from "../../src/rpc/http2/channel.js";
+import { listenHttp2 } from "../http2/serve.js";
+import { rawService } from "./raw-service.js";
+import { dispatcherOf } from "./serve.js";
+
+const CALLERS = 20;
+
+// Side by side: what takes time is silence.
+t.jobs = 3;
+
+interface Load {
+  /** Ends the load; how its calls went since the fault. */
+  stop(): Promise<{ made: number; failed: number; codes: Code[]; failingMs: number; longestMs: number }>;
+}
+
+/** Callers that each make one call after the other. */
+function load(balancer: Balancer, path: string, time: number): Load {
+  const from = performance.now();
+  let running = true;
+  let made = 0;
+  let longestMs = 0;
+  let failingMs = 0;
+  const codes: Code[] = [];
+  const caller = async (): Promise<void> => {
+    while (running) {
+      const began = performance.now();
+      made++;
+      const code = await end(balancer, path, time);
+      const now = performance.now();
+      longestMs = Math.max(longestMs, now - began);
+      if (code === Code.OK) continue;
+      codes.push(code);
+      failingMs = now - from;
+    }
+  };
+  const callers = Array.from({ length: CALLERS }, caller);
+  return {
+    async stop() {
+      running = false;
+      await Promise.all(callers);
+      return { made, failed: codes.length, codes, failingMs, longestMs };
+    },
+  };
+}
+
+function end(balancer: Balancer, path: string, time: number): Promise<Code> {
+  return new Promise((resolve) => {
+    const start = { path, metadata: [], deadline: Date.now() + time };
+    // A turn of the event loop between calls, so that a call that ends at once does not keep others from ending.
+    const onEnd = ({ code }: { code: Code }): unknown => setImmediate(resolve, code);
+    const call = balancer.open(start, { onMessage() {}, onEnd });
+    call.send(Buffer.alloc(0));
+    call.end();
+  });
+}
+
+function balance(t: Test, ...addresses: Address[]): Balancer {
+  const balancer = new Balancer({ name: "raw" });
+  balancer.update(new Map(addresses.map((address, index) => [`${index}`, new Http2Channel(address)])));
+  t.teardown(() => balancer.close());
+  return balancer;
+}
+
+const pause = (ms: number): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, ms));
+
+function report(t: Test, { made, failed, failingMs, longestMs }: Awaited<ReturnType<Load["stop"]>>): void {
+  t.comment(`${made} calls, ${failed} failed, the last ${Math.round(failingMs)} ms after the fault`);
+  t.comment(`the longest call took ${Math.round(longestMs)} ms`);
+}
+
+t.test(
+  "a handler that hangs costs the calls that wait for it once, then one probe at a time",
+  { buffered: true },
+  async (t) => {
+    let hanging = false;
+    const one = (): Buffer | Promise<Buffer> => (hanging ? new Promise(() => {}) : Buffer.from("a"));
+    const sick = await listenHttp2(t, dispatcherOf([rawService({ one })]));
+    const well = await listenHttp2(t, dispatcherOf([rawService({ one: () => Buffer.from("b") })]));
+    const balancer = balance(t, sick.address, well.address);
+    for (let call = 0; call < 100; call++) await end(balancer, "/raw.Raw/One", 1_000);
+    hanging = true;
+    const running = load(balancer, "/raw.Raw/One", 1_000);
+    await pause(4_000);
+    const told = await running.stop();
+    report(t, told);
+    t.ok(told.failed >= 1 && told.failed <= CALLERS / 2 + 1, `${told.failed} calls failed`);
+    t.ok(told.failingMs < 2_500, "none later than a little after the first deadline");
+    t.ok(told.made > 1_000, "the others went on");
+  },
+);
+
+t.test("a process that is stopped is noticed within six seconds", { buffered: true }, async (t) => {
+  const [sick, well] = [await greeter(t), await greeter(t)];
+  const balancer = balance(t, sick.address, well.address);
+  for (let call = 0; call < 100; call++) await end(balancer, "/foreign.Greeter/Greet", 60_000);
+  sick.child.kill("SIGSTOP");
+  const running = load(balancer, "/foreign.Greeter/Greet", 60_000);
+  await pause(7_000);
+  const told = await running.stop();
+  report(t, told);
+  t.ok(told.failed <= CALLERS / 2 + 1, `${told.failed} calls failed`);
+  t.ok(told.failingMs < 6_500 && told.longestMs < 6_500, "within 2.5 s of silence and 2.5 s for an answer");
+});
+
+t.test("a connection that carries nothing any more is noticed within six seconds", { buffered: true }, async (t) => {
+  const server = await listenHttp2(t, dispatcherOf([rawService({ one: () => Buffer.from("a") })]));
+  const well = await listenHttp2(t, dispatcherOf([rawService({ one: () => Buffer.from("b") })]));
+  const proxy = await forward(t, server.address);
+  const balancer = balance(t, proxy.address, well.address);
+  for (let call = 0; call < 100; call++) await end(balancer, "/raw.Raw/One", 60_000);
+  proxy.drop();
+  const running = load(balancer, "/raw.Raw/One", 60_000);
+  await pause(7_000);
+  const told = await running.stop();
+  report(t, told);
+  t.ok(told.failed <= CALLERS / 2 + 1, `${told.failed} calls failed`);
+  t.ok(told.failingMs < 6_500 && told.longestMs < 6_500);
+});
+
+async function greeter(t: Test) {
+  const child = spawn(process.execPath, ["examples/foreign-greeter/server.js", "127.0.0.1:0"]);
+  t.teardown(() => child.kill("SIGKILL"));
+  const [line] = await once(child.stdout.setEncoding("utf8"), "data");
+  return { child, address: parseAddress(/listening on (\S+)/.exec(line)?.[1] ?? "") };
+}
+
+/** A proxy that forwards, until it forwards nothing and says nothing. */
+async function forward(t: Test, to: Address) {
+  const sockets: Socket[] = [];
+  let dropped = false;
+  const server = createServer((near) => {
+    const far = connect(to.port, to.host);
+    sockets.push(near, far);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      one.on("data", (bytes) => dropped || other.write(bytes));
+      one.on("error", () => {});
+      one.on("close", () => dropped || other.destroy());
+    }
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const drop = (): void => {
+    dropped = true;
+  };
+  return { address: { host: "127.0.0.1", port: (server.address() as { port: number }).port }, drop };
+}
