@@ -30,7 +30,7 @@ import { RuleSet } from "./rules.js";
 /** How often a guard pings in the time of a lease. */
 const PINGS_A_LEASE = 5;
 /** A stream on which this many pings wait for their answer is broken; the lease has run out by then. */
-const MOST_UNANSWERED = 6;
+const MAX_UNANSWERED = 6;
 /** The lease's time until the first answer tells, in milliseconds. */
 const FIRST_LEASE_TIME = 5_000;
 /** A longer lease is cut to this, in milliseconds. */
@@ -84,6 +84,8 @@ export class Policy {
   #hasRun = false;
   /** Resolves when all that hangs on the applied revisions is done. */
   #settled: Promise<void> = Promise.resolve();
+  /** How many applied messages are not acknowledged yet. */
+  #unacknowledged = 0;
   #failures = 0;
   /** Resolves when it follows the authority no more. */
   readonly #ran: Promise<void>;
@@ -165,7 +167,8 @@ export class Policy {
     this.#parts = [];
     const { channel, metadata, admission, log } = this.#authority;
     const watch = stream(channel, PolicyService.watch, { metadata, admission });
-    const pings = new Pings(watch, this.#listener, log);
+    const isAcknowledged = (): boolean => this.#unacknowledged === 0;
+    const pings = new Pings({ watch, listener: this.#listener, log, isAcknowledged });
     // The end of our side tells the authority that it need not wait for this guard's lease.
     let leaving: NodeJS.Timeout | undefined;
     const leave = (): void => {
@@ -206,7 +209,9 @@ export class Policy {
       throw error;
     }
     const applied = this.#revision ?? 0n;
+    this.#unacknowledged++;
     this.#settled = this.#settled.then(() => {
+      this.#unacknowledged--;
       watch.send({ message: { $case: "applied", value: { revision: applied } } });
     });
   }
@@ -285,21 +290,31 @@ interface Answer {
   readonly pong: WatchResponse_Pong;
 }
 
+interface PingOptions {
+  readonly watch: Watch;
+  readonly listener: PolicyListener;
+  readonly log: Logger;
+  /** Whether everything that is applied has been acknowledged to the authority. */
+  readonly isAcknowledged: () => boolean;
+}
+
 /** The pings of one stream and their answers. */
 class Pings {
   readonly #watch: Watch;
   readonly #listener: PolicyListener;
   readonly #log: Logger;
+  readonly #isAcknowledged: () => boolean;
   readonly #unanswered = new Map<bigint, Moment>();
   #answers: Answer[] = [];
   #sequence = 0n;
   #interval = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(watch: Watch, listener: PolicyListener, log: Logger) {
+  constructor({ watch, listener, log, isAcknowledged }: PingOptions) {
     this.#watch = watch;
     this.#listener = listener;
     this.#log = log;
+    this.#isAcknowledged = isAcknowledged;
   }
 
   start(leaseTime: number): void {
@@ -320,7 +335,9 @@ class Pings {
   }
 
   #ping(): void {
-    if (this.#unanswered.size + this.#answers.length >= MOST_UNANSWERED) {
+    if (this.#unanswered.size + this.#answers.length >= MAX_UNANSWERED) {
+      // The authority answers when it knows that the last answer's revision is applied.
+      if (!this.#isAcknowledged()) return;
       this.#log.warn("the authority does not answer pings, or not with what it has sent");
       this.#watch.cancel();
       return;

@@ -13,8 +13,8 @@ import { audit } from "./audit.js";
 import { auth } from "./auth.js";
 import { bootstrap, deletePasswordFileOnceChanged, type FirstStart } from "./bootstrap.js";
 import { Changes } from "./changes.js";
+import { Claims } from "./claims.js";
 import { enrolments } from "./enrolments.js";
-import { Grantors } from "./grantors.js";
 import { Journal } from "./journal.js";
 import { KeyUses } from "./key-uses.js";
 import { keys } from "./keys.js";
@@ -62,6 +62,8 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     throw new ConfigError("PORTICO_ADMIN_PASSWORD must have 12 to 128 characters");
   }
   const now = (): number => performance.now();
+  const claims = new Claims({ rows: store.collection("grantors"), store: store.name, log, now, leaseMs });
+  await claims.open();
   const installation = readInstallation(dataFolder);
   const journal = await Journal.open({ log: new Log({ store, log }), logger: log, clock });
   const passwords = new Passwords();
@@ -75,9 +77,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   });
   record(store, dataFolder, log);
   deletePasswordFileOnceChanged({ journal, dataFolder, log });
-  const grantors = new Grantors({ rows: store.collection("grantors"), log, now, leaseMs });
-  await grantors.othersMayGrant(); // From now on it counts how long their rows stay the same.
-  const leases = new Leases({ leaseMs, grantors, now });
+  const leases = new Leases({ leaseMs, claims, now, log });
   const changes = new Changes({ journal, leases });
   const slowdown = new Slowdown({ clock });
   const keyUses = new KeyUses({ journal, log });

@@ -8,6 +8,7 @@ import { Code, StatusError } from "../../src/errors.js";
 import type { Entry, Event } from "../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../src/gen/portico/auth/v1/policy.js";
 import { StoreError } from "../../src/store.js";
+import { coalesced } from "./coalesced.js";
 import { fold } from "./fold.js";
 import { type Log, MAX_READ } from "./log.js";
 import { State } from "./state.js";
@@ -46,8 +47,7 @@ export class Journal {
   #state = new State();
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  #reading: Promise<void> = Promise.resolve();
-  #nextReading: Promise<void> | undefined;
+  readonly #readNext = coalesced(() => this.#read());
   #keeping: Promise<unknown> = Promise.resolve();
 
   private constructor({ log, logger, clock }: JournalOptions) {
@@ -104,15 +104,8 @@ export class Journal {
    * @throws {StatusError} UNAVAILABLE when the store fails.
    */
   async sync(): Promise<void> {
-    this.#nextReading ??= this.#reading
-      .catch(() => undefined)
-      .then(() => {
-        this.#reading = this.#nextReading!;
-        this.#nextReading = undefined;
-        return this.#read();
-      });
     try {
-      await this.#nextReading;
+      await this.#readNext();
     } catch (error) {
       throw unavailable(error);
     }
@@ -203,7 +196,8 @@ interface JournalOptions {
   readonly clock: () => number;
 }
 
-function unavailable(error: unknown): unknown {
+/** What callers are told of a store that failed; other errors stay as they are. */
+export function unavailable(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   return new StatusError(Code.UNAVAILABLE, "The authority's store does not answer; try again", { cause: error });
 }

@@ -4,6 +4,7 @@
  * What a guard has not been sent yet waits in its Watcher, joined to one message, and goes out when the stream can take
  * it. A guard too slow for that is sent a snapshot instead.
  */
+import { KnownCaller } from "../../src/callers.js";
 import { Code, StatusError } from "../../src/errors.js";
 import {
   Change,
@@ -18,7 +19,7 @@ import {
 import { type Context, type Part, part } from "../../src/rpc/service.js";
 import type { Follower, Journal } from "./journal.js";
 import type { KeyUses } from "./key-uses.js";
-import type { Holder, Leases } from "./leases.js";
+import type { Holder, Leases, Owner } from "./leases.js";
 import { hex, type State } from "./state.js";
 import { timestamp } from "./time.js";
 import { callerOf } from "./token-caller.js";
@@ -45,16 +46,17 @@ export function policy(options: Options): Part {
 }
 
 async function* watch(
-  { journal, leases, keyUses }: Options,
+  options: Options,
   requests: AsyncIterable<WatchRequest>,
   context: Context,
 ): AsyncGenerator<WatchResponse> {
-  const holder = leases.join();
+  const { journal, leases } = options;
+  const holder = leases.join(ownerOf(context));
   const watcher = new Watcher(journal);
   const stop = (): void => watcher.end();
   context.signal.addEventListener("abort", stop);
   let closed = false;
-  const listening = listen({ journal, leases, keyUses }, requests, holder, watcher).then(
+  const listening = listen(options, requests, holder, watcher).then(
     () => {
       closed = !context.signal.aborted;
       watcher.end();
@@ -71,13 +73,28 @@ async function* watch(
   }
 }
 
+/** Whose guard it is. */
+function ownerOf({ caller, system }: Context): Owner {
+  if (system || !(caller instanceof KnownCaller)) return "own process";
+  return { enrolment: caller.enrolment, sha256: caller.sha256 };
+}
+
 /** Follows what the guard sends, until it closes its side. */
 async function listen(
-  { journal, leases, keyUses }: Options,
+  options: Options,
   requests: AsyncIterable<WatchRequest>,
   holder: Holder,
   watcher: Watcher,
 ): Promise<void> {
+  const { journal, leases, keyUses } = options;
+  /** The newest ping that is without a pong. */
+  let unanswered: bigint | undefined;
+  const answer = async (): Promise<void> => {
+    if (unanswered === undefined || !leases.mayGrant(holder)) return;
+    const sequence = unanswered;
+    unanswered = undefined;
+    await pong(options, holder, watcher, sequence);
+  };
   for await (const { message } of requests) {
     if ((message?.$case === "start") === watcher.started) {
       throw new StatusError(Code.INVALID_ARGUMENT, "message: `start` comes first, and once");
@@ -89,22 +106,30 @@ async function listen(
         break;
       case "ping":
         for (const sha256 of message.value.usedKeys) keyUses.record(sha256);
-        await leases.prepare();
-        await journal.sync();
-        // From here to the grant nothing may be awaited: a change committed in between would not know of it.
-        watcher.pong({
-          sequence: message.value.sequence,
-          revision: BigInt(journal.state.revision),
-          leaseMs: BigInt(leases.leaseMs),
-          time: timestamp(journal.now),
-        });
-        leases.grant(holder);
+        unanswered = message.value.sequence;
+        await answer();
         break;
       case "applied":
         leases.applied(holder, Math.min(Number(message.value.revision), journal.state.revision));
+        await answer();
         break;
     }
   }
+}
+
+/** Answers a ping, which lends the guard a lease. */
+async function pong({ journal, leases }: Options, holder: Holder, watcher: Watcher, sequence: bigint): Promise<void> {
+  await leases.prepare();
+  await journal.sync();
+  // From here to the grant nothing may be awaited: a change committed in between would not know of it.
+  const { revision } = journal.state;
+  watcher.pong({
+    sequence,
+    revision: BigInt(revision),
+    leaseMs: BigInt(leases.leaseMs),
+    time: timestamp(journal.now),
+  });
+  leases.grant(holder, revision);
 }
 
 /** What waits to be sent to one guard. */
