@@ -9,8 +9,9 @@ import {
   type FileRegistry,
   fromBinary,
   getOption,
+  hasExtension,
 } from "@bufbuild/protobuf";
-import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { FileDescriptorSetSchema, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Callers } from "./gen/portico/options/v1/options.js";
 import type { Resource } from "./resource.js";
 
@@ -32,6 +33,10 @@ export interface Endpoint {
   readonly shape: Shape;
   /** Set for endpoints of the authority and the registry, which rules do not govern. */
   readonly callers: Callers | undefined;
+  /** Whether a call of the authority or the registry takes away or replaces something; false for all other services. */
+  readonly destructive: boolean;
+  /** Whether the method or its gRPC service is marked as deprecated. */
+  readonly deprecated: boolean;
   readonly method: DescMethod;
 }
 
@@ -109,6 +114,8 @@ function endpointOf(
     path: `/${grpcService.typeName}/${method.name}`,
     shape: method.methodKind,
     callers: SELF_GOVERNED.has(service) ? callersOf(method, registry) : undefined,
+    destructive: SELF_GOVERNED.has(service) && isDestructive(method, registry),
+    deprecated: method.deprecated || grpcService.deprecated,
     method,
   };
 }
@@ -118,4 +125,12 @@ function callersOf(method: DescMethod, registry: FileRegistry): Callers {
   const option = registry.getExtension("portico.options.v1.callers");
   const declared = option === undefined ? undefined : (getOption(method, option) as Callers);
   return declared || Callers.ADMIN;
+}
+
+/** An endpoint that declares neither option counts as destructive, so that forgetting it is safe. */
+function isDestructive(method: DescMethod, registry: FileRegistry): boolean {
+  if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return false;
+  const option = registry.getExtension("portico.options.v1.destructive");
+  if (option === undefined || method.proto.options === undefined) return true;
+  return !hasExtension(method.proto.options, option) || (getOption(method, option) as boolean);
 }

@@ -6,6 +6,7 @@ import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf
 import { commentOf } from "../../src/comments.js";
 import { hasOwnForm, wrapped } from "../../src/json/well-known.js";
 import type { Direction } from "./schema.js";
+import { secrecy } from "./schemas.js";
 
 const DEEPEST = 3;
 /** Of an example with more members than these, messages further on have none. */
@@ -24,7 +25,8 @@ export function exampleOf(type: DescMessage, direction: Direction): unknown {
 function objectOf(type: DescMessage, direction: Direction, depth: number, size: Size): object {
   const members = type.fields.flatMap((field): [string, unknown][] => {
     if (field.oneof !== undefined && field.oneof.fields[0] !== field) return [];
-    if (direction === "input" && field.deprecated) return [];
+    // A secret that everybody can read is none.
+    if (direction === "input" && (field.deprecated || secrecy(field).format !== undefined)) return [];
     size.members++;
     const nests = depth < DEEPEST && size.members < MOST_MEMBERS;
     const value = fieldExample(field, direction, nests ? depth + 1 : undefined, size);

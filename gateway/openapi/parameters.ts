@@ -10,7 +10,7 @@ import { hasOwnForm, wrapped } from "../../src/json/well-known.js";
 import { suchAs } from "./examples.js";
 import { mapKeySchema } from "./scalars.js";
 import type { Schema } from "./schema.js";
-import { deprecation, described, type Schemas } from "./schemas.js";
+import { deprecation, described, type Schemas, secrecy } from "./schemas.js";
 
 /** Each level may multiply. */
 const DEEPEST = 3;
@@ -34,7 +34,7 @@ export function queryParameters(type: DescMessage, schemas: Schemas): Schema[] {
       ...deprecation(field),
       style: field.fieldKind === "map" ? "deepObject" : "form",
       explode: true,
-      schema,
+      schema: { ...schema, ...secrecy(field) },
       ...(example !== undefined && { example }),
     };
   });

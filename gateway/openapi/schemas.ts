@@ -12,6 +12,7 @@ import type {
   DescOneof,
   Registry,
 } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/comments.js";
 import { takesNull } from "../../src/json/read/field.js";
 import { isImplicit, isRequired } from "../../src/json/scalar-types.js";
@@ -107,7 +108,7 @@ export class Schemas {
   #property(field: Field, direction: Direction): Schema {
     const schema = this.#field(field, direction);
     const given = direction === "input" && !isRequired(field) ? nullable(schema, field) : schema;
-    return { ...given, ...described(commentOf(field, fileOf(field))), ...deprecation(field) };
+    return { ...given, ...secrecy(field), ...described(commentOf(field, fileOf(field))), ...deprecation(field) };
   }
 
   #field(field: Field, direction: Direction): Schema {
@@ -197,6 +198,16 @@ function valuesInWords(type: DescEnum): string {
     return comment === "" ? [] : [`- \`${value.jsonName}\`: ${comment.replaceAll("\n", " ")}`];
   });
   return lines.join("\n");
+}
+
+/** A string that its contract keeps out of logs (`debug_redact`), such as a password, is not shown as it is typed. */
+export function secrecy(field: Field): { format?: "password" } {
+  const isSecret = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING && isRedacted(field);
+  return isSecret ? { format: "password" } : {};
+}
+
+function isRedacted({ proto }: Field): boolean {
+  return proto.options?.debugRedact === true;
 }
 
 /** A description of paragraphs that are not empty. */

@@ -26,5 +26,6 @@ function listEndpoint(endpoint: Endpoint): ListedEndpoint {
     summary: commentOf(method, method.parent.file),
     clientStreaming: method.proto.clientStreaming,
     serverStreaming: method.proto.serverStreaming,
+    deprecated: endpoint.deprecated,
   };
 }

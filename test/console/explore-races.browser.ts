@@ -43,6 +43,7 @@ t.test("races on a call's page", async (t) => {
 
   t.test("a conversation that is cancelled has not failed", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     const closed = untilSocketCloses(page);
     await converse(page);
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -54,6 +55,7 @@ t.test("races on a call's page", async (t) => {
 
   t.test("one that is cancelled while the token is renewed is never opened", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     await page.clock.install();
     await signIn(page);
     await page.getByRole("combobox", { name: "Call as" }).waitFor();
@@ -74,6 +76,7 @@ t.test("races on a call's page", async (t) => {
 
   t.test("leaving the page closes its WebSocket", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     const closed = untilSocketCloses(page);
     await converse(page);
     await page.getByRole("link", { name: "All services" }).click();
@@ -82,6 +85,7 @@ t.test("races on a call's page", async (t) => {
 
   t.test("a WebSocket that the rules refuse says so, and what helps", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     const opening = page.getByRole("button", { name: "Open the stream" });
     await opening.waitFor();
     await deny(t, "Fill");
@@ -92,6 +96,7 @@ t.test("races on a call's page", async (t) => {
 
   t.test("a WebSocket with a token that is none any more ends the session", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     await signIn(page);
     await page.getByRole("link", { name: "Call", exact: true }).click();
     const sent = page.waitForRequest("**/v1/shop/Call");
@@ -108,6 +113,7 @@ t.test("races on a call's page", async (t) => {
       constructor(url, protocols) { super(url.replace(/[^/]*$/, "nowhere"), protocols); }
     }`);
     await page.goto("/explore/shop/Shop.Fill");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     await page.getByRole("button", { name: "Open the stream" }).click();
     await t.resolves(page.getByText("no WebSocket could be opened").waitFor());
   });
@@ -172,6 +178,7 @@ t.test("races on a call's page", async (t) => {
 
   t.test("messages are followed, but do not jump while one reads above", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     const messages = page.getByRole("list", { name: "Messages" }).getByRole("listitem");
     const say = async () => {
       const before = await messages.count();

@@ -54,7 +54,7 @@ t.test("by keyboard only", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     const sent = () => page.waitForRequest((request) => request.method() === "POST");
     const byEnter = sent();
-    await page.getByRole("textbox", { name: "name" }).focus();
+    await page.getByRole("textbox", { name: "name" }).fill("Ada");
     await page.keyboard.press("Enter");
     await byEnter;
     await page.getByText("200 OK").waitFor();
@@ -71,6 +71,7 @@ t.test("by keyboard only", async (t) => {
       await page.keyboard.press("Enter");
     };
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     await press(page, "Open the stream");
     await page.getByRole("button", { name: "Cancel" }).waitFor();
     t.match(await focused(page), "Send this message");
@@ -96,6 +97,7 @@ t.test("by keyboard only", async (t) => {
     t.equal(await focused(page), "Send");
 
     await page.goto("/explore/shop/Shop.Call");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     let answer = () => {};
     const held = new Promise<void>((resolve) => {
       answer = resolve;

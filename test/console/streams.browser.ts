@@ -56,6 +56,7 @@ t.test("streams", async (t) => {
   t.test("a conversation: each message is answered as it is sent", async (t) => {
     const watched = await visit(t, setting, "/explore/shop/Shop.Haggle");
     const { page } = watched;
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     const messages = page.getByRole("list", { name: "Messages" });
     await page.getByRole("button", { name: "Open the stream" }).click();
     for (const name of ["tea", "cake"]) {
@@ -73,6 +74,7 @@ t.test("streams", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     const release = await holdOpening(page);
     await page.goto("/explore/shop/Shop.Fill");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     await page.getByRole("button", { name: "Open the stream" }).click();
     const sending = page.getByRole("button", { name: "Send this message" });
     await sending.waitFor();
@@ -85,6 +87,7 @@ t.test("streams", async (t) => {
 
   t.test("a stream to the service is answered after its end; a wrong message ends it with the reason", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
     await page.getByRole("button", { name: "Open the stream" }).click();
     await page.getByRole("textbox", { name: "count" }).fill("2");
     for (let sent = 0; sent < 2; sent++) await page.getByRole("button", { name: "Send this message" }).click();

@@ -19,7 +19,8 @@ const PLACEHOLDERS: Readonly<Partial<Record<Field["kind"], string>>> = {
 
 /** The control of one value that is no message. */
 export function Control({ field, control, value, onChange }: FieldControlProps) {
-  const { kind, values } = field;
+  const { kind, values, secret } = field;
+  const type = (text: string) => onChange(typed(text, kind));
   if (kind === "json") return <JsonControl control={control} value={value} onChange={onChange} />;
   if (kind === "boolean" || kind === "enum") {
     const options = kind === "boolean" ? ["true", "false"] : values;
@@ -35,16 +36,23 @@ export function Control({ field, control, value, onChange }: FieldControlProps) 
       </select>
     );
   }
+  // What a browser would fill in as a known password was not typed here, so it is told that this is a new one.
+  const hidden = { type: "password", autocomplete: "new-password" } as const;
+  if (secret) {
+    return (
+      <input {...control} {...hidden} value={textOf(value)} onInput={(event) => type(event.currentTarget.value)} />
+    );
+  }
   return (
     <input
       {...control}
       value={textOf(value)}
-      placeholder={PLACEHOLDERS[kind]}
+      placeholder={field.example || PLACEHOLDERS[kind]}
       inputMode={kind === "number" ? "decimal" : "text"}
       autocomplete="off"
       autocapitalize="none"
       spellcheck={kind === "string"}
-      onInput={(event) => onChange(typed(event.currentTarget.value, kind))}
+      onInput={(event) => type(event.currentTarget.value)}
     />
   );
 }

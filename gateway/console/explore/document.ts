@@ -33,6 +33,7 @@ interface Body {
 
 interface Operation {
   readonly deprecated?: boolean;
+  readonly "x-destructive"?: boolean;
   readonly requestBody?: Referred<Body>;
   readonly responses?: Readonly<Record<string, Referred<Body>>>;
 }
@@ -56,6 +57,8 @@ export interface OpenApi {
 
 export interface EndpointDocument {
   readonly deprecated: boolean;
+  /** Whether a call takes away or replaces something, so that it is asked about first. */
+  readonly destructive: boolean;
   readonly request: Message | undefined;
   readonly response: Message | undefined;
   /** Whether a plain POST of any bytes will do (google.api.HttpBody). */
@@ -88,6 +91,10 @@ export interface Field {
   readonly cardinality: "one" | "list" | "map";
   /** Of one value, as people call it: `int64`, `Item`. */
   readonly type: string;
+  /** Whether it is not to be shown as it is typed, such as a password. */
+  readonly secret: boolean;
+  /** What its description gives as an example; empty for none. */
+  readonly example: string;
   /** Of an enum: its names. */
   readonly values: readonly string[];
   /** Of an enum: what its values mean. */
@@ -107,6 +114,7 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
   const response = mediaOf(operation.responses?.["200"], components.responses);
   return {
     deprecated: operation.deprecated === true,
+    destructive: operation["x-destructive"] === true,
     request: reader.body(socket?.sends ?? request?.schema),
     response: reader.body(socket?.receives ?? response?.schema),
     takesBytes: raw !== undefined,
@@ -160,10 +168,9 @@ class Reader {
   /** What the comments give as examples, in the words "such as `tea`". */
   example(schema: Schema): unknown {
     const fields = this.body(schema)?.fields ?? [];
-    const given = fields.map(({ name, description, kind, cardinality }) => {
-      const [, example] = /\bsuch as `([^`]+)`/.exec(description) ?? [];
-      return kind === "string" && cardinality === "one" && example !== undefined ? [[name, example]] : [];
-    });
+    const given = fields.map(({ name, example, kind, cardinality }) =>
+      kind === "string" && cardinality === "one" && example !== "" ? [[name, example]] : [],
+    );
     return Object.fromEntries(given.flat());
   }
 
@@ -191,6 +198,8 @@ class Reader {
       description: sent.description ?? "",
       deprecated: sent.deprecated === true,
       required,
+      secret: schema.format === "password",
+      example: /\bsuch as `([^`]+)`/.exec(sent.description ?? "")?.[1] ?? "",
       cardinality,
       ...this.#single(single),
     };

@@ -7,7 +7,7 @@ import type { Endpoint } from "./listing.js";
 import { Prose } from "./prose.js";
 import { EndpointBadges } from "./service-page.js";
 import { SnippetTabs } from "./snippet-tabs.js";
-import { TryIt, type TryItState } from "./try-it.js";
+import { NOTHING_TYPED, TryIt, type TryItState } from "./try-it.js";
 
 interface EndpointPageProps {
   readonly endpoint: Endpoint;
@@ -18,7 +18,8 @@ export function EndpointPage({ endpoint, document }: EndpointPageProps) {
   const session = useSession();
   const described = useMemo(() => document && endpointDocument(document, endpoint.path), [document, endpoint.path]);
   const [call, setCall] = useState<TryItState>(() => ({
-    text: JSON.stringify(described?.example ?? {}, null, 2),
+    // An example is shown, but only what was typed is sent.
+    text: NOTHING_TYPED,
     asNobody: false,
     namespace: "",
   }));
@@ -40,7 +41,7 @@ export function EndpointPage({ endpoint, document }: EndpointPageProps) {
           <MessageSection title="Response" message={described?.response} stream={endpoint.serverStreaming} />
         </div>
         <div class="endpoint-live">
-          <TryIt endpoint={endpoint} request={described?.request} call={call} onCall={setCall} />
+          <TryIt endpoint={endpoint} described={described} call={call} onCall={setCall} />
           <SnippetTabs endpoint={endpoint} call={call} withToken={withToken} described={described} />
         </div>
       </div>

@@ -17,6 +17,8 @@ export interface Endpoint {
   readonly summary: string;
   readonly clientStreaming: boolean;
   readonly serverStreaming: boolean;
+  /** Whether its contract says that it should not be used any more. */
+  readonly deprecated: boolean;
   /** Whether everyone may call it, with or without a token. */
   readonly open: boolean;
 }

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useTitle } from "../router.js";
 import { useSession } from "../session.js";
 import { askToSignIn } from "../sign-in.js";
+import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { ArrowIcon, SearchIcon } from "../ui/icons.js";
@@ -153,6 +154,7 @@ function ServiceCard({ found, words }: { readonly found: Found<Service>; readonl
           <span class="soft">
             {all} {all === 1 ? "endpoint" : "endpoints"}
           </span>
+          {service.endpoints.every(({ deprecated }) => deprecated) && <Badge tone="warning">Deprecated</Badge>}
           {open > 0 && <CallersBadge open />}
           {open < all && <CallersBadge open={false} />}
         </span>
@@ -168,6 +170,12 @@ function ServiceCard({ found, words }: { readonly found: Found<Service>; readonl
               <a href={pageOf(service.name, name)}>
                 <Marked text={name} words={words} />
               </a>
+              {service.endpoints.some((one) => one.name === name && one.deprecated) && (
+                <>
+                  {" "}
+                  <Badge tone="warning">Deprecated</Badge>
+                </>
+              )}
               {fields.length > 0 && (
                 <span class="soft">
                   {" "}

@@ -85,8 +85,10 @@ function Sidebar({ service, current }: { readonly service: Service; readonly cur
                 <a
                   href={pageOf(service.name, endpoint.name)}
                   aria-current={endpoint.name === current?.name ? "page" : undefined}
+                  class={endpoint.deprecated ? "deprecated" : undefined}
                 >
                   {endpoint.name.slice(endpoint.name.lastIndexOf(".") + 1)}
+                  {endpoint.deprecated && <span class="hidden"> (deprecated)</span>}
                 </a>
               </li>
             ))}
@@ -109,7 +111,7 @@ function grouped({ endpoints }: Service): Map<string, Endpoint[]> {
 
 function Overview({ service, document }: { readonly service: Service; readonly document: OpenApi | undefined }) {
   const { name, summary, instances, endpoints } = service;
-  const first = endpoints.find((endpoint) => !endpoint.clientStreaming);
+  const first = firstToCall(endpoints, document);
   return (
     <article class="page">
       <header class="page-head">
@@ -128,7 +130,10 @@ function Overview({ service, document }: { readonly service: Service; readonly d
           {endpoints.map((endpoint) => (
             <li key={endpoint.name} class="entry">
               <div class="endpoint-head">
-                <a class="entry-link" href={pageOf(name, endpoint.name)}>
+                <a
+                  class={endpoint.deprecated ? "entry-link deprecated" : "entry-link"}
+                  href={pageOf(name, endpoint.name)}
+                >
                   {endpoint.name}
                 </a>
                 <EndpointBadges endpoint={endpoint} />
@@ -147,6 +152,14 @@ function Overview({ service, document }: { readonly service: Service; readonly d
   );
 }
 
+/** An endpoint to begin with: none that takes something away, or should not be used any more. */
+function firstToCall(endpoints: readonly Endpoint[], document: OpenApi | undefined): Endpoint | undefined {
+  return endpoints.find(({ clientStreaming, deprecated, path }) => {
+    const described = document && endpointDocument(document, path);
+    return !clientStreaming && !deprecated && described?.destructive === false;
+  });
+}
+
 /** Something to copy at once. */
 function FirstCall({ endpoint, document }: { readonly endpoint: Endpoint; readonly document: OpenApi | undefined }) {
   const described = document && endpointDocument(document, endpoint.path);
@@ -159,6 +172,7 @@ export function EndpointBadges({ endpoint }: { readonly endpoint: Endpoint }) {
   const streams = clientStreaming && serverStreaming ? "Two-way stream" : serverStreaming ? "Stream" : "Takes a stream";
   return (
     <span class="endpoint-tags">
+      {endpoint.deprecated && <Badge tone="warning">Deprecated</Badge>}
       {(clientStreaming || serverStreaming) && <Badge>{streams}</Badge>}
       <CallersBadge open={open} />
     </span>

@@ -6,14 +6,15 @@ import { Code } from "./code.js";
 import type { EndpointDocument } from "./document.js";
 import { faultOf, parseExact, roundingFault } from "./json-text.js";
 import type { Endpoint } from "./listing.js";
+import { withoutSecrets } from "./secrets.js";
 import type { TryItState } from "./try-it.js";
 
 interface SnippetTabsProps {
   readonly endpoint: Endpoint;
   readonly call: Pick<TryItState, "text" | "namespace">;
   readonly withToken: boolean;
-  /** What the document says of bodies that are bytes; undefined where there is none. */
-  readonly described: Pick<EndpointDocument, "takesBytes" | "answersBytes"> | undefined;
+  /** What the document says of the messages; undefined where there is none. */
+  readonly described: Pick<EndpointDocument, "request" | "takesBytes" | "answersBytes"> | undefined;
 }
 
 /** Kept from endpoint to endpoint: who reads Go here reads Go there. */
@@ -30,7 +31,7 @@ export function SnippetTabs({ endpoint, call, withToken, described }: SnippetTab
     withToken,
     takesBytes: described?.takesBytes,
     answersBytes: described?.answersBytes,
-    body: fault === undefined ? parseExact(call.text) : {},
+    body: fault === undefined ? withoutSecrets(described?.request, parseExact(call.text)) : {},
     namespace: call.namespace === "" ? undefined : call.namespace,
   });
   const shown = snippets.find(({ id }) => id === chosen) ?? snippets[0]!;

@@ -1,5 +1,5 @@
 /** A call to try: the request as a form and as JSON, which are the same, and the answer as it comes. */
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { useSession } from "../session.js";
 import { askToSignIn } from "../sign-in.js";
@@ -8,12 +8,14 @@ import { Field } from "../ui/field.js";
 import { useKeptFocus } from "../ui/kept-focus.js";
 import { Tabs } from "../ui/tabs.js";
 import { AnswerView } from "./answer-view.js";
-import type { Message } from "./document.js";
+import { ConfirmCall } from "./confirm-call.js";
+import type { EndpointDocument, Message } from "./document.js";
 import type { Exchange } from "./exchange.js";
 import { MessageForm } from "./form.js";
 import { faultOf, parseExact, READS_EXACTLY, textWith } from "./json-text.js";
 import type { Endpoint } from "./listing.js";
 import { Refused, refusedField } from "./refused-field.js";
+import { withoutSecrets } from "./secrets.js";
 import { useCall } from "./use-call.js";
 import { useConversation } from "./use-conversation.js";
 
@@ -28,16 +30,21 @@ export interface TryItState {
 
 interface TryItProps {
   readonly endpoint: Endpoint;
-  readonly request: Message | undefined;
+  readonly described: EndpointDocument | undefined;
   readonly call: TryItState;
   readonly onCall: (call: TryItState) => void;
 }
 
-export function TryIt({ endpoint, request, call, onCall }: TryItProps) {
+/** What is sent before anything is typed. */
+export const NOTHING_TYPED = "{}";
+
+export function TryIt({ endpoint, described, call, onCall }: TryItProps) {
   const session = useSession();
   const withToken = session !== undefined && !call.asNobody;
   const path = withToken ? endpoint.path : endpoint.path.replace(/^\/v1/, "");
   const target = { path, withToken, namespace: call.namespace || undefined };
+  // Where nothing is known of the endpoint, it may be one that takes something away.
+  const asks = described?.destructive !== false;
   const Controls = endpoint.clientStreaming ? ConversationControls : CallControls;
   return (
     <section class="panel try-it">
@@ -55,8 +62,25 @@ export function TryIt({ endpoint, request, call, onCall }: TryItProps) {
           </p>
         </div>
       )}
-      <Controls target={target} text={call.text}>
-        <RequestEditor request={request} text={call.text} onText={(text) => onCall({ ...call, text })} />
+      <Controls
+        target={target}
+        text={call.text}
+        confirm={
+          asks
+            ? (onConfirm, onClose) => (
+                <ConfirmCall
+                  name={endpoint.name}
+                  summary={endpoint.summary}
+                  withToken={withToken}
+                  request={shownRequest(described?.request, call.text)}
+                  onConfirm={onConfirm}
+                  onClose={onClose}
+                />
+              )
+            : undefined
+        }
+      >
+        <RequestEditor described={described} text={call.text} onText={(text) => onCall({ ...call, text })} />
         {/* A browser can send no headers with a WebSocket. */}
         {!withToken && !endpoint.clientStreaming && (
           <details class="more">
@@ -80,6 +104,10 @@ export function TryIt({ endpoint, request, call, onCall }: TryItProps) {
   );
 }
 
+function shownRequest(request: Message | undefined, text: string): string {
+  return faultOf(text) === undefined ? JSON.stringify(withoutSecrets(request, parseExact(text)), null, 2) : text;
+}
+
 function CallAs({ call, onCall }: Pick<TryItProps, "call" | "onCall">) {
   const session = useSession();
   if (session === undefined) return <span class="soft">without a token</span>;
@@ -98,7 +126,7 @@ function CallAs({ call, onCall }: Pick<TryItProps, "call" | "onCall">) {
 }
 
 interface RequestEditorProps {
-  readonly request: Message | undefined;
+  readonly described: EndpointDocument | undefined;
   readonly text: string;
   readonly onText: (text: string) => void;
 }
@@ -108,7 +136,30 @@ const EDITORS = [
   { id: "json", title: "JSON" },
 ];
 
-function RequestEditor({ request, text, onText }: RequestEditorProps) {
+function RequestEditor({ described, text, onText }: RequestEditorProps) {
+  return (
+    <>
+      <RequestInput request={described?.request} text={text} onText={onText} />
+      {text === NOTHING_TYPED && hasMembers(described?.example) && (
+        <p class="actions">
+          <Button small onClick={() => onText(JSON.stringify(described?.example, null, 2))}>
+            Fill in the example
+          </Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function hasMembers(example: unknown): boolean {
+  return typeof example === "object" && example !== null && Object.keys(example).length > 0;
+}
+
+interface RequestInputProps extends Omit<RequestEditorProps, "described"> {
+  readonly request: Message | undefined;
+}
+
+function RequestInput({ request, text, onText }: RequestInputProps) {
   const [editor, setEditor] = useState("form");
   // What the form says may be no JSON yet.
   const [form, setForm] = useState<{ readonly text: string; readonly value: unknown }>();
@@ -133,7 +184,7 @@ function RequestEditor({ request, text, onText }: RequestEditorProps) {
             <Button small onClick={() => setEditor("json")}>
               Correct the JSON
             </Button>
-            <Button small onClick={() => onText("{}")}>
+            <Button small onClick={() => onText(NOTHING_TYPED)}>
               Start anew
             </Button>
           </p>
@@ -143,7 +194,7 @@ function RequestEditor({ request, text, onText }: RequestEditorProps) {
   );
 }
 
-function JsonEditor({ text, fault, onText }: Omit<RequestEditorProps, "request"> & { fault: string | undefined }) {
+function JsonEditor({ text, fault, onText }: Omit<RequestInputProps, "request"> & { fault: string | undefined }) {
   return (
     <Field label={<span class="hidden">Request as JSON</span>} error={fault}>
       {(control) => (
@@ -171,15 +222,23 @@ export interface CallTarget {
 interface ControlsProps {
   readonly target: CallTarget;
   readonly text: string;
+  /** Asks before anything is sent; undefined where there is nothing to ask. */
+  readonly confirm: ((onConfirm: () => void, onClose: () => void) => VNode) | undefined;
   /** Where the request is written. */
   readonly children: ComponentChildren;
 }
 
-function CallControls({ target, text, children }: ControlsProps) {
+function CallControls({ target, text, confirm, children }: ControlsProps) {
   const { exchange, send, cancel } = useCall();
   const busy = exchange?.state === "open";
   return (
-    <CallForm exchange={exchange} text={text} editor={children} onSend={busy ? undefined : () => send(target, text)}>
+    <CallForm
+      exchange={exchange}
+      text={text}
+      editor={children}
+      confirm={confirm}
+      onSend={busy ? undefined : () => send(target, text)}
+    >
       <Button type="submit" kind="primary" busy={busy}>
         Send
       </Button>
@@ -188,13 +247,13 @@ function CallControls({ target, text, children }: ControlsProps) {
   );
 }
 
-function ConversationControls({ target, text, children }: ControlsProps) {
+function ConversationControls({ target, text, confirm, children }: ControlsProps) {
   const { exchange, open, send, end, close } = useConversation();
   const isOpen = exchange?.state === "open";
   const takes = isOpen && exchange.opened && !exchange.ended;
   const onSend = takes ? () => send(text) : isOpen ? undefined : () => open(target);
   return (
-    <CallForm exchange={exchange} text={text} editor={children} onSend={onSend}>
+    <CallForm exchange={exchange} text={text} editor={children} confirm={confirm} onSend={onSend}>
       <Button type="submit" kind="primary" disabled={isOpen && !takes}>
         {isOpen ? "Send this message" : "Open the stream"}
       </Button>
@@ -214,6 +273,7 @@ interface CallFormProps {
   readonly exchange: Exchange | undefined;
   readonly text: string;
   readonly editor: ComponentChildren;
+  readonly confirm: ControlsProps["confirm"];
   /** Undefined while nothing can be sent. */
   readonly onSend: (() => void) | undefined;
   /** Buttons: the first one sends. */
@@ -221,15 +281,21 @@ interface CallFormProps {
 }
 
 /** The request, what can be done with it, and the answer. */
-function CallForm({ exchange, text, editor, onSend, children }: CallFormProps) {
+function CallForm({ exchange, text, editor, confirm, onSend, children }: CallFormProps) {
   const [sent, setSent] = useState("");
+  const [asking, setAsking] = useState(false);
   const actions = useRef<HTMLParagraphElement>(null);
   useKeptFocus(actions);
   const onSubmit = (event: Event) => {
     event.preventDefault();
     if (onSend === undefined) return;
+    if (confirm === undefined) send();
+    else setAsking(true);
+  };
+  const send = () => {
+    setAsking(false);
     setSent(text);
-    onSend();
+    onSend?.();
   };
   // Enter sends from a line of text, but not where it begins another line, or chooses.
   const onKeyDown = (event: KeyboardEvent & { readonly currentTarget: HTMLFormElement }) => {
@@ -247,6 +313,7 @@ function CallForm({ exchange, text, editor, onSend, children }: CallFormProps) {
         </p>
       </form>
       <AnswerView exchange={exchange} />
+      {asking && confirm?.(send, () => setAsking(false))}
     </>
   );
 }

@@ -105,6 +105,8 @@ export interface Endpoint {
   summary: string;
   clientStreaming: boolean;
   serverStreaming: boolean;
+  /** Whether its contract says that it should not be used any more: the endpoint, or its gRPC service. */
+  deprecated: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -786,7 +788,15 @@ export const Service: MessageFns<Service> = {
 };
 
 function createBaseEndpoint(): Endpoint {
-  return { resource: "", path: "", summary: "", clientStreaming: false, serverStreaming: false, _unknownFields: {} };
+  return {
+    resource: "",
+    path: "",
+    summary: "",
+    clientStreaming: false,
+    serverStreaming: false,
+    deprecated: false,
+    _unknownFields: {},
+  };
 }
 
 export const Endpoint: MessageFns<Endpoint> = {
@@ -805,6 +815,9 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     if (message.serverStreaming !== false) {
       writer.uint32(40).bool(message.serverStreaming);
+    }
+    if (message.deprecated !== false) {
+      writer.uint32(48).bool(message.deprecated);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -870,6 +883,14 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.serverStreaming = reader.bool();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.deprecated = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -900,6 +921,7 @@ export const Endpoint: MessageFns<Endpoint> = {
     message.summary = object.summary ?? "";
     message.clientStreaming = object.clientStreaming ?? false;
     message.serverStreaming = object.serverStreaming ?? false;
+    message.deprecated = object.deprecated ?? false;
     return message;
   },
 };
