@@ -57,6 +57,7 @@ export async function bundleProgram(bundle, folder, plugins = []) {
 
 export async function build() {
   if (isFresh()) return;
+  console.error("Building …");
   const { build: bundle } = await import("esbuild");
   // Made whole beside the old one, so that a failed build leaves the old one as it was.
   const draft = `${OUTPUT}.${process.pid}.new`;

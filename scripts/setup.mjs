@@ -1,8 +1,9 @@
 // Brings a fresh clone, or one whose dependencies changed, to where everything runs. Uses nothing but Node and npm.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { Progress } from "./progress.mjs";
 
 /** Installs the dependencies named in a folder's package-lock.json, unless that very set is installed already. */
 export async function setup(folder = ".") {
@@ -12,23 +13,86 @@ export async function setup(folder = ".") {
     process.exit(1);
   }
   if (isInstalled(folder)) return;
-  console.error("Installing dependencies …");
+  const progress = new Progress(process.stderr, "Installing dependencies (once)");
+  const { fault, output } = await install(folder, (stage) => progress.stage(stage));
+  progress.end();
+  if (fault === undefined) return;
+  console.error(`${output}npm ci failed: ${fault}. Nothing was started.`);
+  const missing = /\bgyp\b/.test(output) ? missingTools() : [];
+  if (missing.length > 0) console.error(howToInstall(missing));
+  process.exit(1);
+}
+
+/** How often it is seen what npm is busy with, in milliseconds. */
+const LOOK_MS = 500;
+/** Characters of npm's output that are kept. */
+const MAX_OUTPUT = 64 * 1024;
+
+/** Runs npm ci; gives why it failed, if it did, and what it printed. */
+async function install(folder, onStage) {
   const npm = process.env.npm_execpath;
   const [command, ...first] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];
   const args = [...first, "ci", "--include=dev", "--no-fund", "--no-audit", "--loglevel=error"];
-  const child = spawn(command, args, { cwd: folder, stdio: ["ignore", 2, 2], env: withHeaders() });
+  const child = spawn(command, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], env: withHeaders() });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      output = (output + text).slice(-MAX_OUTPUT);
+    });
+  }
   const stop = (signal) => child.kill(signal);
   process.on("SIGTERM", stop);
+  const look = setInterval(() => onStage(stageOf(folder)), LOOK_MS);
+  onStage("fetching packages");
   const fault = await once(child, "close").then(faultOf, (error) => error.message);
+  clearInterval(look);
   process.off("SIGTERM", stop);
-  if (fault === undefined) return;
-  console.error(`npm ci failed: ${fault}. Nothing was started.`);
-  process.exit(1);
+  return { fault, output };
+}
+
+/** Where npm has got to, by what it has written. */
+function stageOf(folder) {
+  const sqlite = join(folder, "node_modules/sqlite3");
+  if (existsSync(join(sqlite, "build/Makefile"))) return "compiling SQLite, some minutes";
+  return existsSync(sqlite) ? "unpacking and setting up packages" : "fetching packages";
 }
 
 function faultOf([code, signal]) {
   if (code === 0) return undefined;
   return signal === null ? `it ended with ${code}` : `it was ended by ${signal}`;
+}
+
+/** What node-gyp needs, each with the programs of which one will do. */
+const TOOLS = {
+  make: ["make", "gmake"],
+  "a C++ compiler": [process.env.CXX || "c++", "g++", "clang++"],
+  "Python 3": [process.env.PYTHON || "python3", "python"],
+};
+
+function missingTools() {
+  return Object.keys(TOOLS).filter((tool) => !TOOLS[tool].some(isProgram));
+}
+
+function isProgram(name) {
+  return (process.env.PATH ?? "").split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function howToInstall(missing) {
+  return [
+    `There is no SQLite made for this machine to download, so it must be compiled. Missing for that: ${missing.join(", ")}.`,
+    "Install them and start again:",
+    "  Debian, Ubuntu   apt-get install make g++ python3",
+    "  Fedora           dnf install make gcc-c++ python3",
+    "  Alpine           apk add make g++ python3",
+    "  macOS            xcode-select --install",
+  ].join("\n");
 }
 
 /**

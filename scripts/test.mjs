@@ -21,7 +21,6 @@ if (files.length === 0) stop(`There is no test file that ends with .${values.kin
 if (missing.length > 0) stop(`There is no test file ${missing.join(", ")}`);
 
 await setup();
-console.log("Building …");
 const { build } = await import("./build.mjs");
 await build();
 const folder = `.tap/built/${process.pid}`;

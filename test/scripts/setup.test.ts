@@ -1,9 +1,9 @@
 // npm start and npm test install what package-lock.json names, once, whoever installed it before.
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
 import { killGroup } from "./kill-group.js";
 
 /** Loaded as it is: it runs before anything is compiled. */
@@ -51,33 +51,74 @@ t.test("what npm itself has left here, and a lock that has changed since", async
   t.equal(isInstalled(folder), false);
 });
 
-t.test("SIGTERM ends the installation too", async (t) => {
-  const folder = t.testdir({
-    "package-lock.json": lock(a),
-    "npm.js": 'console.error("ready"); setInterval(() => {}, 1e6)',
-  });
+/** Runs the installation in a folder with this program for npm; `onText` is given what it has printed so far. */
+async function install(t: Test, npm: string, onText: (text: string, start: ChildProcess, folder: string) => void) {
+  const folder = t.testdir({ "package-lock.json": lock(a), "npm.js": npm });
   const script = join(process.cwd(), "scripts/setup.mjs");
-  const program = `import { setup } from ${JSON.stringify(script)}; await setup(); console.error("not to be reached")`;
+  const program = `import { setup } from ${JSON.stringify(script)}; await setup(); console.error("installed")`;
   const start = spawn(process.execPath, ["--input-type=module", "-e", program], {
     cwd: folder,
-    env: { PATH: process.env.PATH, npm_execpath: join(folder, "npm.js") },
+    env: { PATH: folder, npm_execpath: join(folder, "npm.js") },
     stdio: ["ignore", "ignore", "pipe"],
     detached: true,
   });
   t.teardown(() => killGroup(start.pid as number));
   let output = "";
-  const ready = new Promise<void>((resolve) => {
-    start.stderr.setEncoding("utf8").on("data", (text) => {
-      output += text;
-      if (output.endsWith("ready\n")) resolve();
-    });
+  start.stderr.setEncoding("utf8").on("data", (text) => {
+    output += text;
+    onText(output, start, folder);
   });
-  await ready;
-  const over = once(start, "close", { signal: AbortSignal.timeout(10_000) });
-  start.kill("SIGTERM");
-  await t.resolves(over, "whoever holds its output has ended");
-  t.match(
-    output,
-    /^Installing dependencies …\nready\nnpm ci failed: it was ended by SIGTERM\. Nothing was started\.\n$/,
-  );
+  const [code] = await once(start, "close", { signal: AbortSignal.timeout(20_000) });
+  return { code, output: output.replace(/\(\d+:\d\d\)/g, "(time)") };
+}
+
+t.test("SIGTERM ends the installation too", async (t) => {
+  const { output } = await install(t, "setInterval(() => {}, 1e6)", (text, start) => {
+    if (text.endsWith("\n")) start.kill("SIGTERM");
+  });
+  const told = "npm ci failed: it was ended by SIGTERM. Nothing was started.\n";
+  t.equal(output, `Installing dependencies (once): fetching packages (time)\n${told}`);
+});
+
+/** An npm that ends when it is told to. */
+const UNTIL_DONE = 'import { existsSync } from "node:fs"; setInterval(() => existsSync("done") && process.exit(), 20)';
+
+t.test("it says what npm is busy with, SQLite above all", async (t) => {
+  const sqlite = "node_modules/sqlite3";
+  const { code, output } = await install(t, UNTIL_DONE, (text, _start, folder) => {
+    if (text.includes("compiling")) writeFileSync(join(folder, "done"), "");
+    else if (text.includes("setting up")) {
+      mkdirSync(join(folder, sqlite, "build"));
+      writeFileSync(join(folder, sqlite, "build/Makefile"), "");
+    } else mkdirSync(join(folder, sqlite), { recursive: true });
+  });
+  t.equal(code, 0);
+  const stages = ["fetching packages", "unpacking and setting up packages", "compiling SQLite, some minutes"];
+  t.equal(output, `${stages.map((stage) => `Installing dependencies (once): ${stage} (time)\n`).join("")}installed\n`);
+});
+
+t.test("without a compiler it says what is missing and how to install it", async (t) => {
+  const { code, output } = await install(t, 'console.error("gyp ERR! not ok"); process.exit(1)', () => {});
+  t.equal(code, 1);
+  t.match(output, "gyp ERR! not ok\nnpm ci failed: it ended with 1. Nothing was started.\n");
+  t.match(output, "Missing for that: make, a C++ compiler, Python 3.\n");
+  t.match(output, /Debian, Ubuntu +apt-get install make g\+\+ python3/);
+});
+
+t.test("another failure is shown as it is", async (t) => {
+  const { output } = await install(t, 'console.error("npm error 404"); process.exit(1)', () => {});
+  t.match(output, "npm error 404\n");
+  t.notMatch(output, "Missing");
+});
+
+t.test("on a terminal one line is written anew", async (t) => {
+  const { Progress } = (await import(join(process.cwd(), "scripts/progress.mjs"))) as {
+    Progress: new (output: object, task: string) => { stage(stage: string): void; end(): void };
+  };
+  const written: string[] = [];
+  const progress = new Progress({ isTTY: true, columns: 20, write: (text: string) => written.push(text) }, "Task");
+  progress.stage("one");
+  progress.stage("another, a longer one");
+  progress.end();
+  t.same(written, ["\r\u001b[KTask: one (0:00)", "\r\u001b[KTask: another, a lo", "\r\u001b[K"]);
 });
