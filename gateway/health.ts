@@ -25,11 +25,16 @@ export class Health implements OwnPaths {
     return this.#leaving;
   }
 
+  /** The names of the parts that are not there. */
+  get missing(): string[] {
+    return Object.keys(this.#parts).filter((name) => !this.#parts[name]?.());
+  }
+
   /** The answer at `/livez` and `/readyz`; undefined at any other path. */
   answer(path: string): (OwnAnswer & { readonly body: string }) | undefined {
     if (path === "/livez") return { status: 200, body: '{"Status":"alive"}' };
     if (path !== "/readyz") return undefined;
-    const missing = Object.keys(this.#parts).filter((name) => !this.#parts[name]?.());
+    const { missing } = this;
     if (this.#leaving) return answerError("gateway", new HttpError(503, "Not ready: stopping"));
     if (missing.length > 0) return answerError("gateway", new HttpError(503, `Not ready: no ${missing.join(", no ")}`));
     return { status: 200, body: '{"Status":"ready"}' };

@@ -24,7 +24,7 @@ class Run {
   #failures = [];
   /** Text printed, by the file that printed it. */
   #printed = new Map();
-  /** Names of the tests that the runner is reporting, from the outermost to the innermost. */
+  /** The tests that the runner is reporting, from the outermost to the innermost. */
   #names = [];
   #totals = {};
 
@@ -32,7 +32,7 @@ class Run {
   take(type, data) {
     if (type === "test:enqueue" && isFile(data)) this.#files++;
     else if (type === "test:complete" && isFile(data)) return this.#endOfFile(data);
-    else if (type === "test:start") this.#names.splice(data.nesting, Infinity, data.name);
+    else if (type === "test:start") this.#names.splice(data.nesting, Infinity, data);
     else if (type === "test:fail") this.#fail(data);
     else if (type === "test:stdout" || type === "test:stderr") this.#keep(data);
     else if (type === "test:diagnostic") this.#total(data.message);
@@ -65,8 +65,13 @@ class Run {
     // The failure of a test within it has been told already.
     if (error?.failureType === "subtestsFailed") return;
     const isWhole = isFile({ name, file, nesting });
-    const title = isWhole ? "the file itself" : shorten([...this.#names.slice(0, nesting), name].join(" › "));
+    const title = isWhole ? "the file itself" : shorten([...this.#outer(file, nesting), name].join(" › "));
     this.#failures.push({ where: placeOf(file, isWhole ? undefined : line, column), title, error: describe(error) });
+  }
+
+  #outer(file, nesting) {
+    const outer = this.#names.slice(0, nesting).filter((test) => test.file === file);
+    return outer.map(({ name }) => name);
   }
 
   #keep({ file, message }) {

@@ -25,6 +25,8 @@ export * from "./admission.js";
 export interface OpenGuard extends Guard {
   /** Whether decisions can be made: not yet, now, not at the moment, never again. */
   readonly state: "starting" | "ready" | "lost" | "closed";
+  /** Why the authority could not be followed the last time, until it answers again; undefined where nothing has failed. */
+  readonly fault: unknown;
   /** Resolves when decisions can be made; rejects with CANCELLED when closed before. */
   ready(): Promise<void>;
   /**
@@ -73,6 +75,10 @@ class PolicyGuard implements OpenGuard {
 
   get state(): OpenGuard["state"] {
     return this.#policy.state;
+  }
+
+  get fault(): unknown {
+    return this.#policy.fault;
   }
 
   ready(): Promise<void> {

@@ -87,6 +87,7 @@ export class Policy {
   /** How many applied messages are not acknowledged yet. */
   #unacknowledged = 0;
   #failures = 0;
+  #fault: unknown;
   /** Resolves when it follows the authority no more. */
   readonly #ran: Promise<void>;
 
@@ -105,6 +106,11 @@ export class Policy {
     if (this.#closing.signal.aborted) return "closed";
     if (this.mayDecide(performance.now())) return "ready";
     return this.#hasRun ? "lost" : "starting";
+  }
+
+  /** Why the authority's stream ended, until it has answered again. */
+  get fault(): unknown {
+    return this.#fault;
   }
 
   /** Whether a decision may be made at a moment of `performance.now()`. */
@@ -153,6 +159,7 @@ export class Policy {
       try {
         await this.#follow();
       } catch (error) {
+        this.#fault = error;
         const level = this.#failures === 0 && !signal.aborted ? "warn" : "debug";
         this.#authority.log[level]({ err: error }, "the stream from the authority broke");
       }
@@ -277,6 +284,7 @@ export class Policy {
     const { time } = pong;
     if (time === undefined) throw new Error("the authority's answer to a ping lacks its time");
     this.#failures = 0;
+    this.#fault = undefined;
     this.#leaseTime = Math.min(Number(pong.leaseMs), LONGEST_LEASE_TIME);
     pings.setPace(this.#leaseTime);
     this.#clockLead = Number(time.seconds) * 1000 + time.nanos / 1e6 - sent.monotonic;

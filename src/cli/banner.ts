@@ -10,10 +10,18 @@ export interface Banner {
   readonly password?: { readonly password: string; readonly file: string } | undefined;
   /** Commands to try. */
   readonly commands: readonly string[];
+  /** Why it cannot serve yet; undefined where it can. */
+  readonly notReady: string | undefined;
 }
 
-/** The banner as text, at most 80 columns wide but for long values. Its last line begins with `Ready`. */
-export function banner({ title, lines, password, commands }: Banner): string {
+/** Whether it can serve, in words; also said on its own, when that changes. */
+export function readiness(notReady: string | undefined): string {
+  if (notReady === undefined) return "  Ready. Ctrl-C stops it.";
+  return `  Not ready: ${notReady}.\n  Calls are refused with 503 until it is. Ctrl-C stops it.`;
+}
+
+/** The banner as text, at most 80 columns wide but for long values. It ends with `Ready`, or with what is missing. */
+export function banner({ title, lines, password, commands, notReady }: Banner): string {
   const width = Math.max(...lines.map(([word]) => word.length));
   const table = lines.map(([word, value]) => `  ${word.padEnd(width)}   ${value}`);
   const secret = password && [
@@ -24,7 +32,5 @@ export function banner({ title, lines, password, commands }: Banner): string {
     `      ${password.password}`,
   ];
   const tries = commands.length > 0 ? ["", "  Try", "", ...commands.map((command) => `      ${command}`)] : [];
-  return ["", `  ${title}`, "", ...table, ...(secret ?? []), ...tries, "", "  Ready. Ctrl-C stops it.", "", ""].join(
-    "\n",
-  );
+  return ["", `  ${title}`, "", ...table, ...(secret ?? []), ...tries, "", readiness(notReady), "", ""].join("\n");
 }

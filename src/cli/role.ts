@@ -1,13 +1,15 @@
 /** Runs a role from its start to its stop: settings, log, banner, signals. */
 import { homedir } from "node:os";
+import { basename, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { type Address, formatAddress, formatGrpcTarget } from "../address.js";
 import { type Config, ConfigError, type Flags, loadConfig, SETTINGS } from "../config.js";
-import { createLog, type Logger } from "../log.js";
+import type { Logger } from "../log.js";
 import { StoreError } from "../store.js";
-import { banner, type Line } from "./banner.js";
+import { banner, type Line, readiness } from "./banner.js";
 import { CommandError, EXIT } from "./exit.js";
 import type { Io } from "./io.js";
+import { openRoleLog } from "./role-log.js";
 import type { Running } from "./server.js";
 
 /** What distinguishes a role. */
@@ -30,14 +32,22 @@ export interface Role {
 export async function runRole({ title, start, hasStore, hasWorkers }: Role, flags: Flags, io: Io): Promise<number> {
   const config = loadRoleConfig(flags, io);
   if (config.workers > 1 && !hasWorkers) throw onlyGateways(config.workers);
-  const log = createLog(config.logLevel);
-  const running = await started(start(config, log, io.signal)).catch(exitAfter);
+  const { log, show } = openRoleLog(config.logLevel, io);
+  const running = await started(start(config, log, io.signal)).catch((error) => {
+    show();
+    exitSoon();
+    throw error;
+  });
   const lines = linesOf(running, config, hasStore, io.env);
   const { firstStart } = running;
+  const notReady = running.notReady();
   const password = firstStart && { password: firstStart.password, file: firstStart.passwordFile };
   const commands = running.http && hasStore ? tries(formatAddress(running.http)) : [];
-  io.stdout.write(banner({ title: `Portico ${packageJson.version} · ${title}`, lines, password, commands }));
+  io.stdout.write(banner({ title: `Portico ${packageJson.version} · ${title}`, lines, password, commands, notReady }));
+  show();
+  const stopTelling = onChange(running.notReady, notReady, (why) => io.stdout.write(`${readiness(why)}\n\n`));
   await aborted(io.signal);
+  stopTelling();
   log.info("stopping");
   await running.stop().finally(exitSoon);
   log.flush();
@@ -59,11 +69,6 @@ export function exitSoon(): void {
   setTimeout(() => process.exit(), EXIT_MS).unref();
 }
 
-function exitAfter(error: unknown): never {
-  exitSoon();
-  throw error;
-}
-
 function onlyGateways(workers: number): ConfigError {
   return new ConfigError(
     `${SETTINGS.workers.variable} is ${workers}: only a gateway alone has workers. Run portico gateway --workers ` +
@@ -82,20 +87,17 @@ async function started(start: Promise<Running>): Promise<Running> {
 }
 
 function linesOf(
-  { http, grpc, admin, workers = [], ready }: Running,
+  { http, grpc, admin, workers = [] }: Running,
   config: Config,
   hasStore: boolean,
   env: NodeJS.ProcessEnv,
 ): Line[] {
-  const authority = formatGrpcTarget(config.authority);
   return [
     ...(http ? pagesOf(`http://${formatAddress(http)}`) : []),
     ...(grpc ? [["gRPC", formatGrpcTarget(grpc)] as const] : []),
     ...(admin ? [["Metrics", metricsOf(admin)] as const] : []),
     ...workers.map(({ pid, admin }, index) => [`Worker ${index + 1}`, `${metricsOf(admin)}, process ${pid}`] as const),
-    hasStore
-      ? ["Data", shorten(config.data, env)]
-      : ["Authority", ready ? authority : `${authority}, which does not answer yet: refusing calls until it does`],
+    hasStore ? ["Data", shorten(config.data, env)] : ["Authority", formatGrpcTarget(config.authority)],
   ];
 }
 
@@ -118,8 +120,30 @@ function shorten(path: string, env: NodeJS.ProcessEnv): string {
 
 function tries(http: string): string[] {
   const url = http === formatAddress({ host: "127.0.0.1", port: 8080 }) ? "" : ` --url http://${http}`;
-  const program = "npx portico";
+  const program = programName(process.argv[1] ?? "portico");
   return [`curl 'http://${http}/helloworld/call?name=Ada'`, `${program} login${url}`, `${program} auth list rules`];
+}
+
+/** What to type for this program: its name where it was found by that, else its whole path, which works in any folder. */
+function programName(path: string): string {
+  if (basename(path) === "portico") return "portico";
+  const whole = resolve(path);
+  return /^[\w./+-]+$/.test(whole) ? whole : `'${whole.replaceAll("'", "'\\''")}'`;
+}
+
+/** How often it is looked whether the process is ready, in milliseconds. */
+const READINESS_INTERVAL = 500;
+
+/** Tells whenever what `state` gives has changed; the returned function ends that. */
+export function onChange<T>(state: () => T, initial: T, tell: (now: T) => void): () => void {
+  let told = initial;
+  const timer = setInterval(() => {
+    const now = state();
+    if (now === told) return;
+    told = now;
+    tell(now);
+  }, READINESS_INTERVAL);
+  return () => clearInterval(timer);
 }
 
 export function aborted(signal: AbortSignal): Promise<void> {

@@ -37,6 +37,7 @@ import { loadTransport, type Transport } from "../rpc/transport.js";
 import { openStore } from "../store.js";
 import { CommandError } from "./exit.js";
 import type { Io } from "./io.js";
+import { whyNotReady } from "./not-ready.js";
 import { Opened } from "./opened.js";
 import { aborted, runRole } from "./role.js";
 
@@ -57,8 +58,8 @@ export interface Running {
   readonly admin?: Address;
   readonly workers?: readonly WorkerPlace[];
   readonly firstStart?: Authority["firstStart"];
-  /** Whether decisions can be made: not where the authority has not been reached yet. */
-  readonly ready: boolean;
+  /** Why calls are refused now, such as an authority that cannot be reached; undefined where they are not. */
+  notReady(): string | undefined;
   /**
    * Is not ready from now on, but takes calls for the time of the notice; then accepts nothing new, finishes what is in
    * flight, and leaves.
@@ -80,7 +81,8 @@ export function startServer(config: Config, log: Logger, signal: AbortSignal): P
     };
     const { http, health } = await openDoor(opened, config, { registry, guard, metrics: core.metrics, log });
     const admin = await openAdmin(opened, config, core.metrics, health);
-    return { http, grpc: reachedAt(grpc.address, config), admin, firstStart: core.firstStart, ready: true };
+    const notReady = () => whyNotReady(health.missing, guard);
+    return { http, grpc: reachedAt(grpc.address, config), admin, firstStart: core.firstStart, notReady };
   });
 }
 
@@ -88,8 +90,14 @@ export function startServer(config: Config, log: Logger, signal: AbortSignal): P
 export function startAuthority(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
   return starting(config, log, signal, async (opened) => {
     const { guard, grpc, metrics, firstStart } = await openCore(opened, config, log, []);
-    const admin = await openAdmin(opened, config, metrics, new Health({ guard: () => guard.state === "ready" }));
-    return { grpc: reachedAt(grpc.address, config), admin, firstStart, ready: true };
+    const health = new Health({ guard: () => guard.state === "ready" });
+    const admin = await openAdmin(opened, config, metrics, health);
+    return {
+      grpc: reachedAt(grpc.address, config),
+      admin,
+      firstStart,
+      notReady: () => whyNotReady(health.missing, guard),
+    };
   });
 }
 
@@ -103,7 +111,7 @@ export function startGateway(config: Config, log: Logger, signal: AbortSignal): 
     const registry = { ...mesh, connect: (address: string) => transport.connect(parseGrpcTarget(address)) };
     const { http, health } = await openDoor(opened, config, { registry, guard, enrolment, metrics, log });
     const admin = await openAdmin(opened, config, metrics, health);
-    return { http, admin, ready: guard.state === "ready" };
+    return { http, admin, notReady: () => whyNotReady(health.missing, guard, config.authority) };
   });
 }
 
@@ -123,7 +131,8 @@ export function startService(service: Service, config: Config, log: Logger, sign
     const health = new Health({ guard: () => guard.state === "ready" });
     const admin = await openAdmin(opened, config, metrics, health);
     await soon(guard.ready());
-    return { grpc: reachedAt(grpc.address, config), admin, ready: guard.state === "ready" };
+    const notReady = () => whyNotReady(health.missing, guard, config.authority);
+    return { grpc: reachedAt(grpc.address, config), admin, notReady };
   });
 }
 

@@ -11,10 +11,11 @@ import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Address, formatAddress } from "../address.js";
 import { type Config, ConfigError, type Flags, flagName } from "../config.js";
-import { createLog, type Logger } from "../log.js";
+import type { Logger } from "../log.js";
 import { CommandError, EXIT, type Exit } from "./exit.js";
 import type { Io } from "./io.js";
-import { aborted, exitSoon, loadRoleConfig } from "./role.js";
+import { aborted, exitSoon, loadRoleConfig, onChange } from "./role.js";
+import { openRoleLog } from "./role-log.js";
 import type { Running, WorkerPlace } from "./server.js";
 
 type Start = (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
@@ -29,8 +30,13 @@ const STOP_TIME = 5_000;
 /** The same where another worker could not start, in milliseconds. */
 const FAILED_START_TIME = 500;
 
-/** What a worker tells the primary, once: where it is reached, or why it cannot be. */
-type Told = { readonly http: Address; readonly admin: Address; readonly ready: boolean } | Failure;
+/** What a worker tells the primary first: where it is reached, or why it cannot be. */
+type Told = ({ readonly http: Address; readonly admin: Address } & Readiness) | Failure;
+
+/** What a worker tells the primary also later, when it changes. */
+interface Readiness {
+  readonly notReady?: string | undefined;
+}
 
 interface Failure {
   readonly failure: string;
@@ -61,11 +67,16 @@ export async function runWorker(start: Start, flags: Flags, io: Io): Promise<num
   process.on("message", (message) => message === STOP && stopping.abort());
   try {
     const config = loadRoleConfig(flags, io);
-    const log = createLog(config.logLevel).child({ worker: process.pid });
+    const { log: whole, show } = openRoleLog(config.logLevel, io);
+    const log = whole.child({ worker: process.pid });
     const signal = AbortSignal.any([stopping.signal, io.signal]);
-    const { http, admin, ready, stop } = await start(config, log, signal);
-    tell({ http: http!, admin: admin!, ready });
+    const { http, admin, notReady, stop } = await start(config, log, signal);
+    const first = notReady();
+    tell({ http: http!, admin: admin!, notReady: first });
+    show();
+    const stopTelling = onChange(notReady, first, (why) => tell({ notReady: why }));
     await aborted(signal);
+    stopTelling();
     await stop();
     log.flush();
     return EXIT.ok;
@@ -79,7 +90,7 @@ export async function runWorker(start: Start, flags: Flags, io: Io): Promise<num
   }
 }
 
-function tell(told: Told): void {
+function tell(told: Told | Readiness): void {
   process.send?.(told);
 }
 
@@ -95,6 +106,7 @@ class Workers {
   readonly #log: Logger;
   readonly #stopping = new AbortController();
   readonly #living = new Set<Worker>();
+  readonly #notReady = new Map<Worker, string | undefined>();
 
   constructor(config: Config, flags: Flags, log: Logger) {
     this.#config = config;
@@ -106,12 +118,8 @@ class Workers {
   async start(): Promise<Running> {
     const workers = await Promise.all(Array.from({ length: this.#config.workers }, (_, index) => this.#first(index)));
     const { http } = workers[0]!;
-    return {
-      http,
-      workers,
-      ready: workers.every(({ ready }) => ready),
-      stop: () => this.stop(this.#config.drain + STOP_TIME),
-    };
+    const notReady = () => [...this.#notReady.values()].find((why) => why !== undefined);
+    return { http, workers, notReady, stop: () => this.stop(this.#config.drain + STOP_TIME) };
   }
 
   /** Has each stop in good order; one that takes longer than `patienceMs` is killed. */
@@ -126,7 +134,7 @@ class Workers {
   }
 
   /** Starts a worker for the first time, and replaces it from then on. */
-  async #first(index: number): Promise<WorkerPlace & { http: Address; ready: boolean }> {
+  async #first(index: number): Promise<WorkerPlace & { http: Address }> {
     const worker = this.#fork(index);
     const told = await toldBy(worker);
     if ("failure" in told) throw new CommandError(told.failure, told.exit);
@@ -161,7 +169,11 @@ class Workers {
     cluster.setupPrimary({ exec: process.argv[1]!, args: ["gateway", ...args] });
     const worker = cluster.fork();
     this.#living.add(worker);
-    worker.once("exit", () => this.#living.delete(worker));
+    worker.on("message", ({ notReady }: Readiness) => this.#notReady.set(worker, notReady));
+    worker.once("exit", () => {
+      this.#living.delete(worker);
+      this.#notReady.delete(worker);
+    });
     return worker;
   }
 }

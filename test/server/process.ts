@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const PROGRAM = resolve("dist/portico.js");
-const START_TIME = 20_000;
+const START_TIME = 60_000;
 /** No balancer is there to be given notice. */
 const QUICK_STOP = { PORTICO_DRAIN_NOTICE: "0s" };
 
@@ -65,7 +65,7 @@ export async function start(
 
   async function ready(process: ChildProcess, printed: () => string): Promise<void> {
     const late = AbortSignal.timeout(START_TIME);
-    while (!/^ *Ready/m.test(printed())) {
+    while (!/^ *(?:Ready|Not ready)/m.test(printed())) {
       if (process.exitCode !== null || late.aborted) {
         process.kill("SIGKILL");
         throw new Error(`portico ${role.join(" ")} did not start (exit ${process.exitCode}):\n${output}${errors}`);

@@ -1,0 +1,39 @@
+// The log of a role on a terminal is in words and follows the banner; elsewhere it is JSON lines.
+import { PassThrough } from "node:stream";
+import t from "tap";
+import type { Io } from "../../src/cli/io.js";
+import { openRoleLog } from "../../src/cli/role-log.js";
+
+function terminal(env: NodeJS.ProcessEnv = { NO_COLOR: "1" }) {
+  const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { isTTY: true });
+  const { log, show } = openRoleLog("info", { stderr, env } as unknown as Io);
+  const shown = () => (stderr.read() as string | null)?.replace(/\d\d:\d\d:\d\d/g, "hh:mm:ss") ?? "";
+  return { log, show, shown };
+}
+
+t.test("nothing is shown before the banner, and then all of it", async (t) => {
+  const { log, show, shown } = terminal();
+  log.info("first");
+  t.equal(shown(), "");
+  show();
+  log.warn("second");
+  t.equal(shown(), "  hh:mm:ss info  first\n  hh:mm:ss warn  second\n");
+});
+
+t.test("fields and errors are shown beside the words", async (t) => {
+  const { log, show, shown } = terminal();
+  show();
+  log.warn({ err: new Error("no route"), authority: "127.0.0.1:8081", retryMs: 100, why: "two words" }, "not reached");
+  t.equal(shown(), '  hh:mm:ss warn  not reached (no route) authority=127.0.0.1:8081 retryMs=100 why="two words"\n');
+  log.info({ endpoint: "helloworld:Helloworld.Call", status: 200 });
+  t.equal(shown(), "  hh:mm:ss info  endpoint=helloworld:Helloworld.Call status=200\n");
+});
+
+t.test("errors are red where colours are wanted, and tricks are shown as escapes", async (t) => {
+  const { log, show, shown } = terminal({});
+  show();
+  log.error("over");
+  t.equal(shown(), "\u001b[31m  hh:mm:ss error over\u001b[39m\n");
+  log.warn("\u001b[2Jgone");
+  t.equal(shown(), "  hh:mm:ss warn  \\u001b[2Jgone\n");
+});
