@@ -8,12 +8,12 @@ import { portico } from "./command-line.js";
 /** How each shell is asked what may follow some words, one word a line. */
 const shells: Record<string, (script: string, words: readonly string[]) => string> = {
   bash: (script, words) =>
-    `source ${script}; COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}
+    `source '${script}'; COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}
      _portico; printf '%s\\n' "\${COMPREPLY[@]}"`,
   zsh: (script, words) =>
-    `compdef() { :; }; compadd() { shift; print -l -- "$@"; }; source ${script}
+    `compdef() { :; }; compadd() { shift; print -l -- "$@"; }; source '${script}'
      words=(${words.map((word) => `'${word}'`).join(" ")}); CURRENT=${words.length}; _portico`,
-  fish: (script, words) => `source ${script}; complete -C '${words.join(" ")}' | string replace -r '\\t.*' ''`,
+  fish: (script, words) => `source '${script}'; complete -C '${words.join(" ")}' | string replace -r '\\t.*' ''`,
 };
 
 const rows: [words: string[], offered: RegExp, refused: RegExp][] = [

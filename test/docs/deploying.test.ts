@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { administrator, call, type Portico, start } from "../server/process.js";
+import { temporaryFolder } from "../support/temporary.js";
 import { codeOf, tablesOf } from "./markdown.js";
 
 const page = readFileSync("docs/deploying.md", "utf8");
@@ -21,7 +22,8 @@ async function ruleIds(portico: Portico, data: string): Promise<string[]> {
 
 const noSqlite = spawnSync("sqlite3", ["--version"]).status !== 0 && "there is no sqlite3 here";
 t.test("a backup, made while Portico runs, is restored", { skip: noSqlite }, async (t) => {
-  const folder = t.testdir({ data: {} });
+  // Not in the checkout: its path may have a space, and the machine's paths of the page have none.
+  const folder = temporaryFolder(t);
   const data = join(folder, "data");
   const local = (command: string) => command.replaceAll("/var/lib/portico", data).replaceAll("/var/backups", folder);
   const run = (command: string) => {

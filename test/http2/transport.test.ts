@@ -10,7 +10,7 @@ import { unary } from "../../src/rpc/client.js";
 import type { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { RawService, rawService } from "../rpc/raw-service.js";
 import { dispatcherOf } from "../rpc/serve.js";
-import { socketPath } from "../support/socket-path.js";
+import { socketPath } from "../support/temporary.js";
 import { createAuthority } from "./certificates.js";
 import { channelTo, listenHttp2 } from "./serve.js";
 

@@ -9,7 +9,7 @@ import { unary } from "../../src/rpc/client.js";
 import { loadTransport } from "../../src/rpc/transport.js";
 import { createAuthority } from "../http2/certificates.js";
 import { listenHttp2 } from "../http2/serve.js";
-import { socketPath } from "../support/socket-path.js";
+import { socketPath } from "../support/temporary.js";
 import { RawService, rawService } from "./raw-service.js";
 import { dispatcherOf, freePort, LIMITS } from "./serve.js";
 

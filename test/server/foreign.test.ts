@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { createAuthority } from "../http2/certificates.js";
-import { socketPath } from "../support/socket-path.js";
+import { socketPath } from "../support/temporary.js";
 import { call, start } from "./process.js";
 
 const descriptors = join(t.testdir(), "greeter.binpb");

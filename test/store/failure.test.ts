@@ -25,7 +25,7 @@ t.test("an engine that fails", async (t) => {
   for (const [name, act] of Object.entries(OPERATIONS)) {
     await t.rejects(
       act(log),
-      { name: "StoreError", message: /^store \S+\/portico\.sqlite cannot be used: .*no such table: log.*; restore it/ },
+      { name: "StoreError", message: /^store .+\/portico\.sqlite cannot be used: .*no such table: log.*; restore it/ },
       name,
     );
   }
