@@ -34,20 +34,22 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   const onExit = (code: number) => {
     exit = code;
   };
-  const program = createProgram(io, onExit, json);
+  const wrongWords: string[] = [];
+  const program = createProgram(io, onExit, json ? (text) => void wrongWords.push(text) : undefined);
   try {
     await program.parseAsync(args, { from: "user" });
     return exit;
   } catch (error) {
-    return report(error, io, json);
+    const usage = wrongWords.length > 0 ? new CommandError(wrongWords.join("").trim(), EXIT.usage) : undefined;
+    return report(usage ?? error, io, json);
   }
 }
 
 /**
  * @param onExit is given the exit code of a role, when it has ended.
- * @param silent whether Commander writes nothing about an error, because `run` does.
+ * @param onWrongWords is given what is wrong with the words; by default it is written to stderr, with the way to the help.
  */
-export function createProgram(io: Io, onExit: (code: number) => void, silent = false): Command {
+export function createProgram(io: Io, onExit: (code: number) => void, onWrongWords?: (text: string) => void): Command {
   const program = newCommand("portico [service] [words...]", "One front door for many services.")
     .usage("[options] <command>")
     .version(packageJson.version, "-V, --version", "print the version")
@@ -74,14 +76,14 @@ export function createProgram(io: Io, onExit: (code: number) => void, silent = f
   group("Manage:", [auth(io), usage(io)]);
   group("Call services:", [services(io), describe(io), openapi(io), call(io)]);
   group("Other:", [newService(io), completion(io, program), help(program)]);
-  settle(program, io, silent);
+  settle(program, io, onWrongWords);
   return program;
 }
 
 /** Makes a command and all below it write to `io`, throw instead of exiting, and keep to 80 columns. */
-function settle(command: Command, io: Io, silent: boolean): void {
+function settle(command: Command, io: Io, onWrongWords: ((text: string) => void) | undefined): void {
   const width = () => Math.min(io.stdout.columns ?? 80, 80);
-  const writeErr = (text: string) => void (silent || io.stderr.write(text));
+  const writeErr = (text: string) => void (onWrongWords === undefined && io.stderr.write(text));
   command
     .helpCommand(false)
     .helpOption("-h, --help", "show this help")
@@ -91,18 +93,37 @@ function settle(command: Command, io: Io, silent: boolean): void {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr,
-      outputError: (text, write) => write(paintFor(io.stderr, io.env)("red", sentence(text) + hint(text, command))),
+      outputError: (text, write) => {
+        const words = wordsFor(text, command);
+        if (onWrongWords === undefined) write(paintFor(io.stderr, io.env)("red", words));
+        else onWrongWords(words);
+      },
       getOutHelpWidth: width,
       getErrHelpWidth: width,
       getOutHasColors: () => hasColours(io.stdout, io.env),
       getErrHasColors: () => hasColours(io.stderr, io.env),
     });
-  for (const sub of command.commands) settle(sub, io, silent);
+  for (const sub of command.commands) settle(sub, io, onWrongWords);
 }
 
-/** Commander's `error: unknown option '--foo'` in the manner of our own. */
+/** Commander's words about an error in the manner of our own, and what was perhaps meant. */
+function wordsFor(text: string, command: Command): string {
+  return mistypedOption(text, command) ?? sentence(text) + hint(text, command);
+}
+
+/** `error: unknown option '--foo'` as a sentence. */
 function sentence(text: string): string {
   return text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase());
+}
+
+/** An option that is missing was perhaps given by another name, of which Commander would speak only later. */
+function mistypedOption(text: string, command: Command): string | undefined {
+  if (!text.startsWith("error: required option")) return undefined;
+  const known = command.options.flatMap(({ long }) => long ?? []);
+  const given = command.args.filter((word) => /^--[^=]/.test(word)).map((word) => word.replace(/=.*/s, ""));
+  const unknown = given.find((option) => !known.includes(option) && nearest(option, known) !== undefined);
+  if (unknown === undefined) return undefined;
+  return `Unknown option '${unknown}'\n(Did you mean ${nearest(unknown, known)}?)\n`;
 }
 
 /** A word too many at a command that does something itself was perhaps meant for one below it. */

@@ -23,6 +23,8 @@ const rows: [args: string, exit: number, error: object][] = [
   ["describe helloword --output=json", 1, { Detail: /; did you mean helloworld\?$/, Code: 404, RequestId: String }],
   ["auth list rules -ojson", 4, { Detail: /^Not logged in to /, Exit: 4 }],
   ["auth lst rules -o json", 2, { Detail: /^Unknown command 'lst'\n\(Did you mean list\?\)$/, Exit: 2 }],
+  ["auth delete rule --dryrun x -o json", 2, { Detail: "Unknown option '--dryrun'\n(Did you mean --dry-run?)" }],
+  ["auth create rule --acces=x -o json", 2, { Detail: "Unknown option '--acces'\n(Did you mean --access?)" }],
   ["auth list -o json", 2, { Detail: /^Unknown option '-o'/, Exit: 2 }],
   ["services --url=localhost:1 -o json", 2, { Detail: /^The address "localhost:1" must be like/, Exit: 2 }],
   ["services --url=http://127.0.0.1:1 -o json", 1, { Detail: /^Portico does not answer/, Exit: 1 }],

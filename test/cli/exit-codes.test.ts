@@ -21,6 +21,13 @@ const rows: Row[] = [
   ["login surplus", 2, /^Too many arguments for 'login'/],
   ["auth delete rule", 2, /^Missing required argument 'id'\nFor help: portico auth delete rule --help\n$/],
   ["auth create rule --scope=* --resource=*:*:* x", 2, /^Required option '--access <access>' not specified/],
+  [
+    "auth create rule --acces=granted --scope=* --resource=*:*:* x",
+    2,
+    /^Unknown option '--acces'\n\(Did you mean --access\?\)\n/,
+  ],
+  ["auth create rule --acces granted x", 2, /^Unknown option '--acces'\n\(Did you mean --access\?\)\n/],
+  ["auth create rule --xyzzy=1 x", 2, /^Required option '--access <access>' not specified\n/],
   ["auth create rule --access=allow x", 2, /Allowed choices are granted, denied/],
   ["auth create key --lifetime=90 ci", 2, /It must be like 30d/],
   ["usage --span=week", 2, /It must be like 30d/],

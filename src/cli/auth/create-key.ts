@@ -5,6 +5,7 @@ import { connect, dataCommand } from "../connection.js";
 import type { Io } from "../io.js";
 import { collect, duration } from "../options.js";
 import { instant } from "../output.js";
+import { warnUnserved } from "../served.js";
 import { printSecret } from "./secret.js";
 
 export interface CreatedKey {
@@ -33,5 +34,6 @@ export function createKey(io: Io): Command {
     const answer = await client.authority<CreatedKey>("Keys/Create", { name, lifetime, resources: resource });
     const talk = `This key is good until ${instant(answer.key.expires)}.`;
     await printSecret(io, output, answer, answer.secret, talk);
+    await warnUnserved(io, client, resource ?? []);
   });
 }

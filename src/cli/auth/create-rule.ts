@@ -4,6 +4,7 @@ import { examples } from "../command.js";
 import { connect, dataCommand } from "../connection.js";
 import type { Io } from "../io.js";
 import { printItem } from "../output.js";
+import { warnUnserved } from "../served.js";
 import { dryRunOption, printPreview } from "./preview.js";
 import type { Rule } from "./rule.js";
 
@@ -34,8 +35,12 @@ export function createRule(io: Io): Command {
     const connection = connect(io, command);
     const { client, output } = connection;
     const rule = { id, access: access.toUpperCase(), scope, resource, priority };
-    if (dryRun) return printPreview(io, connection, { create: rule });
-    const created = await client.authority<Rule>("Rules/Create", { rule });
-    await printItem(io, output, { name: created.id, value: created, text: ["Rule created"] });
+    if (dryRun) {
+      await printPreview(io, connection, { create: rule });
+    } else {
+      const created = await client.authority<Rule>("Rules/Create", { rule });
+      await printItem(io, output, { name: created.id, value: created, text: ["Rule created"] });
+    }
+    await warnUnserved(io, client, [resource]);
   });
 }

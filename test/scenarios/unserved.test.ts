@@ -1,0 +1,13 @@
+// A rule for a service or endpoint that nobody serves is warned of.
+import { readFileSync } from "node:fs";
+import t from "tap";
+import { start } from "../server/process.js";
+import { replay } from "./transcript.js";
+
+t.test("rules for what nobody serves", async (t) => {
+  const data = t.testdir();
+  const portico = await start(["server"], { PORTICO_DATA: data });
+  t.teardown(() => portico.stop());
+  const transcript = readFileSync("test/scenarios/unserved.txt", "utf8");
+  await replay(t, transcript, { url: portico.address("HTTP"), data });
+});
