@@ -42,7 +42,7 @@ function isHelp(word: string): boolean {
 }
 
 /** `-o`, `-ojson` and `-o=json`; `--output` may be a field. */
-function isOutput(word: string): boolean {
+export function isOutput(word: string): boolean {
   return /^-o(?:$|=|json$|yaml$|name$)/.test(word);
 }
 

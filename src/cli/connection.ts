@@ -7,7 +7,7 @@ import { refuseInput } from "./input.js";
 import type { Io } from "./io.js";
 import { type Format, outputOption } from "./output.js";
 import { Profile, type ProfileData } from "./profile.js";
-import { GivenToken, type Session, StoredLogin } from "./session.js";
+import { FixedToken, GivenToken, isFresh, type Session, StoredLogin } from "./session.js";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
@@ -55,16 +55,32 @@ export function connectionOptions(): Option[] {
 export function connect(io: Io, command: Command, input: "read" | "ignored" = "ignored"): Connection {
   if (input === "ignored") refuseInput(io, `${pathOf(command)} does not read standard input. Redirect nothing to it`);
   const { env, signal } = io;
-  const given = settingsOf(command);
-  const profile = new Profile(given.profile || env.PORTICO_PROFILE || "default", env);
-  const stored = profile.read();
-  const base = readUrl(given.url || env.PORTICO_URL || stored?.url || DEFAULT_URL);
+  const { given, profile, stored, base } = locate(io, command);
   const login = new StoredLogin(base, profile);
   const session: Session = env.PORTICO_TOKEN ? new GivenToken(base, env.PORTICO_TOKEN) : login;
   const asked = given.namespace || env.PORTICO_NAMESPACE || undefined;
   const loggedOut = !env.PORTICO_TOKEN && stored?.login === undefined;
   const namespace = asked ?? (loggedOut ? stored?.namespace : undefined);
   return { client: new Client({ base, session, namespace, signal }), login, stored, asked, output: given.output };
+}
+
+/**
+ * A client for completion: it neither renews a login nor says anything about one.
+ * @throws {CommandError} when a setting cannot be used.
+ */
+export function connectQuietly(io: Io, command: Command): Client {
+  const { env, signal } = io;
+  const { stored, base } = locate(io, command);
+  const kept = stored?.url === base.href ? stored.login : undefined;
+  const session = new FixedToken(env.PORTICO_TOKEN || (kept && isFresh(kept) ? kept.token : undefined));
+  return new Client({ base, session, namespace: undefined, signal });
+}
+
+function locate({ env }: Io, command: Command) {
+  const given = settingsOf(command);
+  const profile = new Profile(given.profile || env.PORTICO_PROFILE || "default", env);
+  const stored = profile.read();
+  return { given, profile, stored, base: readUrl(given.url || env.PORTICO_URL || stored?.url || DEFAULT_URL) };
 }
 
 /** Options may also stand before the command, as in `portico --profile work helloworld call`. */

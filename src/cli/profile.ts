@@ -47,6 +47,16 @@ const ABANDONED_MS = 15_000;
 const PATIENCE_MS = 20_000;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
+/** Names of the profiles there are. */
+export function profileNames(env: NodeJS.ProcessEnv): string[] {
+  const names = ifThere(() => readdirSync(profilesFolder(env))) ?? [];
+  return names.filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
+}
+
+function profilesFolder(env: NodeJS.ProcessEnv): string {
+  return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "portico", "profiles");
+}
+
 export class Profile {
   readonly #name: string;
   readonly #folder: string;
@@ -59,7 +69,7 @@ export class Profile {
       throw new CommandError(`The profile "${name}" must be 1 to 64 letters, digits, . _ or -`, EXIT.usage);
     }
     this.#name = name;
-    this.#folder = join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "portico", "profiles");
+    this.#folder = profilesFolder(env);
     this.#file = join(this.#folder, `${name}.json`);
     this.#refreshFile = join(this.#folder, `${name}.refresh`);
   }

@@ -7,6 +7,7 @@ import { auth } from "./auth/auth.js";
 import { call } from "./call.js";
 import { callService } from "./call-service.js";
 import { examples, newCommand, pathOf } from "./command.js";
+import { complete } from "./complete.js";
 import { completion } from "./completion.js";
 import { connectionOptions } from "./connection.js";
 import { describe } from "./describe.js";
@@ -29,6 +30,12 @@ import { user } from "./user.js";
  * @returns the exit code.
  */
 export async function run(args: readonly string[], io: Io): Promise<number> {
+  if (args[0] === "__complete")
+    return complete(
+      createProgram(io, () => {}),
+      args.slice(1),
+      io,
+    );
   let exit: number = EXIT.ok;
   const json = asksForJson(args);
   const onExit = (code: number) => {
@@ -75,7 +82,7 @@ export function createProgram(io: Io, onExit: (code: number) => void, onWrongWor
   group("Log in:", [login(io), logout(io), user(io)]);
   group("Manage:", [auth(io), usage(io)]);
   group("Call services:", [services(io), describe(io), openapi(io), call(io)]);
-  group("Other:", [newService(io), completion(io, program), help(program)]);
+  group("Other:", [newService(io), completion(io), help(program)]);
   settle(program, io, onWrongWords);
   return program;
 }

@@ -36,6 +36,6 @@ export async function listServices(client: Client): Promise<readonly Service[]> 
   return answer.services;
 }
 
-function firstSentence(text: string): string {
+export function firstSentence(text: string): string {
   return /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text;
 }

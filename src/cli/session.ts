@@ -59,6 +59,25 @@ export class GivenToken implements Session {
   }
 }
 
+/** A token that is taken as it is, or none. */
+export class FixedToken implements Session {
+  readonly #token: string | undefined;
+
+  constructor(token: string | undefined) {
+    this.#token = token;
+  }
+
+  async token(): Promise<string | undefined> {
+    return this.#token;
+  }
+
+  async check(): Promise<void> {}
+
+  async renew(): Promise<undefined> {
+    return undefined;
+  }
+}
+
 export class StoredLogin implements Session {
   readonly #base: URL;
   readonly #profile: Profile;
@@ -71,7 +90,7 @@ export class StoredLogin implements Session {
   async token(): Promise<string | undefined> {
     const login = this.#login(this.#profile.read());
     if (login === undefined) return undefined;
-    return Date.parse(login.expires) - Date.now() > MARGIN_MS ? login.token : this.#refresh(login.token);
+    return isFresh(login) ? login.token : this.#refresh(login.token);
   }
 
   /** It has been renewed by `token`, as far as this clock tells; a rule that grants to everyone grants all the same. */
@@ -144,6 +163,11 @@ export class StoredLogin implements Session {
   #login(data: ProfileData | undefined): Login | undefined {
     return data?.url === this.#base.href ? data.login : undefined;
   }
+}
+
+/** Whether a token is good for a minute more, as far as this clock tells. */
+export function isFresh({ expires }: Login): boolean {
+  return Date.parse(expires) - Date.now() > MARGIN_MS;
 }
 
 function loggedOut({ url, namespace, account }: ProfileData): ProfileData {

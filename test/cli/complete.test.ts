@@ -1,0 +1,135 @@
+// What completion offers: names that the gateway and the authority know, quickly, and without a word on failure.
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import t from "tap";
+import { joinShop } from "../scenarios/shop.js";
+import { administrator, call, start } from "../server/process.js";
+import { portico } from "./command-line.js";
+
+const folder = t.testdir({ data: {}, config: {} });
+const data = join(folder, "data");
+await joinShop(t, data);
+const server = await start(["server"], { PORTICO_DATA: data });
+t.teardown(() => server.stop());
+const url = server.address("HTTP");
+const config = join(folder, "config");
+const password = readFileSync(join(data, "admin-password"), "utf8").trim();
+const env = { PORTICO_URL: url, XDG_CONFIG_HOME: config };
+await portico(["login"], { env: { ...env, PORTICO_PASSWORD: password } });
+await portico(["auth", "create", "key", "ci", "--resource=service:shop:*"], { env });
+
+async function offered(line: string, more: NodeJS.ProcessEnv = {}): Promise<string[]> {
+  const { exit, stdout, stderr } = await portico(["__complete", "fish", ...line.split(" ")], {
+    env: { ...env, ...more },
+  });
+  t.equal(exit, 0);
+  t.equal(stderr, "");
+  return stdout.split("\n").map((row) => row.split("\t")[0] ?? "");
+}
+
+const rows: [line: string, offers: string[], not: string[]][] = [
+  ["", ["login", "services", "helloworld", "shop"], ["rules", "--url="]],
+  ["-", ["--url=", "--version", "--help"], ["login"]],
+  ["auth ", ["explain", "list"], ["login"]],
+  ["auth list ", ["rules", "keys"], ["rule"]],
+  ["auth create rule --", ["--access=", "--dry-run"], ["--account="]],
+  ["auth create rule --access=", ["--access=granted", "--access=denied"], []],
+  ["auth create rule --access ", ["granted", "denied"], ["--scope="]],
+  [
+    "auth create rule --resource=service:shop:",
+    ["--resource=service:shop:*", "--resource=service:shop:Orders.Get"],
+    [],
+  ],
+  ["auth create rule --scope ", ["<public>", "*", "admin"], []],
+  ["auth delete rule ", ["default"], []],
+  ["auth delete account ", ["admin"], []],
+  ["auth rotate key ", ["ci"], []],
+  ["auth explain --account ", ["admin"], []],
+  ["auth create enrolment ", ["gateway", "shop"], []],
+  ["describe ", ["shop"], ["login"]],
+  ["call shop ", ["Orders/Get", "Call"], []],
+  ["call shop Orders/Get -o ", ["json", "yaml", "name"], []],
+  ["services --profile ", ["default"], []],
+  ["completion ", ["bash", "zsh", "fish"], []],
+  ["gateway --", ["--workers="], ["--store="]],
+  // After a service: its endpoints by their words, then the fields.
+  ["shop ", ["call", "orders"], ["get"]],
+  ["shop orders ", ["get", "add"], ["call"]],
+  ["shop orders get --", ["--id=", "--gift", "--way=", "--help"], ["--url="]],
+  ["shop orders get --way=", ["--way=POST", "--way=COURIER"], []],
+  ["shop orders get --id=5 -o ", ["json"], []],
+];
+for (const [line, offers, not] of rows) {
+  t.test(`portico ${line}`, async (t) => {
+    const found = await offered(line);
+    t.same(
+      offers.filter((word) => !found.includes(word)),
+      [],
+      `offers all of ${offers.join(", ")}; offered: ${found}`,
+    );
+    t.same(
+      not.filter((word) => found.includes(word)),
+      [],
+      `does not offer ${not.join(", ")}`,
+    );
+  });
+}
+
+t.test("bash is given words as it inserts them", async (t) => {
+  const bash = async (line: string) =>
+    (await portico(["__complete", "bash", line, ":="], { env })).stdout.split("\n").slice(0, -1);
+  t.same(await bash("portico auth del"), ["delete "], "a space follows a word that is whole");
+  t.same(await bash("portico auth create rule --acc"), ["--access="], "none follows one that goes on");
+  t.same(
+    await bash("portico auth create rule --resource=service:shop:Orders.G"),
+    ["Orders.Get "],
+    "words break at = and :",
+  );
+  t.same(await bash("portico auth create rule --scope '<p"), ["<public>"], "an open quote stays");
+  t.same(await bash("portico auth create rule --scope \\<p"), ["\\<public\\> "], "special characters are escaped");
+});
+
+t.test("without a gateway it offers what it knows itself", async (t) => {
+  const found = await offered("", { PORTICO_URL: "http://127.0.0.1:1" });
+  t.ok(found.includes("login"));
+  t.same(await offered("auth delete rule ", { PORTICO_URL: "http://127.0.0.1:1" }), [""]);
+});
+
+t.test("a gateway that never answers is not waited for", async (t) => {
+  const silent = createServer(() => {}).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  t.teardown(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  const found = await offered("", { PORTICO_URL: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` });
+  t.ok(found.includes("login"));
+});
+
+t.test("a login that has expired is neither renewed nor asked for", async (t) => {
+  const file = join(config, "portico/profiles/default.json");
+  const profile = JSON.parse(readFileSync(file, "utf8"));
+  const expired = JSON.stringify({ ...profile, login: { ...profile.login, expires: "2020-01-01T00:00:00Z" } });
+  writeFileSync(file, expired);
+  t.same(await offered("auth delete rule "), [""]);
+  t.equal(readFileSync(file, "utf8"), expired);
+});
+
+t.test("names that would play tricks on a terminal or end a line are left out", async (t) => {
+  const headers = await administrator(url, data);
+  const { status } = await call(
+    `${url}/v1/auth/Accounts/SetScopes`,
+    { name: "admin", scopes: ["admin", "a\u001bb"] },
+    headers,
+  );
+  const token = headers.authorization.replace("Bearer ", "");
+  const found = await offered("auth create rule --scope ", { PORTICO_TOKEN: token });
+  t.equal(
+    found.some((word) => word.includes("\u001b")),
+    false,
+    `the authority answered ${status}`,
+  );
+});
