@@ -143,7 +143,7 @@ t.test("the token of a login goes to the Portico that issued it only", async (t)
   await once(other, "listening");
   t.teardown(() => other.close());
   const elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-  t.match(await person.run([...CALL, "--x"], { PORTICO_URL: elsewhere }), { exit: 0 });
+  t.match(await person.run([...CALL, "--x=1"], { PORTICO_URL: elsewhere }), { exit: 0 });
   t.match(await person.run(["user", "token", "--url", elsewhere]), { exit: 4, stdout: "" });
   t.same(seen, [undefined]);
 });
