@@ -6,7 +6,7 @@ import type { Safeguard } from "./variant.js";
 export interface Figures {
   /** Calls granted that a change which was acknowledged before had taken away. */
   readonly wrongful: number;
-  /** Calls that were neither granted nor refused by rules, of those that should have been. */
+  /** Calls that were neither granted nor refused by rules, but for those that the fault itself makes impossible. */
   readonly failed: number;
   readonly calls: number;
   /** From the request to the answer of the change. */
@@ -15,6 +15,8 @@ export interface Figures {
   readonly lastGrant?: number | undefined;
   /** From the end of the fault to the first call that is answered again. */
   readonly recovered?: number | undefined;
+  /** The longest time without a granted call. */
+  readonly gap?: number | undefined;
 }
 
 export interface Fault {
@@ -23,6 +25,8 @@ export interface Fault {
   /** How long guards may decide, such as `3s`. */
   readonly lease: string;
   readonly run: (cluster: Cluster) => Promise<Figures>;
+  /** How many calls may fail; 0 where it is left out. */
+  readonly mayFail?: number;
   /** Without any one of them a call is granted wrongly. */
   readonly safeguards: readonly Safeguard[];
   /** Why it cannot be tried on this machine. */

@@ -12,15 +12,15 @@ const SHORT = `${LEASE}ms`;
 const waitForGuards: Safeguard = {
   name: "the acknowledgement waits for every guard's lease",
   file: "services/auth/leases.ts",
-  text: "if (ends.length === 0) return;",
-  without: "return;",
+  edits: [["if (waitedFor.length === 0) return;", "return;"]],
 };
 
 const leaseEnds: Safeguard = {
   name: "a guard decides nothing outside its lease",
   file: "src/lease.ts",
-  text: "return monotonic < this.#end.monotonic && Date.now() < this.#end.wall;",
-  without: "return this.#end.monotonic > 0;",
+  edits: [
+    ["return monotonic < this.#end.monotonic && Date.now() < this.#end.wall;", "return this.#end.monotonic > 0;"],
+  ],
 };
 
 /** Deletes the rule at one gateway while the other one cannot hear of it. */
@@ -103,7 +103,15 @@ const shorterLease: Fault = {
   title:
     "the authority is killed while a site (gateway and service) is cut off, and starts with a shorter lease (6 s, then 500 ms)",
   lease: "6s",
-  safeguards: [],
+  safeguards: [
+    {
+      name: "a claim states how long the leases under it run",
+      file: "services/auth/claims.ts",
+      edits: [
+        ["const span = /^\\d+(\\.\\d+)?$/.test(value) ? Number(value) : LONGEST_SPAN;", "const span = 525;void value;"],
+      ],
+    },
+  ],
   async run(cluster) {
     const { network } = cluster.options;
     let authority = await cluster.authority();
@@ -129,8 +137,7 @@ const twoAuthorities: Fault = {
     {
       name: "the acknowledgement waits for the leases of other authorities",
       file: "services/auth/leases.ts",
-      text: "if (await this.#grantors.othersMayGrant()) await sleep(this.#span);",
-      without: "",
+      edits: [[", this.#claims.settled()]);", "]);"]],
     },
   ],
   async run(cluster) {

@@ -13,9 +13,8 @@ export interface Safeguard {
   readonly name: string;
   /** The source file, from the root of the repository. */
   readonly file: string;
-  readonly text: string;
-  /** What takes its place. */
-  readonly without: string;
+  /** The texts that make it, each with what takes its place. */
+  readonly edits: readonly (readonly [text: string, without: string])[];
 }
 
 type BundleProgram = (
@@ -38,7 +37,7 @@ export async function buildWithout(safeguard: Safeguard, name: string): Promise<
   return join(folder, "portico.js");
 }
 
-function takeOut({ file, text, without }: Safeguard): Plugin {
+function takeOut({ file, edits }: Safeguard): Plugin {
   const path = resolve(file);
   return {
     name: "take-out",
@@ -46,12 +45,14 @@ function takeOut({ file, text, without }: Safeguard): Plugin {
       let replaced = false;
       bundler.onLoad({ filter: /\.ts$/ }, (args) => {
         if (args.path !== path) return undefined;
-        const source = readFileSync(path, "utf8");
-        const parts = source.split(text);
-        if (parts.length !== 2)
-          throw new Error(`${file} has the text of the safeguard ${parts.length - 1} times: ${text}`);
+        let contents = readFileSync(path, "utf8");
+        for (const [text, without] of edits) {
+          const parts = contents.split(text);
+          if (parts.length !== 2) throw new Error(`${file} has this text ${parts.length - 1} times: ${text}`);
+          contents = parts.join(without);
+        }
         replaced = true;
-        return { contents: parts.join(without), loader: "ts" };
+        return { contents, loader: "ts" };
       });
       bundler.onEnd(() => {
         if (!replaced) throw new Error(`${file} is no part of the program`);

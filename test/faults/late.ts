@@ -1,0 +1,97 @@
+/** Calls that were let in before a deletion, and whose message comes after it was acknowledged. */
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import { Administrator } from "./cluster.js";
+import type { Fault } from "./fault.js";
+
+const LEASE = "2s";
+
+const soon = () => ({ signal: AbortSignal.timeout(10_000) });
+
+const slowBody: Fault = {
+  title: "a POST whose body comes after the deletion",
+  lease: LEASE,
+  safeguards: [
+    {
+      name: "the gateway decides again when the body has come",
+      file: "gateway/handler.ts",
+      edits: [
+        [
+          "const early = guard.admit(credentials, endpoint);",
+          "const early = guard.admit(credentials, endpoint);kept = early;",
+        ],
+        ["let body = NO_BODY;", "let body = NO_BODY; let kept: ReturnType<Guard['admit']> | undefined;"],
+        [
+          "const admitted = guard.admit(credentials, endpoint);",
+          "const admitted = kept ?? guard.admit(credentials, endpoint);",
+        ],
+      ],
+    },
+  ],
+  async run(cluster) {
+    await cluster.foreignService();
+    await cluster.authority();
+    const near = await cluster.near();
+    const admin = await Administrator.login(near, cluster.data);
+    const { hostname, port } = new URL(near.address("HTTP"));
+    await cluster.answers(near, "/greeter/greet?first_name=Ada");
+    const socket = connect(Number(port), hostname);
+    try {
+      const head = ["POST /greeter/greet HTTP/1.1", `Host: ${hostname}:${port}`, "Content-Type: application/json"];
+      socket.write([...head, "Content-Length: 20", "Expect: 100-continue", "", ""].join("\r\n"));
+      const [permission] = await once(socket, "data", soon());
+      if (!/^HTTP\/1.1 100/.test(String(permission))) throw new Error(`not let in: ${permission}`);
+      const { took } = await admin.deletePublicRule();
+      socket.write('{"first_name":"Ada"}');
+      const [answer] = await once(socket, "data", soon());
+      return { calls: 1, failed: 0, wrongful: / 200 /.test(String(answer)) ? 1 : 0, acknowledged: took };
+    } finally {
+      socket.destroy();
+    }
+  },
+};
+
+/** A gRPC message of a HelloRequest, `{"name":"Ada"}`: flag, length, field 1. */
+const MESSAGE = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
+
+function lateGrpc(method: string, what: string): Fault {
+  return {
+    title: `a gRPC call (${what}) whose message comes after the deletion`,
+    lease: LEASE,
+    safeguards: [],
+    async run(cluster) {
+      await cluster.authority();
+      const near = await cluster.near();
+      const service = await cluster.service();
+      const admin = await Administrator.login(near, cluster.data);
+      await cluster.answers(near);
+      const session = connectHttp2(`http://${service.address("gRPC")}`);
+      try {
+        await once(session, "connect", soon());
+        const headers = { ":method": "POST", "content-type": "application/grpc", te: "trailers" };
+        const call = session.request({ ...headers, ":path": `/helloworld.Helloworld/${method}` }, { endStream: false });
+        let status = "";
+        const read = (fields: NodeJS.Dict<unknown>): void => {
+          status = String(fields["grpc-status"] ?? status);
+        };
+        call
+          .on("response", read)
+          .on("trailers", read)
+          .on("error", () => {});
+        const closed = once(call, "close", { signal: AbortSignal.timeout(20_000) });
+        // Its answer comes after everything that was sent before it was read.
+        await new Promise<void>((resolve, reject) => session.ping((error) => (error ? reject(error) : resolve())));
+        const { took } = await admin.deletePublicRule();
+        call.end(MESSAGE);
+        call.resume();
+        await closed;
+        return { calls: 1, failed: 0, wrongful: status === "0" ? 1 : 0, acknowledged: took };
+      } finally {
+        session.destroy();
+      }
+    },
+  };
+}
+
+export const LATE: readonly Fault[] = [slowBody, lateGrpc("Call", "unary"), lateGrpc("Stream", "server stream")];

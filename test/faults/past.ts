@@ -1,0 +1,81 @@
+/** What came back although it was over: an expired token, a deleted rule of a store that is gone. */
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { Administrator, type Cluster, HELLO } from "./cluster.js";
+import type { Fault, Figures } from "./fault.js";
+
+const LIBFAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+
+function at(offset: string): Record<string, string> {
+  return { LD_PRELOAD: LIBFAKETIME, FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: "1", DONT_FAKE_MONOTONIC: "1" };
+}
+
+const clockBack: Fault = {
+  title: "the clock goes back by two hours after a token expired",
+  lease: "2s",
+  safeguards: [],
+  skip: () => (existsSync(LIBFAKETIME) ? undefined : "libfaketime is not installed (Debian: faketime)"),
+  async run(cluster) {
+    let authority = await cluster.authority();
+    const near = await cluster.near();
+    await cluster.service();
+    const admin = await Administrator.login(near, cluster.data);
+    if ((await admin.createRule("before")) !== 200) throw new Error("the token is no good");
+    await authority.stop();
+    authority = await cluster.authority(at("+2h"));
+    const expired = await cluster.until(
+      () => admin.createRule("expired"),
+      (status) => status === 401,
+    );
+    await authority.stop();
+    await cluster.authority();
+    const again = await cluster.until(
+      () => admin.createRule("again"),
+      (status) => status !== 503,
+    );
+    return { calls: 3, failed: expired === 401 ? 0 : 1, wrongful: again === 200 ? 1 : 0 };
+  },
+};
+
+const lostStore: Fault = {
+  title: "the store's file is deleted between two starts, the data folder stays",
+  lease: "2s",
+  safeguards: [
+    {
+      name: "a folder that was ever set up does not start without its store",
+      file: "src/installation.ts",
+      edits: [
+        ['return { store: readFileSync(file, "utf8").trim() };', "return undefined;"],
+        ["return setUp ? { store: undefined } : undefined;", "return setUp ? undefined : undefined;"],
+      ],
+    },
+  ],
+  async run(cluster) {
+    const authority = await cluster.authority();
+    const near = await cluster.near();
+    const service = await cluster.service();
+    const admin = await Administrator.login(near, cluster.data);
+    await cluster.answers(near);
+    const { took } = await admin.deletePublicRule();
+    for (const process of [near, service, authority]) await process.stop();
+    for (const file of readdirSync(cluster.data)) if (/sqlite/.test(file)) rmSync(join(cluster.data, file));
+    return { ...(await startedAnew(cluster)), acknowledged: took };
+  },
+};
+
+async function startedAnew(cluster: Cluster): Promise<Figures> {
+  try {
+    await cluster.authority();
+  } catch {
+    return { calls: 1, failed: 0, wrongful: 0 }; // It refuses to start.
+  }
+  const near = await cluster.near();
+  await cluster.service();
+  const status = await cluster.until(
+    async () => (await fetch(near.address("HTTP") + HELLO)).status,
+    (status) => status === 200 || status === 401,
+  );
+  return { calls: 1, failed: 0, wrongful: status === 200 ? 1 : 0 };
+}
+
+export const PAST: readonly Fault[] = [clockBack, lostStore];
