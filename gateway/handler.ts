@@ -13,6 +13,7 @@ import type { Admission, Guard } from "../src/guard.js";
 import type { Logger } from "../src/log.js";
 import type { Metrics } from "../src/metrics.js";
 import type { CallStart } from "../src/rpc/channel.js";
+import { withoutTokens } from "../src/token.js";
 import { callUnary } from "./call.js";
 import { Cors, foreignPage, isNavigation } from "./cors.js";
 import { answerError, type ErrorAnswer, HttpError } from "./errors.js";
@@ -134,7 +135,8 @@ class Gateway {
     // A link of another page leads to pages and documents only: following one must not call anything.
     if (foreign) throw foreignPage(headers);
 
-    const allow = request.upgrade ? SOCKET : versioned && isPlain(endpoint) ? POST_ONLY : GET_OR_POST;
+    const postOnly = endpoint.postOnly || (versioned && isPlain(endpoint));
+    const allow = request.upgrade ? SOCKET : postOnly ? POST_ONLY : GET_OR_POST;
     if (method === "OPTIONS") return this.#respond(204, allow.header, "", progress);
     checkMethod(method, allow);
 
@@ -247,8 +249,9 @@ class Gateway {
     if (!catalog.ready) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
     const near = catalog.routes.near(path);
     progress.service = near.service ?? "gateway";
-    const hint = near.path === undefined ? "" : `; did you mean ${near.path}?`;
-    throw new HttpError(404, `No endpoint at ${path.slice(0, MOST_PATH)}${hint}`);
+    const documents = near.service === undefined ? "/openapi" : `/openapi/${near.service}.json`;
+    const hint = near.path === undefined ? `see ${documents}` : `did you mean ${near.path}?`;
+    throw new HttpError(404, `No endpoint at ${shownPath(path)}; ${hint}`);
   }
 
   #refuse(thrown: unknown, progress: Progress): GatewayResponse {
@@ -307,7 +310,7 @@ class Gateway {
       method: request.method,
       endpoint: target?.endpoint.name,
       // Where nothing was called, the path tells what was wanted. The query may hold anything and is never logged.
-      path: target === undefined ? splitTarget(request.target)[0].slice(0, MOST_PATH) : undefined,
+      path: target === undefined ? shownPath(splitTarget(request.target)[0]) : undefined,
       status,
       ms: Math.round(ms * 1000) / 1000,
       account: admission?.caller?.account,
@@ -319,7 +322,14 @@ class Gateway {
   }
 }
 
-const MOST_PATH = 128;
+/** Most characters of a path that are logged and repeated. */
+const MAX_SHOWN_PATH = 128;
+
+/** A path may be a token that was pasted into the wrong place. */
+function shownPath(path: string): string {
+  return withoutTokens(path.slice(0, MAX_SHOWN_PATH));
+}
+
 const NO_HEADERS: readonly string[] = [];
 const NO_BODY: readonly Uint8Array[] = [];
 /** Has nginx pass each message on as it comes (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering). */

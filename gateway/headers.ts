@@ -2,7 +2,7 @@
  * The request headers that the gateway reads, taken from the raw list in one pass. A header that may be sent once but
  * came twice is an attack or a broken client: which of the two counts is never guessed.
  */
-import { bearerOf } from "../src/token.js";
+import { bearerOf, holdsToken } from "../src/token.js";
 import { HttpError } from "./errors.js";
 
 export class RequestHeaders {
@@ -150,9 +150,10 @@ export function namespaceOf({ namespace }: RequestHeaders): string | undefined {
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** The client's own request id, if it is sane. */
+/** The client's own request id, if it is sane. It is logged, so it must not be a token. */
 export function requestIdOf({ requestId }: RequestHeaders): string | undefined {
-  return requestId !== undefined && REQUEST_ID.test(requestId) ? requestId : undefined;
+  if (requestId === undefined || !REQUEST_ID.test(requestId) || holdsToken(requestId)) return undefined;
+  return requestId;
 }
 
 /** Version, trace id, parent id, flags, and what versions after 00 may add (W3C Trace Context §3.2.2). */

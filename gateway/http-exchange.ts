@@ -22,7 +22,6 @@ const DROPPED_BODY = 64 * 1024;
 const NO_ROOM = new HttpError(503, "Too many bodies are being received; try again", { headers: ["Retry-After", "1"] });
 const TOO_SLOW = new HttpError(408, "The next piece of the body took too long to arrive");
 const STALLED = new HttpError(504, "The service has taken nothing of the body for too long");
-const NO_HOST = new HttpError(400, "The header Host is missing");
 
 export interface Bounds {
   readonly maxBody: number;
@@ -56,7 +55,7 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
     this.#res = res;
     this.#bounds = bounds;
     this.#waits = waits;
-    this.fault = fault ?? (req.known.host === undefined && req.httpVersionMinor > 0 ? NO_HOST : undefined);
+    this.fault = fault ?? req.fault;
     res.on("close", () => this.#closed());
   }
 

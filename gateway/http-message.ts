@@ -1,9 +1,14 @@
 /** Node's request, but for shorter ways to its headers and its body. */
 import { type IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { HttpError } from "./errors.js";
 import { type RequestHeaders, readHeaders } from "./headers.js";
 
 /** Is given a piece of a body, or null when it was whole. */
 export type BodyTaker = (piece: Buffer | null) => void;
+
+const NO_HOST = new HttpError(400, "The header Host is missing");
+/** Also for a version that is none at all. */
+export const OTHER_VERSION = new HttpError(505, "The version of HTTP must be 1.0 or 1.1");
 
 export class HttpMessage extends IncomingMessage {
   /** Whether the whole body was given to a taker. */
@@ -15,6 +20,13 @@ export class HttpMessage extends IncomingMessage {
   get known(): RequestHeaders {
     this.#known ??= readHeaders(this.rawHeaders);
     return this.#known;
+  }
+
+  /** What is wrong with the request line (RFC 9110 §15.6.6; node's parser lets HTTP/0.9 and HTTP/2.0 pass) or with Host. */
+  get fault(): HttpError | undefined {
+    const { httpVersionMajor: major, httpVersionMinor: minor } = this;
+    if (major !== 1 || minor > 1) return OTHER_VERSION;
+    return minor === 1 && this.known.host === undefined ? NO_HOST : undefined;
   }
 
   /**

@@ -8,7 +8,7 @@ import { GONE, type Work } from "./work.js";
 
 export class Opening extends HttpRequest implements GatewayRequest, Work {
   readonly upgrade = true;
-  readonly fault = undefined;
+  readonly fault: HttpError | undefined;
   readonly failed = true;
   answered = false;
   /** Before it was answered. */
@@ -16,6 +16,7 @@ export class Opening extends HttpRequest implements GatewayRequest, Work {
 
   constructor(req: HttpMessage, socket: Socket) {
     super(req);
+    this.fault = req.fault;
     socket.once("close", () => {
       this.gone = true;
       this.stop(GONE);

@@ -12,7 +12,7 @@ import { HttpError, reason } from "./errors.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";
 import { RequestHeaders } from "./headers.js";
 import { Exchange } from "./http-exchange.js";
-import { HttpMessage } from "./http-message.js";
+import { HttpMessage, OTHER_VERSION } from "./http-message.js";
 import { Opening } from "./http-opening.js";
 import { type Upgrade, type WebSocketLimits, WebSockets } from "./websocket.js";
 import { type Connection, LINGER_MS, WORK, type Work } from "./work.js";
@@ -272,6 +272,7 @@ const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["
 
 /** Node's errors of parsing and waiting (https://nodejs.org/api/http.html#event-clienterror) as a refusal. */
 function faultOf({ code, reason }: { code?: string; reason?: string }): HttpError {
+  if (code === "HPE_INVALID_VERSION" || code === "HPE_PAUSED_H2_UPGRADE") return OTHER_VERSION;
   if (code === "HPE_HEADER_OVERFLOW") return new HttpError(431, "The headers are too large");
   if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return new HttpError(413, "The chunk extensions are too large");
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new HttpError(408, "The request took too long to arrive");

@@ -89,13 +89,22 @@ export class Routes {
     const paths = (this.#services.get(meant)?.paths ?? []).filter(
       (known) => known === start || known.startsWith(`${start}/`),
     );
-    const found = nearest(
-      rest,
-      paths.map((known) => known.slice(start.length + 1)),
-    );
+    const shapes = paths.map((known) => known.slice(start.length + 1));
+    const found = nearest(rest, shapes) ?? nearestByMethod(rest, shapes);
     const route = found === undefined ? undefined : this.#routes.get(found === "" ? start : `${start}/${found}`);
     return { service, path: route && `${route.versioned ? "/v1" : ""}${pathOf(route.target.endpoint)}` };
   }
+}
+
+/** The shape whose method is named like the last part of a path, for one that names another gRPC service or none. */
+function nearestByMethod(rest: string, shapes: readonly string[]): string | undefined {
+  const methods = shapes.map(lastPart);
+  const meant = nearest(lastPart(rest), methods);
+  return meant === undefined ? undefined : shapes[methods.indexOf(meant)];
+}
+
+function lastPart(shape: string): string {
+  return shape.slice(Math.max(shape.lastIndexOf("/"), shape.lastIndexOf(".")) + 1);
 }
 
 /** The path in lower case, with percent-encoded unreserved characters decoded, once. */
@@ -115,7 +124,7 @@ function decodeUnreserved(encoded: string, hex: string | undefined): string {
 function routesOf(service: string, targets: readonly Target[]): Map<string, Route> {
   const routes = new Map<string, Route>();
   const known = new Set<string>();
-  const namesake = namesakeOf(service, targets);
+  const main = mainOf(targets);
   for (const target of targets) {
     const { endpoint } = target;
     if (known.has(endpoint.segments.endpoint)) {
@@ -126,7 +135,7 @@ function routesOf(service: string, targets: readonly Target[]): Map<string, Rout
     if (endpoint.callers === Callers.ENROLLED) continue;
     const versioned: Route = { target, versioned: true };
     const unversioned: Route = { target, versioned: false };
-    for (const path of pathsOf(endpoint, endpoint.method.parent.typeName === namesake)) {
+    for (const path of pathsOf(endpoint, endpoint.method.parent.typeName === main)) {
       routes.set(`/v1/${service}/${path}`, versioned);
       routes.set(`/${service}/${path}`, unversioned);
       if (path === "call") routes.set(`/${service}`, unversioned);
@@ -143,9 +152,9 @@ function pathsOf({ segments: { endpoint } }: Endpoint, short: boolean): string[]
   return short ? [...paths, method] : paths;
 }
 
-/** The full name of the gRPC service that is named like the service, if there is just one. */
-function namesakeOf(service: string, targets: readonly Target[]): string | undefined {
-  const parents = targets.map(({ endpoint }) => endpoint.method.parent);
-  const names = new Set(parents.filter(({ name }) => name.toLowerCase() === service).map(({ typeName }) => typeName));
+/** The full name of the gRPC service whose name may be left out; undefined where instances differ about which that is. */
+function mainOf(targets: readonly Target[]): string | undefined {
+  const short = targets.filter(({ endpoint }) => endpoint.shortPath);
+  const names = new Set(short.map(({ endpoint }) => endpoint.method.parent.typeName));
   return names.size === 1 ? [...names][0] : undefined;
 }

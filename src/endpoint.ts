@@ -37,6 +37,13 @@ export interface Endpoint {
   readonly destructive: boolean;
   /** Whether the method or its gRPC service is marked as deprecated. */
   readonly deprecated: boolean;
+  /**
+   * Whether plain HTTP takes POST only: an endpoint of the authority or the registry that is not declared free of side
+   * effects. A link or an image makes a GET, and a password in a query stands in histories and logs.
+   */
+  readonly postOnly: boolean;
+  /** Whether a path may leave the gRPC service's name out: it is named like the service, or is the service's only one. */
+  readonly shortPath: boolean;
   readonly method: DescMethod;
 }
 
@@ -74,23 +81,30 @@ export function endpointsOf(service: string, registry: FileRegistry, grpcService
     if (grpcService === undefined) throw new Error(`service ${service}: its descriptors lack the gRPC service ${name}`);
     return grpcService;
   });
+  const main = mainOf(service, found);
   const sharers = (short: string) => found.filter((other) => other.name.toLowerCase() === short.toLowerCase()).length;
   return found.flatMap((grpcService) => {
     const prefix = sharers(grpcService.name) > 1 ? grpcService.typeName : grpcService.name;
-    return grpcService.methods.map((method) => endpointOf(service, prefix, grpcService, method, registry));
+    return grpcService.methods.map((method) =>
+      endpointOf({ service, prefix, shortPath: grpcService === main, method, registry }),
+    );
   });
 }
 
+/** The gRPC service that is meant where a path names none. */
+function mainOf(service: string, grpcServices: readonly DescService[]): DescService | undefined {
+  const namesakes = grpcServices.filter(({ name }) => name.toLowerCase() === service.toLowerCase());
+  const meant = namesakes.length > 0 ? namesakes : grpcServices;
+  return meant.length === 1 ? meant[0] : undefined;
+}
+
 /**
- * An endpoint's path, in the names' own case: `/helloworld/Call`, `/auth/Rules/List`; with a token, below `/v1`. Where the
- * gRPC service is named like the service, its name is left out.
+ * An endpoint's path, in the names' own case: `/helloworld/Call`, `/auth/Rules/List`; with a token, below `/v1`. The gRPC
+ * service's name is left out where it may be.
  */
 export function pathOf(endpoint: Endpoint): string {
-  const { service, method } = endpoint;
-  const grpcService = grpcServiceOf(endpoint);
-  return grpcService.toLowerCase() === service
-    ? `/${service}/${method.name}`
-    : `/${service}/${grpcService}/${method.name}`;
+  const { service, method, shortPath } = endpoint;
+  return shortPath ? `/${service}/${method.name}` : `/${service}/${grpcServiceOf(endpoint)}/${method.name}`;
 }
 
 /** The gRPC service's name as it stands in the endpoint's: `Helloworld` of `helloworld:Helloworld.Call`. */
@@ -98,24 +112,30 @@ export function grpcServiceOf({ service, name, method }: Endpoint): string {
   return name.slice(service.length + 1, -method.name.length - 1);
 }
 
-function endpointOf(
-  service: string,
-  prefix: string,
-  grpcService: DescService,
-  method: DescMethod,
-  registry: FileRegistry,
-): Endpoint {
+interface EndpointOptions {
+  readonly service: string;
+  /** What the gRPC service is called in names. */
+  readonly prefix: string;
+  readonly shortPath: boolean;
+  readonly method: DescMethod;
+  readonly registry: FileRegistry;
+}
+
+function endpointOf({ service, prefix, shortPath, method, registry }: EndpointOptions): Endpoint {
   const endpoint = `${prefix}.${method.name}`;
+  const callers = SELF_GOVERNED.has(service) ? callersOf(method, registry) : undefined;
   return {
     service,
     name: `${service}:${endpoint}`,
     resource: `service:${service}:${endpoint}`,
     segments: { type: "service", name: service.toLowerCase(), endpoint: endpoint.toLowerCase() },
-    path: `/${grpcService.typeName}/${method.name}`,
+    path: `/${method.parent.typeName}/${method.name}`,
     shape: method.methodKind,
-    callers: SELF_GOVERNED.has(service) ? callersOf(method, registry) : undefined,
+    callers,
     destructive: SELF_GOVERNED.has(service) && isDestructive(method, registry),
-    deprecated: method.deprecated || grpcService.deprecated,
+    deprecated: method.deprecated || method.parent.deprecated,
+    postOnly: callers !== undefined && method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+    shortPath,
     method,
   };
 }

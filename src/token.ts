@@ -35,6 +35,32 @@ export function isToken(text: string): boolean {
   return SHAPE.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 }
 
+/** The start of a token, in any case: what follows it is taken for a part of one, however short. */
+const TOKEN_START = /pt[aekr]_/i;
+
+/** Whether a token, or the start of one, is part of the text. */
+export function holdsToken(text: string): boolean {
+  return TOKEN_START.test(text);
+}
+
+const ENCODED = /%([0-9a-f]{2})/gi;
+/** How often a text may have been percent-encoded, to be found out. */
+const MAX_ENCODINGS = 3;
+
+/** A path with `[secret]` for each segment that holds a token, percent-encoded or not: what may be logged and repeated. */
+export function withoutTokens(path: string): string {
+  const segments = path.split("/");
+  return segments.map((segment) => (hidesToken(segment) ? "[secret]" : segment)).join("/");
+}
+
+function hidesToken(segment: string): boolean {
+  let text = segment;
+  for (let decoded = 0; decoded < MAX_ENCODINGS && text.includes("%"); decoded++) {
+    text = text.replace(ENCODED, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  }
+  return holdsToken(text);
+}
+
 const SCHEME = "Bearer ";
 
 /**

@@ -16,7 +16,7 @@ import { deprecation, described, type Schemas } from "./schemas.js";
 export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, item: Schema][] {
   const path = pathOf(endpoint);
   const unversioned: [path: string, id: string][] = [[path, ""]];
-  // The short path of one that is named like its service and `Call`.
+  // The short path of `Call`.
   if (path.toLowerCase() === `/${endpoint.service}/call`) unversioned.push([`/${endpoint.service}`, "-short"]);
   const describe = isPlain(endpoint) ? plainItem : socketItem;
   const parts = partsOf(endpoint, schemas);
@@ -62,7 +62,7 @@ function plainItem(endpoint: Endpoint, { body, answers, query, socket }: Parts, 
   if (versioned) return { ...socket, post: operation(endpoint, { versioned, id }, post) };
   return {
     ...socket,
-    ...(query && { get: operation(endpoint, { versioned, id: `${id}-get` }, answers, query) }),
+    ...(query && !endpoint.postOnly && { get: operation(endpoint, { versioned, id: `${id}-get` }, answers, query) }),
     post: operation(endpoint, { versioned, id: `${id}-post` }, post),
   };
 }

@@ -214,7 +214,12 @@ const oddPaths: HttpCase[] = [
 
 /** What is nowhere, with the nearest that is somewhere. */
 const nowhere: HttpCase[] = [
-  { title: "unknown service", target: "/nothing/like/it", status: 404, detail: "No endpoint at /nothing/like/it" },
+  {
+    title: "unknown service",
+    target: "/nothing/like/it",
+    status: 404,
+    detail: "No endpoint at /nothing/like/it; see /openapi",
+  },
   {
     title: "service mistyped",
     target: "/helloworl/call",
@@ -243,6 +248,33 @@ const nowhere: HttpCase[] = [
     status: 404,
     id: "probe",
     detail: /did you mean \/probe\/Members\/Call\?$/,
+  },
+  {
+    title: "nothing near in a service",
+    target: "/helloworld/xyzzy",
+    status: 404,
+    id: "helloworld",
+    detail: "No endpoint at /helloworld/xyzzy; see /openapi/helloworld.json",
+  },
+  {
+    title: "endpoint of another gRPC service than the main one",
+    target: "/auth/preview",
+    status: 404,
+    id: "auth",
+    detail: /did you mean \/auth\/Rules\/Preview\?$/,
+  },
+  {
+    title: "a token in the path",
+    target: `/helloworld/call/pta_${"x".repeat(49)}`,
+    status: 404,
+    id: "helloworld",
+    detail: /^No endpoint at \/helloworld\/call\/\[secret\];/,
+  },
+  {
+    title: "a token in the path, percent-encoded twice",
+    target: `/%2570tk_${"x".repeat(49)}`,
+    status: 404,
+    detail: "No endpoint at /[secret]; see /openapi",
   },
   { title: "service without an endpoint Call of its name", target: "/auth", status: 404, id: "auth" },
   {
@@ -274,6 +306,35 @@ const methods: HttpCase[] = [
     status: 405,
     id: "helloworld",
     has: { allow: "POST, OPTIONS" },
+  },
+  {
+    title: "GET of a login: passwords are never read from the URL",
+    target: "/auth/login?account=ada&password=correct",
+    status: 405,
+    id: "auth",
+    has: { allow: "POST, OPTIONS" },
+  },
+  { title: "HEAD of a login", method: "HEAD", target: "/auth/Auth.Login", status: 405, id: "auth" },
+  {
+    title: "GET of a refresh",
+    target: "/auth/refresh?refresh_token=ptr_x",
+    status: 405,
+    id: "auth",
+    has: { allow: "POST, OPTIONS" },
+  },
+  { title: "GET of a change", target: "/auth/rules/delete?id=default", headers: [ADA], status: 405, id: "auth" },
+  {
+    title: "what a login takes",
+    method: "OPTIONS",
+    target: "/auth/login",
+    status: 204,
+    has: { allow: "POST, OPTIONS" },
+  },
+  {
+    title: "GET of what has no side effects, of Portico's own",
+    target: "/registry/describe?service=helloworld",
+    status: 200,
+    calls: "service:registry:Registry.Describe",
   },
   {
     title: "PUT on v1",
@@ -1222,6 +1283,21 @@ const wire: HttpCase[] = [
   { title: "tunnel", raw: "CONNECT portico.test:80 HTTP/1.1\r\nHost: x\r\n\r\n", status: 405, has: { allow: /GET/ } },
   { title: "non-ASCII path", raw: "GET /h\xe9lloworld HTTP/1.1\r\nHost: x\r\n\r\n", status: 400 },
   { title: "space in the path", raw: "GET /hello world HTTP/1.1\r\nHost: x\r\n\r\n", status: 400 },
+  { title: "HTTP/2.0 in the form of HTTP/1", raw: "GET /helloworld HTTP/2.0\r\nHost: x\r\n\r\n", status: 505 },
+  { title: "HTTP/0.9 with a version", raw: "GET /helloworld HTTP/0.9\r\nHost: x\r\n\r\n", status: 505 },
+  { title: "HTTP/1.2", raw: "GET /helloworld HTTP/1.2\r\nHost: x\r\n\r\n", status: 505 },
+  { title: "HTTP/3.0", raw: "GET /helloworld HTTP/3.0\r\nHost: x\r\n\r\n", status: 505 },
+  { title: "HTTP/2 without asking first", raw: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", status: 505 },
+  {
+    title: "HTTP/2.0 that asks for a WebSocket",
+    raw: "GET /probe/tell HTTP/2.0\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    status: 505,
+  },
+  {
+    title: "no host, for a WebSocket",
+    raw: "GET /probe/tell HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    status: 400,
+  },
   { title: "no host", raw: "GET /helloworld HTTP/1.1\r\nConnection: close\r\n\r\n", status: 400 },
   {
     title: "two hosts, alive",

@@ -52,10 +52,18 @@ t.test("nothing secret is written", async (t) => {
   await ask(handler, { target: `/helloworld?name=${token}`, headers: secret });
   await ask(handler, { target: `/probe/break?x=${token}`, headers: secret });
   await ask(handler, { method: "POST", target: `/v1/helloworld/call?access_token=${token}`, headers: secret });
+  for (const path of [
+    `/${token}`,
+    `/helloworld/call/${token}`,
+    `/v1/${encodeURIComponent(token).replace("_", "%5F")}/x`,
+  ]) {
+    await ask(handler, { target: path, headers: [...secret, "X-Request-Id", token] });
+  }
   await login(handler, "admin").then((other) => ask(handler, { target: `/nowhere?${other}`, headers: secret }));
   const text = JSON.stringify(logged);
   t.ok(logged.length >= 4);
   t.notMatch(text, /pt[aekr]_/);
+  t.notOk(text.includes(token.slice(4, 20)), "nor a part of it");
   t.notOk(text.includes(ADMIN_PASSWORD));
 });
 

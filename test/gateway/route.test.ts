@@ -28,6 +28,7 @@ function endpoint(service: string, grpcService: string, method: string): Endpoin
     ...model,
     service,
     name: `${service}:${name}`,
+    shortPath: short.toLowerCase() === service,
     segments: { type: "service", name: service, endpoint: name.toLowerCase() },
     method: { ...model.method, name: method, parent } as Endpoint["method"],
   };
@@ -49,6 +50,30 @@ t.test(
     t.equal(found(two, "/shop/b.shop.buy"), "shop:b.shop.Buy");
   },
 );
+
+t.test("of the only gRPC service the name may be left out, whatever it is", async (t) => {
+  const [call] = endpointsOf("greeter", types, ["helloworld.Helloworld"]);
+  const routes = routesOf({ greeter: call === undefined ? [] : [call] });
+  for (const path of [
+    "/greeter/call",
+    "/greeter",
+    "/v1/greeter/call",
+    "/greeter/helloworld/call",
+    "/greeter/helloworld.call",
+  ])
+    t.equal(found(routes, path), "greeter:Helloworld.Call", path);
+  t.equal(routes.near("/greeter/cal").path, "/greeter/Call", "and the path that is shown leaves it out");
+  const health = "grpc.health.v1.Health";
+  const two = endpointsOf("greeter", types, ["helloworld.Helloworld", health]);
+  t.equal(found(routesOf({ greeter: two }), "/greeter/call"), undefined, "with another one it is ambiguous");
+  t.equal(routesOf({ greeter: two }).near("/greeter/call").path, "/greeter/Helloworld/Call");
+  const three = endpointsOf("helloworld", types, ["helloworld.Helloworld", health]);
+  t.equal(
+    found(routesOf({ helloworld: three }), "/helloworld/call"),
+    "helloworld:Helloworld.Call",
+    "but for its namesake",
+  );
+});
 
 t.test("the service alone means its Call, and nothing where it has none", async (t) => {
   const routes = routesOf({ helloworld: HELLO, shop: [endpoint("shop", "Shop", "Buy")] });
