@@ -1,0 +1,50 @@
+// npm run test:full: everything that .ci/run runs but for the run on a terminal, each to its end, with one total.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+const STEPS = [
+  "test",
+  "test:slow",
+  "test:outside",
+  "test:browser",
+  "test:faults",
+  "conformance",
+  "check",
+  "spec -- --check",
+];
+
+const failed = [];
+const totals = { passed: 0, failed: 0 };
+
+for (const step of STEPS) {
+  console.log(`\n::: npm run ${step}`);
+  const since = performance.now();
+  const code = await run(step);
+  const seconds = Math.round((performance.now() - since) / 1000);
+  console.log(`::: npm run ${step}: ${code === 0 ? "passed" : "FAILED"} in ${seconds} s`);
+  if (code !== 0) failed.push(step);
+}
+
+console.log(`\n${failed.length === 0 ? "every step passed" : `failed: ${failed.join(", ")}`}`);
+console.log(`${totals.passed} passed, ${totals.failed} failed`);
+process.exitCode = failed.length === 0 ? 0 : 1;
+
+async function run(step) {
+  const child = spawn("npm", ["run", "--silent", ...step.split(" ")], { stdio: ["ignore", "pipe", "inherit"] });
+  let line = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    process.stdout.write(text);
+    const lines = (line + text).split("\n");
+    line = lines.pop();
+    for (const one of lines) count(one);
+  });
+  const [code] = await once(child, "close");
+  return code;
+}
+
+/** Adds what the test runner's reporter prints at the end of a run. */
+function count(line) {
+  const [, passed, failures] = /^(\d+) passed, (\d+) failed/.exec(line) ?? [];
+  totals.passed += Number(passed ?? 0);
+  totals.failed += Number(failures ?? 0);
+}
