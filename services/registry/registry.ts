@@ -25,6 +25,7 @@ import { Directory, type Entry } from "./directory.js";
 import { followForeign } from "./foreign.js";
 import { listService } from "./listing.js";
 import { printProto } from "./print-proto.js";
+import { Reach } from "./reach.js";
 
 /** How long a stream may be open before its first message, in milliseconds. */
 const REGISTER_TIME = 10_000;
@@ -60,15 +61,18 @@ export function createRegistry(options: RegistryOptions): Registry {
 
   const visibleTo = (context: Context) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);
 
-  const list = (context: Context): ListResponse => {
-    const services = [...directory.services].flatMap(([name, entries]) => {
-      const endpoints = endpointsOf(entries).filter(visibleTo(context));
-      return endpoints.length === 0 ? [] : [listService(name, endpoints, entries.length)];
-    });
-    return { services: services.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+  const reach = new Reach(foreign);
+  const list = async (context: Context): Promise<ListResponse> => {
+    const services = await Promise.all(
+      [...directory.services].map(async ([name, entries]) => {
+        const endpoints = endpointsOf(entries).filter(visibleTo(context));
+        return endpoints.length === 0 ? [] : [listService(name, endpoints, await reach.count(entries))];
+      }),
+    );
+    return { services: services.flat().sort((a, b) => (a.name < b.name ? -1 : 1)) };
   };
 
-  const describe = ({ service }: DescribeRequest, context: Context): DescribeResponse => {
+  const describe = async ({ service }: DescribeRequest, context: Context): Promise<DescribeResponse> => {
     const name = service.toLowerCase();
     const entries = directory.services.get(name) ?? [];
     const endpoints = endpointsOf(entries).filter(visibleTo(context));
@@ -76,7 +80,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       throw new StatusError(Code.NOT_FOUND, `There is no service ${JSON.stringify(service.slice(0, 64))} to be seen`);
     }
     return {
-      service: listService(name, endpoints, entries.length),
+      service: listService(name, endpoints, await reach.count(entries)),
       proto: printProto(endpoints.map((endpoint) => endpoint.method)),
     };
   };

@@ -87,7 +87,7 @@ async function completes(t: Test, shell: string, args: readonly string[], { scri
     return screen().includes(text);
   };
   // The word that is shown is not the one that was typed.
-  terminal.write(`source ${script}; echo rea''dy\r`);
+  terminal.write(`source '${script}'; echo rea''dy\r`);
   t.ok(await shows("ready"), `${shell} reads the script`);
   shown = "";
   terminal.write(`${typed}\t`);

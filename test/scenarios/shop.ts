@@ -11,8 +11,11 @@ interface Order {
   readonly gift: boolean;
 }
 
-/** Starts it, and writes a configuration file into a data folder by which the shop joins. */
-export async function joinShop(t: Test, data: string): Promise<grpc.Server> {
+/**
+ * Starts it, and writes a configuration file into a data folder by which the shop joins.
+ * @param others addresses of further instances
+ */
+export async function joinShop(t: Test, data: string, others: readonly string[] = []): Promise<grpc.Server> {
   const descriptors = join(data, "shop.binpb");
   execFileSync("node_modules/.bin/buf", [
     "build",
@@ -43,7 +46,7 @@ export async function joinShop(t: Test, data: string): Promise<grpc.Server> {
     );
   });
   t.teardown(() => server.forceShutdown());
-  const services = [{ name: "shop", target: `127.0.0.1:${port}`, descriptors }];
+  const services = [{ name: "shop", target: [`127.0.0.1:${port}`, ...others], descriptors }];
   writeFileSync(join(data, "portico.json"), JSON.stringify({ services }));
   return server;
 }

@@ -1,0 +1,63 @@
+/**
+ * Which configured targets can be reached now, for the count of instances in `List` and `Describe`. Instances that
+ * register hold a stream open, and leave with it; a configured target holds none, so it is tried: a connection is
+ * opened and closed again. At most one a second for each target, however often somebody asks.
+ */
+import { connect } from "node:net";
+import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
+import type { ForeignService } from "../../src/config.js";
+import type { Entry } from "./directory.js";
+
+/** How long a target may take to accept a connection, in milliseconds. */
+const PATIENCE_MS = 500;
+/** How long a result holds, in milliseconds. */
+const FRESH_MS = 1_000;
+
+interface Tried {
+  readonly target: GrpcTarget;
+  at: number;
+  reachable: Promise<boolean>;
+}
+
+export class Reach {
+  /** By the id that the instance of a target has, which is its address. */
+  readonly #targets = new Map<string, Tried>();
+
+  constructor(services: readonly ForeignService[]) {
+    for (const { targets } of services) {
+      for (const target of targets) {
+        const never = Promise.resolve(false);
+        this.#targets.set(formatGrpcTarget(target), { target, at: Number.NEGATIVE_INFINITY, reachable: never });
+      }
+    }
+  }
+
+  /** How many of the instances are there: all that registered, and the configured ones that accept a connection. */
+  async count(entries: readonly Entry[]): Promise<number> {
+    const reachable = await Promise.all(entries.map(({ instance }) => this.#isReachable(instance.id)));
+    return reachable.filter(Boolean).length;
+  }
+
+  #isReachable(id: string): Promise<boolean> | true {
+    const tried = this.#targets.get(id);
+    if (tried === undefined) return true;
+    const now = performance.now();
+    if (now - tried.at > FRESH_MS) {
+      tried.at = now;
+      tried.reachable = accepts(tried.target);
+    }
+    return tried.reachable;
+  }
+}
+
+function accepts(target: GrpcTarget): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect("path" in target ? { path: target.path } : { host: target.host, port: target.port });
+    const end = (result: boolean) => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.setTimeout(PATIENCE_MS, () => end(false));
+    socket.once("connect", () => end(true)).once("error", () => end(false));
+  });
+}
