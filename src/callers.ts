@@ -10,7 +10,7 @@ import type { Logger } from "pino";
 import { authorityUnreachable, type Caller } from "./admission.js";
 import { BoundedMap } from "./bounded-map.js";
 import { Code, StatusError } from "./errors.js";
-import { PolicyService, type Caller as ResolvedCaller } from "./gen/portico/auth/v1/policy.js";
+import { PolicyService, type Caller as ResolvedCaller, type ResolveResponse } from "./gen/portico/auth/v1/policy.js";
 import { parsePattern, type Resource } from "./resource.js";
 import type { CallStart, Channel } from "./rpc/channel.js";
 import { unary } from "./rpc/client.js";
@@ -38,6 +38,8 @@ const MOST_USED = 10_000;
 export const LOOKUP_TIME = 5_000;
 /** How long to wait before asking again an authority whose answer was too old, in milliseconds. */
 const RETRY_PAUSE = 10;
+/** How long to wait before asking again an authority that is not reached, as while it restarts; in milliseconds. */
+const UNREACHABLE_PAUSE = 100;
 /**
  * How long a token counts as unknown without asking again, in milliseconds. A token that is not valid never becomes
  * valid; but where several authorities share a store, one may not yet know of a token that another has just issued.
@@ -141,18 +143,30 @@ export class Callers {
    * @throws {StatusError} UNAVAILABLE when there is no such answer in time.
    */
   async ask(sha256: Buffer, deadline: number): Promise<KnownCaller | undefined> {
-    const { channel, metadata, admission, log } = this.#authority;
+    const { log } = this.#authority;
     try {
       for (;;) {
-        const answer = await unary(channel, PolicyService.resolve, { sha256 }, { metadata, admission, deadline });
-        if (answer.revision >= this.#changedAt) {
+        const answer = await this.#resolve(sha256, deadline);
+        if (answer !== undefined && answer.revision >= this.#changedAt) {
           return answer.caller && new KnownCaller(sha256.toString("hex"), answer.caller, this.#changes);
         }
-        await pause(RETRY_PAUSE);
+        await pause(answer === undefined ? UNREACHABLE_PAUSE : RETRY_PAUSE);
       }
     } catch (error) {
       log.warn({ err: error }, "a token could not be looked up at the authority");
       throw authorityUnreachable(error);
+    }
+  }
+
+  /** The authority's answer; undefined where it is not reached and there is time to ask again. */
+  async #resolve(sha256: Buffer, deadline: number): Promise<ResolveResponse | undefined> {
+    const { channel, metadata, admission } = this.#authority;
+    try {
+      return await unary(channel, PolicyService.resolve, { sha256 }, { metadata, admission, deadline });
+    } catch (error) {
+      const isRestart = error instanceof StatusError && error.code === Code.UNAVAILABLE;
+      if (!isRestart || Date.now() + UNREACHABLE_PAUSE >= deadline) throw error;
+      return undefined;
     }
   }
 

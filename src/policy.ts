@@ -40,6 +40,8 @@ const SHORTEST_INTERVAL = 20;
 /** The pause before the stream is opened again, in milliseconds: doubled each time, and up to half of it taken off. */
 const SHORTEST_PAUSE = 50;
 const LONGEST_PAUSE = 2_000;
+/** While a lease runs: the authority may be back before it ends, and then no call fails. */
+const LONGEST_PAUSE_IN_LEASE = 100;
 /** How long the authority has to end the stream after we have ended our side, in milliseconds. */
 const LEAVE_TIME = 1_000;
 
@@ -164,7 +166,8 @@ export class Policy {
         this.#authority.log[level]({ err: error }, "the stream from the authority broke");
       }
       if (signal.aborted) return;
-      const time = Math.min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** this.#failures++);
+      const longest = this.mayDecide(performance.now()) ? LONGEST_PAUSE_IN_LEASE : LONGEST_PAUSE;
+      const time = Math.min(longest, SHORTEST_PAUSE * 2 ** this.#failures++);
       await pause(time * (1 - Math.random() / 2), undefined, { signal }).catch(() => {});
     }
   }

@@ -337,10 +337,13 @@ function bufferOf(bytes: Uint8Array): Buffer {
   return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+/** How soon a lost authority is connected to again, in milliseconds: within a lease, so that its restart fails no call. */
+const AUTHORITY_RECONNECT_MS = 200;
+
 /** The authority and registry of another process, a guard that follows it, and a log that names its address. */
 function joinMesh(opened: Opened, config: Config, transport: Transport, enrolment: string, to: Logger) {
   const log = to.child({ authority: formatGrpcTarget(config.authority) });
-  const channel = transport.connect(config.authority);
+  const channel = transport.connect(config.authority, { maxReconnectMs: AUTHORITY_RECONNECT_MS });
   opened.own(() => channel.close());
   const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
   const guard = openGuard({ channel, metadata, log });

@@ -20,6 +20,8 @@ type GrpcJsCall = ReturnType<GrpcJsChannel["createCall"]>;
 export interface GrpcChannelOptions {
   /** Most bytes of a message received. */
   readonly maxBody?: Config["maxBody"] | undefined;
+  /** The longest pause before a connection that failed is tried again, in milliseconds; default 5 s. */
+  readonly maxReconnectMs?: number | undefined;
   /** With it TLS is spoken; its own certificate makes it mutual. */
   readonly tls?: Certificates | undefined;
 }
@@ -48,7 +50,10 @@ export class GrpcChannel implements Channel {
   #closed = false;
 
   /** Connects at once, so that the first call finds out little later than the second. */
-  constructor(target: GrpcTarget, { maxBody = DEFAULT_MAX_BODY, tls }: GrpcChannelOptions = {}) {
+  constructor(
+    target: GrpcTarget,
+    { maxBody = DEFAULT_MAX_BODY, maxReconnectMs = MAX_RECONNECT_MS, tls }: GrpcChannelOptions = {},
+  ) {
     const where = "path" in target ? formatGrpcTarget(target) : formatAddress(target);
     const { ca = null, cert = null, key = null } = tls ?? {};
     const how = tls === undefined ? credentials.createInsecure() : credentials.createSsl(ca, key, cert);
@@ -58,7 +63,7 @@ export class GrpcChannel implements Channel {
       "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
       "grpc.initial_reconnect_backoff_ms": RECONNECT_MS,
       "grpc.min_reconnect_backoff_ms": RECONNECT_MS,
-      "grpc.max_reconnect_backoff_ms": MAX_RECONNECT_MS,
+      "grpc.max_reconnect_backoff_ms": maxReconnectMs,
       // One connection pool a channel: closing one must not leave its connection to another.
       "grpc.use_local_subchannel_pool": 1,
       "grpc.service_config_disable_resolution": 1,

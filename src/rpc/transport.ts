@@ -17,7 +17,8 @@ export interface Transport {
    * @throws {Error} (rejects) when the address cannot be had; the message names it.
    */
   serve(dispatcher: Dispatcher, address: Address): Promise<GrpcServer>;
-  connect(target: GrpcTarget): Channel;
+  /** @param options `maxReconnectMs`, the longest pause before a connection that failed is tried again */
+  connect(target: GrpcTarget, options?: { readonly maxReconnectMs?: number }): Channel;
 }
 
 /** @param limits of what is served, and of the messages that are received */
@@ -32,13 +33,13 @@ export async function loadTransport(
   if (name === "http2") {
     return {
       serve: (dispatcher, address) => serveHttp2(dispatcher, address, limits, served),
-      connect: (target) => new Http2Channel(target, reached(target)),
+      connect: (target, options) => new Http2Channel(target, { ...reached(target), ...options }),
     };
   }
   const { serveGrpc } = await import("./grpc-server.js");
   const { GrpcChannel } = await import("./grpc-channel.js");
   return {
     serve: (dispatcher, address) => serveGrpc(dispatcher, address, limits, served),
-    connect: (target) => new GrpcChannel(target, reached(target)),
+    connect: (target, options) => new GrpcChannel(target, { ...reached(target), ...options }),
   };
 }

@@ -29,6 +29,8 @@ export interface Http2ChannelOptions {
   readonly maxHeaders?: number | undefined;
   /** How messages are sent; default identity. Services answer alike, or not compressed. */
   readonly encoding?: Encoding | undefined;
+  /** The longest pause before a connection that failed is tried again, in milliseconds; default 5 s. */
+  readonly maxReconnectMs?: number | undefined;
   /** With it TLS is spoken; its own certificate makes it mutual. `servername` where the host is not the name certified. */
   readonly tls?: (Certificates & { readonly servername?: string }) | undefined;
 }
@@ -203,7 +205,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   #connectLater(): void {
-    const most = Math.min(RECONNECT_MS * 2 ** this.#failures, MAX_RECONNECT_MS);
+    const { maxReconnectMs = MAX_RECONNECT_MS } = this.#options;
+    const most = Math.min(RECONNECT_MS * 2 ** this.#failures, maxReconnectMs);
     this.#failures++;
     this.#timer = setTimeout(() => this.#connect(), most / 2 + (Math.random() * most) / 2);
   }

@@ -1,0 +1,54 @@
+/** An authority that is restarted within the lease of a remote gateway's guard: no call fails. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { administrator, call, type Portico, start } from "./process.js";
+
+/** Long enough that a start on a busy machine takes less. */
+const LEASE = "15s";
+const data = t.testdir();
+const settings = { PORTICO_DATA: data, PORTICO_LEASE: LEASE };
+let authority = await start(["authority"], settings);
+const grpc = authority.address("gRPC");
+const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: grpc };
+const service = await start(["service", "helloworld"], joined);
+const gateway = await start(["gateway"], joined);
+t.teardown(() => Promise.all([authority, service, gateway].map((portico: Portico) => portico.stop("SIGKILL"))));
+const http = gateway.address("HTTP");
+const login = { account: "admin", password: readFileSync(join(data, "admin-password"), "utf8").trim() };
+while (
+  (await call(`${http}/auth/login`, login)).status !== 200 ||
+  (await call(`${http}/helloworld/call`)).status !== 200
+);
+
+for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+  await t.test(`by ${signal}`, async (t) => {
+    const admin = await administrator(http, data);
+    const statuses = new Map<string, number>();
+    const count = async (name: string, headers: Record<string, string>, path: string): Promise<void> => {
+      const answer = await call(`${http}/${path}`, { name: "Ada" }, headers).catch((error) => ({
+        status: error.message,
+      }));
+      const key = `${name} ${answer.status}`;
+      statuses.set(key, (statuses.get(key) ?? 0) + 1);
+    };
+    await count("with a token", admin, "v1/helloworld/Call");
+    let over = false;
+    const load = (async () => {
+      while (!over)
+        await Promise.all([count("with a token", admin, "v1/helloworld/Call"), count("public", {}, "helloworld/call")]);
+    })();
+    await authority.stop(signal);
+    authority = await start(["authority"], { ...settings, PORTICO_GRPC: grpc });
+    // A call to the authority itself shows that the gateway has it again.
+    while ((await call(`${http}/auth/WhoAmI`, {}, admin)).status === 503);
+    for (const before = total(statuses); total(statuses) < before + 20; ) await new Promise(setImmediate);
+    over = true;
+    await load;
+    t.same([...statuses.keys()].sort(), ["public 200", "with a token 200"], JSON.stringify([...statuses]));
+  });
+}
+
+function total(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0);
+}
