@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { Progress } from "./progress.mjs";
 
 /** Installs the dependencies named in a folder's package-lock.json, unless that very set is installed already. */
@@ -33,7 +33,7 @@ async function install(folder, onStage) {
   const npm = process.env.npm_execpath;
   const [command, ...first] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];
   const args = [...first, "ci", "--include=dev", "--no-fund", "--no-audit", "--loglevel=error"];
-  const child = spawn(command, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], env: withHeaders() });
+  const child = spawn(command, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], env: withHeaders(folder) });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
@@ -115,9 +115,16 @@ function packagesOf(lock) {
   return packages;
 }
 
-/** Where SQLite must be compiled, the headers that came with this Node save a download that may not be possible. */
-function withHeaders() {
+/**
+ * What compiling SQLite may need. The headers that came with this Node save a download that may not be possible. And
+ * SQLite's build names the folder of node-addon-api in a way that breaks at a space in its path: by this variable the
+ * compiler finds it all the same.
+ */
+function withHeaders(folder) {
+  const addonApi = resolve(folder, "node_modules/node-addon-api");
+  const found = [addonApi, process.env.CPLUS_INCLUDE_PATH].filter(Boolean).join(delimiter);
+  const env = { ...process.env, CPLUS_INCLUDE_PATH: found };
   const nodedir = join(dirname(process.execPath), "..");
-  if (!existsSync(join(nodedir, "include/node/node.h"))) return process.env;
-  return { npm_config_nodedir: nodedir, ...process.env };
+  if (!existsSync(join(nodedir, "include/node/node.h"))) return env;
+  return { npm_config_nodedir: nodedir, ...env };
 }
