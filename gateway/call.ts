@@ -57,10 +57,13 @@ export function failureOf(service: string, failed: Status): StatusError | HttpEr
   const { code, message, details, neverSent, protocolError } = failed;
   if (protocolError) return new HttpError(502, `The call to ${service} broke the protocol of gRPC: ${message}`);
   if (neverSent && code === Code.UNAVAILABLE) {
-    return new StatusError(code, `${service} cannot be reached at the moment`, { cause: message });
+    return new UnreachableError(code, `${service} cannot be reached at the moment`, { cause: message });
   }
   return new StatusError(code, message, { details });
 }
+
+/** No instance has seen the call. */
+export class UnreachableError extends StatusError {}
 
 /** A service that must answer with one message, and did not. */
 export function notOne(service: string, count: number): HttpError {

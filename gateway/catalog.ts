@@ -15,10 +15,10 @@ import type { Codec } from "../src/json/codec.js";
 import { compileCodecs } from "../src/json/compile.js";
 import type { Logger } from "../src/log.js";
 import { Balancer } from "../src/rpc/balancer.js";
-import type { Channel } from "../src/rpc/channel.js";
+import type { Channel, Verify } from "../src/rpc/channel.js";
 import { stream } from "../src/rpc/client.js";
 import type { Metadata } from "../src/rpc/metadata.js";
-import { Routes, type Target } from "./route.js";
+import { type Alternatives, Routes, type Target } from "./route.js";
 
 export interface CatalogOptions {
   /** Leads to the registry. */
@@ -29,8 +29,18 @@ export interface CatalogOptions {
   /**
    * Opens a channel to an instance's address, `in-process:<id>` for one that names none: a new channel each time,
    * which the catalog closes. An address is only what an instance says of itself: anyone enrolled may say any.
+   * @param verify is asked of each connection before it takes calls, unless undefined
    */
-  readonly connect: (address: string, instance: { readonly service: string; readonly id: string }) => Channel;
+  readonly connect: (
+    address: string,
+    instance: { readonly service: string; readonly id: string },
+    verify: Verify | undefined,
+  ) => Channel;
+  /**
+   * Reads the contract of the server at the other end of a connection; undefined where it is the given one. Rejects where it
+   * cannot be read: then the connection takes no calls.
+   */
+  readonly readContract: (connection: Channel, known: Announced) => Promise<Announced | undefined>;
   /** How long an instance that the registry does not know after an interruption has to register again; default 10 s. */
   readonly graceMs?: number;
   /**
@@ -62,28 +72,44 @@ const FIRST_WAIT = 100;
 const LONGEST_WAIT = 5000;
 const GRACE = 10_000;
 
+/** What a contract is made of. */
+type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices">;
+
 interface Known {
   readonly service: string;
   readonly id: string;
   readonly addresses: ReadonlySet<string>;
   readonly guarded: boolean;
-  readonly endpoints: readonly Endpoint[];
+  readonly reflected: boolean;
+  /** As announced. */
   readonly contract: Contract;
+}
+
+/** One address of an instance. */
+interface Link {
+  readonly channel: Channel;
+  /** As the instance was announced with when the channel was opened. */
+  readonly announced: Contract;
+  /** Of the channel's connection: the announced one, until it was read there. */
+  contract: Contract;
+  /** Why the contract could not be read last. */
+  trouble: string | undefined;
 }
 
 /** One service: its instances by id, in the order they joined. */
 interface Served {
   readonly instances: Map<string, Known>;
-  /** By id and address. The balancer closes them. */
-  channels: ReadonlyMap<string, Channel>;
+  /** By id and address. The balancer closes their channels. */
+  links: ReadonlyMap<string, Link>;
   readonly balancer: Balancer;
 }
 
 class FollowedCatalog implements Catalog {
   readonly routes = new Routes();
   readonly #options: CatalogOptions;
-  /** By hash: many services and instances come with the same descriptors. */
+  /** By hash: many instances come with the same contract, and many services with the same descriptors. */
   readonly #contracts = new Map<string, Contract>();
+  readonly #schemas = new Map<string, Schema>();
   readonly #services = new Map<string, Served>();
   readonly #closing = new AbortController();
   /** Known from an earlier watch, and not named by this one yet. */
@@ -158,15 +184,13 @@ class FollowedCatalog implements Catalog {
     for (const service of new Set(gone.map(({ service }) => service))) this.#rebuild(service);
   }
 
-  #join({ service, id, addresses, guarded, descriptors, grpcServices }: Instance): void {
+  #join(instance: Instance): void {
+    const { service, id, addresses, guarded, reflected } = instance;
     let joined: Known | undefined;
     try {
-      const contract = this.#contract(descriptors, this.#options.omitZeros === true && !SELF_GOVERNED.has(service));
-      const endpoints = endpointsOf(service, contract.types, grpcServices);
-      contract.uses++;
-      this.#contracts.set(contract.hash, contract);
+      const contract = this.#contract(instance);
       const reached = addresses.length === 0 ? [`in-process:${id}`] : addresses;
-      joined = { service, id, addresses: new Set(reached), guarded, endpoints, contract };
+      joined = { service, id, addresses: new Set(reached), guarded, reflected, contract };
     } catch (error) {
       this.#options.log.error({ service, id, err: error }, "an instance is left out: its descriptors cannot be used");
     }
@@ -175,20 +199,44 @@ class FollowedCatalog implements Catalog {
     if (joined === undefined) return;
     let served = this.#services.get(service);
     if (served === undefined) {
-      served = { instances: new Map(), channels: new Map(), balancer: new Balancer({ name: service }) };
+      served = { instances: new Map(), links: new Map(), balancer: new Balancer({ name: service }) };
       this.#services.set(service, served);
     }
     served.instances.set(id, joined);
   }
 
-  /** @throws {Error} when the bytes are no descriptors. */
-  #contract(descriptors: Uint8Array, omitZeros: boolean): Contract {
-    const hash = createHash("sha256").update(descriptors).update(String(omitZeros)).digest("base64");
-    const known = this.#contracts.get(hash);
-    if (known !== undefined) return known;
+  /**
+   * The contract, which its user is to release.
+   * @throws {Error} when the bytes are no descriptors, or lack one of the gRPC services.
+   */
+  #contract({ service, descriptors, grpcServices }: Announced): Contract {
+    const omitZeros = this.#options.omitZeros === true && !SELF_GOVERNED.has(service);
+    const schemaHash = createHash("sha256").update(descriptors).update(String(omitZeros)).digest("base64");
+    const hash = [service, schemaHash, ...grpcServices].join(" ");
+    let contract = this.#contracts.get(hash);
+    if (contract === undefined) {
+      const schema = this.#schemas.get(schemaHash) ?? this.#compile(schemaHash, descriptors, omitZeros);
+      contract = { hash, schema, endpoints: endpointsOf(service, schema.types, grpcServices), grpcServices, uses: 0 };
+      this.#contracts.set(hash, contract);
+      this.#schemas.set(schemaHash, schema);
+      schema.uses++;
+    }
+    contract.uses++;
+    return contract;
+  }
+
+  #compile(hash: string, descriptors: Buffer, omitZeros: boolean): Schema {
     const types = readDescriptors(descriptors);
     const { maxMessage } = this.#options;
-    return { hash, types, codec: compileCodecs(types, { omitZeros, maxMessage }), uses: 0 };
+    return { hash, descriptors, types, codec: compileCodecs(types, { omitZeros, maxMessage }), uses: 0 };
+  }
+
+  #release(contract: Contract): void {
+    contract.uses--;
+    if (contract.uses > 0) return;
+    this.#contracts.delete(contract.hash);
+    contract.schema.uses--;
+    if (contract.schema.uses === 0) this.#schemas.delete(contract.schema.hash);
   }
 
   #leave(service: string, id: string): boolean {
@@ -197,8 +245,7 @@ class FollowedCatalog implements Catalog {
     if (known === undefined) return false;
     instances?.delete(id);
     this.#stale.delete(known);
-    known.contract.uses--;
-    if (known.contract.uses === 0) this.#contracts.delete(known.contract.hash);
+    this.#release(known.contract);
     return true;
   }
 
@@ -207,21 +254,33 @@ class FollowedCatalog implements Catalog {
     const served = this.#services.get(service);
     if (served === undefined) return;
     const instances = [...served.instances.values()];
-    served.channels = new Map(instances.flatMap((instance) => this.#connect(instance, served.channels)));
-    served.balancer.update(served.channels);
+    const before = served.links;
+    served.links = new Map(instances.flatMap((instance) => this.#connect(instance, served)));
+    for (const [key, link] of before) if (served.links.get(key) !== link) this.#release(link.contract);
+    this.#balance(served);
     if (instances.length === 0) {
       this.routes.delete(service);
       this.#services.delete(service);
     } else {
-      this.#route(service, served.balancer, instances);
+      this.#route(service, served);
     }
   }
 
-  #connect({ service, id, addresses }: Known, channels: ReadonlyMap<string, Channel>): [string, Channel][] {
-    return [...addresses].flatMap((address): [string, Channel][] => {
+  #balance({ balancer, links }: Served): void {
+    const contracts = new Map([...links.values()].map(({ channel, contract }) => [channel, contract]));
+    balancer.update(new Map([...links].map(([key, { channel }]) => [key, channel])), (channel) =>
+      contracts.get(channel),
+    );
+  }
+
+  #connect(known: Known, served: Served): [string, Link][] {
+    const { service, id, addresses, contract } = known;
+    return [...addresses].flatMap((address): [string, Link][] => {
+      const key = `${id} ${address}`;
+      const link = served.links.get(key);
+      if (link !== undefined && (link.announced === contract || link.contract === contract)) return [[key, link]];
       try {
-        const key = `${id} ${address}`;
-        return [[key, channels.get(key) ?? this.#options.connect(address, { service, id })]];
+        return [[key, this.#open(address, known, served)]];
       } catch (error) {
         this.#options.log.error({ service, id, address, err: error }, "an address is left out: no channel leads to it");
         return [];
@@ -229,16 +288,64 @@ class FollowedCatalog implements Catalog {
     });
   }
 
-  /** By the newest instance whose endpoints can be routed. */
-  #route(service: string, channel: Channel, instances: readonly Known[]): void {
+  #open(address: string, known: Known, served: Served): Link {
+    const { service, id, contract, reflected } = known;
+    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, known, served) : undefined;
+    const link: Link = {
+      channel: this.#options.connect(address, { service, id }, verify),
+      announced: contract,
+      contract,
+      trouble: undefined,
+    };
+    contract.uses++;
+    return link;
+  }
+
+  /**
+   * Reads the contract of a new connection's server, and calls it by that from now on.
+   * @returns false where it is another one than before: what was encoded for that must not be sent.
+   */
+  async #verify(connection: Channel, link: Link, { service, id }: Known, served: Served): Promise<boolean> {
+    try {
+      const { schema, grpcServices } = link.contract;
+      const known = { service, descriptors: schema.descriptors, grpcServices: [...grpcServices] };
+      const read = await this.#options.readContract(connection, known);
+      link.trouble = undefined;
+      if (read === undefined) return true;
+      if (![...served.links.values()].includes(link)) throw new Error("the instance is gone");
+      const contract = this.#contract(read);
+      this.#release(link.contract);
+      link.contract = contract;
+      this.#options.log.info({ service, id }, "an instance has another contract than it was announced with");
+      this.#balance(served);
+      this.#route(service, served);
+      return false;
+    } catch (error) {
+      const reason = (error as Error).message;
+      if (reason !== link.trouble && !this.#closing.signal.aborted) {
+        this.#options.log.warn({ service, id, reason }, "a connection is not used: its contract cannot be read");
+      }
+      link.trouble = reason;
+      throw error;
+    }
+  }
+
+  /** By the contracts of all instances, the newest first; by the newest that can be routed, where these exclude each other. */
+  #route(service: string, { balancer, instances, links }: Served): void {
     // The balancer chooses after the metadata is made, so one foreign instance is enough to keep the token back.
-    const guarded = instances.every((instance) => instance.guarded);
-    for (const { id, endpoints, contract } of instances.toReversed()) {
+    const guarded = [...instances.values()].every((instance) => instance.guarded);
+    const known = [...instances.values()].toReversed().map(({ id, addresses, contract }) => {
+      const own = [...addresses].flatMap((address) => links.get(`${id} ${address}`)?.contract ?? []);
+      return { id, contracts: own.length === 0 ? [contract] : own };
+    });
+    const contracts = [...new Set(known.flatMap((each) => each.contracts))];
+    const attempts = contracts.length === 1 ? [contracts] : [contracts, ...contracts.map((contract) => [contract])];
+    for (const attempt of attempts) {
       try {
-        const targets = endpoints.map((endpoint) => new ContractTarget(endpoint, channel, guarded, contract));
-        this.routes.set(service, targets);
+        this.routes.set(service, targetsOf(attempt, balancer, guarded));
         return;
       } catch (error) {
+        const id = known.find((each) => each.contracts.includes(attempt[0] as Contract))?.id;
         this.#options.log.error({ service, id, err: error }, "a service's endpoints cannot be routed");
       }
     }
@@ -247,18 +354,72 @@ class FollowedCatalog implements Catalog {
 }
 
 /** What descriptors say, compiled. */
-interface Contract {
+interface Schema {
   /** Of the descriptors, and of how their JSON is written. */
   readonly hash: string;
+  readonly descriptors: Buffer;
   readonly types: FileRegistry;
   readonly codec: (type: DescMessage) => Codec;
-  /** How many instances have it. */
+  /** How many contracts have it. */
   uses: number;
+}
+
+/** What instances of a service have in common whose messages mean the same. */
+interface Contract {
+  readonly hash: string;
+  readonly schema: Schema;
+  readonly grpcServices: readonly string[];
+  readonly endpoints: readonly Endpoint[];
+  /** How many instances, and links, have it. */
+  uses: number;
+}
+
+/** The endpoints of all contracts, each with the newest that has it; those before it are its alternatives. */
+function targetsOf(contracts: readonly Contract[], balancer: Balancer, guarded: boolean): Target[] {
+  const found = new Map<string, ContractTarget[]>();
+  for (const contract of contracts) {
+    const channel = balancer.among(contract);
+    for (const endpoint of contract.endpoints) {
+      const target = new ContractTarget(endpoint, channel, guarded, contract);
+      const { endpoint: name } = endpoint.segments;
+      const known = found.get(name);
+      // Two of one contract that differ by case alone are refused by the routes.
+      if (known?.some((other) => other.contract === contract)) found.set(endpoint.name, [target]);
+      else if (known === undefined) found.set(name, [target]);
+      else known.push(target);
+    }
+  }
+  return [...found.values()].map((targets) => {
+    const [first] = targets as [ContractTarget];
+    if (targets.length > 1) first.alternatives = new ContractAlternatives(targets, balancer);
+    return first;
+  });
+}
+
+/** One endpoint in several contracts. */
+class ContractAlternatives implements Alternatives {
+  readonly #targets: readonly ContractTarget[];
+  readonly #contracts: readonly Contract[];
+  readonly #balancer: Balancer;
+
+  constructor(targets: readonly ContractTarget[], balancer: Balancer) {
+    this.#targets = targets;
+    this.#contracts = targets.map(({ contract }) => contract);
+    this.#balancer = balancer;
+  }
+
+  next(tried: readonly Target[]): Target | undefined {
+    const left = this.#contracts.filter(
+      (contract) => !tried.some((target) => (target as ContractTarget).contract === contract),
+    );
+    const contract = this.#balancer.turn(left);
+    return this.#targets.find((target) => target.contract === contract);
+  }
 }
 
 /** Codecs are compiled when first used: a service may have thousands of endpoints that nobody calls. */
 class ContractTarget implements Target {
-  readonly #contract: Contract;
+  alternatives: Alternatives | undefined;
   #request: Codec | undefined;
   #response: Codec | undefined;
 
@@ -266,22 +427,20 @@ class ContractTarget implements Target {
     readonly endpoint: Endpoint,
     readonly channel: Channel,
     readonly guarded: boolean,
-    contract: Contract,
-  ) {
-    this.#contract = contract;
-  }
+    readonly contract: Contract,
+  ) {}
 
   get types(): FileRegistry {
-    return this.#contract.types;
+    return this.contract.schema.types;
   }
 
   get request(): Codec {
-    this.#request ??= this.#contract.codec(this.endpoint.method.input);
+    this.#request ??= this.contract.schema.codec(this.endpoint.method.input);
     return this.#request;
   }
 
   get response(): Codec {
-    this.#response ??= this.#contract.codec(this.endpoint.method.output);
+    this.#response ??= this.contract.schema.codec(this.endpoint.method.output);
     return this.#response;
   }
 }

@@ -14,7 +14,7 @@ import type { Logger } from "../src/log.js";
 import type { Metrics } from "../src/metrics.js";
 import type { CallStart } from "../src/rpc/channel.js";
 import { withoutTokens } from "../src/token.js";
-import { callUnary } from "./call.js";
+import { callUnary, UnreachableError } from "./call.js";
 import { Cors, foreignPage, isNavigation } from "./cors.js";
 import { answerError, type ErrorAnswer, HttpError } from "./errors.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";
@@ -36,7 +36,7 @@ import { metadataOf } from "./metadata.js";
 import { ndjson } from "./ndjson.js";
 import type { OwnPaths } from "./own.js";
 import { createRequestId } from "./request-id.js";
-import type { Routes, Target } from "./route.js";
+import type { Alternatives, Routes, Target } from "./route.js";
 import { acceptsEvents, hasHadAll, serverSentEvents } from "./sse.js";
 import { StreamBody } from "./stream-body.js";
 import type { StreamCallOptions } from "./stream-call.js";
@@ -128,7 +128,8 @@ class Gateway {
     const [path, query] = splitTarget(request.target);
     const route = catalog.routes.find(path);
     if (route === undefined) return this.#withoutRoute(request, path, progress);
-    const { target, versioned } = route;
+    const { versioned } = route;
+    const target = route.target.alternatives?.next([]) ?? route.target;
     const { endpoint } = target;
     progress.target = target;
     progress.service = endpoint.service;
@@ -180,8 +181,43 @@ class Gateway {
 
     const message = method === "POST" ? readPost(target, query, headers, body) : readGet(target, query);
     if (endpoint.shape === "server_streaming") return this.#openBody(request, target, start, message, progress);
+    const { alternatives } = route.target;
+    if (alternatives !== undefined) return this.#callAny(request, target, alternatives, start, body, progress);
     const answer = await callUnary(target.channel, start, message, endpoint.service, (stop) => request.onGone(stop));
     return this.#respondWith(target, answer, progress);
+  }
+
+  /**
+   * Where instances differ in their contract: calls one, and where that certainly never saw the call, one with another
+   * contract, by that contract.
+   */
+  async #callAny(
+    request: GatewayRequest,
+    first: Target,
+    alternatives: Alternatives,
+    start: AdmittedStart,
+    body: readonly Uint8Array[],
+    progress: Progress,
+  ): Promise<GatewayResponse> {
+    const { method } = request;
+    const { headers } = progress;
+    const [, query] = splitTarget(request.target);
+    const tried: Target[] = [];
+    for (let target = first; ; ) {
+      const { channel, endpoint } = target;
+      tried.push(target);
+      progress.target = target;
+      try {
+        const message = method === "POST" ? readPost(target, query, headers, body) : readGet(target, query);
+        const begun = { ...start, path: endpoint.path };
+        const answer = await callUnary(channel, begun, message, endpoint.service, (stop) => request.onGone(stop));
+        return this.#respondWith(target, answer, progress);
+      } catch (error) {
+        const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
+        if (next === undefined || next.endpoint.shape !== endpoint.shape) throw error;
+        target = next;
+      }
+    }
   }
 
   /** What is asked of a request for a WebSocket. Gives its token. */

@@ -23,6 +23,14 @@ export interface Target {
   readonly guarded: boolean;
   /** The service's own message types. */
   readonly types: Registry;
+  /** Undefined where all instances have the same contract. */
+  readonly alternatives: Alternatives | undefined;
+}
+
+/** The endpoint in each contract that instances have for it, when they differ. */
+export interface Alternatives {
+  /** That of the instance whose turn it is, other than those tried; undefined when there is none left. */
+  next(tried: readonly Target[]): Target | undefined;
 }
 
 export interface Route {

@@ -57,6 +57,14 @@ export function readContract(service: string, descriptors: Uint8Array, grpcServi
   return { given: { descriptors: given, grpcServices }, descriptors: ordered, grpcServices: own, endpoints };
 }
 
+/**
+ * The types that descriptors describe.
+ * @throws {Error} when the bytes are not usable descriptors.
+ */
+export function typesOf(descriptors: Uint8Array): FileRegistry {
+  return readSet(descriptors).types;
+}
+
 /** Descriptors put in order: as they came, as they are sent on, and as they are used here. */
 interface ReadSet {
   readonly given: Buffer;

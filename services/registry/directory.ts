@@ -65,7 +65,7 @@ export class Directory {
   join(given: Instance, options: { readonly local: boolean; readonly onPutOut?: Entry["onPutOut"] }): () => void {
     if (this.#closed) throw closing();
     const contract = this.#check(given, options.local);
-    const { service, id, addresses, guarded } = given;
+    const { service, id, addresses, guarded, reflected } = given;
     const { descriptors, grpcServices } = contract;
     const instance = Instance.fromPartial({
       service,
@@ -73,6 +73,7 @@ export class Directory {
       addresses,
       descriptors,
       guarded,
+      reflected,
       grpcServices: [...grpcServices],
     });
     const entry: Entry = { instance, contract, onPutOut: options.onPutOut ?? nothing };
@@ -87,7 +88,7 @@ export class Directory {
     if (before !== undefined && before.contract !== contract && before !== replaced) {
       this.#log.warn(
         { service, id, before: before.instance.id },
-        "instances differ in their contract: the newest holds",
+        "instances differ in their contract: each is called by its own",
       );
     }
     replaced?.onPutOut(new StatusError(Code.ABORTED, `another instance of ${service} registered with the id ${id}`));

@@ -81,7 +81,8 @@ async function follow(
       const contract = await read(service, () => connect(target), signal);
       if (signal.aborted) return;
       if (held === undefined || !isSame(held.contract, contract)) {
-        held = { contract, leave: directory.join(instanceOf(service.name, address, contract), { local: false }) };
+        const instance = instanceOf(service.name, address, contract, service.descriptors === undefined);
+        held = { contract, leave: directory.join(instance, { local: false }) };
       }
       if (trouble !== undefined) log.info(about, "the contract of a configured service can be read again");
       trouble = undefined;
@@ -121,7 +122,12 @@ function isSame(one: Reflected, other: Reflected): boolean {
 }
 
 /** Foreign services do not check tokens, so they are never sent one. */
-function instanceOf(service: string, address: string, { descriptors, grpcServices }: Reflected): Instance {
+function instanceOf(
+  service: string,
+  address: string,
+  { descriptors, grpcServices }: Reflected,
+  reflected: boolean,
+): Instance {
   return Instance.fromPartial({
     service,
     id: address,
@@ -129,6 +135,7 @@ function instanceOf(service: string, address: string, { descriptors, grpcService
     descriptors,
     grpcServices: [...grpcServices],
     guarded: false,
+    reflected,
   });
 }
 

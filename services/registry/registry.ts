@@ -162,7 +162,16 @@ function checkReach({ addresses }: Instance): void {
   throw new StatusError(Code.INVALID_ARGUMENT, `a service cannot register a unix socket: ${how}`);
 }
 
-/** Those of the newest instance. */
+/** Those of all instances; of the newest where several have one. */
 function endpointsOf(entries: readonly Entry[]): readonly Endpoint[] {
-  return entries.at(-1)?.contract.endpoints ?? [];
+  const newest = entries.at(-1)?.contract;
+  if (newest === undefined || entries.every(({ contract }) => contract === newest)) return newest?.endpoints ?? [];
+  const found = new Map<string, Endpoint>();
+  for (const { contract } of entries.toReversed()) {
+    for (const endpoint of contract.endpoints) {
+      const { endpoint: name } = endpoint.segments;
+      if (!found.has(name)) found.set(name, endpoint);
+    }
+  }
+  return [...found.values()];
 }

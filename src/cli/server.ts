@@ -17,6 +17,7 @@ import { Pages } from "../../gateway/pages.js";
 import { Usage } from "../../gateway/usage.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
+import { readConnection } from "../../services/registry/connection-contract.js";
 import { createRegistry, type Registry } from "../../services/registry/registry.js";
 import { type Address, formatAddress, formatGrpcTarget, type GrpcTarget, parseGrpcTarget } from "../address.js";
 import { readCertificates } from "../certificates.js";
@@ -75,8 +76,11 @@ export function startServer(config: Config, log: Logger, signal: AbortSignal): P
     const registry: CatalogOptions = {
       channel: core.channel,
       admission: SYSTEM,
-      connect: (address, instance) =>
-        core.isLocal(instance) ? new InProcessChannel(dispatcher) : transport.connect(parseGrpcTarget(address)),
+      connect: (address, instance, verify) =>
+        core.isLocal(instance)
+          ? new InProcessChannel(dispatcher)
+          : transport.connect(parseGrpcTarget(address), { verify }),
+      readContract: readConnection,
       log,
     };
     const { http, health } = await openDoor(opened, config, { registry, guard, metrics: core.metrics, log });
@@ -108,7 +112,11 @@ export function startGateway(config: Config, log: Logger, signal: AbortSignal): 
     const transport = await transportOf(config);
     const { guard, ...mesh } = joinMesh(opened, config, transport, enrolment, log);
     const metrics = new Metrics();
-    const registry = { ...mesh, connect: (address: string) => transport.connect(parseGrpcTarget(address)) };
+    const registry: CatalogOptions = {
+      ...mesh,
+      connect: (address, _instance, verify) => transport.connect(parseGrpcTarget(address), { verify }),
+      readContract: readConnection,
+    };
     const { http, health } = await openDoor(opened, config, { registry, guard, enrolment, metrics, log });
     const admin = await openAdmin(opened, config, metrics, health);
     return { http, admin, notReady: () => whyNotReady(health.missing, guard, config.authority) };
@@ -324,6 +332,7 @@ function instanceOf(service: Service, grpc: GrpcServer, config: Config): Instanc
     descriptors: bufferOf(service.descriptors),
     grpcServices: service.parts.map((part) => part.grpcService),
     guarded: true,
+    reflected: true,
   });
 }
 

@@ -66,6 +66,14 @@ export interface Call {
   resume(): void;
 }
 
+/**
+ * What is asked of each connection before it takes calls, through a channel that is this connection alone.
+ * @returns false where calls that were meant for the connection before it must not be sent on this one: they fail, as never
+ * sent.
+ * @throws (rejects) where the connection cannot be used
+ */
+export type Verify = (connection: Channel) => Promise<boolean>;
+
 export interface Channel {
   open(start: CallStart, listener: CallListener): Call;
   /** Whether calls have a fair chance now. `idle` has not been tried. */

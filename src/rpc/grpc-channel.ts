@@ -8,7 +8,7 @@ import type { Certificates } from "../certificates.js";
 import type { Config } from "../config.js";
 import { Code } from "../errors.js";
 import { Bag, type Placed } from "./bag.js";
-import type { Call, CallListener, CallStart, Channel, Status } from "./channel.js";
+import type { Call, CallListener, CallStart, Channel, Status, Verify } from "./channel.js";
 import { asBuffer, fromGrpc, fromGrpcStatus, toGrpc } from "./grpc-metadata.js";
 import { CUT_SHORT, UNKNOWN_FLAG } from "./grpc-strict.js";
 import { brokenOff, ErrorCode, notGrpc, statusOfHttp } from "./http2/errors.js";
@@ -24,7 +24,13 @@ export interface GrpcChannelOptions {
   readonly maxReconnectMs?: number | undefined;
   /** With it TLS is spoken; its own certificate makes it mutual. */
   readonly tls?: Certificates | undefined;
+  /** Asked after each READY. A connection that comes while a call is being started may carry it unasked. */
+  readonly verify?: Verify | undefined;
 }
+
+/** After a connection was found of no use, until it is asked again; in milliseconds. */
+const VERIFY_RETRY_MS = 1_000;
+const MAX_WAITING = 4_096;
 
 const DEFAULT_MAX_BODY = 4 * 2 ** 20;
 
@@ -48,11 +54,17 @@ export class GrpcChannel implements Channel {
   readonly #channel: GrpcJsChannel;
   readonly #open = new Bag<GrpcCall>();
   #closed = false;
+  readonly #verify: Verify | undefined;
+  /** Of the connection that is READY. */
+  #verified: "no" | "asked" | "yes" | "refused" = "no";
+  /** Calls that wait until the connection is verified. */
+  #waiting: { readonly call: GrpcCall; readonly start: CallStart }[] = [];
+  #retry: NodeJS.Timeout | undefined;
 
   /** Connects at once, so that the first call finds out little later than the second. */
   constructor(
     target: GrpcTarget,
-    { maxBody = DEFAULT_MAX_BODY, maxReconnectMs = MAX_RECONNECT_MS, tls }: GrpcChannelOptions = {},
+    { maxBody = DEFAULT_MAX_BODY, maxReconnectMs = MAX_RECONNECT_MS, tls, verify }: GrpcChannelOptions = {},
   ) {
     const where = "path" in target ? formatGrpcTarget(target) : formatAddress(target);
     const { ca = null, cert = null, key = null } = tls ?? {};
@@ -69,23 +81,86 @@ export class GrpcChannel implements Channel {
       "grpc.service_config_disable_resolution": 1,
       "grpc.enable_channelz": 0,
     });
-    this.#channel.getConnectivityState(true);
+    this.#verify = verify;
+    if (verify === undefined) this.#channel.getConnectivityState(true);
+    else this.#followState(verify);
   }
 
   get state(): Channel["state"] {
-    return this.#closed ? "closed" : STATES[this.#channel.getConnectivityState(false)];
+    if (this.#closed) return "closed";
+    const state = STATES[this.#channel.getConnectivityState(false)];
+    if (state !== "ready" || this.#verify === undefined || this.#verified === "yes") return state;
+    return this.#verified === "refused" ? "broken" : "connecting";
+  }
+
+  /** Has each connection verified that becomes READY. */
+  #followState(verify: Verify): void {
+    if (this.#closed) return;
+    const state = this.#channel.getConnectivityState(true);
+    if (state !== connectivityState.READY) {
+      this.#verified = "no";
+      clearTimeout(this.#retry);
+      if (state === connectivityState.TRANSIENT_FAILURE) this.#failWaiting();
+    } else if (this.#verified === "no") {
+      void this.#ask(verify);
+    }
+    this.#channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, () => this.#followState(verify));
+  }
+
+  async #ask(verify: Verify): Promise<void> {
+    this.#verified = "asked";
+    const unverified: Channel = {
+      open: (start, listener) => this.#start(new GrpcCall(listener, this.#open), start),
+      state: "ready",
+      close() {},
+    };
+    let same = false;
+    let usable = true;
+    try {
+      same = await verify(unverified);
+    } catch {
+      usable = false;
+    }
+    // It may have been lost meanwhile, and another one be READY.
+    if (this.#closed || this.#verified !== "asked") return;
+    if (usable) this.#verified = "yes";
+    else this.#refuse(verify);
+    if (same) for (const { call, start } of this.#waiting.splice(0)) this.#start(call, start);
+    else this.#failWaiting();
+  }
+
+  #refuse(verify: Verify): void {
+    this.#verified = "refused";
+    this.#retry = setTimeout(() => this.#ask(verify), VERIFY_RETRY_MS);
+    this.#retry.unref();
+  }
+
+  #failWaiting(): void {
+    for (const { call } of this.#waiting.splice(0)) call.fail(unreachable());
+  }
+
+  #start(call: GrpcCall, start: CallStart): GrpcCall {
+    call.start(this.#channel, start);
+    return call;
   }
 
   open(start: CallStart, listener: CallListener): Call {
     const call = new GrpcCall(listener, this.#open);
     if (this.#closed) call.fail(status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true }));
-    else call.start(this.#channel, start);
+    else if (this.#verify === undefined || this.state === "ready") call.start(this.#channel, start);
+    else if (this.state === "broken" || this.#waiting.length >= MAX_WAITING) call.fail(unreachable());
+    else {
+      call.expireAt(start.deadline);
+      this.#waiting.push({ call, start });
+    }
     return call;
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    clearTimeout(this.#retry);
+    this.#waiting = [];
     for (const call of this.#open) call.fail(status(Code.UNAVAILABLE, "the channel was closed"));
     this.#channel.close();
   }
@@ -111,6 +186,7 @@ class GrpcCall implements Call, Placed {
   #ended = false;
   /** What is wrong with the response's content type. */
   #notGrpc: string | undefined;
+  #expiry: NodeJS.Timeout | undefined;
 
   constructor(listener: CallListener, open: Bag<GrpcCall>) {
     this.#listener = listener;
@@ -118,7 +194,15 @@ class GrpcCall implements Call, Placed {
     open.add(this);
   }
 
+  /** For as long as it has not been started. */
+  expireAt(deadline: number | undefined): void {
+    if (deadline === undefined) return;
+    this.#expiry = setTimeout(() => this.fail(late()), Math.max(deadline - Date.now(), 0));
+  }
+
   start(channel: GrpcJsChannel, start: CallStart): void {
+    clearTimeout(this.#expiry);
+    if (this.#ended) return;
     let metadata: GrpcMetadata;
     try {
       metadata = toGrpc(start.metadata);
@@ -147,6 +231,7 @@ class GrpcCall implements Call, Placed {
       },
     });
     this.#read();
+    this.#flush();
   }
 
   send(message: Uint8Array): boolean {
@@ -160,7 +245,7 @@ class GrpcCall implements Call, Placed {
   end(): void {
     if (this.#halfClosed) return;
     this.#halfClosed = true;
-    if (!this.#sending) this.#call?.halfClose();
+    if (!this.#sending && this.#waiting.length === 0) this.#call?.halfClose();
   }
 
   cancel(): void {
@@ -229,7 +314,7 @@ class GrpcCall implements Call, Placed {
   }
 
   #flush(): void {
-    if (this.#sending) return;
+    if (this.#sending || this.#call === undefined) return;
     const message = this.#waiting.shift();
     if (message === undefined) {
       if (this.#halfClosed) this.#call?.halfClose();
@@ -256,6 +341,7 @@ class GrpcCall implements Call, Placed {
 
   #close(): void {
     this.#ended = true;
+    clearTimeout(this.#expiry);
     this.#open.delete(this);
     this.#waiting.length = 0;
   }
@@ -279,6 +365,10 @@ function resetOf(details: string): number | undefined {
   return code === undefined ? undefined : Number(code);
 }
 
+function unreachable(cause?: Error): Status {
+  return status(Code.UNAVAILABLE, "the service cannot be reached", { neverSent: true, cause });
+}
+
 function late(): Status {
   return status(Code.DEADLINE_EXCEEDED, "Deadline exceeded");
 }
@@ -297,7 +387,7 @@ function localized(ended: Status, otherType: string | undefined): Status {
   if (code === Code.DEADLINE_EXCEEDED && message.startsWith("Deadline exceeded after")) return late();
   if (code === Code.UNAVAILABLE) {
     if (/^(No connection established|Name resolution failed|Stream refused by server)/.test(message)) {
-      return { ...ended, message: "the service cannot be reached", neverSent: true, cause: new Error(message) };
+      return unreachable(new Error(message));
     }
     if (/^(Connection dropped|read E|write E)/.test(message)) return { ...ended, message: LOST };
   }

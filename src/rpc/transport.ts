@@ -5,7 +5,7 @@
 import type { Address, GrpcTarget } from "../address.js";
 import type { Certificates } from "../certificates.js";
 import type { Config } from "../config.js";
-import type { Channel } from "./channel.js";
+import type { Channel, Verify } from "./channel.js";
 import type { Dispatcher } from "./dispatch.js";
 import type { GrpcServer, GrpcServerLimits } from "./grpc-server.js";
 import { Http2Channel } from "./http2/channel.js";
@@ -17,8 +17,14 @@ export interface Transport {
    * @throws {Error} (rejects) when the address cannot be had; the message names it.
    */
   serve(dispatcher: Dispatcher, address: Address): Promise<GrpcServer>;
-  /** @param options `maxReconnectMs`, the longest pause before a connection that failed is tried again */
-  connect(target: GrpcTarget, options?: { readonly maxReconnectMs?: number }): Channel;
+  /**
+   * @param options `maxReconnectMs`, the longest pause before a connection that failed is tried again; `verify`, what is
+   * asked of each connection before it takes calls
+   */
+  connect(
+    target: GrpcTarget,
+    options?: { readonly maxReconnectMs?: number; readonly verify?: Verify | undefined },
+  ): Channel;
 }
 
 /** @param limits of what is served, and of the messages that are received */

@@ -89,6 +89,7 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
     channel: new InProcessChannel(dispatcher),
     admission: SYSTEM,
     connect,
+    readContract: async () => undefined,
     log,
     ...(options.graceMs === undefined ? {} : { graceMs: options.graceMs }),
   });
@@ -209,16 +210,17 @@ for (const name of [
   });
 }
 
-t.test("the newest instance's descriptors hold, unless they are broken", async (t) => {
+t.test("the endpoints of all instances are routed, but for those whose descriptors are broken", async (t) => {
   const it = scene(t);
   await it.say({ joined: [instance("greeter", "1")] });
   await it.say({ joined: [instance("greeter", "2", { grpcServices: ["grpc.health.v1.Health"] })] });
-  t.notOk(routed(it));
+  t.ok(routed(it));
   t.ok(it.catalog.routes.find("/greeter/health/check"));
   await it.say({ joined: [instance("greeter", "3", { descriptors: Buffer.from([0xff]) })] });
   t.ok(it.catalog.routes.find("/greeter/health/check"));
   await it.say({ left: [instance("greeter", "2")] });
   t.ok(routed(it));
+  t.notOk(it.catalog.routes.find("/greeter/health/check"));
 });
 
 t.test("the caller's token is for services whose every instance is guarded", async (t) => {

@@ -13,6 +13,7 @@ import { type Listening, listen } from "../../gateway/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
+import { readConnection } from "../../services/registry/connection-contract.js";
 import { createRegistry } from "../../services/registry/registry.js";
 import { type Address, parseAddress } from "../../src/address.js";
 import { type Flags, loadConfig } from "../../src/config.js";
@@ -20,7 +21,7 @@ import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import { Metrics } from "../../src/metrics.js";
-import type { CallStart, Channel } from "../../src/rpc/channel.js";
+import type { CallStart, Channel, Verify } from "../../src/rpc/channel.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process.js";
@@ -62,7 +63,7 @@ export interface DeployOptions {
   /** Of the catalog. */
   readonly maxMessage?: number;
   /** How instances with an address are reached; default over our own HTTP/2. */
-  readonly connect?: (address: Address) => Channel;
+  readonly connect?: (address: Address, verify?: Verify) => Channel;
 }
 
 export async function deploy(dataFolder: string, options: DeployOptions = {}): Promise<Deployment> {
@@ -114,6 +115,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
       descriptors,
       grpcServices: ["helloworld.Helloworld"],
       guarded: true,
+      reflected: false,
       ...instance,
     });
   for (const { name, parts, descriptors } of services) {
@@ -123,9 +125,9 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   add({ service: "gone", addresses: ["127.0.0.1:1"], guarded: false });
 
   const resources = new Map(dispatcher.endpoints.map(({ path, resource }) => [path, resource]));
-  const { connect: reach = (address: Address) => new Http2Channel(address) } = options;
-  const connect = (address: string): Channel => {
-    if (!address.startsWith("in-process:")) return reach(parseAddress(address));
+  const { connect: reach = (address: Address, verify?: Verify) => new Http2Channel(address, { verify }) } = options;
+  const connect = (address: string, _instance: unknown, verify: Verify | undefined): Channel => {
+    if (!address.startsWith("in-process:")) return reach(parseAddress(address), verify);
     const channel = new InProcessChannel(dispatcher);
     return recording(channel, (start) => {
       starts.push(start);
@@ -133,7 +135,8 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     });
   };
   const { maxMessage = inside.maxBody } = options;
-  const catalog = createCatalog({ channel: own, admission: SYSTEM, connect, maxMessage, log });
+  const readContract = readConnection;
+  const catalog = createCatalog({ channel: own, admission: SYSTEM, connect, readContract, maxMessage, log });
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   const handler = createHandler({
     catalog,

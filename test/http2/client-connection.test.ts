@@ -23,7 +23,10 @@ async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) 
     socket,
     { scheme: "http", authority: "test", encoding: "identity", maxHeaders: 16_384, keepAlive },
     {
-      onReady: () => ready(),
+      onReady(connection) {
+        connection.ready = true;
+        ready();
+      },
       onRoom() {},
       onDraining: (_connection, tooManyPings) => events.push(tooManyPings ? "draining: too many pings" : "draining"),
       onClosed: () => events.push("closed"),

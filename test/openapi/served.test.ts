@@ -122,10 +122,13 @@ t.test("follows the catalog, without a restart", async (t) => {
   t.equal((await get("/openapi/greeter.json", admin)).status, 404);
   const leave = await registered(() => deployment.add({ ...greeter, id: "old" }));
   t.same(await endpoints("greeter", admin), old);
-  // As many endpoints, so that only what they are tells the two documents apart.
   const grpcServices = ["portico.auth.v1.Policy"];
   const leaveNewer = await registered(() => deployment.add({ ...greeter, id: "new", grpcServices }));
-  t.same(await endpoints("greeter", admin), ["/v1/greeter/Watch", "/v1/greeter/Resolve"], "by its newest");
+  t.same(
+    await endpoints("greeter", admin),
+    ["/v1/greeter/Policy/Watch", "/v1/greeter/Policy/Resolve", ...old],
+    "of all its instances, the newest first",
+  );
   await registered(leaveNewer);
   t.same(await endpoints("greeter", admin), old);
   await registered(leave);

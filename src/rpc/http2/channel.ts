@@ -12,7 +12,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { formatAddress } from "../../address.js";
 import type { Certificates } from "../../certificates.js";
 import { Code } from "../../errors.js";
-import type { Call, CallListener, CallStart, Channel } from "../channel.js";
+import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
 import { Deadlines } from "../deadlines.js";
 import { status } from "../status.js";
 import { ALPN, type Http2Address } from "./address.js";
@@ -33,6 +33,7 @@ export interface Http2ChannelOptions {
   readonly maxReconnectMs?: number | undefined;
   /** With it TLS is spoken; its own certificate makes it mutual. `servername` where the host is not the name certified. */
   readonly tls?: (Certificates & { readonly servername?: string }) | undefined;
+  readonly verify?: Verify | undefined;
 }
 
 const DEFAULT_MAX_BODY = 4 * 2 ** 20;
@@ -216,6 +217,30 @@ export class Http2Channel implements Channel, ConnectionOwner {
   onReady(connection: ClientConnection): void {
     if (connection !== this.#current) return;
     clearTimeout(this.#timer);
+    const { verify } = this.#options;
+    if (verify === undefined) this.#take(connection);
+    else void this.#verify(connection, verify);
+  }
+
+  async #verify(connection: ClientConnection, verify: Verify): Promise<void> {
+    let same: boolean;
+    try {
+      same = await verify(channelOn(connection, this.#calls));
+    } catch (error) {
+      this.#reason = error as Error;
+      // It was of no use, and the next one is not made at once.
+      connection.served = false;
+      connection.close();
+      return;
+    }
+    if (connection !== this.#current || connection.closed) return;
+    if (!same) for (const call of this.#calls.waiting.splice(0)) call.fail(unreachable());
+    this.#take(connection);
+  }
+
+  /** The connection takes calls from now on. */
+  #take(connection: ClientConnection): void {
+    connection.ready = true;
     this.#state = "ready";
     this.onRoom(connection);
   }
@@ -256,4 +281,20 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#failures = 0;
     this.#connect();
   }
+}
+
+/** One connection as a channel, which takes calls before the connection does. */
+function channelOn(connection: ClientConnection, calls: ChannelCalls): Channel {
+  return {
+    open(start, listener) {
+      const call = new ClientCall(start, listener, calls);
+      if (connection.closed) call.fail(unreachable());
+      else connection.open(call);
+      return call;
+    },
+    get state() {
+      return connection.closed ? "closed" : "ready";
+    },
+    close() {},
+  };
 }

@@ -15,7 +15,7 @@ import { type Field, sizeOf } from "./static-table.js";
 
 /** Who uses the connection. */
 export interface ConnectionOwner {
-  /** The server has introduced itself: calls may be opened. */
+  /** The server has introduced itself. */
   onReady(connection: ClientConnection): void;
   /** There may be room for another call. */
   onRoom(connection: ClientConnection): void;
@@ -61,7 +61,7 @@ const MAX_PINGS = 2;
 const MOST_PATHS = 1_000;
 
 export class ClientConnection extends Connection {
-  /** The server has introduced itself. */
+  /** The server has introduced itself, and its owner has found nothing wrong with it: calls may be opened. */
   ready = false;
   /** A call has been answered, be it with a failure. */
   served = false;
@@ -208,7 +208,6 @@ export class ClientConnection extends Connection {
 
   protected onSettings(first: boolean): void {
     if (first) {
-      this.ready = true;
       this.#owner.onReady(this);
     } else {
       this.#owner.onRoom(this);

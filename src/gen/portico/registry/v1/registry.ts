@@ -54,6 +54,12 @@ export interface Instance {
    * sent one.
    */
   guarded: boolean;
+  /**
+   * Whether its servers have gRPC server reflection (v1 or v1alpha) that lists these gRPC services. Then whoever connects to
+   * one of its addresses reads the contract there too, on that connection and before the first call: a process may have
+   * taken the address that has another contract. What is read holds for the connection.
+   */
+  reflected: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -62,10 +68,7 @@ export interface WatchRequest {
 }
 
 export interface WatchResponse {
-  /**
-   * New or replaced instances, in the order they joined. Where instances of one service differ in their descriptors,
-   * those of the newest hold.
-   */
+  /** New or replaced instances, in the order they joined. Each instance is called by its own descriptors. */
   joined: Instance[];
   /** Instances that left, by service and id only. */
   left: Instance[];
@@ -265,6 +268,7 @@ function createBaseInstance(): Instance {
     descriptors: Buffer.alloc(0),
     grpcServices: [],
     guarded: false,
+    reflected: false,
     _unknownFields: {},
   };
 }
@@ -288,6 +292,9 @@ export const Instance: MessageFns<Instance> = {
     }
     if (message.guarded !== false) {
       writer.uint32(48).bool(message.guarded);
+    }
+    if (message.reflected !== false) {
+      writer.uint32(56).bool(message.reflected);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -361,6 +368,14 @@ export const Instance: MessageFns<Instance> = {
             message.guarded = reader.bool();
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.reflected = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -392,6 +407,7 @@ export const Instance: MessageFns<Instance> = {
     message.descriptors = object.descriptors ?? Buffer.alloc(0);
     message.grpcServices = object.grpcServices?.map((e) => e) || [];
     message.guarded = object.guarded ?? false;
+    message.reflected = object.reflected ?? false;
     return message;
   },
 };
