@@ -126,8 +126,8 @@ t.test("follows the catalog, without a restart", async (t) => {
   const leaveNewer = await registered(() => deployment.add({ ...greeter, id: "new", grpcServices }));
   t.same(
     await endpoints("greeter", admin),
-    ["/v1/greeter/Policy/Watch", "/v1/greeter/Policy/Resolve", ...old],
-    "of all its instances, the newest first",
+    [...old, "/v1/greeter/Policy/Watch", "/v1/greeter/Policy/Resolve"],
+    "of all its instances",
   );
   await registered(leaveNewer);
   t.same(await endpoints("greeter", admin), old);
