@@ -3,7 +3,9 @@
  * itself, and is an instance from the first time its contract could be read until the registry closes: one that goes
  * away keeps its endpoints, so that callers are told that it is unavailable, not that it never was.
  */
+import { watch } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
@@ -37,15 +39,21 @@ export interface ForeignOptions {
  */
 export function followForeign(options: ForeignOptions): () => void {
   checkNames(options.services);
-  const closing = new AbortController();
+  // One for each target, as each listens to its own signal several times.
+  const closing: AbortController[] = [];
   for (const service of options.services) {
     for (const target of service.targets) {
-      follow(service, target, options, closing.signal).catch((error) => {
-        if (!closing.signal.aborted) throw error;
+      const controller = new AbortController();
+      closing.push(controller);
+      const { signal } = controller;
+      follow(service, target, options, signal).catch((error) => {
+        if (!signal.aborted) throw error;
       });
     }
   }
-  return () => closing.abort();
+  return () => {
+    for (const controller of closing) controller.abort();
+  };
 }
 
 function checkNames(services: readonly ForeignService[]): void {
@@ -75,6 +83,7 @@ async function follow(
   let held: { readonly contract: Reflected; readonly leave: () => void } | undefined;
   let trouble: string | undefined;
   let failures = 0;
+  const changes = new FileChanges(service.descriptors, signal);
   signal.addEventListener("abort", () => held?.leave());
   while (!signal.aborted) {
     try {
@@ -95,7 +104,47 @@ async function follow(
       trouble = reason;
     }
     const retry = Math.min(refresh, FIRST_RETRY * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
-    await wait(failures === 0 ? refresh : retry, undefined, { signal });
+    await changes.wait(failures === 0 ? refresh : retry);
+  }
+}
+
+/** How long a file that changes may take to be written, in milliseconds. */
+const WRITE_TIME = 50;
+
+/**
+ * Waits between readings, and less long where a descriptor file changes. Its folder is watched, as a file that is replaced
+ * by another of its name is not told of otherwise; where that is not possible, the time between readings is what there is.
+ */
+class FileChanges {
+  readonly #signal: AbortSignal;
+  #changed = false;
+  #wake = (): void => {};
+
+  /** @param path undefined where there is no file */
+  constructor(path: string | undefined, signal: AbortSignal) {
+    this.#signal = signal;
+    if (path === undefined) return;
+    const onChange = (_event: string, name: string | null): void => {
+      if (name !== null && name !== basename(path)) return;
+      this.#changed = true;
+      this.#wake();
+    };
+    try {
+      watch(dirname(path), { persistent: false, signal }, onChange).on("error", () => {});
+    } catch {} // There is no such folder.
+  }
+
+  /** @throws (rejects) when the signal is aborted */
+  async wait(ms: number): Promise<void> {
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    if (!this.#changed) {
+      const either = AbortSignal.any([this.#signal, woken.signal]);
+      await wait(ms, undefined, { signal: either }).catch(() => this.#signal.throwIfAborted());
+    }
+    if (!this.#changed) return;
+    await wait(WRITE_TIME, undefined, { signal: this.#signal });
+    this.#changed = false;
   }
 }
 

@@ -1,7 +1,7 @@
 /** A greeter that knows nothing of Portico, in a process of its own, joins by configuration. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { type Test, t, test } from "tap";
@@ -40,6 +40,11 @@ async function start(t: Test, port = 0, ...descriptors: string[]): Promise<{ por
 
 /** Follows the services; `next` is the next change of theirs, `said` what has been logged. */
 function follow(t: Test, ...services: ForeignService[]) {
+  return followEvery(t, 100, ...services);
+}
+
+/** @param refresh between readings, in milliseconds */
+function followEvery(t: Test, refresh: number, ...services: ForeignService[]) {
   const said: string[] = [];
   let heard: () => void = () => {};
   const write = (line: string) => {
@@ -56,7 +61,7 @@ function follow(t: Test, ...services: ForeignService[]) {
     channels.push(channel);
     return channel;
   };
-  const leave = followForeign({ services, directory, connect, refresh: 100, log });
+  const leave = followForeign({ services, directory, connect, refresh, log });
   const closing = new AbortController();
   const watch = directory.watch(closing.signal);
   t.teardown(() => {
@@ -140,6 +145,44 @@ test("by file: joins without being asked, and is seen anew when the file has cha
   t.equal((await next()).joined.length > 0, true);
   t.same(endpoints("greeter"), ["greeter:Greeter.Part", "greeter:Greeter.Greet"]);
   t.equal(channels.length, 0);
+});
+
+for (const [way, write] of [
+  ["written anew", (path: string, bytes: Buffer) => writeFileSync(path, bytes)],
+  [
+    "replaced by another",
+    (path: string, bytes: Buffer) => {
+      writeFileSync(`${path}.new`, bytes);
+      renameSync(`${path}.new`, path);
+    },
+  ],
+] as const) {
+  test(`a descriptor file that is ${way} is read at once`, async (t) => {
+    const path = join(t.testdir({}), "current.binpb");
+    write(path, readFileSync(first));
+    const service = { name: "greeter", targets: [target(1)], descriptors: path };
+    const { next, endpoints } = followEvery(t, 3_600_000, service);
+    while (endpoints("greeter") === undefined) await next();
+    write(path, readFileSync(second));
+    await next();
+    t.same(endpoints("greeter"), ["greeter:Greeter.Part", "greeter:Greeter.Greet"]);
+  });
+}
+
+test("many services are followed without a warning of the process", async (t) => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): unknown => warnings.push(warning);
+  process.on("warning", onWarning);
+  t.teardown(() => process.off("warning", onWarning));
+  const services = Array.from({ length: 30 }, (_, index) => ({
+    name: `greeter-${index}`,
+    targets: [target(1)],
+    descriptors: index % 2 === 0 ? first : undefined,
+  }));
+  const { directory, next } = follow(t, ...services);
+  while (directory.services.size < 15) await next();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  t.same(warnings, []);
 });
 
 test("one that cannot be read never disturbs the others, and is complained of once", async (t) => {
