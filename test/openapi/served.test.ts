@@ -126,7 +126,7 @@ t.test("follows the catalog, without a restart", async (t) => {
   const leaveNewer = await registered(() => deployment.add({ ...greeter, id: "new", grpcServices }));
   t.same(
     await endpoints("greeter", admin),
-    [...old, "/v1/greeter/Policy/Watch", "/v1/greeter/Policy/Resolve"],
+    [...old, "/v1/greeter/Watch", "/v1/greeter/Resolve"],
     "of all its instances",
   );
   await registered(leaveNewer);
