@@ -65,7 +65,7 @@ function serviceOf(name: string, proto: string, methods: readonly string[]): Ser
       },
     ]),
   );
-  const answer = (request: unknown) => create(Order, { id: (request as { id: string }).id, item: name } as object);
+  const answer = (request: unknown) => create(Order, { id: (request as { id: string }).id, item: name } as never);
   const implementation = Object.fromEntries(methods.map((method) => [method.toLowerCase(), answer]));
   return { name: "shop", descriptors, parts: [part("shop.Orders", definition, implementation as never)] };
 }

@@ -150,6 +150,41 @@ t.test("grpc-timeout ends a call, and a malformed one is refused", async (t) => 
   t.match((await response(peer, 3)).lists, [{ "grpc-status": "13", "grpc-message": "grpc-timeout is malformed" }]);
 });
 
+for (const timeout of ["0n", "0m", "0S", "00000000H"]) {
+  t.test(`a grpc-timeout of ${timeout} has passed before the endpoint is called`, async (t) => {
+    let called = 0;
+    const { peer } = await connect(t, { one: () => Buffer.from(`${++called}`) });
+    peer.send(headers(1, requestTo("One", ["grpc-timeout", timeout])), ask("a"));
+    t.match((await response(peer, 1)).lists, [{ "grpc-status": "4" }]);
+    t.equal(called, 0);
+  });
+}
+
+for (const [value, isBase64] of [
+  ["YWJj", true],
+  ["YWI", true],
+  ["YWI=", true],
+  ["YQ==", true],
+  ["YQ", true],
+  ["", true],
+  ["YWJj,YWI=", true],
+  ["*", false],
+  ["YWJjZ", false],
+  ["YQ=", false],
+  ["YW-_", false],
+  ["YWJj,?", false],
+] as const) {
+  t.test(`-bin metadata ${JSON.stringify(value)} is ${isBase64 ? "taken" : "refused"}`, async (t) => {
+    let called = 0;
+    const { peer } = await connect(t, { one: () => Buffer.from(`${++called}`) });
+    peer.send(headers(1, requestTo("One", ["x-a-bin", value])), ask("a"));
+    const ended = (await response(peer, 1)).lists.at(-1);
+    if (isBase64) t.match(ended, { "grpc-status": "0" });
+    else t.match(ended, { "grpc-status": "13", "grpc-message": 'the metadata "x-a-bin" is not base64' });
+    t.equal(called, isBase64 ? 1 : 0);
+  });
+}
+
 t.test("a status ends the wait for a peer that does not read", async (t) => {
   const { peer } = await connect(t, {
     async *download(_request, { signal }) {

@@ -77,6 +77,18 @@ export function metadataOf(fields: readonly ReceivedField[]): Metadata {
   return metadata ?? NO_METADATA;
 }
 
+/** Base64, with padding or without ("Custom-Metadata"). */
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+
+/** The name of metadata whose value should be bytes and is not; undefined where all is well. */
+export function malformedBinary(fields: readonly ReceivedField[]): string | undefined {
+  for (const { kind, name, value } of fields) {
+    if (kind !== Kind.BINARY) continue;
+    for (const part of value.split(",")) if (!BASE64.test(part.trim())) return name;
+  }
+  return undefined;
+}
+
 export function headerOf(fields: readonly Field[], wanted: string): string | undefined {
   for (const { name, value } of fields) if (name === wanted) return value;
   return undefined;

@@ -14,6 +14,7 @@ import {
   flawOf,
   headerOf,
   isGrpc,
+  malformedBinary,
   metadataOf,
   parseTimeout,
   roomOf,
@@ -119,6 +120,16 @@ export class ServerStream extends Stream implements Reply {
     const time = asked === undefined ? undefined : parseTimeout(asked);
     if (asked !== undefined && time === undefined) {
       this.end(status(Code.INTERNAL, "grpc-timeout is malformed"));
+      return;
+    }
+    // grpc-go ends both like this too, before the endpoint is called.
+    if (time === 0) {
+      this.end(status(Code.DEADLINE_EXCEEDED, "Deadline exceeded"));
+      return;
+    }
+    const malformed = malformedBinary(fields);
+    if (malformed !== undefined) {
+      this.end(status(Code.INTERNAL, `the metadata "${malformed}" is not base64`));
       return;
     }
     const { arrived, dispatcher, peerAddress } = this.#connection;
