@@ -350,6 +350,8 @@ class Gateway {
       status,
       ms: Math.round(ms * 1000) / 1000,
       account: admission?.caller?.account,
+      // Who is refused is known by nothing else.
+      address: status === 401 || status === 403 || status === 429 ? request.remoteAddress : undefined,
       namespace: admission?.namespace,
       bytes: length,
       failure: progress.failure,

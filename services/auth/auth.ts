@@ -11,6 +11,7 @@ import { type Context, type Part, part } from "../../src/rpc/service.js";
 import { createToken, hashToken, isToken } from "../../src/token.js";
 import { accountOf, DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "./callers.js";
 import type { Changes } from "./changes.js";
+import type { FailedLogins } from "./failed-logins.js";
 import type { Passwords } from "./passwords.js";
 import type { Slowdown } from "./slowdown.js";
 import { hex } from "./state.js";
@@ -23,6 +24,7 @@ interface Options {
   readonly changes: Changes;
   readonly passwords: Passwords;
   readonly slowdown: Slowdown;
+  readonly failedLogins: FailedLogins;
 }
 
 export function auth(options: Options): Part {
@@ -50,9 +52,9 @@ export function auth(options: Options): Part {
 }
 
 async function login(
-  { changes, passwords, slowdown }: Options,
+  { changes, passwords, slowdown, failedLogins }: Options,
   { account: name, password, namespace: named }: LoginRequest,
-  { clientAddress }: Context,
+  { clientAddress, metadata }: Context,
 ): Promise<Tokens> {
   const namespace = named || DEFAULT_NAMESPACE;
   // Nobody has such a name, and failures are counted by names: so long ones take no memory.
@@ -64,6 +66,8 @@ async function login(
   const begin = (): void => slowdown.check(namespace, name, clientAddress);
   if (!(await passwords.verify(password, hash, { address: clientAddress, begin }))) {
     slowdown.failed(namespace, name, clientAddress);
+    const requestId = first(metadata, "x-request-id");
+    failedLogins.add({ namespace, account: name, address: clientAddress, requestId });
     throw wrong();
   }
   slowdown.succeeded(namespace, name, clientAddress);

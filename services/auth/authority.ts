@@ -15,6 +15,7 @@ import { bootstrap, deletePasswordFileOnceChanged, type FirstStart } from "./boo
 import { Changes } from "./changes.js";
 import { Claims } from "./claims.js";
 import { enrolments } from "./enrolments.js";
+import { FailedLogins } from "./failed-logins.js";
 import { Journal } from "./journal.js";
 import { KeyUses } from "./key-uses.js";
 import { keys } from "./keys.js";
@@ -80,13 +81,14 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const leases = new Leases({ leaseMs, claims, now, log });
   const changes = new Changes({ journal, leases });
   const slowdown = new Slowdown({ clock });
+  const failedLogins = new FailedLogins({ journal, log });
   const keyUses = new KeyUses({ journal, log });
   const window = new UsageWindow({ rows: store.collection("usage"), log, clock });
   const service: Service = {
     name: "auth",
     descriptors,
     parts: [
-      auth({ changes, passwords, slowdown }),
+      auth({ changes, passwords, slowdown, failedLogins }),
       rules({ changes, maxRules }),
       accounts({ changes, passwords, slowdown }),
       keys({ changes, keyUses }),
@@ -100,6 +102,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const close = async (): Promise<void> => {
     await keyUses.flush();
     await window.write({ all: true });
+    await failedLogins.close();
     await journal.close();
     await leases.close();
   };

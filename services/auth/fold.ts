@@ -5,11 +5,11 @@
 import type { Timestamp } from "../../src/gen/google/protobuf/timestamp.js";
 import type { Entry, Event, Login } from "../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../src/gen/portico/auth/v1/policy.js";
+import { addRecord, LOGIN_FAILED } from "./audit-shares.js";
+import { isAdmin } from "./callers.js";
 import { hex, type State } from "./state.js";
 import { millis } from "./time.js";
 
-/** Most records that a namespace's audit trail keeps. */
-export const MAX_AUDIT = 5_000;
 /** Most logins of an account at once; the oldest gives way. */
 export const MAX_LOGINS = 1_000;
 /** Most access tokens of a login that live at once; the oldest gives way. */
@@ -26,6 +26,8 @@ type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
 interface Effect {
   readonly changes?: Change[];
   readonly record?: readonly [action: string, subject: string];
+  /** Where the record is not of the entry's own namespace and actor. */
+  readonly recordOf?: { readonly namespace: string; readonly actor: string };
 }
 
 type Fold = { readonly [C in Events["$case"]]: (state: State, value: Value<C>, time: Timestamp | undefined) => Effect };
@@ -34,12 +36,13 @@ type Fold = { readonly [C in Events["$case"]]: (state: State, value: Value<C>, t
 export function fold(state: State, entry: Entry): Change[] {
   state.revision += 1;
   const changes: Change[] = [];
+  const administrator = isAdministrator(state, entry); // Before the events, which may change that.
   for (const { event } of entry.events) {
     if (event === undefined) continue;
     const apply = FOLD[event.$case] as (state: State, value: unknown, time: Timestamp | undefined) => Effect;
     const effect = apply(state, event.value, entry.time);
     changes.push(...(effect.changes ?? []));
-    if (effect.record) writeAudit(state, entry, ...effect.record);
+    if (effect.record) writeAudit(state, entry, effect, administrator && effect.recordOf === undefined);
   }
   if (state.revision % SWEEP_INTERVAL === 0) sweep(state, millis(entry.time));
   return changes;
@@ -118,6 +121,10 @@ const FOLD: Fold = {
     });
     return { changes: tokensRevoked(revoked) };
   },
+  loginsFailed: (_, { namespace, account, address, count }) => ({
+    record: [LOGIN_FAILED, address === "" ? `${count} more` : `from ${address}`],
+    recordOf: { namespace, actor: account },
+  }),
   loginRevoked: (state, { login: name, reused }) => {
     const login = state.logins.get(hex(name));
     if (login === undefined) return {};
@@ -182,10 +189,18 @@ function removeAccount(state: State, namespace: string, name: string): void {
   state.namespaces.get(namespace)?.accounts.delete(name);
 }
 
-function writeAudit(state: State, entry: Entry, action: string, subject: string): void {
-  const audit = state.namespaces.get(entry.namespace)?.audit;
-  audit?.push({ revision: BigInt(state.revision), time: entry.time, actor: entry.actor, action, subject });
-  if (audit && audit.length > MAX_AUDIT) audit.shift();
+function writeAudit(state: State, entry: Entry, { record, recordOf }: Effect, administrator: boolean): void {
+  const { namespace, actor } = recordOf ?? entry;
+  const [action = "", subject = ""] = record ?? [];
+  const audit = state.namespaces.get(namespace)?.audit;
+  if (audit === undefined) return;
+  addRecord(audit, { revision: BigInt(state.revision), time: entry.time, actor, action, subject, administrator });
+}
+
+/** Whether the author is an administrator, or the authority itself, which is no account. */
+function isAdministrator(state: State, { namespace, actor }: Entry): boolean {
+  const account = state.account(namespace, actor);
+  return account === undefined ? actor === "portico" : isAdmin(account);
 }
 
 /** Forgets tokens that have expired. Guards know each token's expiry, and need not hear of it. */

@@ -1,7 +1,8 @@
 /** What the entries of the log add up to. */
 import fc from "fast-check";
 import t from "tap";
-import { fold, MAX_ACCESS, MAX_AUDIT, MAX_LOGINS, MAX_SPENT } from "../../services/auth/fold.js";
+import { MAX_ACCOUNTS_AUDIT, MAX_AUDIT, MAX_FAILED_AUDIT } from "../../services/auth/audit-shares.js";
+import { fold, MAX_ACCESS, MAX_LOGINS, MAX_SPENT } from "../../services/auth/fold.js";
 import { State } from "../../services/auth/state.js";
 import { timestamp } from "../../services/auth/time.js";
 import { Entry, type Event, Snapshot } from "../../src/gen/portico/auth/log/v1/log.js";
@@ -194,13 +195,59 @@ t.test("bounds", async (t) => {
     t.equal(state.tokens.size, MAX_ACCESS + MAX_SPENT + 1);
   });
 
-  await t.test(`an audit trail keeps ${MAX_AUDIT} records`, async (t) => {
+  const trail = (state: State) => state.namespaces.get("n0")?.audit ?? [];
+  const by = (actor: string, event: Events): Entry => ({ ...entryOf(0, event), actor });
+  const scopes = (...scopes: string[]): Events => ({
+    $case: "scopesSet",
+    value: { namespace: "n0", name: "a", scopes },
+  });
+  const failed = (count: bigint): Events => ({
+    $case: "loginsFailed",
+    value: { namespace: "n0", account: "a", address: "192.0.2.1", count },
+  });
+
+  await t.test(`an audit trail keeps ${MAX_AUDIT} records of the authority itself`, async (t) => {
     const state = withAccount();
-    const set: Events = { $case: "scopesSet", value: { namespace: "n0", name: "a", scopes: [] } };
-    for (let count = 0; count < MAX_AUDIT; count++) apply(state, entryOf(0, set));
-    const audit = state.namespaces.get("n0")?.audit;
-    t.equal(audit?.length, MAX_AUDIT);
-    t.equal(audit?.at(-1)?.revision, BigInt(MAX_AUDIT + 1));
+    for (let count = 0; count < MAX_AUDIT; count++) apply(state, by("portico", scopes()));
+    const own = trail(state).filter(({ administrator }) => administrator);
+    t.equal(own.length, MAX_AUDIT);
+    t.equal(own.at(-1)?.revision, BigInt(MAX_AUDIT + 1));
+  });
+
+  await t.test(
+    "no account without the scope admin, and no failed login, pushes out an administrator's record",
+    async (t) => {
+      const state = withAccount();
+      apply(state, by("portico", scopes("admin")));
+      apply(state, by("a", scopes("staff"))); // An administrator until then.
+      for (let count = 0; count < 3; count++) apply(state, by("quiet", scopes()));
+      for (let count = 0; count < MAX_ACCOUNTS_AUDIT + 10; count++) apply(state, by("a", scopes()));
+      for (let count = 0; count < MAX_FAILED_AUDIT + 10; count++) apply(state, by("portico", failed(1n)));
+      const audit = trail(state);
+      t.match(
+        audit.filter(({ administrator, action }) => administrator && action === "scopes set"),
+        [{ actor: "portico" }, { actor: "a", subject: "a: staff" }],
+      );
+      t.equal(audit.filter(({ actor }) => actor === "quiet").length, 3, "nor that of an account that did little");
+      const failures = audit.filter(({ action }) => action === "login failed");
+      t.equal(failures.length, MAX_FAILED_AUDIT);
+      t.match(failures[0], { actor: "a", subject: "from 192.0.2.1" });
+      t.ok(audit.length <= MAX_AUDIT + MAX_ACCOUNTS_AUDIT + MAX_FAILED_AUDIT);
+      t.ok(
+        bytesOf(State.fromSnapshot(Snapshot.decode(bytesOf(state)))).equals(bytesOf(state)),
+        "a snapshot keeps it all",
+      );
+    },
+  );
+
+  await t.test("an account that is called portico is not the authority", async (t) => {
+    const state = withAccount();
+    apply(
+      state,
+      by("admin", { $case: "accountCreated", value: { namespace: "n0", name: "portico", scopes: [], password } }),
+    );
+    apply(state, by("portico", scopes()));
+    t.match(trail(state).at(-1), { actor: "portico", administrator: false });
   });
 });
 

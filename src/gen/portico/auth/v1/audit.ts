@@ -31,12 +31,17 @@ export interface AuditRecord {
   time:
     | Timestamp
     | undefined;
-  /** The account that made the change; `portico` for the authority itself. */
+  /** The account that made the change; `portico` for the authority itself. Of a failed login, the account that was named. */
   actor: string;
-  /** What was done, such as `rule created`. */
+  /** What was done, such as `rule created` or `login failed`. */
   action: string;
-  /** What it was done to, such as the ID of a rule. Never a secret. */
+  /** What it was done to, such as the ID of a rule; of a failed login, where it came from. Never a secret. */
   subject: string;
+  /**
+   * Whether an administrator made the change, or the authority itself. Their records have a share of the trail of
+   * their own, which no other account can fill.
+   */
+  administrator: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -54,7 +59,15 @@ export interface ListAuditResponse {
 }
 
 function createBaseAuditRecord(): AuditRecord {
-  return { revision: 0n, time: undefined, actor: "", action: "", subject: "", _unknownFields: {} };
+  return {
+    revision: 0n,
+    time: undefined,
+    actor: "",
+    action: "",
+    subject: "",
+    administrator: false,
+    _unknownFields: {},
+  };
 }
 
 export const AuditRecord: MessageFns<AuditRecord> = {
@@ -76,6 +89,9 @@ export const AuditRecord: MessageFns<AuditRecord> = {
     }
     if (message.subject !== "") {
       writer.uint32(42).string(message.subject);
+    }
+    if (message.administrator !== false) {
+      writer.uint32(48).bool(message.administrator);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -141,6 +157,14 @@ export const AuditRecord: MessageFns<AuditRecord> = {
             message.subject = reader.string();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.administrator = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -171,6 +195,7 @@ export const AuditRecord: MessageFns<AuditRecord> = {
     message.actor = object.actor ?? "";
     message.action = object.action ?? "";
     message.subject = object.subject ?? "";
+    message.administrator = object.administrator ?? false;
     return message;
   },
 };
@@ -332,10 +357,13 @@ export const ListAuditResponse: MessageFns<ListAuditResponse> = {
   },
 };
 
-/** Shows who changed what, in the caller's namespace. */
+/** Shows who changed what and who failed to log in, in the caller's namespace. */
 export type AuditService = typeof AuditService;
 export const AuditService = {
-  /** Lists the latest changes, newest first. */
+  /**
+   * Lists the latest changes and failed logins, newest first. The first failure of an account from an address in a minute
+   * is a record, up to ten in all; the others of that minute are counted in one record when it is over.
+   */
   list: {
     path: "/portico.auth.v1.Audit/List" as const,
     requestStream: false as const,
@@ -348,12 +376,18 @@ export const AuditService = {
 } as const;
 
 export interface AuditServer extends UntypedServiceImplementation {
-  /** Lists the latest changes, newest first. */
+  /**
+   * Lists the latest changes and failed logins, newest first. The first failure of an account from an address in a minute
+   * is a record, up to ten in all; the others of that minute are counted in one record when it is over.
+   */
   list: handleUnaryCall<ListAuditRequest, ListAuditResponse>;
 }
 
 export interface AuditClient extends Client {
-  /** Lists the latest changes, newest first. */
+  /**
+   * Lists the latest changes and failed logins, newest first. The first failure of an account from an address in a minute
+   * is a record, up to ten in all; the others of that minute are counted in one record when it is over.
+   */
   list(
     request: ListAuditRequest,
     callback: (error: ServiceError | null, response: ListAuditResponse) => void,

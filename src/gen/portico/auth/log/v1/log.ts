@@ -48,6 +48,7 @@ export interface Event {
     | { $case: "keysUsed"; value: KeysUsed }
     | { $case: "enrolmentCreated"; value: EnrolmentCreated }
     | { $case: "enrolmentDeleted"; value: EnrolmentDeleted }
+    | { $case: "loginsFailed"; value: LoginsFailed }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -127,6 +128,17 @@ export interface LoginRevoked {
   login: Buffer;
   /** Whether it is because a refresh token was used twice. */
   reused: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Logins that failed. Changes nothing but the audit trail. */
+export interface LoginsFailed {
+  /** Whose trail shows them. */
+  namespace: string;
+  /** The account that was named, and the address it was tried from; both empty for a count of others. */
+  account: string;
+  address: string;
+  count: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -419,6 +431,9 @@ export const Event: MessageFns<Event> = {
       case "enrolmentDeleted":
         EnrolmentDeleted.encode(message.event.value, writer.uint32(138).fork()).join();
         break;
+      case "loginsFailed":
+        LoginsFailed.encode(message.event.value, writer.uint32(146).fork()).join();
+        break;
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -580,6 +595,14 @@ export const Event: MessageFns<Event> = {
             message.event = { $case: "enrolmentDeleted", value: EnrolmentDeleted.decode(reader, reader.uint32()) };
             continue;
           }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.event = { $case: "loginsFailed", value: LoginsFailed.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -705,6 +728,12 @@ export const Event: MessageFns<Event> = {
       case "enrolmentDeleted": {
         if (object.event?.value !== undefined && object.event?.value !== null) {
           message.event = { $case: "enrolmentDeleted", value: EnrolmentDeleted.fromPartial(object.event.value) };
+        }
+        break;
+      }
+      case "loginsFailed": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "loginsFailed", value: LoginsFailed.fromPartial(object.event.value) };
         }
         break;
       }
@@ -1713,6 +1742,116 @@ export const LoginRevoked: MessageFns<LoginRevoked> = {
     const message = createBaseLoginRevoked();
     message.login = object.login ?? Buffer.alloc(0);
     message.reused = object.reused ?? false;
+    return message;
+  },
+};
+
+function createBaseLoginsFailed(): LoginsFailed {
+  return { namespace: "", account: "", address: "", count: 0n, _unknownFields: {} };
+}
+
+export const LoginsFailed: MessageFns<LoginsFailed> = {
+  encode(message: LoginsFailed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.account !== "") {
+      writer.uint32(18).string(message.account);
+    }
+    if (message.address !== "") {
+      writer.uint32(26).string(message.address);
+    }
+    if (message.count !== 0n) {
+      if (BigInt.asIntN(64, message.count) !== message.count) {
+        throw new globalThis.Error("value provided for field message.count of type int64 too large");
+      }
+      writer.uint32(32).int64(message.count);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LoginsFailed {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLoginsFailed();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.account = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.count = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<LoginsFailed>, I>>(base?: I): LoginsFailed {
+    return LoginsFailed.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<LoginsFailed>, I>>(object: I): LoginsFailed {
+    const message = createBaseLoginsFailed();
+    message.namespace = object.namespace ?? "";
+    message.account = object.account ?? "";
+    message.address = object.address ?? "";
+    message.count = (object.count !== undefined && object.count !== null) ? BigInt(object.count) : 0n;
     return message;
   },
 };
