@@ -1,7 +1,8 @@
 // Brings a fresh clone, or one whose dependencies changed, to where everything runs. Uses nothing but Node and npm.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { accessSync, constants, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { Progress } from "./progress.mjs";
 
@@ -14,7 +15,8 @@ export async function setup(folder = ".") {
   }
   if (isInstalled(folder)) return;
   const progress = new Progress(process.stderr, "Installing dependencies (once)");
-  const { fault, output } = await install(folder, (stage) => progress.stage(stage));
+  const tell = (stage) => progress.stage(stage);
+  const { fault, output } = await (/\s/.test(resolve(folder)) ? installElsewhere : install)(folder, tell);
   progress.end();
   if (fault === undefined) return;
   console.error(`${output}npm ci failed: ${fault}. Nothing was started.`);
@@ -28,12 +30,28 @@ const LOOK_MS = 500;
 /** Characters of npm's output that are kept. */
 const MAX_OUTPUT = 64 * 1024;
 
+/** SQLite does not compile in a folder whose path has a space: installs in one without, and copies the packages. */
+async function installElsewhere(folder, onStage) {
+  const place = mkdtempSync(join(tmpdir(), "portico-"));
+  try {
+    for (const file of ["package.json", "package-lock.json"]) cpSync(join(folder, file), join(place, file));
+    const result = await install(place, onStage);
+    if (result.fault !== undefined) return result;
+    const packages = join(folder, "node_modules");
+    rmSync(packages, { recursive: true, force: true });
+    cpSync(join(place, "node_modules"), packages, { recursive: true, verbatimSymlinks: true });
+    return result;
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
 /** Runs npm ci; gives why it failed, if it did, and what it printed. */
 async function install(folder, onStage) {
   const npm = process.env.npm_execpath;
   const [command, ...first] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];
   const args = [...first, "ci", "--include=dev", "--no-fund", "--no-audit", "--loglevel=error"];
-  const child = spawn(command, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], env: withHeaders(folder) });
+  const child = spawn(command, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], env: withHeaders() });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
@@ -115,16 +133,9 @@ function packagesOf(lock) {
   return packages;
 }
 
-/**
- * What compiling SQLite may need. The headers that came with this Node save a download that may not be possible. And
- * SQLite's build names the folder of node-addon-api in a way that breaks at a space in its path: by this variable the
- * compiler finds it all the same.
- */
-function withHeaders(folder) {
-  const addonApi = resolve(folder, "node_modules/node-addon-api");
-  const found = [addonApi, process.env.CPLUS_INCLUDE_PATH].filter(Boolean).join(delimiter);
-  const env = { ...process.env, CPLUS_INCLUDE_PATH: found };
+/** Where SQLite must be compiled, the headers that came with this Node save a download that may not be possible. */
+function withHeaders() {
   const nodedir = join(dirname(process.execPath), "..");
-  if (!existsSync(join(nodedir, "include/node/node.h"))) return env;
-  return { npm_config_nodedir: nodedir, ...env };
+  if (!existsSync(join(nodedir, "include/node/node.h"))) return process.env;
+  return { npm_config_nodedir: nodedir, ...process.env };
 }

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { temporaryFolder } from "../support/temporary.js";
 import { killGroup } from "./kill-group.js";
 
 /** Loaded as it is: it runs before anything is compiled. */
@@ -53,7 +54,10 @@ t.test("what npm itself has left here, and a lock that has changed since", async
 
 /** Runs the installation in a folder with this program for npm; `onText` is given what it has printed so far. */
 async function install(t: Test, npm: string, onText: (text: string, start: ChildProcess, folder: string) => void) {
-  const folder = t.testdir({ "package-lock.json": lock(a), "npm.js": npm });
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, "package-lock.json"), lock(a));
+  writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+  writeFileSync(join(folder, "npm.js"), npm);
   const script = join(process.cwd(), "scripts/setup.mjs");
   const program = `import { setup } from ${JSON.stringify(script)}; await setup(); console.error("installed")`;
   const start = spawn(process.execPath, ["--input-type=module", "-e", program], {
@@ -95,6 +99,22 @@ t.test("it says what npm is busy with, SQLite above all", async (t) => {
   t.equal(code, 0);
   const stages = ["fetching packages", "unpacking and setting up packages", "compiling SQLite, some minutes"];
   t.equal(output, `${stages.map((stage) => `Installing dependencies (once): ${stage} (time)\n`).join("")}installed\n`);
+});
+
+t.test("in a folder whose path has a space it installs in one without", async (t) => {
+  const npm = t.testdir({
+    "npm.js": `import { mkdirSync, writeFileSync } from "node:fs";
+      mkdirSync("node_modules");
+      writeFileSync("node_modules/where", process.cwd());`,
+    "a b": { "package.json": "{}", "package-lock.json": lock(a) },
+  });
+  const folder = join(npm, "a b");
+  const script = join(process.cwd(), "scripts/setup.mjs");
+  const program = `import { setup } from ${JSON.stringify(script)}; await setup()`;
+  const env = { PATH: "", npm_execpath: join(npm, "npm.js") };
+  const start = spawn(process.execPath, ["--input-type=module", "-e", program], { cwd: folder, env });
+  t.same(await once(start, "close"), [0, null]);
+  t.notMatch(readFileSync(join(folder, "node_modules/where"), "utf8"), /\s/);
 });
 
 t.test("without a compiler it says what is missing and how to install it", async (t) => {
