@@ -22,6 +22,12 @@ export interface GatewayRequest {
    * @throws {HttpError} 413 too large, 408 too slow, 400 malformed, 499 the client has gone.
    */
   body(): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
+  /**
+   * Reserves memory for a whole answer of so many bytes, once; released when the client has read it. Without it a large
+   * answer that is not read at once may break off the connection.
+   * @returns false where there is none: the answer is to be a refusal
+   */
+  tryReserveAnswer(bytes: number): boolean;
   /** Reads the body as it comes, in place of `body`, however long it is. */
   pieces(reader: PieceReader): PieceFlow;
   /** Whether the client asks for a WebSocket (RFC 6455) at this path. */

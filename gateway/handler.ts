@@ -15,6 +15,7 @@ import type { Metrics } from "../src/metrics.js";
 import type { CallStart } from "../src/rpc/channel.js";
 import { withoutTokens } from "../src/token.js";
 import { callUnary, UnreachableError } from "./call.js";
+import { NO_MEMORY } from "./connection-memory.js";
 import { Cors, foreignPage, isNavigation } from "./cors.js";
 import { answerError, type ErrorAnswer, HttpError } from "./errors.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";
@@ -175,7 +176,7 @@ class Gateway {
     if (request.upgrade) return this.#openSocket(request, target, start, progress);
     if (inPieces) {
       const answer = await upload(request, headers.contentType ?? "", this.#streamOf(target, start));
-      return this.#respondWith(target, answer, progress);
+      return this.#respondWith(request, target, answer, progress);
     }
     checkPlain(endpoint);
 
@@ -184,7 +185,7 @@ class Gateway {
     const { alternatives } = route.target;
     if (alternatives !== undefined) return this.#callAny(request, target, alternatives, start, body, progress);
     const answer = await callUnary(target.channel, start, message, endpoint.service, (stop) => request.onGone(stop));
-    return this.#respondWith(target, answer, progress);
+    return this.#respondWith(request, target, answer, progress);
   }
 
   /**
@@ -211,7 +212,7 @@ class Gateway {
         const message = method === "POST" ? readPost(target, query, headers, body) : readGet(target, query);
         const begun = { ...start, path: endpoint.path };
         const answer = await callUnary(channel, begun, message, endpoint.service, (stop) => request.onGone(stop));
-        return this.#respondWith(target, answer, progress);
+        return this.#respondWith(request, target, answer, progress);
       } catch (error) {
         const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
         if (next === undefined || next.endpoint.shape !== endpoint.shape) throw error;
@@ -305,9 +306,12 @@ class Gateway {
     return answer;
   }
 
-  #respondWith(target: Target, answer: Uint8Array, progress: Progress): GatewayResponse {
+  /** @throws {HttpError} 503 where there is no memory for the answer while the client reads it */
+  #respondWith(request: GatewayRequest, target: Target, answer: Uint8Array, progress: Progress): GatewayResponse {
     const { body, contentType, headers } = writeAnswer(target, answer);
-    return this.#respond(200, headers, body, progress, contentType);
+    const response = this.#respond(200, headers, body, progress, contentType);
+    if (response.length > MAX_UNRESERVED && !request.tryReserveAnswer(response.length)) throw NO_MEMORY;
+    return response;
   }
 
   #respond(
@@ -360,6 +364,8 @@ class Gateway {
   }
 }
 
+/** Bytes of an answer that the system most likely takes at once. */
+const MAX_UNRESERVED = 16 * 1024;
 /** Most characters of a path that are logged and repeated. */
 const MAX_SHOWN_PATH = 128;
 

@@ -1,6 +1,7 @@
 /** One plain request and its answer, on node's own: what it asks is read no faster than it is wanted, and within bounds. */
 import type { ServerResponse } from "node:http";
-import type { BodyRoom } from "./body-room.js";
+import type { MemoryBudget } from "../src/memory-budget.js";
+import { MIN_RESERVED, memoryOf, NO_MEMORY } from "./connection-memory.js";
 import { HttpError, reason } from "./errors.js";
 import {
   type BodySink,
@@ -19,7 +20,15 @@ import { type Connection, GONE, LINGER_MS, WORK, type Work } from "./work.js";
 /** An unread body up to this size is dropped and the connection kept; before a larger one it is closed. */
 const DROPPED_BODY = 64 * 1024;
 
-const NO_ROOM = new HttpError(503, "Too many bodies are being received; try again", { headers: ["Retry-After", "1"] });
+/** What a piece of a body takes beside its bytes, at least: a body may come a byte at a time. */
+const PIECE = 128;
+/** Bytes that a body may have waiting that is read in pieces, while the service takes none. */
+const PAUSED_UPLOAD = 128 * 1024;
+/** What a request and its answer take beside their bytes, about. */
+const PIPELINED = 8 * 1024;
+/** A text of more bytes is made a Buffer first: it would else be held as such too until the client has read it. */
+const LARGE_TEXT = 256 * 1024;
+
 const TOO_SLOW = new HttpError(408, "The next piece of the body took too long to arrive");
 const STALLED = new HttpError(504, "The service has taken nothing of the body for too long");
 
@@ -28,14 +37,16 @@ export interface Bounds {
   /** How long the next piece of a body may take that is read in pieces, in milliseconds. */
   readonly bodyTime: number;
   readonly stallMs: number | undefined;
-  readonly room: BodyRoom;
+  readonly budget: MemoryBudget;
 }
 
 export class Exchange extends HttpRequest implements GatewayRequest, Work {
   readonly #res: ServerResponse;
   readonly #bounds: Bounds;
-  /** Of the room for bodies, what its own takes. */
-  #taken = 0;
+  /** Bytes reserved for its body, as far as that has come, until it is answered. */
+  #bodyBytes = 0;
+  /** Bytes reserved for its answer, until the client has read it. */
+  #answerBytes = 0;
   /** Whether the client waits for 100 before it sends the body. */
   readonly #waits: boolean;
   readonly fault: HttpError | undefined;
@@ -65,7 +76,31 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
     super.stop(why);
   }
 
+  tryReservePipelined(): boolean {
+    return this.#tryHoldAnswer(PIPELINED);
+  }
+
+  override tryReserveAnswer(bytes: number): boolean {
+    return this.#tryHoldAnswer(Math.max(bytes, this.#answerBytes));
+  }
+
+  #tryHoldAnswer(bytes: number): boolean {
+    if (bytes === this.#answerBytes) return true;
+    if (!memoryOf(this.req.socket, this.#bounds.budget).tryResize(this.#answerBytes, bytes)) return false;
+    this.#answerBytes = bytes;
+    return true;
+  }
+
+  #tryHoldBody(bytes: number): boolean {
+    if (bytes === this.#bodyBytes) return true;
+    if (!memoryOf(this.req.socket, this.#bounds.budget).tryResize(this.#bodyBytes, bytes)) return false;
+    this.#bodyBytes = bytes;
+    return true;
+  }
+
   #closed(): void {
+    this.#tryHoldBody(0);
+    this.#tryHoldAnswer(0);
     const connection: Connection = this.req.socket;
     // A connection that is kept would keep its last call, body and answer included.
     if (connection[WORK] === this && !this.failed) connection[WORK] = undefined;
@@ -76,8 +111,9 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
 
   body(): Promise<readonly Uint8Array[]> {
     const { req } = this;
-    const { maxBody, room } = this.#bounds;
-    if (Number(req.known.contentLength) > maxBody) throw this.#tooLarge();
+    const { maxBody } = this.#bounds;
+    const announced = Number(req.known.contentLength);
+    if (announced > maxBody) throw this.#tooLarge();
     if (this.#waits) this.#res.writeContinue();
     return new Promise((resolve, reject) => {
       this.#onFault = reject;
@@ -90,10 +126,11 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
           return;
         }
         size += piece.length;
-        const taken = size > maxBody ? 0 : room.take(piece.length);
-        this.#taken += taken;
-        if (taken > 0) pieces.push(piece);
-        else this.#stopReading(size > maxBody ? this.#tooLarge() : NO_ROOM);
+        // Most are small and come in one piece: that does not wait for more.
+        const isWhole = piece.length === announced && announced <= MIN_RESERVED;
+        if (size > maxBody) this.#stopReading(this.#tooLarge());
+        else if (isWhole || this.#tryHoldBody(this.#bodyBytes + piece.length + PIECE)) pieces.push(piece);
+        else this.#stopReading(NO_MEMORY);
       });
     });
   }
@@ -128,10 +165,12 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
       patience.refresh();
       if (reader.onPiece(piece)) return;
       req.pause();
-      wait(stallMs, STALLED);
+      if (this.#tryHoldBody(PAUSED_UPLOAD)) wait(stallMs, STALLED);
+      else this.fail(NO_MEMORY);
     });
     req.on("end", onEnd);
     const resume = (): void => {
+      this.#tryHoldBody(0);
       wait(bodyTime, TOO_SLOW);
       req.resume();
     };
@@ -158,9 +197,9 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
   /** Sends the answer: a whole body in one write. `isLast` tells whether the connection is to be closed after it. */
   answer({ status, headers, body, length }: GatewayResponse, isLast: () => boolean): void {
     this.answered = true;
-    this.#bounds.room.giveBack(this.#taken);
+    this.#tryHoldBody(0);
     const res = this.#res;
-    if (this.#gone) return;
+    if (this.#gone || this.req.socket.destroyed) return;
     const lingers = this.#lingers();
     const all = isLast() || this.failed || lingers ? [...headers, "Connection", "close"] : headers;
     res.writeHead(status, reason(status), all as string[]);
@@ -168,8 +207,12 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
     // Written and then ended it goes out by itself; ended with, by the slower way of several pieces, the last an empty one.
     const { socket } = this.req;
     socket.cork();
-    res.write(body, length === body.length ? "latin1" : "utf8");
+    const encoding = length === body.length ? "latin1" : "utf8";
+    const isLargeText = length > LARGE_TEXT && typeof body === "string";
+    res.write(isLargeText ? Buffer.from(body, encoding) : body, encoding);
     socket.uncork();
+    // The system takes most answers at once.
+    if (res.writableLength > 0 && !this.tryReserveAnswer(length)) return void socket.destroy();
     if (lingers) this.#endWhenDropped();
     else if (socket.writableLength === 0) res.end();
     else this.#endWhenTaken(isLast);
@@ -190,7 +233,9 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
    */
   #endWhenTaken(isLast: () => boolean): void {
     const { socket } = this.req;
-    socket.write("", () => {
+    socket.write("", (error) => {
+      // Node asserts that pipelined answers end in order, and on a broken connection they would not.
+      if (error) return;
       this.#res.end();
       if (isLast()) socket.destroySoon();
     });
@@ -202,16 +247,18 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
     const { socket } = this.req;
     // Silence is no sign of a client that has gone: it may read slowly, or have nothing to read.
     socket.setTimeout(0);
-    const stall = new Stall(socket, this.#bounds.stallMs);
+    const stall = new Stall(socket, this.#bounds.stallMs, () => this.#bounds.budget.isShort);
     res.on("drain", () => {
       stall.end();
+      this.#tryHoldAnswer(0);
       body.onDrain();
     });
     res.once("close", () => stall.end());
     const sink: BodySink = {
-      write(piece) {
+      write: (piece) => {
         const more = res.write(piece);
         if (!more) stall.begin();
+        if (!this.#tryHoldAnswer(res.writableLength)) this.#breakOff();
         return more;
       },
       end() {
@@ -224,6 +271,12 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
       },
     };
     body.open(sink);
+  }
+
+  /** There is no memory for more of a stream, which its client does not read. */
+  #breakOff(): void {
+    this.stop(NO_MEMORY);
+    this.req.socket.destroy();
   }
 
   /** Whether the rest of the body is too much, or too uncertain, to be dropped and the connection kept. */

@@ -33,6 +33,10 @@ export abstract class HttpRequest {
     return this.req.socket.remoteAddress ?? "";
   }
 
+  tryReserveAnswer(_bytes: number): boolean {
+    return true;
+  }
+
   onGone(listener: (why: HttpError) => void): void {
     if (this.#why === undefined) this.#onGone = listener;
     else listener(this.#why);

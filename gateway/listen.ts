@@ -7,7 +7,7 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Address } from "../src/address.js";
 import type { Config } from "../src/config.js";
-import { BodyRoom } from "./body-room.js";
+import { MemoryBudget } from "../src/memory-budget.js";
 import { HttpError, reason } from "./errors.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";
 import { RequestHeaders } from "./headers.js";
@@ -29,8 +29,8 @@ export type Limits = Pick<
   | "maxConnections"
 > &
   Pick<WebSocketLimits, "heartbeatMs" | "stallMs"> & {
-    /** Bytes of bodies at once, over all connections; default 256 MiB, and two bodies at least. */
-    readonly bodyRoom?: number | undefined;
+    /** Of this process; default one of its own. */
+    readonly budget?: MemoryBudget | undefined;
   };
 
 export interface Listening {
@@ -84,9 +84,9 @@ class Door implements Listening {
 
   constructor(handler: Handler, limits: Limits) {
     this.#handler = handler;
-    this.#webSockets = new WebSockets(limits);
-    const { maxBody, bodyTime, stallMs } = limits;
-    const bounds = { maxBody, bodyTime, stallMs, room: new BodyRoom(maxBody, limits.bodyRoom) };
+    const { maxBody, bodyTime, stallMs, budget = new MemoryBudget(limits) } = limits;
+    this.#webSockets = new WebSockets(limits, budget);
+    const bounds = { maxBody, bodyTime, stallMs, budget };
     const server = createServer({
       IncomingMessage: HttpMessage,
       maxHeaderSize: limits.maxHeaders,
@@ -167,7 +167,13 @@ class Door implements Listening {
   }
 
   #serve(exchange: Exchange): void {
-    (exchange.req.socket as Connection)[WORK] = exchange;
+    const connection: Connection = exchange.req.socket;
+    // One that is pipelined waits, with all its objects, until those before it have been answered and read.
+    if (connection.destroyed || (connection[WORK] !== undefined && !exchange.tryReservePipelined())) {
+      connection.destroy();
+      return;
+    }
+    connection[WORK] = exchange;
     const answer = this.#handler(exchange);
     if (answer instanceof Promise) answer.then((response) => this.#answer({ exchange, response }));
     else exchange.answer(answer, this.#isLast);
@@ -296,6 +302,9 @@ class Refusal implements GatewayRequest, Work {
   }
   pieces(): never {
     throw this.fault;
+  }
+  tryReserveAnswer(): boolean {
+    return true;
   }
   onGone(): void {}
   fail(): void {}

@@ -11,6 +11,10 @@ import type { Socket } from "node:net";
  */
 export const STALL_MS = 30 * 60_000;
 
+/** So many times it is looked whether the client takes anything, before it is cut; and while memory is short. */
+const LOOKS = 30;
+const SHORT_LOOKS = 1;
+
 /**
  * What node:net keeps to itself. What it shows, `bytesWritten` less `writableLength`, stands still until a write is whole: with
  * a message of 4 MiB and a client that reads 1 KiB/s for more than an hour.
@@ -25,22 +29,27 @@ interface Handle {
 export class Stall {
   readonly #socket: Socket & { readonly _handle?: Handle | null };
   readonly #ms: number;
+  readonly #isShort: () => boolean;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(socket: Socket, ms = STALL_MS) {
+  /** @param isShort whether memory is short in this process: then what waits for a client is not held for so long */
+  constructor(socket: Socket, ms = STALL_MS, isShort: () => boolean = () => false) {
     this.#socket = socket;
     this.#ms = ms;
+    this.#isShort = isShort;
   }
 
   /** Something waits for the client. */
   begin(): void {
     if (this.#timer !== undefined) return;
     let before = this.#taken();
+    let stalls = 0;
     this.#timer = setInterval(() => {
       const now = this.#taken();
-      if (now === before) this.#socket.destroy();
+      stalls = now === before ? stalls + 1 : 0;
       before = now;
-    }, this.#ms);
+      if (stalls > (this.#isShort() ? SHORT_LOOKS : LOOKS)) this.#socket.destroy();
+    }, this.#ms / LOOKS);
   }
 
   /** Nothing does any more, or the connection is closed. */

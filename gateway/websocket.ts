@@ -6,10 +6,13 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
+import type { ConnectionMemory, MemoryBudget } from "../src/memory-budget.js";
+import { MIN_RESERVED, memoryOf, NO_MEMORY } from "./connection-memory.js";
 import { HttpError } from "./errors.js";
 import type { MessageSocket, SocketSession } from "./exchange.js";
 import { Stall } from "./stall.js";
 import { PROTOCOL } from "./upgrade.js";
+import { LINGER_MS } from "./work.js";
 
 export interface WebSocketLimits {
   /** Most bytes of a message. */
@@ -27,15 +30,19 @@ const MOST_A_SECOND = 10_000;
 const MOST_HELD = 65_536;
 /** What a message takes beside its bytes, about. */
 const MESSAGE = 128;
+/** Bytes of a control frame beside its data, as a client sends it (RFC 6455 §5.2). */
+const CONTROL_HEADER = 6;
 
 export class WebSockets {
   readonly #server: WebSocketServer;
   readonly #heartbeatMs: number;
   readonly #stallMs: number | undefined;
+  readonly #budget: MemoryBudget;
   /** Of the response that is being written. */
   #headers: readonly string[] = [];
 
-  constructor({ maxBody, heartbeatMs = HEARTBEAT_MS, stallMs }: WebSocketLimits) {
+  constructor({ maxBody, heartbeatMs = HEARTBEAT_MS, stallMs }: WebSocketLimits, budget: MemoryBudget) {
+    this.#budget = budget;
     this.#heartbeatMs = heartbeatMs;
     this.#stallMs = stallMs;
     this.#server = new WebSocketServer({
@@ -58,8 +65,9 @@ export class WebSockets {
     // A client may offer others too, of which the package wants to know nothing (RFC 9110 §7.8).
     req.headers.upgrade = "websocket";
     this.#server.handleUpgrade(req, socket, head, (opened) => {
-      const stall = new Stall(socket, this.#stallMs);
-      const connected = new Connected(opened, socket, session, onGone, stall, this.#heartbeatMs);
+      const memory = memoryOf(socket, this.#budget);
+      const stall = new Stall(socket, this.#stallMs, () => memory.isShort);
+      const connected = new Connected(opened, socket, session, onGone, stall, memory, this.#heartbeatMs);
       session.open(connected);
     });
   }
@@ -79,6 +87,9 @@ class Connected implements MessageSocket {
   readonly #session: SocketSession;
   readonly #onGone: (why: HttpError) => void;
   readonly #stall: Stall;
+  readonly #memory: ConnectionMemory;
+  /** Bytes of it that this WebSocket has reserved. */
+  #reserved = 0;
   readonly #heartbeat: NodeJS.Timeout;
   #rest: NodeJS.Timeout | undefined;
   /** Whether anything has come since the last ping. */
@@ -87,6 +98,10 @@ class Connected implements MessageSocket {
   #paused = false;
   readonly #held: (Uint8Array | undefined)[] = [];
   #heldBytes = 0;
+  /** Bytes that have come of a message that is not whole yet. */
+  #partialBytes = 0;
+  /** There was no memory for what it sends or does not read. */
+  #refused = false;
   /** Frames of this second, and when it began. */
   #frames = 0;
   #second = performance.now();
@@ -97,6 +112,7 @@ class Connected implements MessageSocket {
     session: SocketSession,
     onGone: (why: HttpError) => void,
     stall: Stall,
+    memory: ConnectionMemory,
     heartbeatMs: number,
   ) {
     this.#opened = opened;
@@ -104,13 +120,17 @@ class Connected implements MessageSocket {
     this.#session = session;
     this.#onGone = onGone;
     this.#stall = stall;
+    this.#memory = memory;
+    // Before the package has looked at them.
+    socket.prependListener("data", (bytes: Buffer) => this.#received(bytes.length));
     opened.on("message", (data, isBinary) => this.#message(data, isBinary));
-    opened.on("ping", () => this.#count());
-    opened.on("pong", () => this.#count());
+    opened.on("ping", (data) => this.#control(data.length));
+    opened.on("pong", (data) => this.#control(data.length));
     opened.on("error", (error: Error & { code?: string }) => onGone(faultOf(error)));
     opened.on("close", () => this.#closed());
     socket.on("drain", () => {
       stall.end();
+      this.#reserve();
       session.onDrain();
     });
     this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs);
@@ -118,6 +138,7 @@ class Connected implements MessageSocket {
 
   send(text: string): boolean {
     if (this.#opened.readyState === this.#opened.OPEN) this.#opened.send(text);
+    if (this.#socket.writableLength > 0) this.#reserve();
     if (!this.#socket.writableNeedDrain) return true;
     this.#stall.begin();
     return false;
@@ -132,6 +153,7 @@ class Connected implements MessageSocket {
     while (!this.#paused && this.#held.length > 0) {
       const text = this.#held.shift();
       this.#heldBytes -= sizeOf(text);
+      this.#reserve();
       this.#session.onMessage(text);
     }
     this.#readOn();
@@ -143,8 +165,36 @@ class Connected implements MessageSocket {
     this.resume();
   }
 
+  #received(bytes: number): void {
+    this.#partialBytes += bytes;
+    if (this.#partialBytes > MIN_RESERVED) this.#reserve();
+  }
+
+  /** A control frame, which may stand within a message, with its header and mask. */
+  #control(bytes: number): void {
+    this.#partialBytes = Math.max(this.#partialBytes - bytes - CONTROL_HEADER, 0);
+    this.#count();
+  }
+
+  /** Reserves what is held now; where that does not fit the call ends, and a little later the connection. */
+  #reserve(): void {
+    const held = this.#heldBytes + this.#partialBytes + this.#socket.writableLength;
+    const reserved = held > MIN_RESERVED ? held : 0;
+    if (this.#memory.tryResize(this.#reserved, reserved)) {
+      this.#reserved = reserved;
+      return;
+    }
+    if (this.#refused) return;
+    this.#refused = true;
+    this.#opened.pause();
+    this.#onGone(NO_MEMORY);
+    setTimeout(() => this.#opened.terminate(), LINGER_MS).unref();
+  }
+
   #message(data: RawData, isBinary: boolean): void {
     this.#count();
+    this.#partialBytes = 0;
+    if (this.#reserved > 0) this.#reserve();
     const text = isBinary ? undefined : (data as Buffer);
     if (this.#paused) this.#hold(text);
     else this.#session.onMessage(text);
@@ -153,10 +203,12 @@ class Connected implements MessageSocket {
   #hold(text: Uint8Array | undefined): void {
     this.#held.push(text);
     this.#heldBytes += sizeOf(text);
+    this.#reserve();
     if (this.#heldBytes >= MOST_HELD) this.#opened.pause();
   }
 
   #readOn(): void {
+    if (this.#refused) return;
     if (this.#rest === undefined && this.#heldBytes < MOST_HELD) this.#opened.resume();
   }
 

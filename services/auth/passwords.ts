@@ -7,7 +7,7 @@ import { randomBytes, randomInt, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import { Code, StatusError } from "../../src/errors.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
-import { networkOf } from "./network.js";
+import { networkOf } from "../../src/network.js";
 
 const PARAMETERS = { n: 2 ** 15, r: 8, p: 3 };
 const HASH_LENGTH = 32;

@@ -4,7 +4,7 @@
  */
 import { Code, StatusError } from "../../src/errors.js";
 import { RetryInfo } from "../../src/gen/google/rpc/error_details.js";
-import { networkOf } from "./network.js";
+import { networkOf } from "../../src/network.js";
 
 const FREE_FAILURES = 5;
 const MAX_DELAY = 15 * 60_000;

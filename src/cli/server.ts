@@ -26,6 +26,7 @@ import { Code, StatusError } from "../errors.js";
 import { Instance } from "../gen/portico/registry/v1/registry.js";
 import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../guard.js";
 import type { Logger } from "../log.js";
+import { MemoryBudget } from "../memory-budget.js";
 import { Metrics } from "../metrics.js";
 import { register } from "../registration.js";
 import type { Channel } from "../rpc/channel.js";
@@ -72,7 +73,7 @@ export interface Running {
 export function startServer(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
   return starting(config, log, signal, async (opened) => {
     const core = await openCore(opened, config, log, [...SERVICES.values()]);
-    const { guard, dispatcher, grpc, transport } = core;
+    const { guard, dispatcher, grpc, transport, budget } = core;
     const registry: CatalogOptions = {
       channel: core.channel,
       admission: SYSTEM,
@@ -83,8 +84,8 @@ export function startServer(config: Config, log: Logger, signal: AbortSignal): P
       readContract: readConnection,
       log,
     };
-    const { http, health } = await openDoor(opened, config, { registry, guard, metrics: core.metrics, log });
-    const admin = await openAdmin(opened, config, core.metrics, health);
+    const { http, health } = await openDoor(opened, config, { registry, guard, metrics: core.metrics, log, budget });
+    const admin = await openAdmin(opened, config, core.metrics, health, budget);
     const notReady = () => whyNotReady(health.missing, guard);
     return { http, grpc: reachedAt(grpc.address, config), admin, firstStart: core.firstStart, notReady };
   });
@@ -93,9 +94,9 @@ export function startServer(config: Config, log: Logger, signal: AbortSignal): P
 /** `portico authority`: the authority and the registry. */
 export function startAuthority(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
   return starting(config, log, signal, async (opened) => {
-    const { guard, grpc, metrics, firstStart } = await openCore(opened, config, log, []);
+    const { guard, grpc, metrics, firstStart, budget } = await openCore(opened, config, log, []);
     const health = new Health({ guard: () => guard.state === "ready" });
-    const admin = await openAdmin(opened, config, metrics, health);
+    const admin = await openAdmin(opened, config, metrics, health, budget);
     return {
       grpc: reachedAt(grpc.address, config),
       admin,
@@ -109,7 +110,8 @@ export function startAuthority(config: Config, log: Logger, signal: AbortSignal)
 export function startGateway(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
   return starting(config, log, signal, async (opened) => {
     const enrolment = enrolmentOf("gateway", config);
-    const transport = await transportOf(config);
+    const budget = budgetOf(config);
+    const transport = await transportOf(config, budget);
     const { guard, ...mesh } = joinMesh(opened, config, transport, enrolment, log);
     const metrics = new Metrics();
     const registry: CatalogOptions = {
@@ -117,8 +119,8 @@ export function startGateway(config: Config, log: Logger, signal: AbortSignal): 
       connect: (address, _instance, verify) => transport.connect(parseGrpcTarget(address), { verify }),
       readContract: readConnection,
     };
-    const { http, health } = await openDoor(opened, config, { registry, guard, enrolment, metrics, log });
-    const admin = await openAdmin(opened, config, metrics, health);
+    const { http, health } = await openDoor(opened, config, { registry, guard, enrolment, metrics, log, budget });
+    const admin = await openAdmin(opened, config, metrics, health, budget);
     return { http, admin, notReady: () => whyNotReady(health.missing, guard, config.authority) };
   });
 }
@@ -126,7 +128,8 @@ export function startGateway(config: Config, log: Logger, signal: AbortSignal): 
 /** `portico service <name>`: one service alone, which registers for as long as it runs. */
 export function startService(service: Service, config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
   return starting(config, log, signal, async (opened) => {
-    const transport = await transportOf(config);
+    const budget = budgetOf(config);
+    const transport = await transportOf(config, budget);
     const { guard, ...mesh } = joinMesh(opened, config, transport, enrolmentOf(service.name, config), log);
     const metrics = new Metrics();
     const onEnd = recorder(metrics, log);
@@ -137,7 +140,7 @@ export function startService(service: Service, config: Config, log: Logger, sign
     const registration = register({ ...mesh, instance: instanceOf(service, grpc, config) });
     opened.own(() => registration.close());
     const health = new Health({ guard: () => guard.state === "ready" });
-    const admin = await openAdmin(opened, config, metrics, health);
+    const admin = await openAdmin(opened, config, metrics, health, budget);
     await soon(guard.ready());
     const notReady = () => whyNotReady(health.missing, guard, config.authority);
     return { grpc: reachedAt(grpc.address, config), admin, notReady };
@@ -189,6 +192,7 @@ interface Core {
   readonly transport: Transport;
   readonly metrics: Metrics;
   readonly firstStart: Authority["firstStart"];
+  readonly budget: MemoryBudget;
 }
 
 /** The authority, the registry, and services of the same process, on the gRPC port. */
@@ -202,7 +206,8 @@ async function openCore(opened: Opened, config: Config, log: Logger, own: readon
   const inside = new Dispatcher({ services: [authority.service], guard: NO_DOOR, limits: messageLimits(config), log });
   const guard = openGuard({ channel: new InProcessChannel(inside), admission: SYSTEM, log });
   opened.own(() => guard.close());
-  const transport = await transportOf(config);
+  const budget = budgetOf(config);
+  const transport = await transportOf(config, budget);
   const registry = createRegistry({ guard, foreign: config.services, connect: transport.connect, log });
   opened.own(() => registry.close());
   const services = [authority.service, registry.service, ...own];
@@ -224,7 +229,7 @@ async function openCore(opened: Opened, config: Config, log: Logger, own: readon
   tellHealth(opened, dispatcher, guard);
   const channel = new InProcessChannel(dispatcher);
   const isLocal = (instance: { service: string; id: string }) => local.has(nameOf(instance));
-  return { guard, dispatcher, channel, isLocal, grpc, transport, metrics, firstStart: authority.firstStart };
+  return { guard, dispatcher, channel, isLocal, grpc, transport, metrics, firstStart: authority.firstStart, budget };
 }
 
 interface DoorOptions {
@@ -235,13 +240,14 @@ interface DoorOptions {
   readonly enrolment?: string;
   readonly metrics: Metrics;
   readonly log: Logger;
+  readonly budget: MemoryBudget;
 }
 
 /** The catalog that follows the registry, the handler, and the HTTP port. */
 async function openDoor(
   opened: Opened,
   config: Config,
-  { registry, guard, enrolment, metrics, log }: DoorOptions,
+  { registry, guard, enrolment, metrics, log, budget }: DoorOptions,
 ): Promise<{ http: Address; health: Health }> {
   const { omitZeros } = config;
   const catalog = createCatalog({ ...registry, omitZeros, maxMessage: messageLimits(config).maxBody });
@@ -257,7 +263,7 @@ async function openDoor(
   const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage });
   // Callers would else be refused by a gateway that has just started while another answers beside it.
   await soon(Promise.all([guard.ready(), catalog.arrived]));
-  const door = await bound("http", config, () => listen(handler, config.http, config));
+  const door = await bound("http", config, () => listen(handler, config.http, { ...config, budget }));
   opened.onLeave(() => door.leave());
   opened.own((drainMs) => door.close(drainMs));
   return { http: door.address, health };
@@ -374,8 +380,13 @@ function enrolmentOf(name: string, config: Config): string {
   }
 }
 
-function transportOf(config: Config): Promise<Transport> {
-  return loadTransport(config.transport, messageLimits(config), readCertificates(config));
+function transportOf(config: Config, budget: MemoryBudget): Promise<Transport> {
+  return loadTransport(config.transport, messageLimits(config), readCertificates(config), budget);
+}
+
+/** One for the process. */
+function budgetOf(config: Config): MemoryBudget {
+  return new MemoryBudget({ maxBody: config.maxBody, trustedProxies: config.trustedProxies });
 }
 
 /** How long a start waits for the authority before it goes on without, in milliseconds. */
@@ -390,12 +401,18 @@ async function soon(needed: Promise<unknown>): Promise<void> {
   clearTimeout(timer);
 }
 
-async function openAdmin(opened: Opened, config: Config, metrics: Metrics, health: Health): Promise<Address> {
+async function openAdmin(
+  opened: Opened,
+  config: Config,
+  metrics: Metrics,
+  health: Health,
+  budget: MemoryBudget,
+): Promise<Address> {
   // Workers share what they listen on, unless told otherwise: then port 0 is a free one for each.
   const address = { ...config.admin, exclusive: true };
   const hosts = await Hosts.of(config.admin, config.httpHosts);
   const handler = createAdminHandler({ metrics, health, hosts });
-  const admin = await bound("admin", config, () => listen(handler, address, config));
+  const admin = await bound("admin", config, () => listen(handler, address, { ...config, budget }));
   // It tells until the end how the process does.
   opened.ownLast(() => admin.close(0));
   opened.onLeave(() => health.leave());

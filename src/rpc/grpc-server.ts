@@ -2,6 +2,9 @@
  * Serves a dispatcher over @grpc/grpc-js. Every endpoint is registered there as a stream of bytes, and an interceptor
  * takes each call over before grpc-js's own handling of streams begins: what is left of it is the protocol, and each
  * message is asked for and answered without a stream object in between.
+ *
+ * Of the memory budget it reserves the requests that endpoints have and the answers that wait. What grpc-js itself holds,
+ * a message of which only a part has come, it does not show.
  */
 import type { Http2Server } from "node:http2";
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from "node:net";
@@ -16,6 +19,7 @@ import { type Address, formatAddress } from "../address.js";
 import type { Certificates } from "../certificates.js";
 import type { Config } from "../config.js";
 import { Code } from "../errors.js";
+import { type ConnectionMemory, MemoryBudget } from "../memory-budget.js";
 import type { Status } from "./channel.js";
 import type { Dispatcher } from "./dispatch.js";
 import { asBuffer, fromGrpc, toGrpc, toGrpcStatus } from "./grpc-metadata.js";
@@ -24,7 +28,7 @@ import { type Metadata, NO_METADATA } from "./metadata.js";
 import type { IncomingListener, Reply } from "./server-call.js";
 import { status } from "./status.js";
 
-export type GrpcServerLimits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections">;
+export type GrpcServerLimits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections" | "headerTime" | "keepAlive">;
 
 export interface GrpcServer {
   /** Where it listens; the port is the one that was free when 0 was asked for. */
@@ -54,15 +58,23 @@ export async function serveGrpc(
   dispatcher: Dispatcher,
   address: Address,
   limits: GrpcServerLimits,
-  { tls }: { readonly tls?: Certificates | undefined } = {},
+  {
+    tls,
+    budget = new MemoryBudget(limits),
+  }: { tls?: Certificates | undefined; budget?: MemoryBudget | undefined } = {},
 ): Promise<GrpcServer> {
+  const memories = new Map<string, ConnectionMemory>();
   const server = new Server({
     interceptors: [
-      (method, call) => new ServerInterceptingCall(call, { start: () => answer(dispatcher, limits, method, call) }),
+      (method, call) =>
+        new ServerInterceptingCall(call, {
+          start: () => answer(dispatcher, limits, method, call, memories.get(call.getPeer())),
+        }),
     ],
     "grpc.max_receive_message_length": limits.maxBody,
     "grpc.max_concurrent_streams": MAX_STREAMS,
     "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
+    "grpc.max_connection_idle_ms": limits.keepAlive,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
     "grpc.enable_channelz": 0,
@@ -71,7 +83,7 @@ export async function serveGrpc(
   for (const { path, requestStream } of dispatcher.methods) {
     server.register(path, unreachable, same, same, requestStream ? "bidi" : "serverStream");
   }
-  const connections = new Connections(server, limits.maxConnections, tls);
+  const connections = new Connections(server, limits.maxConnections, tls, budget, memories);
   const port = await connections.listen(address);
   let closing: Promise<void> | undefined;
   return {
@@ -90,13 +102,28 @@ class Connections {
   readonly #listener: NetServer;
   readonly #sockets = new Set<Socket>();
 
-  constructor(server: Server, maxConnections: number, tls: Certificates | undefined) {
+  /** @param memories of the connections that are open, by what `getPeer` of their calls gives */
+  constructor(
+    server: Server,
+    maxConnections: number,
+    tls: Certificates | undefined,
+    budget: MemoryBudget,
+    memories: Map<string, ConnectionMemory>,
+  ) {
     const injector = server.createConnectionInjector(credentialsOf(tls));
     showEveryToken(server);
     this.#server = server;
     this.#listener = createServer({ noDelay: true }, (socket) => {
       this.#sockets.add(socket);
-      socket.on("close", () => this.#sockets.delete(socket));
+      const address = socket.remoteAddress ?? "unknown";
+      const peer = `${address}:${socket.remotePort}`;
+      const memory = budget.open(address);
+      memories.set(peer, memory);
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
+        memories.delete(peer);
+        memory.close();
+      });
       injector.injectConnection(socket);
     });
     this.#listener.maxConnections = maxConnections;
@@ -164,8 +191,9 @@ function answer(
   { maxHeaders }: GrpcServerLimits,
   { path, requestStream }: { readonly path: string; readonly requestStream: boolean },
   call: ServerInterceptingCallInterface,
+  memory: ConnectionMemory | undefined,
 ): void {
-  const reply = new GrpcReply(call);
+  const reply = new GrpcReply(call, memory);
   call.start({
     onReceiveMetadata(received) {
       const metadata = fromGrpc(received);
@@ -176,7 +204,7 @@ function answer(
       const asked = Number(call.getDeadline());
       const start = { path, metadata, deadline: Number.isFinite(asked) ? asked : undefined };
       reply.endpoint = dispatcher.open(start, hostOf(call.getPeer()), reply);
-      reply.resume();
+      reply.read();
     },
     onReceiveMessage: (message: Buffer) => reply.received(message),
     onReceiveHalfClose() {
@@ -184,7 +212,7 @@ function answer(
       if (requestStream) setImmediate(() => reply.endpoint?.onEnd());
       else reply.endpoint?.onEnd();
     },
-    onCancel: () => reply.endpoint?.onCancel(),
+    onCancel: () => reply.closed(),
   });
 }
 
@@ -198,9 +226,16 @@ function hostOf(peer: string): string {
   return peer.replace(/:\d+$/, "");
 }
 
+const NO_MEMORY = status(Code.RESOURCE_EXHAUSTED, "too much is waiting to be received or read; try again");
+
 class GrpcReply implements Reply {
   endpoint: IncomingListener | undefined;
   readonly #call: ServerInterceptingCallInterface;
+  /** Undefined where the connection has gone. */
+  readonly #memory: ConnectionMemory | undefined;
+  #reserved = 0;
+  /** Bytes of messages that the endpoint has and keeps. */
+  #kept = 0;
   /** What the connection has not taken yet. */
   #unsentMessages = 0;
   #unsentBytes = 0;
@@ -209,9 +244,31 @@ class GrpcReply implements Reply {
   /** A message has been asked for. */
   #reading = false;
   #ended = false;
+  #closed = false;
 
-  constructor(call: ServerInterceptingCallInterface) {
+  constructor(call: ServerInterceptingCallInterface, memory: ConnectionMemory | undefined) {
     this.#call = call;
+    this.#memory = memory;
+  }
+
+  /** The stream has closed, whether it was answered or not: grpc-js holds nothing for it any more. */
+  closed(): void {
+    this.#memory?.release(this.#reserved);
+    this.#reserved = 0;
+    this.#closed = true;
+    this.endpoint?.onCancel();
+  }
+
+  /** Reserves what the call holds now; where that does not fit the call ends. */
+  #reserve(): void {
+    if (this.#memory === undefined || this.#closed) return;
+    const held = this.#kept + this.#unsentBytes;
+    if (this.#memory.tryResize(this.#reserved, held)) {
+      this.#reserved = held;
+      return;
+    }
+    this.end(NO_MEMORY);
+    queueMicrotask(() => this.endpoint?.onCancel());
   }
 
   sendHeaders(metadata: Metadata): void {
@@ -222,6 +279,8 @@ class GrpcReply implements Reply {
     if (this.#ended) return true;
     this.#unsentMessages++;
     this.#unsentBytes += message.length;
+    this.#reserve();
+    if (this.#ended) return true;
     this.#call.sendMessage(asBuffer(message), () => this.#sent(message.length));
     this.#full = this.#unsentMessages >= MOST_MESSAGES || this.#unsentBytes >= MOST_BYTES;
     return !this.#full;
@@ -237,8 +296,15 @@ class GrpcReply implements Reply {
     this.#paused = true;
   }
 
+  /** The endpoint has taken all that it was given. */
   resume(): void {
     this.#paused = false;
+    this.#kept = 0;
+    this.#reserve();
+    this.read();
+  }
+
+  read(): void {
     if (this.#reading) return;
     this.#reading = true;
     this.#call.startRead();
@@ -246,13 +312,16 @@ class GrpcReply implements Reply {
 
   received(message: Buffer): void {
     this.#reading = false;
+    this.#kept += message.length;
     this.endpoint?.onMessage(message);
-    if (!this.#paused) this.resume();
+    this.#reserve();
+    if (!this.#paused) this.read();
   }
 
   #sent(bytes: number): void {
     this.#unsentMessages--;
     this.#unsentBytes -= bytes;
+    this.#reserve();
     if (!this.#full || this.#unsentMessages > 0) return;
     this.#full = false;
     this.endpoint?.onDrain();

@@ -159,6 +159,7 @@ class ReplyEnd implements Reply, Placed {
   }
 
   resume(): void {
+    if (!this.requestsPaused) return;
     this.requestsPaused = false;
     this.#drained = true;
     this.#deliver();

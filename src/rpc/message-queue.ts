@@ -12,6 +12,7 @@ export const MOST_BYTES = 65_536;
 /** The sender, as far as a queue steers it. */
 export interface Flow {
   pause(): void;
+  /** Nothing waits any more, whether the sender was paused or not. */
   resume(): void;
   /** The reader left before the end. */
   abandon(): void;
@@ -91,11 +92,11 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
     } catch (error) {
       reader.reject(error as Error);
       this.#abandon();
+      return;
     }
-    if (this.#paused && this.#waiting.length === 0) {
-      this.#paused = false;
-      this.#flow.resume();
-    }
+    if (this.#waiting.length > 0) return;
+    this.#paused = false;
+    this.#flow.resume();
   }
 
   /** An error is thrown once; after it, as after the end, there is nothing more. */

@@ -5,6 +5,7 @@
 import type { Address, GrpcTarget } from "../address.js";
 import type { Certificates } from "../certificates.js";
 import type { Config } from "../config.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import type { Channel, Verify } from "./channel.js";
 import type { Dispatcher } from "./dispatch.js";
 import type { GrpcServer, GrpcServerLimits } from "./grpc-server.js";
@@ -27,15 +28,19 @@ export interface Transport {
   ): Channel;
 }
 
-/** @param limits of what is served, and of the messages that are received */
+/**
+ * @param limits of what is served, and of the messages that are received
+ * @param budget of this process
+ */
 export async function loadTransport(
   name: Config["transport"],
   limits: GrpcServerLimits,
   certificates: Certificates,
+  budget: MemoryBudget,
 ): Promise<Transport> {
   const { maxBody } = limits;
-  const served = { tls: certificates.cert === undefined ? undefined : certificates };
-  const reached = (target: GrpcTarget) => ({ maxBody, tls: "tls" in target ? certificates : undefined });
+  const served = { tls: certificates.cert === undefined ? undefined : certificates, budget };
+  const reached = (target: GrpcTarget) => ({ maxBody, tls: "tls" in target ? certificates : undefined, budget });
   if (name === "http2") {
     return {
       serve: (dispatcher, address) => serveHttp2(dispatcher, address, limits, served),

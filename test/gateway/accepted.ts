@@ -6,6 +6,7 @@ import type { Test } from "tap";
 import { type ClientOptions, WebSocket } from "ws";
 import type { HttpError } from "../../gateway/errors.js";
 import { WebSockets } from "../../gateway/websocket.js";
+import { MemoryBudget } from "../../src/memory-budget.js";
 
 export interface Accepted {
   readonly client: WebSocket;
@@ -27,7 +28,9 @@ export async function accepted(t: Test, onMessage: () => void, options: ClientOp
   });
   const gone: HttpError[] = [];
   const session = { open() {}, onMessage, onDrain() {} };
-  new WebSockets({ maxBody: 1024 }).accept({ req, socket, head }, [], session, (why) => gone.push(why));
+  new WebSockets({ maxBody: 1024 }, new MemoryBudget()).accept({ req, socket, head }, [], session, (why) =>
+    gone.push(why),
+  );
   await once(client, "open");
   return { client, socket, gone };
 }

@@ -34,6 +34,7 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
       return body;
     },
     pieces: () => t.fail("a JSON body is read whole") as never,
+    tryReserveAnswer: () => true,
     onGone() {},
   };
   return { request, asked, send };

@@ -20,6 +20,7 @@ import { type Flags, loadConfig } from "../../src/config.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
+import type { MemoryBudget } from "../../src/memory-budget.js";
 import { Metrics } from "../../src/metrics.js";
 import type { CallStart, Channel, Verify } from "../../src/rpc/channel.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
@@ -60,6 +61,7 @@ export interface DeployOptions {
   readonly services?: readonly Service[];
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
+  readonly budget?: MemoryBudget;
   /** Of the catalog. */
   readonly maxMessage?: number;
   /** How instances with an address are reached; default over our own HTTP/2. */
@@ -158,6 +160,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     ...config,
     heartbeatMs: options.heartbeatMs,
     stallMs: options.stallMs,
+    budget: options.budget,
   });
   await guard.ready();
   await arrival(catalog);
@@ -219,6 +222,7 @@ export async function ask(
     pieces() {
       throw new Error("what takes a body in pieces is called over HTTP");
     },
+    tryReserveAnswer: () => true,
     onGone() {},
   };
   return readable(await handler(asked));

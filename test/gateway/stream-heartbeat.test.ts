@@ -21,6 +21,7 @@ t.test("heartbeats", async (t) => {
     remoteAddress: "192.0.2.1",
     body: () => [],
     pieces: () => t.fail("a GET has no body") as never,
+    tryReserveAnswer: () => true,
     onGone: (listener) => t.teardown(() => listener(new HttpError(499, "The client has gone"))),
   };
   const { body } = await it.handler(request);

@@ -1,6 +1,7 @@
 // What takes too long to happen by itself: ids that run out, and servers that fall silent.
 import { connect as connectTcp } from "node:net";
 import t, { type Test } from "tap";
+import { MemoryBudget } from "../../src/memory-budget.js";
 import type { Status } from "../../src/rpc/channel.js";
 import { Deadlines } from "../../src/rpc/deadlines.js";
 import { ClientCall } from "../../src/rpc/http2/client-call.js";
@@ -19,9 +20,10 @@ async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) 
   const introduced = new Promise<void>((resolve) => {
     ready = resolve;
   });
+  const memory = new MemoryBudget().openUpstream();
   const connection = new ClientConnection(
     socket,
-    { scheme: "http", authority: "test", encoding: "identity", maxHeaders: 16_384, keepAlive },
+    { scheme: "http", authority: "test", encoding: "identity", maxHeaders: 16_384, keepAlive, memory },
     {
       onReady(connection) {
         connection.ready = true;

@@ -3,8 +3,9 @@
 import t, { type Test } from "tap";
 import { ErrorCode } from "../../src/rpc/http2/errors.js";
 import { Flag, FrameType } from "../../src/rpc/http2/frames.js";
+import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import { rawService } from "../rpc/raw-service.js";
-import { dispatcherOf } from "../rpc/serve.js";
+import { dispatcherOf, LIMITS } from "../rpc/serve.js";
 import { block, frame, headers, isType, message, type RawPeer, REQUEST, rawClient, reset, uint32 } from "./peer.js";
 import { listenHttp2 } from "./serve.js";
 
@@ -105,9 +106,65 @@ t.test("a header list that is too large is refused, and the connection goes on",
 t.test("CONTINUATION without end: a block of many bytes", async (t) => {
   const peer = await connect(t);
   peer.send(frame(FrameType.HEADERS, 0, 1, Buffer.alloc(16_384)));
-  peer.send(...Array.from({ length: 3 }, () => frame(FrameType.CONTINUATION, 0, 1, Buffer.alloc(16_384))));
+  peer.send(...Array.from({ length: 63 }, () => frame(FrameType.CONTINUATION, 0, 1, Buffer.alloc(16_384))));
   peer.send(frame(FrameType.CONTINUATION, 0, 1, Buffer.alloc(1)));
+  const goaway = await peer.next(isType(FrameType.GOAWAY));
+  t.equal(goaway?.payload.readUInt32BE(4), ErrorCode.ENHANCE_YOUR_CALM);
+  t.match(goaway?.payload.toString("latin1", 8), /too large/);
+});
+
+for (const size of [60_000, 90_000, 1_000_000]) {
+  t.test(`a header block of ${size} bytes is refused, and its neighbour is answered`, async (t) => {
+    const service = rawService({ one: async (request) => request });
+    const { address } = await listenHttp2(t, dispatcherOf([service]));
+    const peer = await rawClient(t, address);
+    peer.send(headers(1, REQUEST));
+    const large = block([...REQUEST, ["x-a", "v".repeat(size)]]);
+    for (let at = 0; at < large.length; at += 16_384) {
+      const type = at === 0 ? FrameType.HEADERS : FrameType.CONTINUATION;
+      const flags = at + 16_384 >= large.length ? Flag.END_HEADERS : 0;
+      peer.send(frame(type, flags | (at === 0 ? Flag.END_STREAM : 0), 3, large.subarray(at, at + 16_384)));
+    }
+    const refused = await peer.next(isType(FrameType.HEADERS));
+    t.equal(refused?.streamId, 3);
+    t.match(peer.fields(refused as never), { "grpc-status": "8" });
+    peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(Buffer.from("a"))));
+    const answered = await peer.next(isType(FrameType.DATA));
+    t.equal(answered?.streamId, 1);
+  });
+}
+
+t.test("a header block that does not come to its end in time", async (t) => {
+  const limits = { ...LIMITS, headerTime: 100 };
+  const server = await serveHttp2(dispatcherOf([]), { host: "127.0.0.1", port: 0 }, limits);
+  t.teardown(() => server.close(0));
+  const peer = await rawClient(t, server.address);
+  peer.send(headers(1, REQUEST, 0));
   t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM);
+});
+
+t.test("streams beyond those allowed, opened to be refused", async (t) => {
+  const peer = await connect(t);
+  const open = (from: number, count: number) =>
+    Array.from({ length: count }, (_, index) => headers(1 + 2 * (from + index), REQUEST));
+  peer.send(...open(0, 1_000));
+  t.ok(await peer.answersPing(), "900 go through");
+  peer.send(...open(1_000, 500));
+  t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM, "1400 do not");
+});
+
+t.test("a connection without calls is left after the idle time, one with a call is not", async (t) => {
+  const service = rawService({ one: async (request) => request, upload: () => new Promise(() => {}) });
+  const limits = { ...LIMITS, keepAlive: 100 };
+  const server = await serveHttp2(dispatcherOf([service]), { host: "127.0.0.1", port: 0 }, limits);
+  t.teardown(() => server.close(0));
+  const busy = await rawClient(t, server.address);
+  busy.send(headers(1, UPLOAD));
+  const idle = await rawClient(t, server.address);
+  t.equal(await goawayCode(idle), ErrorCode.NO_ERROR);
+  await idle.ended();
+  t.ok(await busy.answersPing());
+  t.notOk(busy.frames.some(isType(FrameType.GOAWAY)));
 });
 
 t.test("CONTINUATION without end: a block of many frames", async (t) => {

@@ -3,6 +3,7 @@
 import { connect, createServer, type Socket } from "node:net";
 import fc from "fast-check";
 import t from "tap";
+import { MemoryBudget } from "../../src/memory-budget.js";
 import { Deadlines } from "../../src/rpc/deadlines.js";
 import { type ChannelCalls, ClientCall } from "../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../src/rpc/http2/client-connection.js";
@@ -104,10 +105,17 @@ async function serverSurvives(sequence: Sequence): Promise<void> {
     },
   });
   const [near, far] = await pair();
-  const connection = new ServerConnection(near, "test", dispatcherOf([service]), LIMITS, {
-    maxAge: 60_000,
-    stallTime: 60_000,
-  });
+  const connection = new ServerConnection(
+    near,
+    "test",
+    dispatcherOf([service]),
+    LIMITS,
+    {
+      maxAge: 60_000,
+      stallTime: 60_000,
+    },
+    new MemoryBudget().open("test"),
+  );
   const peer = new RawPeer(far);
   peer.send(PREFACE, SETTINGS);
   await play(peer, sequence);
@@ -131,6 +139,7 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
     encoding: "identity",
     maxHeaders: 16_384,
     keepAlive: { after: 60_000, timeout: 1 },
+    memory: new MemoryBudget().openUpstream(),
   } as const;
   const connection = new ClientConnection(near, options, {
     onReady: () => ready(),

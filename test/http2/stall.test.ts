@@ -1,6 +1,7 @@
 // A response is complete, and its client does not read it: nothing waits for that for ever.
 import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
+import { MemoryBudget } from "../../src/memory-budget.js";
 import { ErrorCode } from "../../src/rpc/http2/errors.js";
 import { Flag, FrameType, PREFACE } from "../../src/rpc/http2/frames.js";
 import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
@@ -20,7 +21,14 @@ async function open(t: Test) {
   t.teardown(() => socket.destroy());
   const service = rawService({ one: () => Buffer.alloc(100_000) });
   const times = { maxAge: 60_000, stallTime: STALL };
-  const connection = new ServerConnection(near, "test", dispatcherOf([service]), LIMITS, times);
+  const connection = new ServerConnection(
+    near,
+    "test",
+    dispatcherOf([service]),
+    LIMITS,
+    times,
+    new MemoryBudget().open("test"),
+  );
   const peer = new RawPeer(socket);
   peer.send(PREFACE, SETTINGS, headers(1, REQUEST));
   peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(Buffer.from("a"))));

@@ -122,5 +122,5 @@ t.test("a reader that leaves early leaves the sender; one that leaves at the end
   late.queue.end();
   for await (const _text of late.queue);
   await late.queue.return();
-  t.same(late.done, []);
+  t.same(late.done, ["resume"], "nothing waits any more");
 });

@@ -12,6 +12,8 @@ export const LIMITS = {
   maxBody: MAX_BODY,
   maxHeaders: 16_384,
   maxConnections: 100,
+  headerTime: 10_000,
+  keepAlive: 65_000,
   callTime: 30_000,
   maxCallTime: 90_000,
 };

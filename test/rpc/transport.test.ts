@@ -5,6 +5,7 @@ import t, { type Test } from "tap";
 import { type GrpcTarget, parseGrpcTarget } from "../../src/address.js";
 import type { Certificates } from "../../src/certificates.js";
 import { Code } from "../../src/errors.js";
+import { MemoryBudget } from "../../src/memory-budget.js";
 import { unary } from "../../src/rpc/client.js";
 import { loadTransport } from "../../src/rpc/transport.js";
 import { createAuthority } from "../http2/certificates.js";
@@ -23,7 +24,7 @@ const TRANSPORTS = ["http2", "grpc-js"] as const;
 type Name = (typeof TRANSPORTS)[number];
 
 async function serve(t: Test, name: Name, certificates: Certificates): Promise<GrpcTarget> {
-  const transport = await loadTransport(name, LIMITS, certificates);
+  const transport = await loadTransport(name, LIMITS, certificates, new MemoryBudget());
   const dispatcher = dispatcherOf([rawService({ one: (request) => request })]);
   const server = await transport.serve(dispatcher, { host: "127.0.0.1", port: 0 });
   t.teardown(() => server.close(0));
@@ -31,7 +32,7 @@ async function serve(t: Test, name: Name, certificates: Certificates): Promise<G
 }
 
 async function ask(t: Test, name: Name, target: GrpcTarget, certificates: Certificates): Promise<string> {
-  const channel = (await loadTransport(name, LIMITS, certificates)).connect(target);
+  const channel = (await loadTransport(name, LIMITS, certificates, new MemoryBudget())).connect(target);
   t.teardown(() => channel.close());
   return `${await unary(channel, RawService.one, Buffer.from("a"))}`;
 }

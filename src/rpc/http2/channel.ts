@@ -12,6 +12,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { formatAddress } from "../../address.js";
 import type { Certificates } from "../../certificates.js";
 import { Code } from "../../errors.js";
+import { MemoryBudget } from "../../memory-budget.js";
 import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
 import { Deadlines } from "../deadlines.js";
 import { status } from "../status.js";
@@ -31,6 +32,8 @@ export interface Http2ChannelOptions {
   readonly encoding?: Encoding | undefined;
   /** The longest pause before a connection that failed is tried again, in milliseconds; default 5 s. */
   readonly maxReconnectMs?: number | undefined;
+  /** Of this process; default one of its own. */
+  readonly budget?: MemoryBudget | undefined;
   /** With it TLS is spoken; its own certificate makes it mutual. `servername` where the host is not the name certified. */
   readonly tls?: (Certificates & { readonly servername?: string }) | undefined;
   readonly verify?: Verify | undefined;
@@ -66,6 +69,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   readonly #address: Http2Address;
   readonly #options: Http2ChannelOptions;
   readonly #calls: ChannelCalls;
+  readonly #budget: MemoryBudget;
   /** All that are open, those included that take no more calls. */
   readonly #connections = new Set<ClientConnection>();
   /** The one for new calls; not yet ready perhaps. */
@@ -83,7 +87,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
   constructor(address: Http2Address, options: Http2ChannelOptions = {}) {
     this.#address = address;
     this.#options = options;
-    const { maxBody = DEFAULT_MAX_BODY, encoding = "identity" } = options;
+    const { maxBody = DEFAULT_MAX_BODY, encoding = "identity", budget = new MemoryBudget({ maxBody }) } = options;
+    this.#budget = budget;
     this.#calls = { waiting: [], deadlines: new Deadlines(), maxMessage: maxBody, encoding };
     this.#connect();
   }
@@ -190,6 +195,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
       encoding: this.#calls.encoding,
       maxHeaders: this.#options.maxHeaders ?? DEFAULT_MAX_HEADERS,
       keepAlive: this.#keepAlive,
+      memory: this.#budget.openUpstream(),
     };
   }
 

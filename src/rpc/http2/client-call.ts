@@ -228,6 +228,15 @@ export class ClientCall extends Stream implements Call, Expiring {
     this.#finish({ ...toStatus(error), protocolError: true });
   }
 
+  /** What is sent has been reserved by whoever received it. */
+  protected override get unsentReserved(): number {
+    return 0;
+  }
+
+  onNoMemory(): void {
+    this.#finish(status(Code.UNAVAILABLE, "there is no memory for the answer now; try again"));
+  }
+
   onReset(errorCode: number): void {
     // All has come; the peer only has no use for what else would be sent.
     if (this.remoteEnded && errorCode === ErrorCode.NO_ERROR) return;

@@ -1,6 +1,7 @@
 /** A connection at the caller's end: opens streams, as many as the server allows, until either end has had enough. */
 import type { Duplex } from "node:stream";
 import { Code } from "../../errors.js";
+import type { ConnectionMemory } from "../../memory-budget.js";
 import { status } from "../status.js";
 import { ClientCall } from "./client-call.js";
 import { Connection, type KeepAlive } from "./connection.js";
@@ -36,6 +37,7 @@ export interface ClientConnectionOptions {
    * nothing is read for `timeout` after it; in milliseconds. Undefined for a server that does not want to be tested.
    */
   readonly keepAlive: KeepAlive | undefined;
+  readonly memory: ConnectionMemory;
 }
 
 /** The headers that all calls to a path have. */
@@ -81,7 +83,7 @@ export class ClientConnection extends Connection {
 
   /** @param socket connected */
   constructor(socket: Duplex, options: ClientConnectionOptions, owner: ConnectionOwner) {
-    super(socket, "server", options.maxHeaders);
+    super(socket, "server", options.maxHeaders, options.memory);
     this.#options = options;
     this.#owner = owner;
     this.writeRaw(PREFACE);

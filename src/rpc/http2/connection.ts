@@ -10,6 +10,7 @@
  * connection with a GOAWAY that says why.
  */
 import type { Duplex } from "node:stream";
+import type { ConnectionMemory } from "../../memory-budget.js";
 import { Allowance, EARNED_BY_WORK, IDLE_FRAMES, RESETS } from "./allowance.js";
 import { ClosedStreams } from "./closed-streams.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
@@ -37,9 +38,14 @@ const ENOUGH_UNREAD = 256 * 1024;
 /** Bytes that wait for the socket, above which the peer is cut off: it makes us answer and does not read the answers. */
 const MOST_UNREAD = 1024 * 1024;
 
-/** A header block may be so much larger than the list allowed: such a list is refused; a larger block ends the connection. */
-const BLOCK_FACTOR = 4;
-const MOST_CONTINUATIONS = 16;
+/**
+ * Most bytes of a header block. One whose list is larger than allowed is read to its end, because later blocks rely on the
+ * table that it changes, and its stream is refused; a block that is larger than this ends the connection.
+ */
+const MAX_BLOCK = 1024 * 1024;
+/** CONTINUATION frames of a block: so many, and one more for each of these bytes that came. */
+const MAX_CONTINUATIONS = 16;
+const CONTINUATION_BYTES = 4_096;
 
 /** How long a peer may take to read the GOAWAY that says what it did wrong, in milliseconds. */
 const PARTING_MS = 1_000;
@@ -71,16 +77,19 @@ export abstract class Connection implements FrameHandler {
   /** No frame is read or written any more. */
   closed = false;
 
+  /** What the connection and its streams hold of the process's memory. */
+  readonly memory: ConnectionMemory;
   protected readonly socket: Duplex;
   protected readonly closedStreams = new ClosedStreams();
   readonly #reader = new FrameReader(this);
   readonly #decoder: HpackDecoder;
-  readonly #maxBlock: number;
   readonly #window = new ReceiveWindow(CONNECTION_WINDOW);
   readonly #idleFrames = new Allowance(IDLE_FRAMES);
   readonly #resets = new Allowance(RESETS);
   readonly #from: "client" | "server";
   #block: Block | undefined;
+  /** Bytes that the socket has not taken, as far as they are reserved. */
+  #untaken = 0;
   #settled = false;
 
   /** Streams that have something to write, in order. */
@@ -96,12 +105,13 @@ export abstract class Connection implements FrameHandler {
   /**
    * @param from which end the peer is
    * @param maxHeaders most bytes of a header list
+   * @param memory of this connection, which closes it
    */
-  constructor(socket: Duplex, from: "client" | "server", maxHeaders: number) {
+  constructor(socket: Duplex, from: "client" | "server", maxHeaders: number, memory: ConnectionMemory) {
     this.socket = socket;
     this.#from = from;
     this.#decoder = new HpackDecoder(maxHeaders);
-    this.#maxBlock = maxHeaders * BLOCK_FACTOR;
+    this.memory = memory;
     socket.on("data", this.#receive);
     socket.on("drain", this.#flush);
     socket.on("end", () => socket.end());
@@ -122,6 +132,8 @@ export abstract class Connection implements FrameHandler {
   protected abstract get lastPeerStream(): number;
   /** @param mark as it was given to `writePing` */
   protected onPong(_mark: number): void {}
+  /** A header block has begun that takes several frames, or has come to its end. */
+  protected onPartialHeaders(_incomplete: boolean): void {}
   /** A stream has left `streams`. */
   protected onReleased(): void {}
   /** All that could be written has been. */
@@ -211,7 +223,7 @@ export abstract class Connection implements FrameHandler {
   #dataOfNone(streamId: number): void {
     if (this.isIdle(streamId)) throw broken(`DATA on stream ${streamId}, which is idle`);
     if (this.closedStreams.find(streamId) === "by us") return;
-    this.#spendReset();
+    this.spendReset();
     this.writeReset(streamId, ErrorCode.STREAM_CLOSED);
   }
 
@@ -231,6 +243,7 @@ export abstract class Connection implements FrameHandler {
       return;
     }
     this.#block = { streamId, endStream, parts: [], bytes: 0 };
+    this.onPartialHeaders(true);
     this.#addToBlock(this.#block, buffer, from, to);
   }
 
@@ -240,16 +253,20 @@ export abstract class Connection implements FrameHandler {
     this.#addToBlock(block, buffer, start, end);
     if ((flags & Flag.END_HEADERS) === 0) return;
     this.#block = undefined;
+    this.memory.release(block.bytes);
+    this.onPartialHeaders(false);
     this.#idleFrames.earn(EARNED_BY_WORK);
     const whole = Buffer.concat(block.parts, block.bytes);
     this.onHeaders(block.streamId, this.#decoder.decode(whole, 0, whole.length), block.endStream);
   }
 
   #addToBlock(block: Block, buffer: Buffer, start: number, end: number): void {
-    block.bytes += end - start;
-    if (block.bytes > this.#maxBlock || block.parts.length > MOST_CONTINUATIONS) {
+    const size = end - start;
+    const tooMany = block.parts.length > MAX_CONTINUATIONS + block.bytes / CONTINUATION_BYTES;
+    if (tooMany || block.bytes + size > MAX_BLOCK || !this.memory.tryReserve(size)) {
       throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "a header block is too large");
     }
+    block.bytes += size;
     block.parts.push(Buffer.from(buffer.subarray(start, end)));
   }
 
@@ -263,7 +280,7 @@ export abstract class Connection implements FrameHandler {
       this.closedStreams.endedByPeer(streamId);
       return;
     }
-    this.#spendReset();
+    this.spendReset();
     this.release(stream, "by the peer");
     stream.onReset(buffer.readUInt32BE(start));
   }
@@ -350,13 +367,14 @@ export abstract class Connection implements FrameHandler {
     }
   }
 
-  #spendReset(): void {
+  /** A stream was ended that cost us more than its peer. */
+  protected spendReset(): void {
     if (!this.#resets.spend()) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "too many streams were reset");
   }
 
   /** Resets a stream for what the peer did on it. */
   streamError(stream: Stream, errorCode: number): void {
-    this.#spendReset();
+    this.spendReset();
     this.reset(stream, errorCode);
     stream.onReset(errorCode);
   }
@@ -496,9 +514,18 @@ export abstract class Connection implements FrameHandler {
     if (this.closed) return;
     while (this.#ready.length > 0 && this.#unread < ENOUGH_UNREAD) this.#writeReady();
     this.output.flush(this.socket);
-    if (this.#unread > MOST_UNREAD) this.destroy();
+    if (this.#unread > MOST_UNREAD || !this.#reserveUntaken()) this.destroy();
     else this.onFlushed();
   };
+
+  /** Reserves what the socket has not taken; false where that does not fit. */
+  #reserveUntaken(): boolean {
+    const untaken = this.socket.writableLength;
+    if (untaken === this.#untaken) return true;
+    if (!this.memory.tryResize(this.#untaken, untaken)) return false;
+    this.#untaken = untaken;
+    return true;
+  }
 
   get #unread(): number {
     return this.output.size + this.socket.writableLength;
@@ -512,12 +539,18 @@ export abstract class Connection implements FrameHandler {
       const stream = streams[index] as Stream;
       if (this.#unread >= ENOUGH_UNREAD) {
         this.#ready = [...streams.slice(index), ...this.#ready];
+        this.#reserveFor(streams.slice(index));
         break;
       }
       stream.queued = false;
       stream.write();
     }
     this.output.flush(this.socket);
+  }
+
+  /** What streams hold that must wait to write. */
+  #reserveFor(streams: readonly Stream[]): void {
+    for (const stream of streams) if (!stream.reserve()) stream.onNoMemory();
   }
 
   // Ending.
@@ -532,6 +565,7 @@ export abstract class Connection implements FrameHandler {
   /** Forgets a stream that has ended. */
   release(stream: Stream, ending: "by us" | "by the peer"): void {
     if (!this.streams.delete(stream.id)) return;
+    stream.releaseMemory();
     this.closedStreams.add(stream.id, ending);
     if (this.#starved.includes(stream)) this.#starved = this.#starved.filter((other) => other !== stream);
     if (stream.queued) {
@@ -567,6 +601,7 @@ export abstract class Connection implements FrameHandler {
   #close(): void {
     if (this.closed) return;
     this.closed = true;
+    this.memory.close();
     this.#reader.stopped = true;
     clearInterval(this.#keepAlive);
     clearTimeout(this.#timeout);

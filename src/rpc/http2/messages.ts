@@ -44,6 +44,11 @@ export class MessageReader {
     this.#maxMessage = maxMessage;
   }
 
+  /** Bytes of memory that are held for messages that have not been handed out. */
+  get held(): number {
+    return this.#pending?.length ?? 0;
+  }
+
   /** Whether a part of a message, or a message, is there. */
   get hasMore(): boolean {
     return this.#pending !== undefined;

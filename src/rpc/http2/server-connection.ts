@@ -1,6 +1,7 @@
 /** A connection at the service's end: opens a stream for each request, within bounds, until it is drained. */
 import type { Duplex } from "node:stream";
 import type { Config } from "../../config.js";
+import type { ConnectionMemory } from "../../memory-budget.js";
 import { Deadlines } from "../deadlines.js";
 import type { Dispatcher } from "../dispatch.js";
 import { Connection } from "./connection.js";
@@ -11,7 +12,7 @@ import type { HeaderList } from "./hpack-decoder.js";
 import { ServerStream } from "./server-stream.js";
 import { DEFAULT_WINDOW, Setting, settingsFrame } from "./settings.js";
 
-export type Http2Limits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections">;
+export type Http2Limits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections" | "headerTime" | "keepAlive">;
 
 /** In milliseconds. */
 export interface Times {
@@ -24,11 +25,13 @@ export interface Times {
 /** Calls at once on one connection. */
 const MAX_STREAMS = 100;
 
-/** How long a client may take to introduce itself, in milliseconds. */
-const HANDSHAKE_MS = 10_000;
-
 /** A connection silent for this long is tested, and closed when it stays silent; in milliseconds. */
 const KEEPALIVE = { after: 60_000, timeout: 20_000 };
+
+/** How often streams are looked at whose messages wait for the client to take them, in milliseconds. */
+const STALL_CHECK_MS = 60_000;
+/** A stream of which the client took nothing at so many looks in a row is reset; at the first while memory is short. */
+const MAX_STALLS = 30;
 
 /** How long a client may take to hear that the connection is to be left, in milliseconds. */
 const LEAVING_MS = 1_000;
@@ -47,21 +50,38 @@ export class ServerConnection extends Connection {
   arrived = 0;
   protected lastPeerStream = 0;
   #prefaceHas = 0;
-  #handshake: NodeJS.Timeout | undefined;
+  /** Until the client has introduced itself, and while a header block is incomplete. */
+  #headerTimer: NodeJS.Timeout | undefined;
+  #idleCheck: NodeJS.Timeout | undefined;
+  #stallCheck: NodeJS.Timeout | undefined;
   #age: NodeJS.Timeout | undefined;
   #leaving: NodeJS.Timeout | undefined;
   #drained = false;
+  /** At the last check for idleness: whether there was no stream, and which had been the last. */
+  #wasIdle = false;
+  #lastStreamChecked = 0;
 
   /**
    * @param peerAddress of the other end, without port
+   * @param memory of this connection, which closes it
    */
-  constructor(socket: Duplex, peerAddress: string, dispatcher: Dispatcher, limits: Http2Limits, times: Times) {
-    super(socket, "client", limits.maxHeaders);
+  constructor(
+    socket: Duplex,
+    peerAddress: string,
+    dispatcher: Dispatcher,
+    limits: Http2Limits,
+    times: Times,
+    memory: ConnectionMemory,
+  ) {
+    super(socket, "client", limits.maxHeaders, memory);
     this.dispatcher = dispatcher;
     this.limits = limits;
     this.times = times;
     this.peerAddress = peerAddress;
-    this.#handshake = setTimeout(() => this.fail(ErrorCode.SETTINGS_TIMEOUT, "no SETTINGS came"), HANDSHAKE_MS);
+    const late = (): void => this.fail(ErrorCode.SETTINGS_TIMEOUT, "no SETTINGS came");
+    this.#headerTimer = setTimeout(late, limits.headerTime);
+    this.#idleCheck = setInterval(() => this.#checkIdle(), limits.keepAlive / 2).unref();
+    this.#stallCheck = setInterval(() => this.#checkStalls(), STALL_CHECK_MS).unref();
     this.#age = setTimeout(() => this.drain(), times.maxAge);
     this.#age.unref();
     this.writeRaw(
@@ -84,6 +104,26 @@ export class ServerConnection extends Connection {
     this.writeGoaway(LAST_STREAM_ID, ErrorCode.NO_ERROR, "");
     this.writePing(LEAVING_MARK);
     this.#leaving = setTimeout(() => this.onPong(LEAVING_MARK), LEAVING_MS);
+  }
+
+  /**
+   * Drains a connection that had no stream since the last check but one. By checks, because a timer that each call sets
+   * anew would be a part of its cost.
+   */
+  #checkIdle(): void {
+    const idle = this.streams.size === 0 && this.#lastStreamChecked === this.lastPeerStream;
+    if (idle && this.#wasIdle) this.drain();
+    this.#wasIdle = idle;
+    this.#lastStreamChecked = this.lastPeerStream;
+  }
+
+  #checkStalls(): void {
+    const most = this.memory.isShort ? 1 : MAX_STALLS;
+    for (const stream of this.streams) {
+      if (stream.countStall() < most) continue;
+      this.reset(stream, ErrorCode.CANCEL);
+      stream.onReset(ErrorCode.CANCEL);
+    }
   }
 
   protected override onPong(mark: number): void {
@@ -128,7 +168,9 @@ export class ServerConnection extends Connection {
     throw new ConnectionError(code, `HEADERS on stream ${streamId}, which cannot be opened`);
   }
 
+  /** A client that opens more streams than it was told it may is tolerated up to the bound of resets. */
   #refuse(streamId: number): void {
+    this.spendReset();
     this.closedStreams.add(streamId, "by us");
     this.writeReset(streamId, ErrorCode.REFUSED_STREAM);
   }
@@ -136,7 +178,8 @@ export class ServerConnection extends Connection {
   #open(streamId: number, list: HeaderList, endStream: boolean): void {
     const stream = new ServerStream(this, streamId, this.limits.maxBody);
     this.streams.add(stream);
-    stream.open(list, endStream);
+    if (stream.reserve()) stream.open(list, endStream);
+    else stream.onNoMemory();
   }
 
   protected isIdle(streamId: number): boolean {
@@ -144,7 +187,14 @@ export class ServerConnection extends Connection {
   }
 
   protected onSettings(first: boolean): void {
-    if (first) clearTimeout(this.#handshake);
+    if (first) clearTimeout(this.#headerTimer);
+  }
+
+  protected override onPartialHeaders(incomplete: boolean): void {
+    clearTimeout(this.#headerTimer);
+    if (!incomplete) return;
+    const late = (): void => this.fail(ErrorCode.ENHANCE_YOUR_CALM, "a header block took too long to arrive");
+    this.#headerTimer = setTimeout(late, this.limits.headerTime);
   }
 
   /** The client opens no more streams; it will close the connection when those it has are over. */
@@ -163,7 +213,9 @@ export class ServerConnection extends Connection {
 
   protected override onClosed(): void {
     this.deadlines.close();
-    clearTimeout(this.#handshake);
+    clearTimeout(this.#headerTimer);
+    clearInterval(this.#idleCheck);
+    clearInterval(this.#stallCheck);
     clearTimeout(this.#age);
     clearTimeout(this.#leaving);
   }

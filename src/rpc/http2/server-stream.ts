@@ -37,6 +37,11 @@ const RESPONSE_ROOM = 128;
 const OK_TRAILERS: readonly Field[] = [{ name: "grpc-status", value: "0" }];
 const STATUS_ROOM = 64;
 
+/** Bytes of messages are reserved as they are sent; fewer only when they could not be written in their turn. */
+const MIN_RESERVED = 4_096;
+
+const NO_MEMORY = status(Code.RESOURCE_EXHAUSTED, "too much is waiting to be received or read; try again");
+
 /** How long the rest of a request that will be refused may take, in milliseconds: first it is checked as HTTP. */
 const REFUSAL_MS = 1_000;
 
@@ -195,8 +200,18 @@ export class ServerStream extends Stream implements Reply {
     return false;
   }
 
+  /** The endpoint keeps a message until it resumes, which says that it has taken all, or until the call ends. */
   protected onMessage(message: Uint8Array): void {
+    this.kept += message.length;
     this.#endpoint?.onMessage(message);
+  }
+
+  /** The endpoint is told a little later: it may be about to send, and may not expect to be called back. */
+  onNoMemory(): void {
+    this.dropUnsent();
+    if (this.#gone || this.localEnded) return;
+    this.#finish(NO_MEMORY);
+    queueMicrotask(() => this.#endpoint?.onCancel());
   }
 
   protected onDelivered(): void {
@@ -249,7 +264,10 @@ export class ServerStream extends Stream implements Reply {
   }
 
   send(message: Uint8Array): boolean {
-    return this.over ? true : this.enqueue(message);
+    if (this.over) return true;
+    const more = this.enqueue(message);
+    if (this.unsentReserved > MIN_RESERVED && !this.reserve()) this.onNoMemory();
+    return more;
   }
 
   end(how: Status): void {
@@ -268,6 +286,7 @@ export class ServerStream extends Stream implements Reply {
   }
 
   resume(): void {
+    this.kept = 0;
     if (!this.paused) return;
     this.paused = false;
     queueMicrotask(() => this.deliver());

@@ -2,6 +2,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { Certificates } from "../../certificates.js";
+import { MemoryBudget } from "../../memory-budget.js";
 import type { Dispatcher } from "../dispatch.js";
 import type { GrpcServer } from "../grpc-server.js";
 import { ALPN, formatHttp2Address, type Http2Address } from "./address.js";
@@ -15,6 +16,8 @@ export interface Http2ServerOptions {
    * servers. Calls on it end in their own time. Default 30 minutes, more or less a tenth.
    */
   readonly maxConnectionAge?: number | undefined;
+  /** Of this process; default one of its own. */
+  readonly budget?: MemoryBudget | undefined;
 }
 
 const MAX_CONNECTION_AGE_MS = 30 * 60_000;
@@ -53,12 +56,14 @@ class Connections {
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Set<ServerConnection>();
 
-  constructor(dispatcher: Dispatcher, limits: Http2Limits, { tls, maxConnectionAge }: Http2ServerOptions) {
+  constructor(dispatcher: Dispatcher, limits: Http2Limits, options: Http2ServerOptions) {
+    const { tls, maxConnectionAge, budget = new MemoryBudget(limits) } = options;
     const accept = (socket: Socket): void => {
       // All of them at once would come back all at once.
       const maxAge = (maxConnectionAge ?? MAX_CONNECTION_AGE_MS) * (0.9 + Math.random() * 0.2);
       const times = { maxAge, stallTime: STALL_MS };
-      const connection = new ServerConnection(socket, socket.remoteAddress ?? "unix", dispatcher, limits, times);
+      const address = socket.remoteAddress ?? "unix";
+      const connection = new ServerConnection(socket, address, dispatcher, limits, times, budget.open(address));
       this.#connections.add(connection);
       socket.once("close", () => this.#connections.delete(connection));
     };

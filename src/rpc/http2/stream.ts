@@ -13,6 +13,9 @@ import { compress, type Encoding, MessageReader, PREFIX } from "./messages.js";
 /** Bytes that a stream writes before the others have their turn. */
 const TURN = 4 * MAX_FRAME_SIZE;
 
+/** What an open stream is counted as in the memory budget, in bytes, beside its messages: about what its objects take. */
+const STREAM_COST = 2_048;
+
 export abstract class Stream {
   id = 0;
   /** What may be sent; below 0 after settings have taken some back. */
@@ -44,6 +47,14 @@ export abstract class Stream {
   /** Bytes that came while the reader was paused. */
   #held = 0;
   #delivering = false;
+  /** Bytes of the memory budget that are reserved for this stream; undefined once it has been released. */
+  #reserved: number | undefined = 0;
+  /** Bytes written, now and when it was last asked whether the stream is stalled; and how often in a row it was. */
+  #sentBytes = 0;
+  #sentBefore = 0;
+  #stalls = 0;
+  /** Bytes of messages that were delivered and that the reader still keeps. */
+  protected kept = 0;
 
   constructor(maxMessage: number) {
     this.reader = new MessageReader(maxMessage);
@@ -68,6 +79,45 @@ export abstract class Stream {
   abstract onReset(errorCode: number): void;
   /** The connection is gone. */
   abstract onLost(): void;
+
+  /** More waits on this stream than there is memory for. */
+  abstract onNoMemory(): void;
+
+  // Memory.
+
+  /**
+   * Reserves what the stream holds now.
+   * @returns false where that does not fit; then the stream is to be ended
+   */
+  reserve(): boolean {
+    const { connection } = this;
+    if (connection === undefined || this.#reserved === undefined) return true;
+    const held = STREAM_COST + this.unsentReserved + this.reader.held + this.kept;
+    if (held === this.#reserved) return true;
+    if (!connection.memory.tryResize(this.#reserved, held)) return false;
+    this.#reserved = held;
+    return true;
+  }
+
+  /** The connection has forgotten the stream: what it reserved is free. */
+  releaseMemory(): void {
+    if (this.#reserved === undefined) return;
+    this.connection?.memory.release(this.#reserved);
+    this.#reserved = undefined;
+  }
+
+  /** Bytes of messages to be sent that are to be reserved. */
+  protected get unsentReserved(): number {
+    return this.#unsentBytes;
+  }
+
+  /** How many times in a row this was asked while messages waited of which the peer had taken nothing in between. */
+  countStall(): number {
+    const stalled = this.#unsent.length > 0 && this.#sentBytes === this.#sentBefore;
+    this.#sentBefore = this.#sentBytes;
+    this.#stalls = stalled ? this.#stalls + 1 : 0;
+    return this.#stalls;
+  }
 
   /** Bytes that wait to be written. */
   protected get unsentSize(): number {
@@ -97,6 +147,7 @@ export abstract class Stream {
     if (connection === undefined || this.localEnded) return;
     if (!this.headersWritten) this.writeHeaders(connection);
     if (this.#unsent.length > 0) this.#writeMessages(connection);
+    if ((this.#unsent.length > 0 || this.#reserved) && !this.reserve()) this.onNoMemory();
     if (this.#unsent.length > 0) return;
     if (this.ending && !this.localEnded) {
       this.localEnded = true;
@@ -127,6 +178,7 @@ export abstract class Stream {
       connection.writeMessage(this.id, end, message, this.encoding, this.#written, size);
       turn -= size;
       this.sendWindow -= size;
+      this.#sentBytes += size;
       this.#written = last ? 0 : this.#written + size;
       if (!last) continue;
       this.#unsent.shift();
@@ -153,10 +205,11 @@ export abstract class Stream {
       this.connection?.streamError(this, ErrorCode.FLOW_CONTROL_ERROR);
       return;
     }
-    if (start < end) this.reader.push(buffer, start, end);
+    if (start < end && !this.over) this.reader.push(buffer, start, end);
     this.#held += size;
     this.remoteEnded = endStream;
     this.deliver();
+    if (!this.over && !this.reserve()) this.onNoMemory();
   }
 
   /** Hands over what is there, as long as the reader wants it. */

@@ -7,7 +7,7 @@ export function networkOf(address: string): string {
 }
 
 function network64(address: string): string {
-  if (address.includes(".")) return address; // An IPv4 address in IPv6's clothes.
+  if (address.includes(".")) return address; // An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2).
   const [head = "", tail] = address.split("::");
   const left = head.split(":").filter(Boolean);
   const right = tail?.split(":").filter(Boolean) ?? [];

@@ -1,0 +1,169 @@
+// What clients of the gRPC port make a process hold is bounded, over our own HTTP/2 and over grpc-js as far as it shows
+// what it holds; what services answer is bounded at the caller's end. When calls are over nothing is held for them, also
+// while their connection stays.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import fc from "fast-check";
+import t, { type Test } from "tap";
+import type { Address } from "../../src/address.js";
+import { Code } from "../../src/errors.js";
+import { MemoryBudget } from "../../src/memory-budget.js";
+import type { Status } from "../../src/rpc/channel.js";
+import { serveGrpc } from "../../src/rpc/grpc-server.js";
+import { ErrorCode } from "../../src/rpc/http2/errors.js";
+import { Flag, FrameType } from "../../src/rpc/http2/frames.js";
+import { serveHttp2 } from "../../src/rpc/http2/server.js";
+import { type Frame, frame, headers, isType, message, REQUEST, rawClient, reset, uint32 } from "../http2/peer.js";
+import { channelTo, listenHttp2 } from "../http2/serve.js";
+import { rawService } from "../rpc/raw-service.js";
+import { dispatcherOf, LIMITS } from "../rpc/serve.js";
+
+const LIMIT = 20 * 1024 ** 2;
+const LARGE = 400_000;
+
+const service = rawService({
+  one: async (request) => (request[0] === 0x6c ? Buffer.alloc(LARGE) : request),
+  async *download() {
+    for (let sent = 0; sent < 100; sent++) yield Buffer.alloc(100_000);
+  },
+  async upload(requests) {
+    let size = 0;
+    for await (const request of requests) size += request.length;
+    return Buffer.from(`${size}`);
+  },
+  async *chat(requests) {
+    for await (const request of requests) yield request;
+  },
+});
+
+async function open(t: Test, budget: MemoryBudget, serve: typeof serveHttp2 | typeof serveGrpc): Promise<Address> {
+  const limits = { ...LIMITS, maxBody: 2 ** 20 };
+  const server = await serve(dispatcherOf([service], { limits }), { host: "127.0.0.1", port: 0 }, limits, { budget });
+  t.teardown(() => server.close(0));
+  return server.address;
+}
+
+async function session(t: Test, { port }: Address, window: number): Promise<ClientHttp2Session> {
+  const client = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: window } });
+  client.on("error", () => {});
+  t.teardown(() => client.destroy());
+  await once(client, "remoteSettings");
+  return client;
+}
+
+function call(client: ClientHttp2Session, method: string): ClientHttp2Stream & { readonly status: Promise<string> } {
+  const headers = {
+    ":method": "POST",
+    ":path": `/raw.Raw/${method}`,
+    te: "trailers",
+    "content-type": "application/grpc",
+  };
+  const stream = client.request(headers).on("error", () => {});
+  const status = new Promise<string>((resolve) => {
+    stream.on("response", (fields) => "grpc-status" in fields && resolve(String(fields["grpc-status"])));
+    stream.on("trailers", (fields) => resolve(String(fields["grpc-status"])));
+    stream.on("close", () => resolve("closed"));
+  });
+  return Object.assign(stream, { status });
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+const SERVERS = [
+  ["our own HTTP/2", serveHttp2],
+  ["grpc-js", serveGrpc],
+] as const;
+
+for (const [name, serve] of SERVERS) {
+  t.test(`${name}: answers that a window holds back have a bound, and calls beyond it are refused`, async (t) => {
+    const budget = new MemoryBudget({ limit: LIMIT });
+    const client = await session(t, await open(t, budget, serve), 0);
+    const calls = Array.from({ length: 90 }, () => call(client, "One"));
+    for (const one of calls) one.end(message(Buffer.from("large")));
+    t.equal(await Promise.race(calls.map(({ status }) => status)), String(Code.RESOURCE_EXHAUSTED));
+    t.ok(budget.reserved <= LIMIT / 5, `${budget.reserved} bytes`);
+    client.destroy();
+    await until(() => budget.reserved === 0);
+  });
+
+  t.test(`${name}: requests that are not ended have a bound, and calls beyond it are refused`, async (t) => {
+    const budget = new MemoryBudget({ limit: LIMIT });
+    const peer = await rawClient(t, await open(t, budget, serve));
+    for (let index = 0; index < 90; index++) peer.send(...request(1 + 2 * index, "One", Buffer.alloc(60_000)));
+    let status: string | undefined;
+    while (status === undefined)
+      status = peer.fields((await peer.next(isType(FrameType.HEADERS))) as Frame)["grpc-status"];
+    t.equal(status, String(Code.RESOURCE_EXHAUSTED));
+    t.ok(budget.reserved <= LIMIT / 5, `${budget.reserved} bytes`);
+    for (let index = 0; index < 90; index++) peer.send(reset(1 + 2 * index, ErrorCode.CANCEL));
+    await until(() => budget.reserved === 0);
+    t.ok(await peer.answersPing(), "the connection goes on");
+  });
+
+  t.test(`${name}: calls sent in parts, cancelled and left in any order leave nothing behind`, async (t) => {
+    const budget = new MemoryBudget({ limit: 600_000 });
+    const peer = await rawClient(t, await open(t, budget, serve));
+    peer.send(frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(2 ** 30)));
+    let next = 1;
+    const step = fc.record({
+      method: fc.constantFrom("One", "Download", "Upload", "Chat"),
+      text: fc.constantFrom("a", "large", "b".repeat(20_000), "c".repeat(60_000)),
+      /** How much of it is sent, in percent. */
+      sent: fc.constantFrom(0, 50, 100, 100),
+      ends: fc.boolean(),
+      window: fc.constantFrom(0, 1_000, 2 ** 30),
+      turns: fc.nat(3),
+    });
+    const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), async (steps) => {
+      const first = next;
+      for (const { method, text, sent, ends, window, turns } of steps) {
+        const frames = request(next, method, Buffer.from(text), sent, ends);
+        if (window > 0) frames.splice(1, 0, frame(FrameType.WINDOW_UPDATE, 0, next, uint32(window)));
+        peer.send(...frames);
+        next += 2;
+        for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+      }
+      for (let id = first; id < next; id += 2) peer.send(reset(id, ErrorCode.CANCEL));
+      await until(() => budget.reserved === 0 || peer.closed);
+      assert.ok(!peer.closed, "the connection is the same for all");
+    });
+    await fc.assert(property, { numRuns: 30 });
+  });
+}
+
+/** The frames of a request, as far as it is sent. */
+function request(id: number, method: string, bytes: Buffer, sent = 100, ends = false): Buffer[] {
+  const fields = REQUEST.map(([name, value]) => [name, name === ":path" ? `/raw.Raw/${method}` : value] as const);
+  const whole = message(bytes);
+  const part = whole.subarray(0, (whole.length * sent) / 100);
+  const frames = [headers(id, fields)];
+  for (let at = 0; at < part.length; at += 16_000)
+    frames.push(frame(FrameType.DATA, 0, id, part.subarray(at, at + 16_000)));
+  if (ends) frames.push(frame(FrameType.DATA, Flag.END_STREAM, id));
+  return frames;
+}
+
+t.test("of answers that a caller receives only as much is held as there is memory for", async (t) => {
+  const budget = new MemoryBudget({ limit: 1_000_000 });
+  const { address } = await listenHttp2(t, dispatcherOf([rawService({ one: () => Buffer.alloc(2 ** 19) })]));
+  const channel = channelTo(t, address, { budget });
+  const ends = await Promise.all(
+    Array.from(
+      { length: 20 },
+      () =>
+        new Promise<Status>((resolve) => {
+          const one = channel.open({ path: "/raw.Raw/One", metadata: [] }, { onMessage() {}, onEnd: resolve });
+          one.send(Buffer.from("a"));
+          one.end();
+        }),
+    ),
+  );
+  t.ok(
+    ends.some(({ code }) => code === Code.UNAVAILABLE),
+    "some are refused",
+  );
+  t.equal(budget.reserved, 0);
+});
