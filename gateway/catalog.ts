@@ -18,6 +18,7 @@ import { Balancer } from "../src/rpc/balancer.js";
 import type { Channel, Verify } from "../src/rpc/channel.js";
 import { stream } from "../src/rpc/client.js";
 import type { Metadata } from "../src/rpc/metadata.js";
+import { FollowedNames, type Lookup, lookupAll, nameIn } from "./names.js";
 import { type Alternatives, Routes, type Target } from "./route.js";
 
 export interface CatalogOptions {
@@ -29,13 +30,17 @@ export interface CatalogOptions {
   /**
    * Opens a channel to an instance's address, `in-process:<id>` for one that names none: a new channel each time,
    * which the catalog closes. An address is only what an instance says of itself: anyone enrolled may say any.
-   * @param verify is asked of each connection before it takes calls, unless undefined
+   * @param options `verify` is asked of each connection before it takes calls; `ip` is the address of the name to connect to
    */
   readonly connect: (
     address: string,
     instance: { readonly service: string; readonly id: string },
-    verify: Verify | undefined,
+    options: { readonly verify: Verify | undefined; readonly ip: string | undefined },
   ) => Channel;
+  /** Default: as this machine resolves names. */
+  readonly lookup?: Lookup;
+  /** Between looks at the addresses of names, in milliseconds; default 5 s. */
+  readonly lookMs?: number;
   /**
    * Reads the contract of the server at the other end of a connection; undefined where it is the given one. Rejects where it
    * cannot be read: then the connection takes no calls.
@@ -72,6 +77,10 @@ const FIRST_WAIT = 100;
 const LONGEST_WAIT = 5000;
 const GRACE = 10_000;
 
+/** Between looks at the addresses of names, in milliseconds, and how many looks make a lookup though nothing is wrong. */
+const LOOK = 5_000;
+const LOOKS = 6;
+
 /** What a contract is made of. */
 type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices">;
 
@@ -83,6 +92,12 @@ interface Known {
   readonly reflected: boolean;
   /** As announced. */
   readonly contract: Contract;
+}
+
+/** An address, and the one of the several that its name has. */
+interface Reached {
+  readonly address: string;
+  readonly ip: string | undefined;
 }
 
 /** One address of an instance. */
@@ -118,9 +133,15 @@ class FollowedCatalog implements Catalog {
   #ready = false;
   readonly arrived: Promise<void>;
   #onArrived = (): void => {};
+  readonly #names: FollowedNames;
+  readonly #looking: NodeJS.Timeout;
+  #looks = 0;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
+    this.#names = new FollowedNames(options.lookup ?? lookupAll, (host) => this.#onAddresses(host));
+    this.#looking = setInterval(() => this.#look(), options.lookMs ?? LOOK);
+    this.#looking.unref();
     this.arrived = new Promise((resolve) => {
       this.#onArrived = resolve;
     });
@@ -134,6 +155,7 @@ class FollowedCatalog implements Catalog {
   close(): void {
     this.#closing.abort();
     clearTimeout(this.#grace);
+    clearInterval(this.#looking);
     for (const { balancer } of this.#services.values()) balancer.close();
   }
 
@@ -203,6 +225,10 @@ class FollowedCatalog implements Catalog {
       this.#services.set(service, served);
     }
     served.instances.set(id, joined);
+    for (const address of joined.addresses) {
+      const host = nameIn(address);
+      if (host !== undefined) void this.#names.look(host);
+    }
   }
 
   /**
@@ -275,12 +301,12 @@ class FollowedCatalog implements Catalog {
 
   #connect(known: Known, served: Served): [string, Link][] {
     const { service, id, addresses, contract } = known;
-    return [...addresses].flatMap((address): [string, Link][] => {
-      const key = `${id} ${address}`;
+    return this.#reachedAt(addresses).flatMap(({ address, ip }): [string, Link][] => {
+      const key = keyOf(id, address, ip);
       const link = served.links.get(key);
       if (link !== undefined && (link.announced === contract || link.contract === contract)) return [[key, link]];
       try {
-        return [[key, this.#open(address, known, served)]];
+        return [[key, this.#open(address, ip, known, served)]];
       } catch (error) {
         this.#options.log.error({ service, id, address, err: error }, "an address is left out: no channel leads to it");
         return [];
@@ -288,11 +314,45 @@ class FollowedCatalog implements Catalog {
     });
   }
 
-  #open(address: string, known: Known, served: Served): Link {
+  /** Each address, and each of the several that a name has. */
+  #reachedAt(addresses: ReadonlySet<string>): Reached[] {
+    return [...addresses].flatMap((address): Reached[] => {
+      const host = nameIn(address);
+      const ips = host === undefined ? [] : this.#names.addressesOf(host);
+      return ips.length < 2 ? [{ address, ip: undefined }] : ips.map((ip) => ({ address, ip }));
+    });
+  }
+
+  /** A name has other addresses than before. */
+  #onAddresses(host: string): void {
+    if (this.#closing.signal.aborted) return;
+    for (const [service, { instances }] of this.#services) {
+      const has = [...instances.values()].some(({ addresses }) => [...addresses].some((one) => nameIn(one) === host));
+      if (has) this.#rebuild(service);
+    }
+  }
+
+  #look(): void {
+    const all = this.#looks++ % LOOKS === 0;
+    const hosts = new Set<string>();
+    for (const { instances, links } of this.#services.values()) {
+      for (const { id, addresses } of instances.values()) {
+        for (const { address, ip } of this.#reachedAt(addresses)) {
+          const host = nameIn(address);
+          if (host === undefined) continue;
+          hosts.add(host);
+          if (all || links.get(keyOf(id, address, ip))?.channel.state !== "ready") void this.#names.look(host);
+        }
+      }
+    }
+    this.#names.keep(hosts);
+  }
+
+  #open(address: string, ip: string | undefined, known: Known, served: Served): Link {
     const { service, id, contract, reflected } = known;
     const verify = reflected ? (connection: Channel) => this.#verify(connection, link, known, served) : undefined;
     const link: Link = {
-      channel: this.#options.connect(address, { service, id }, verify),
+      channel: this.#options.connect(address, { service, id }, { verify, ip }),
       announced: contract,
       contract,
       trouble: undefined,
@@ -335,7 +395,9 @@ class FollowedCatalog implements Catalog {
     // The balancer chooses after the metadata is made, so one foreign instance is enough to keep the token back.
     const guarded = [...instances.values()].every((instance) => instance.guarded);
     const known = [...instances.values()].toReversed().map(({ id, addresses, contract }) => {
-      const own = [...addresses].flatMap((address) => links.get(`${id} ${address}`)?.contract ?? []);
+      const own = this.#reachedAt(addresses).flatMap(
+        ({ address, ip }) => links.get(keyOf(id, address, ip))?.contract ?? [],
+      );
       return { id, contracts: own.length === 0 ? [contract] : own };
     });
     const contracts = [...new Set(known.flatMap((each) => each.contracts))];
@@ -351,6 +413,10 @@ class FollowedCatalog implements Catalog {
     }
     this.routes.delete(service);
   }
+}
+
+function keyOf(id: string, address: string, ip: string | undefined): string {
+  return ip === undefined ? `${id} ${address}` : `${id} ${address} ${ip}`;
 }
 
 /** What descriptors say, compiled. */

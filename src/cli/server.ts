@@ -77,10 +77,10 @@ export function startServer(config: Config, log: Logger, signal: AbortSignal): P
     const registry: CatalogOptions = {
       channel: core.channel,
       admission: SYSTEM,
-      connect: (address, instance, verify) =>
+      connect: (address, instance, options) =>
         core.isLocal(instance)
           ? new InProcessChannel(dispatcher)
-          : transport.connect(parseGrpcTarget(address), { verify }),
+          : transport.connect(parseGrpcTarget(address), options),
       readContract: readConnection,
       log,
     };
@@ -116,7 +116,7 @@ export function startGateway(config: Config, log: Logger, signal: AbortSignal): 
     const metrics = new Metrics();
     const registry: CatalogOptions = {
       ...mesh,
-      connect: (address, _instance, verify) => transport.connect(parseGrpcTarget(address), { verify }),
+      connect: (address, _instance, options) => transport.connect(parseGrpcTarget(address), options),
       readContract: readConnection,
     };
     const { http, health } = await openDoor(opened, config, { registry, guard, enrolment, metrics, log, budget });

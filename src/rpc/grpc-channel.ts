@@ -26,6 +26,8 @@ export interface GrpcChannelOptions {
   readonly tls?: Certificates | undefined;
   /** Asked after each READY. A connection that comes while a call is being started may carry it unasked. */
   readonly verify?: Verify | undefined;
+  /** Of the host's addresses the one to connect to; default is what the system finds. */
+  readonly ip?: string | undefined;
 }
 
 /** After a connection was found of no use, until it is asked again; in milliseconds. */
@@ -64,9 +66,10 @@ export class GrpcChannel implements Channel {
   /** Connects at once, so that the first call finds out little later than the second. */
   constructor(
     target: GrpcTarget,
-    { maxBody = DEFAULT_MAX_BODY, maxReconnectMs = MAX_RECONNECT_MS, tls, verify }: GrpcChannelOptions = {},
+    { maxBody = DEFAULT_MAX_BODY, maxReconnectMs = MAX_RECONNECT_MS, tls, verify, ip }: GrpcChannelOptions = {},
   ) {
-    const where = "path" in target ? formatGrpcTarget(target) : formatAddress(target);
+    const named = "path" in target ? formatGrpcTarget(target) : formatAddress(target);
+    const where = "path" in target || ip === undefined ? named : formatAddress({ host: ip, port: target.port });
     const { ca = null, cert = null, key = null } = tls ?? {};
     const how = tls === undefined ? credentials.createInsecure() : credentials.createSsl(ca, key, cert);
     this.#channel = new GrpcJsChannel(where, how, {
@@ -80,6 +83,9 @@ export class GrpcChannel implements Channel {
       "grpc.use_local_subchannel_pool": 1,
       "grpc.service_config_disable_resolution": 1,
       "grpc.enable_channelz": 0,
+      // Whatever address is connected to, the certificate is for the name.
+      ...(where === named ? {} : { "grpc.default_authority": named }),
+      ...(where === named || "path" in target ? {} : { "grpc.ssl_target_name_override": target.host }),
     });
     this.#verify = verify;
     if (verify === undefined) this.#channel.getConnectivityState(true);

@@ -20,11 +20,15 @@ export interface Transport {
   serve(dispatcher: Dispatcher, address: Address): Promise<GrpcServer>;
   /**
    * @param options `maxReconnectMs`, the longest pause before a connection that failed is tried again; `verify`, what is
-   * asked of each connection before it takes calls
+   * asked of each connection before it takes calls; `ip`, the address to connect to, of the several that the name has
    */
   connect(
     target: GrpcTarget,
-    options?: { readonly maxReconnectMs?: number; readonly verify?: Verify | undefined },
+    options?: {
+      readonly maxReconnectMs?: number;
+      readonly verify?: Verify | undefined;
+      readonly ip?: string | undefined;
+    },
   ): Channel;
 }
 

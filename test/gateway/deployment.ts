@@ -3,7 +3,7 @@
  * gateway, with the services helloworld and probe, and one, `gone`, whose address nobody listens at.
  */
 
-import { type Catalog, createCatalog } from "../../gateway/catalog.js";
+import { type Catalog, type CatalogOptions, createCatalog } from "../../gateway/catalog.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "../../gateway/exchange.js";
 import { createHandler } from "../../gateway/handler.js";
 import { readHeaders } from "../../gateway/headers.js";
@@ -31,6 +31,8 @@ import { openMemoryStore } from "../../src/store.js";
 import { createProbe } from "./probe.js";
 
 export const ADMIN_PASSWORD = "correct horse battery";
+
+type ConnectOptions = Parameters<CatalogOptions["connect"]>[2];
 
 export interface Deployment {
   readonly handler: Handler;
@@ -65,7 +67,10 @@ export interface DeployOptions {
   /** Of the catalog. */
   readonly maxMessage?: number;
   /** How instances with an address are reached; default over our own HTTP/2. */
-  readonly connect?: (address: Address, verify?: Verify) => Channel;
+  readonly connect?: (address: Address, verify?: Verify, ip?: string) => Channel;
+  /** Of the catalog. */
+  readonly lookup?: (host: string) => Promise<readonly string[]>;
+  readonly lookMs?: number;
 }
 
 export async function deploy(dataFolder: string, options: DeployOptions = {}): Promise<Deployment> {
@@ -127,9 +132,11 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   add({ service: "gone", addresses: ["127.0.0.1:1"], guarded: false });
 
   const resources = new Map(dispatcher.endpoints.map(({ path, resource }) => [path, resource]));
-  const { connect: reach = (address: Address, verify?: Verify) => new Http2Channel(address, { verify }) } = options;
-  const connect = (address: string, _instance: unknown, verify: Verify | undefined): Channel => {
-    if (!address.startsWith("in-process:")) return reach(parseAddress(address), verify);
+  const {
+    connect: reach = (address: Address, verify?: Verify, ip?: string) => new Http2Channel(address, { verify, ip }),
+  } = options;
+  const connect = (address: string, _instance: unknown, { verify, ip }: ConnectOptions): Channel => {
+    if (!address.startsWith("in-process:")) return reach(parseAddress(address), verify, ip);
     const channel = new InProcessChannel(dispatcher);
     return recording(channel, (start) => {
       starts.push(start);
@@ -138,7 +145,9 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   };
   const { maxMessage = inside.maxBody } = options;
   const readContract = readConnection;
-  const catalog = createCatalog({ channel: own, admission: SYSTEM, connect, readContract, maxMessage, log });
+  const { lookup, lookMs } = options;
+  const names = { ...(lookup === undefined ? {} : { lookup }), ...(lookMs === undefined ? {} : { lookMs }) };
+  const catalog = createCatalog({ channel: own, admission: SYSTEM, connect, readContract, maxMessage, log, ...names });
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   const handler = createHandler({
     catalog,

@@ -37,6 +37,8 @@ export interface Http2ChannelOptions {
   /** With it TLS is spoken; its own certificate makes it mutual. `servername` where the host is not the name certified. */
   readonly tls?: (Certificates & { readonly servername?: string }) | undefined;
   readonly verify?: Verify | undefined;
+  /** Of the host's addresses the one to connect to; default is what the system finds. */
+  readonly ip?: string | undefined;
 }
 
 const DEFAULT_MAX_BODY = 4 * 2 ** 20;
@@ -181,11 +183,20 @@ export class Http2Channel implements Channel, ConnectionOwner {
   #openSocket(): Socket {
     const { tls } = this.#options;
     const read = Buffer.allocUnsafeSlow(READ);
-    const where = "path" in this.#address ? { path: this.#address.path } : { ...this.#address };
+    const where = this.#where();
     const take = (size: number): boolean => socket.emit("data", read.subarray(0, size));
     const options = { ...where, onread: { buffer: read, callback: take } };
     const socket = tls === undefined ? connectTcp(options) : connectTls({ ...options, ...tls, ALPNProtocols: [ALPN] });
     return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEPALIVE_MS);
+  }
+
+  /** For Node. Whatever address is connected to, the certificate is for the name. */
+  #where(): { path: string } | { host: string; port: number; servername?: string } {
+    const { ip } = this.#options;
+    if ("path" in this.#address) return { path: this.#address.path };
+    return ip === undefined
+      ? { ...this.#address }
+      : { host: ip, port: this.#address.port, servername: this.#address.host };
   }
 
   #connectionOptions(): ConstructorParameters<typeof ClientConnection>[1] {
