@@ -7,10 +7,10 @@
  */
 import type { Logger } from "pino";
 import type { LoginsFailed } from "../../src/gen/portico/auth/log/v1/log.js";
+import { networkOf } from "../../src/network.js";
 import { holdsToken } from "../../src/token.js";
 import { DEFAULT_NAMESPACE } from "./callers.js";
 import { type Journal, PORTICO } from "./journal.js";
-import { networkOf } from "./network.js";
 
 export const WINDOW_MS = 60_000;
 /** Most entries a minute that name an account and an address. */

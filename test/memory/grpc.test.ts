@@ -2,8 +2,6 @@
 // what it holds; what services answer is bounded at the caller's end. When calls are over nothing is held for them, also
 // while their connection stays.
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import fc from "fast-check";
 import t, { type Test } from "tap";
 import type { Address } from "../../src/address.js";
@@ -44,30 +42,6 @@ async function open(t: Test, budget: MemoryBudget, serve: typeof serveHttp2 | ty
   return server.address;
 }
 
-async function session(t: Test, { port }: Address, window: number): Promise<ClientHttp2Session> {
-  const client = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: window } });
-  client.on("error", () => {});
-  t.teardown(() => client.destroy());
-  await once(client, "remoteSettings");
-  return client;
-}
-
-function call(client: ClientHttp2Session, method: string): ClientHttp2Stream & { readonly status: Promise<string> } {
-  const headers = {
-    ":method": "POST",
-    ":path": `/raw.Raw/${method}`,
-    te: "trailers",
-    "content-type": "application/grpc",
-  };
-  const stream = client.request(headers).on("error", () => {});
-  const status = new Promise<string>((resolve) => {
-    stream.on("response", (fields) => "grpc-status" in fields && resolve(String(fields["grpc-status"])));
-    stream.on("trailers", (fields) => resolve(String(fields["grpc-status"])));
-    stream.on("close", () => resolve("closed"));
-  });
-  return Object.assign(stream, { status });
-}
-
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -80,12 +54,16 @@ const SERVERS = [
 for (const [name, serve] of SERVERS) {
   t.test(`${name}: answers that a window holds back have a bound, and calls beyond it are refused`, async (t) => {
     const budget = new MemoryBudget({ limit: LIMIT });
-    const client = await session(t, await open(t, budget, serve), 0);
-    const calls = Array.from({ length: 90 }, () => call(client, "One"));
-    for (const one of calls) one.end(message(Buffer.from("large")));
-    t.equal(await Promise.race(calls.map(({ status }) => status)), String(Code.RESOURCE_EXHAUSTED));
+    const peer = await rawClient(t, await open(t, budget, serve));
+    peer.send(frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0])));
+    for (let index = 0; index < 90; index++)
+      peer.send(...request(1 + 2 * index, "One", Buffer.from("large"), 100, true));
+    let status: string | undefined;
+    while (status === undefined)
+      status = peer.fields((await peer.next(isType(FrameType.HEADERS))) as Frame)["grpc-status"];
+    t.equal(status, String(Code.RESOURCE_EXHAUSTED));
     t.ok(budget.reserved <= LIMIT / 5, `${budget.reserved} bytes`);
-    client.destroy();
+    peer.socket.destroy();
     await until(() => budget.reserved === 0);
   });
 
