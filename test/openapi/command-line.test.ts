@@ -37,7 +37,7 @@ t.test("as YAML, by the program as it is built", async (t) => {
 t.test("of a service that is not there", async (t) => {
   const { exit, stdout, stderr } = await run("helloword");
   t.same({ exit, stdout }, { exit: 1, stdout: "" });
-  t.equal(stderr, 'There is no service "helloword" to be seen; did you mean helloworld?\n');
+  t.match(stderr, /^There is no service "helloword" to be seen; did you mean helloworld\?\nHTTP 404, request \S+\n$/);
 });
 
 t.test("of none", async (t) => {
