@@ -9,10 +9,9 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Config } from "../src/config.js";
 import type { Endpoint } from "../src/endpoint.js";
 import { Code, StatusError } from "../src/errors.js";
-import type { Admission, Guard } from "../src/guard.js";
+import type { Admission, Credentials, Guard } from "../src/guard.js";
 import type { Logger } from "../src/log.js";
 import type { Metrics } from "../src/metrics.js";
-import type { CallStart } from "../src/rpc/channel.js";
 import { withoutTokens } from "../src/token.js";
 import { callUnary, UnreachableError } from "./call.js";
 import { NO_MEMORY } from "./connection-memory.js";
@@ -40,7 +39,7 @@ import { createRequestId } from "./request-id.js";
 import type { Alternatives, Routes, Target } from "./route.js";
 import { acceptsEvents, hasHadAll, serverSentEvents } from "./sse.js";
 import { StreamBody } from "./stream-body.js";
-import type { StreamCallOptions } from "./stream-call.js";
+import type { AdmittedStart, StreamCallOptions } from "./stream-call.js";
 import { StreamSocket } from "./stream-socket.js";
 import { upload } from "./stream-upload.js";
 import { checkHandshake, protocolToken } from "./upgrade.js";
@@ -65,8 +64,6 @@ export interface HandlerOptions {
 
 const HEARTBEAT_MS = 15_000;
 
-type AdmittedStart = CallStart & { readonly admission: Admission };
-
 export function createHandler(options: HandlerOptions): Handler {
   const gateway = new Gateway(options);
   return (request) => gateway.handle(request);
@@ -80,7 +77,10 @@ class Progress {
   /** The service it is directed to; `gateway` until one is found. */
   service = "gateway";
   target: Target | undefined;
+  credentials: Credentials | undefined;
   admission: Admission | undefined;
+  /** When its call must have ended, in milliseconds of `Date.now()`. */
+  deadline: number | undefined;
   /** Why the gateway or a service failed, in more words than the caller reads. */
   failure: string | undefined;
 
@@ -159,29 +159,22 @@ class Gateway {
     }
     const admitted = guard.admit(credentials, endpoint);
     const admission = admitted instanceof Promise ? await admitted : admitted;
+    progress.credentials = credentials;
     progress.admission = admission;
+    progress.deadline = deadlineOf(endpoint, timeout, config);
 
-    const { requestId } = progress;
-    const clientAddress = request.remoteAddress;
-    const { enrolment } = this.#options;
-    const start = {
-      path: endpoint.path,
-      repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
-      metadata: metadataOf({ target, admission, headers, requestId, token, clientAddress, enrolment }),
-      deadline: deadlineOf(endpoint, timeout, config),
-      admission,
-      clientAddress,
-    };
     if (request.upgrade || inPieces) checkNoQuery(query);
-    if (request.upgrade) return this.#openSocket(request, target, start, progress);
+    if (request.upgrade) return this.#openSocket(request, target, admission, progress);
     if (inPieces) {
-      const answer = await upload(request, headers.contentType ?? "", this.#streamOf(target, start));
+      const options = this.#streamOf(request, target, admission, progress);
+      const answer = await upload(request, headers.contentType ?? "", options);
       return this.#respondWith(request, target, answer, progress);
     }
     checkPlain(endpoint);
 
     const message = method === "POST" ? readPost(target, query, headers, body) : readGet(target, query);
-    if (endpoint.shape === "server_streaming") return this.#openBody(request, target, start, message, progress);
+    if (endpoint.shape === "server_streaming") return this.#openBody(request, target, admission, message, progress);
+    const start = this.#startOf(request, target, admission, progress);
     const { alternatives } = route.target;
     if (alternatives !== undefined) return this.#callAny(request, target, alternatives, start, body, progress);
     const answer = await callUnary(target.channel, start, message, endpoint.service, (stop) => request.onGone(stop));
@@ -228,13 +221,37 @@ class Gateway {
     return protocolToken(request.headers, headers) ?? bearerToken(headers);
   }
 
-  #streamOf({ channel }: Target, start: AdmittedStart): StreamCallOptions {
-    return { channel, start, guard: this.#options.guard, admission: start.admission };
+  /** How an admitted call begins at its service. */
+  #startOf(request: GatewayRequest, target: Target, admission: Admission, progress: Progress): AdmittedStart {
+    const { endpoint } = target;
+    const { headers, requestId, credentials, deadline } = progress;
+    const clientAddress = request.remoteAddress;
+    const { enrolment } = this.#options;
+    const token = credentials?.token;
+    return {
+      path: endpoint.path,
+      repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+      metadata: metadataOf({ target, admission, headers, requestId, token, clientAddress, enrolment }),
+      deadline,
+      admission,
+      clientAddress,
+    };
   }
 
-  #openSocket(request: GatewayRequest, target: Target, start: AdmittedStart, progress: Progress): GatewayResponse {
+  /** A stream whose first message is yet to come, when it is judged again. */
+  #streamOf(request: GatewayRequest, target: Target, admission: Admission, progress: Progress): StreamCallOptions {
+    const { guard } = this.#options;
+    const begin = (): AdmittedStart | Promise<AdmittedStart> => {
+      const admitted = guard.admit(progress.credentials as Credentials, target.endpoint);
+      if (!(admitted instanceof Promise)) return this.#startOf(request, target, admitted, progress);
+      return admitted.then((late) => this.#startOf(request, target, late, progress));
+    };
+    return { channel: target.channel, guard, admission, deadline: progress.deadline, begin };
+  }
+
+  #openSocket(request: GatewayRequest, target: Target, admission: Admission, progress: Progress): GatewayResponse {
     const session = new StreamSocket({
-      ...this.#streamOf(target, start),
+      ...this.#streamOf(request, target, admission, progress),
       target,
       explain: (error) => this.#explain(error, progress),
       onEnd: ({ status, bytes, messages, received }) =>
@@ -248,7 +265,7 @@ class Gateway {
   async #openBody(
     request: GatewayRequest,
     target: Target,
-    start: AdmittedStart,
+    admission: Admission,
     message: Uint8Array,
     progress: Progress,
   ): Promise<GatewayResponse> {
@@ -257,7 +274,9 @@ class Gateway {
     if (events && hasHadAll(listOf(request.headers, "last-event-id"))) return this.#respond(204, [], "", progress);
     const write = (one: Uint8Array): string => writeJson(target, one);
     const body = new StreamBody({
-      ...this.#streamOf(target, start),
+      ...this.#streamOf(request, target, admission, progress),
+      // The message is there, so the admission is as new as it.
+      begin: () => this.#startOf(request, target, admission, progress),
       message,
       frames: raw ? chunks(target.endpoint.service) : events ? serverSentEvents(write) : ndjson(write),
       explain: (error) => this.#explain(error, progress),

@@ -58,7 +58,14 @@ export class Dispatcher {
     this.#guard = guard;
     this.#limits = limits;
     const ended = onEnd && ((call: CallEnd) => this.#ended(call, onEnd));
-    this.#surroundings = { guard, log, maxBody: limits.maxBody, deadlines: new Deadlines(), onEnd: ended };
+    this.#surroundings = {
+      guard,
+      admit: (method, start, peer) => this.#admit(method as Served, start, peer),
+      log,
+      maxBody: limits.maxBody,
+      deadlines: new Deadlines(),
+      onEnd: ended,
+    };
     this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
     const open = [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, FileRegistry>();
@@ -93,14 +100,8 @@ export class Dispatcher {
       return NOBODY;
     }
     const deadline = this.#deadline(served, start.deadline, arrived);
-    const call = new RunningCall(served, start, reply, this.#surroundings, deadline);
-    try {
-      const admitted = this.#admit(served, start, peer);
-      if (admitted instanceof Promise) admitted.then((who) => call.begin(who)).catch((error) => call.fail(error));
-      else call.begin(admitted);
-    } catch (error) {
-      call.fail(error);
-    }
+    const call = new RunningCall(served, start, peer, reply, this.#surroundings, deadline);
+    call.admit();
     return call;
   }
 

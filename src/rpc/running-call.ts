@@ -3,6 +3,11 @@
  * such, one that is a stream as a MessageQueue; an answer that is one message is sent when it is there, one that is a
  * stream is pulled at the pace the transport takes it.
  *
+ * The guard judges each call twice: when it opens, so that a caller who is refused cannot make this process hold a
+ * message; and again when the message has come, of a stream the first one, because a rule may have been deleted since.
+ * A call that carries the admission of this process's own gateway is not judged here: the gateway judges it at the same
+ * two moments.
+ *
  * A unary call whose endpoint answers at once costs no promise, and no AbortController unless it asks for `signal`.
  */
 import type { Logger } from "pino";
@@ -32,7 +37,7 @@ export interface ServedMethod {
   readonly running?: Set<RunningCall> | undefined;
 }
 
-/** Who calls, as the door has established. */
+/** Who calls, as the guard has established. */
 export interface Admitted {
   readonly admission: Admission | typeof SYSTEM | undefined;
   readonly clientAddress: string;
@@ -40,6 +45,11 @@ export interface Admitted {
 
 export interface Surroundings {
   readonly guard: Guard;
+  /**
+   * Has the guard judge a call; a promise only where the caller must be looked up.
+   * @throws {StatusError} (or rejects with one) for a call that is refused.
+   */
+  readonly admit: (method: ServedMethod, start: CallStart, peer: string) => Admitted | Promise<Admitted>;
   readonly log: Logger;
   /** Most bytes of a request's message. Of a response's the caller's end decides. */
   readonly maxBody: number;
@@ -71,6 +81,11 @@ export class RunningCall implements IncomingListener, Expiring {
   readonly #reply: Reply;
   readonly #surroundings: Surroundings;
   readonly #started: number;
+  readonly #peer: string;
+  /** What the guard said when the call opened, until the request is there. */
+  #admitted: Admitted | undefined;
+  /** The first message of a stream has come. */
+  #received = false;
   #context: CallContext | undefined;
   /** The request of an endpoint that takes one message. */
   #request: Uint8Array | undefined;
@@ -82,10 +97,21 @@ export class RunningCall implements IncomingListener, Expiring {
   #unfollow: (() => void) | undefined;
   #ended = false;
 
-  /** @param deadline in milliseconds of `Date.now()`; Infinity for none */
-  constructor(method: ServedMethod, start: CallStart, reply: Reply, surroundings: Surroundings, deadline: number) {
+  /**
+   * @param peer the address at the other end of the transport, without port
+   * @param deadline in milliseconds of `Date.now()`; Infinity for none
+   */
+  constructor(
+    method: ServedMethod,
+    start: CallStart,
+    peer: string,
+    reply: Reply,
+    surroundings: Surroundings,
+    deadline: number,
+  ) {
     this.#method = method;
     this.#start = start;
+    this.#peer = peer;
     this.#reply = reply;
     this.#surroundings = surroundings;
     this.deadline = deadline;
@@ -101,15 +127,35 @@ export class RunningCall implements IncomingListener, Expiring {
     }
   }
 
-  /** The call is let in. */
-  begin({ admission, clientAddress }: Admitted): void {
+  /** Has the guard judge the call, and lets it run where the request is there. */
+  admit(): void {
+    try {
+      const admitted = this.#surroundings.admit(this.#method, this.#start, this.#peer);
+      if (admitted instanceof Promise) {
+        admitted.then((who) => this.#onAdmitted(who)).catch((error) => this.fail(error));
+      } else this.#onAdmitted(admitted);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #onAdmitted(admitted: Admitted): void {
     if (this.#ended) return;
-    if (admission !== SYSTEM) this.#method.running?.add(this);
-    this.#context = new CallContext(this.#method, this.#start, this.#reply, this.deadline, admission, clientAddress);
-    const streams = this.#method.requestStream || this.#method.responseStream;
-    if (streams && admission !== undefined && admission !== SYSTEM) this.#follow(admission);
-    if (this.#requests !== undefined) this.#run(this.#requests);
-    else if (this.#requestEnded) this.#runOne();
+    if (admitted.admission !== SYSTEM) this.#method.running?.add(this);
+    if (this.#requests !== undefined) this.#run(this.#requests, admitted);
+    // The request came before this was said, so what is said is not older than the request.
+    else if (this.#requestEnded) this.#runOne(admitted);
+    else this.#admitted = admitted;
+  }
+
+  /** Judges an open stream at its first message. From then on, and while a caller is looked up, `follow` does. */
+  #admitAgain(): void {
+    try {
+      const admitted = this.#surroundings.admit(this.#method, this.#start, this.#peer);
+      if (admitted instanceof Promise) admitted.catch((error) => this.#abort(StatusError.from(error)));
+    } catch (error) {
+      this.#abort(StatusError.from(error));
+    }
   }
 
   /** Ends the call with what was thrown. The unforeseen is logged here, and says nothing to the caller. */
@@ -128,9 +174,18 @@ export class RunningCall implements IncomingListener, Expiring {
   onMessage(message: Uint8Array): void {
     if (this.#ended) return;
     if (message.length > this.#surroundings.maxBody) this.#abort(this.#tooLarge());
-    else if (this.#requests !== undefined) this.#requests.push(message);
+    else if (this.#requests !== undefined) this.#pass(message, this.#requests);
     else if (this.#request !== undefined) this.#abort(this.#notOneRequest());
     else this.#request = message;
+  }
+
+  #pass(message: Uint8Array, requests: MessageQueue<unknown>): void {
+    if (!this.#received) {
+      this.#received = true;
+      if (this.#context !== undefined && this.#start.admission === undefined) this.#admitAgain();
+      if (this.#ended) return;
+    }
+    requests.push(message);
   }
 
   onEnd(): void {
@@ -138,7 +193,9 @@ export class RunningCall implements IncomingListener, Expiring {
     this.#requestEnded = true;
     if (this.#requests !== undefined) this.#requests.end();
     else if (this.#request === undefined) this.#abort(this.#notOneRequest());
-    else if (this.#context !== undefined) this.#runOne();
+    else if (this.#admitted === undefined) return;
+    else if (this.#start.admission !== undefined) this.#runOne(this.#admitted);
+    else this.admit();
   }
 
   onDrain(): void {
@@ -164,15 +221,19 @@ export class RunningCall implements IncomingListener, Expiring {
     else this.#unfollow = unfollow;
   }
 
-  #runOne(): void {
+  #runOne(admitted: Admitted): void {
     try {
-      this.#run(this.#method.decode(this.#request as Uint8Array));
+      this.#run(this.#method.decode(this.#request as Uint8Array), admitted);
     } catch (error) {
       this.fail(error);
     }
   }
 
-  #run(request: unknown): void {
+  #run(request: unknown, { admission, clientAddress }: Admitted): void {
+    if (this.#ended) return;
+    this.#context = new CallContext(this.#method, this.#start, this.#reply, this.deadline, admission, clientAddress);
+    const streams = this.#method.requestStream || this.#method.responseStream;
+    if (streams && admission !== undefined && admission !== SYSTEM) this.#follow(admission);
     if (this.#ended) return;
     try {
       const answer = this.#method.run(request, this.#context as CallContext);

@@ -35,11 +35,12 @@ for (const [how, finish, expected] of [
   t.test(`a stream that ${how} is followed no more`, async (t) => {
     const guard = new TableGuard();
     const admission = { endpoint: chat, caller: undefined, namespace: "default" };
-    const start = { path, metadata: [] };
+    const begin = () => ({ path, metadata: [], admission });
     let call!: StreamCall;
     const over = new Promise<Error | undefined>((onOver) => {
       const listener = { onMessage: () => finish({ guard, call }), onDrain() {}, onOver };
-      call = new StreamCall({ channel: new InProcessChannel(dispatcher), start, guard, admission }, listener);
+      const channel = new InProcessChannel(dispatcher);
+      call = new StreamCall({ channel, guard, admission, deadline: undefined, begin }, listener);
     });
     t.equal(guard.following, 1);
     call.send(Buffer.from("a"));

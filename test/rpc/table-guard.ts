@@ -15,9 +15,12 @@ export class TableGuard implements Guard {
   readonly closed = new Set<string>();
   /** Whether it answers later, as the real one does with a token that it has not seen yet. */
   later = false;
+  /** How often it was asked. */
+  asks = 0;
   readonly #followed = new Map<(error: Error) => void, Admission>();
 
   admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission> {
+    this.asks++;
     if (this.later) return new Promise(setImmediate).then(() => this.#decide(credentials, endpoint));
     return this.#decide(credentials, endpoint);
   }
@@ -29,6 +32,11 @@ export class TableGuard implements Guard {
   follow(admission: Admission, onRefused: (error: Error) => void): () => void {
     this.#followed.set(onRefused, admission);
     return () => this.#followed.delete(onRefused);
+  }
+
+  /** Resolves when it has been asked so often. */
+  async asked(times: number): Promise<void> {
+    while (this.asks < times) await new Promise(setImmediate);
   }
 
   /** How many open streams it follows. */
