@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DescMessage, FileRegistry } from "@bufbuild/protobuf";
 import { type Endpoint, endpointsOf, readDescriptors, SELF_GOVERNED } from "../src/endpoint.js";
-import { type Instance, RegistryService, type WatchResponse } from "../src/gen/portico/registry/v1/registry.js";
+import { type Instance, Joined, RegistryService, type WatchResponse } from "../src/gen/portico/registry/v1/registry.js";
 import type { SYSTEM } from "../src/guard.js";
 import type { Codec } from "../src/json/codec.js";
 import { compileCodecs } from "../src/json/compile.js";
@@ -19,7 +19,7 @@ import type { Channel, Verify } from "../src/rpc/channel.js";
 import { stream } from "../src/rpc/client.js";
 import type { Metadata } from "../src/rpc/metadata.js";
 import { FollowedNames, type Lookup, lookupAll, nameIn } from "./names.js";
-import { type Alternatives, Routes, type Target } from "./route.js";
+import { type Alternatives, Routes, type Target, type Told } from "./route.js";
 
 export interface CatalogOptions {
   /** Leads to the registry. */
@@ -88,7 +88,7 @@ interface Known {
   readonly service: string;
   readonly id: string;
   readonly addresses: ReadonlySet<string>;
-  readonly guarded: boolean;
+  readonly told: Told;
   readonly reflected: boolean;
   /** As announced. */
   readonly contract: Contract;
@@ -207,12 +207,12 @@ class FollowedCatalog implements Catalog {
   }
 
   #join(instance: Instance): void {
-    const { service, id, addresses, guarded, reflected } = instance;
+    const { service, id, addresses, reflected } = instance;
     let joined: Known | undefined;
     try {
       const contract = this.#contract(instance);
       const reached = addresses.length === 0 ? [`in-process:${id}`] : addresses;
-      joined = { service, id, addresses: new Set(reached), guarded, reflected, contract };
+      joined = { service, id, addresses: new Set(reached), told: toldOf(instance), reflected, contract };
     } catch (error) {
       this.#options.log.error({ service, id, err: error }, "an instance is left out: its descriptors cannot be used");
     }
@@ -392,8 +392,7 @@ class FollowedCatalog implements Catalog {
 
   /** By the contracts of all instances, the newest first; by the newest that can be routed, where these exclude each other. */
   #route(service: string, { balancer, instances, links }: Served): void {
-    // The balancer chooses after the metadata is made, so one foreign instance is enough to keep the token back.
-    const guarded = [...instances.values()].every((instance) => instance.guarded);
+    const told = toldToAll([...instances.values()]);
     const known = [...instances.values()].toReversed().map(({ id, addresses, contract }) => {
       const own = this.#reachedAt(addresses).flatMap(
         ({ address, ip }) => links.get(keyOf(id, address, ip))?.contract ?? [],
@@ -404,7 +403,7 @@ class FollowedCatalog implements Catalog {
     const attempts = contracts.length === 1 ? [contracts] : [contracts, ...contracts.map((contract) => [contract])];
     for (const attempt of attempts) {
       try {
-        this.routes.set(service, targetsOf(attempt, balancer, guarded));
+        this.routes.set(service, targetsOf(attempt, balancer, told));
         return;
       } catch (error) {
         const id = known.find((each) => each.contracts.includes(attempt[0] as Contract))?.id;
@@ -417,6 +416,18 @@ class FollowedCatalog implements Catalog {
 
 function keyOf(id: string, address: string, ip: string | undefined): string {
   return ip === undefined ? `${id} ${address}` : `${id} ${address} ${ip}`;
+}
+
+/** By how the registry says that an instance joined. */
+function toldOf({ service, joined, identity }: Instance): Told {
+  if (SELF_GOVERNED.has(service)) return joined === Joined.WITH_AUTHORITY ? "token" : "nothing";
+  if (joined === Joined.WITH_AUTHORITY || joined === Joined.ENROLMENT) return "context";
+  return joined === Joined.CONFIGURATION && identity ? "identity" : "nothing";
+}
+
+/** The balancer chooses after the metadata is made: what not every instance may be told, none is. */
+function toldToAll([first, ...others]: readonly Known[]): Told {
+  return first !== undefined && others.every(({ told }) => told === first.told) ? first.told : "nothing";
 }
 
 /** What descriptors say, compiled. */
@@ -441,12 +452,12 @@ interface Contract {
 }
 
 /** The endpoints of all contracts, each with the newest that has it; those before it are its alternatives. */
-function targetsOf(contracts: readonly Contract[], balancer: Balancer, guarded: boolean): Target[] {
+function targetsOf(contracts: readonly Contract[], balancer: Balancer, told: Told): Target[] {
   const found = new Map<string, ContractTarget[]>();
   for (const contract of contracts) {
     const channel = balancer.among(contract);
     for (const endpoint of contract.endpoints) {
-      const target = new ContractTarget(endpoint, channel, guarded, contract);
+      const target = new ContractTarget(endpoint, channel, told, contract);
       const { endpoint: name } = endpoint.segments;
       const known = found.get(name);
       // Two of one contract that differ by case alone are refused by the routes.
@@ -492,7 +503,7 @@ class ContractTarget implements Target {
   constructor(
     readonly endpoint: Endpoint,
     readonly channel: Channel,
-    readonly guarded: boolean,
+    readonly told: Told,
     readonly contract: Contract,
   ) {}
 

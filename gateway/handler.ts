@@ -9,7 +9,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Config } from "../src/config.js";
 import type { Endpoint } from "../src/endpoint.js";
 import { Code, StatusError } from "../src/errors.js";
-import type { Admission, Credentials, Guard } from "../src/guard.js";
+import type { Admission, Credentials, SigningGuard } from "../src/guard.js";
 import type { Logger } from "../src/log.js";
 import type { Metrics } from "../src/metrics.js";
 import { withoutTokens } from "../src/token.js";
@@ -47,7 +47,7 @@ import type { Usage } from "./usage.js";
 
 export interface HandlerOptions {
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };
-  readonly guard: Guard;
+  readonly guard: SigningGuard;
   /** Looked through in this order, where no service has the path. */
   readonly own: readonly OwnPaths[];
   readonly hosts: Hosts;
@@ -226,12 +226,12 @@ class Gateway {
     const { endpoint } = target;
     const { headers, requestId, credentials, deadline } = progress;
     const clientAddress = request.remoteAddress;
-    const { enrolment } = this.#options;
+    const { enrolment, guard } = this.#options;
     const token = credentials?.token;
     return {
       path: endpoint.path,
       repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
-      metadata: metadataOf({ target, admission, headers, requestId, token, clientAddress, enrolment }),
+      metadata: metadataOf({ target, admission, guard, headers, requestId, token, clientAddress, enrolment }),
       deadline,
       admission,
       clientAddress,

@@ -2,7 +2,7 @@
  * What a service is told besides the message. The list is closed: no header of a client becomes metadata by its name,
  * so nobody outside can speak in the gateway's name.
  */
-import type { Admission } from "../src/guard.js";
+import type { Admission, SigningGuard } from "../src/guard.js";
 import type { Metadata } from "../src/rpc/metadata.js";
 import { type RequestHeaders, traceOf } from "./headers.js";
 import type { Target } from "./route.js";
@@ -10,6 +10,7 @@ import type { Target } from "./route.js";
 export interface CallFacts {
   readonly target: Target;
   readonly admission: Admission;
+  readonly guard: Pick<SigningGuard, "sign">;
   readonly headers: RequestHeaders;
   readonly requestId: string;
   readonly token: string | undefined;
@@ -20,7 +21,7 @@ export interface CallFacts {
 
 export function metadataOf(facts: CallFacts): Metadata {
   const { target, admission, headers, token, enrolment } = facts;
-  const metadata: [string, string][] = [
+  const metadata: Metadata[number][] = [
     ["platform-namespace", admission.namespace],
     ["x-request-id", facts.requestId],
   ];
@@ -29,11 +30,22 @@ export function metadataOf(facts: CallFacts): Metadata {
     if (parent !== undefined) metadata.push(["traceparent", parent]);
     if (state !== undefined) metadata.push(["tracestate", state]);
   }
-  if (!target.guarded) return metadata;
-  // A token that stands for nobody here would be of no use there.
-  if (token !== undefined && admission.caller !== undefined) metadata.push(["authorization", `Bearer ${token}`]);
-  if (enrolment !== undefined && target.endpoint.service === "auth") {
-    metadata.push(["x-portico-gateway", enrolment], ["x-portico-client-address", facts.clientAddress]);
+  switch (target.told) {
+    case "token":
+      // A token that stands for nobody here would be of no use there.
+      if (token !== undefined && admission.caller !== undefined) metadata.push(["authorization", `Bearer ${token}`]);
+      if (enrolment !== undefined && target.endpoint.service === "auth") {
+        metadata.push(["x-portico-gateway", enrolment], ["x-portico-client-address", facts.clientAddress]);
+      }
+      break;
+    case "context":
+      metadata.push(...facts.guard.sign(admission));
+      break;
+    case "identity":
+      if (admission.caller !== undefined) metadata.push(["x-portico-account", admission.caller.account]);
+      metadata.push(["x-portico-namespace", admission.namespace]);
+      break;
+    case "nothing":
   }
   return metadata;
 }

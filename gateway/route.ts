@@ -13,14 +13,20 @@ import { nearest } from "../src/nearest.js";
 import type { Channel } from "../src/rpc/channel.js";
 import { HttpError } from "./errors.js";
 
+/**
+ * What a service is told of its caller: the authority the bearer token; a service that registered a signed context; one
+ * that joined by configuration the names of account and namespace where its configuration asks for them, else nothing.
+ */
+export type Told = "token" | "context" | "identity" | "nothing";
+
 /** One endpoint, with all it takes to call it. */
 export interface Target {
   readonly endpoint: Endpoint;
   readonly request: Codec;
   readonly response: Codec;
   readonly channel: Channel;
-  /** Whether the service asks the rules itself and so is sent the caller's token. */
-  readonly guarded: boolean;
+  /** What the service is told of the caller. */
+  readonly told: Told;
   /** The service's own message types. */
   readonly types: Registry;
   /** Undefined where all instances have the same contract. */

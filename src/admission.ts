@@ -3,6 +3,7 @@
  */
 import type { Endpoint } from "./endpoint.js";
 import { Code, StatusError } from "./errors.js";
+import type { Metadata } from "./rpc/metadata.js";
 import type { Decision } from "./rules.js";
 
 /** An account that has shown a valid token. */
@@ -21,6 +22,10 @@ export interface Caller {
 export interface Credentials {
   /** The bearer token, as sent; undefined for none. */
   readonly token: string | undefined;
+  /** The signed context of a call from another process, as sent; what it says stands for token and namespace. */
+  readonly context?: string | undefined;
+  /** The call was admitted when it opened, and is judged again now: its context may have expired since. */
+  readonly opened?: boolean | undefined;
   /** The namespace asked for; undefined means the token's own, or else `default`. */
   readonly namespace: string | undefined;
   /** Whether a call without a valid token is refused whatever the rules say (the `/v1` shape). */
@@ -32,6 +37,13 @@ export interface Admission {
   readonly endpoint: Endpoint;
   readonly caller: Caller | undefined;
   readonly namespace: string;
+  /** The service that calls, for its own account or for the caller; undefined for a gateway or a client. */
+  readonly service?: string | undefined;
+}
+
+/** The scope that rules give to a service which calls others. */
+export function serviceScope(name: string): string {
+  return `service:${name}`;
 }
 
 /**
@@ -61,6 +73,12 @@ export interface Guard {
   follow(admission: Admission, onRefused: (error: Error) => void): () => void;
 }
 
+/** What a gateway asks of its guard. */
+export interface SigningGuard extends Guard {
+  /** The signed context that stands for an admission in another process; nothing where the service has no key. */
+  sign(admission: Admission): Metadata;
+}
+
 /** What a refused caller is told. */
 export function refusal(
   decision: Exclude<Decision, "granted">,
@@ -70,7 +88,8 @@ export function refusal(
   if (decision === "unauthorized" || caller === undefined) {
     return withoutStack(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);
   }
-  return withoutStack(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${caller.account}`);
+  const name = caller.enrolment === undefined ? caller.account : `service ${caller.enrolment}`;
+  return withoutStack(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${name}`);
 }
 
 /** What is said where a decision cannot be made. */

@@ -120,14 +120,27 @@ export class Callers {
    * @throws {StatusError} UNAVAILABLE when there is no answer in time, or too many tokens are being looked up.
    */
   lookUp(token: string): Promise<KnownCaller | undefined> {
-    const underWay = this.#lookups.get(token);
+    return this.#once(token, () => this.#lookUp(token));
+  }
+
+  /** @param name of a token: its text, or its SHA-256. */
+  #once(name: string, ask: () => Promise<KnownCaller | undefined>): Promise<KnownCaller | undefined> {
+    const underWay = this.#lookups.get(name);
     if (underWay !== undefined) return underWay;
     if (this.#lookups.size >= MOST_LOOKUPS) {
       return Promise.reject(new StatusError(Code.UNAVAILABLE, "Too many tokens are being looked up; try again"));
     }
-    const lookup = this.#lookUp(token).finally(() => this.#lookups.delete(token));
-    this.#lookups.set(token, lookup);
+    const lookup = ask().finally(() => this.#lookups.delete(name));
+    this.#lookups.set(name, lookup);
     return lookup;
+  }
+
+  /**
+   * As `lookUp`, for a caller that is known by the SHA-256 of its token in hexadecimal.
+   * @throws {StatusError} UNAVAILABLE as `lookUp`.
+   */
+  lookUpHash(sha256: string): Promise<KnownCaller | undefined> {
+    return this.#once(sha256, () => this.ask(Buffer.from(sha256, "hex"), Date.now() + LOOKUP_TIME));
   }
 
   async #lookUp(token: string): Promise<KnownCaller | undefined> {
@@ -168,6 +181,21 @@ export class Callers {
       if (!isRestart || Date.now() + UNREACHABLE_PAUSE >= deadline) throw error;
       return undefined;
     }
+  }
+
+  /** The revision of the last change to callers: what was said of one before may be out of date. */
+  get changedAt(): bigint {
+    return this.#changedAt;
+  }
+
+  /** How many changes to callers there have been. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Notes that a caller is still what it was: nobody who changed is kept. */
+  confirm(caller: KnownCaller): void {
+    caller.rightAt = this.#changes;
   }
 
   /** Whether nothing has changed about any caller since this one was found. */

@@ -193,6 +193,8 @@ export interface ForeignService {
   readonly targets: readonly GrpcTarget[];
   /** A file with a google.protobuf.FileDescriptorSet; undefined means gRPC server reflection. */
   readonly descriptors: string | undefined;
+  /** Whether it is told the account and the namespace of each caller. */
+  readonly identity: boolean;
 }
 
 export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
@@ -293,22 +295,23 @@ function foreignServices(value: unknown, folder: string): ForeignService[] {
   return value.map((entry, index) => foreignService(entry, `services[${index}]`, folder));
 }
 
-/** `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb"}`; target may be a list. */
+/** `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb", "identity": true}`; target may be a list. */
 function foreignService(entry: unknown, path: string, folder: string): ForeignService {
   const wrong = (what: string) => new ConfigError(`${path} in the configuration file: ${what}`);
   if (!isObject(entry)) throw wrong("must be an object with name and target");
-  const { name, target, descriptors, ...rest } = entry;
+  const { name, target, descriptors, identity = false, ...rest } = entry;
   const extra = Object.keys(rest)[0];
-  if (extra !== undefined) throw wrong(`unknown member "${extra}"; known are name, target, descriptors`);
+  if (extra !== undefined) throw wrong(`unknown member "${extra}"; known are name, target, descriptors, identity`);
   if (typeof name !== "string" || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(name)) {
     throw wrong("name must be lower-case letters, digits and -");
   }
   if (descriptors !== undefined && (typeof descriptors !== "string" || descriptors === ""))
     throw wrong("descriptors must be the path of a file");
+  if (typeof identity !== "boolean") throw wrong("identity must be true or false");
   const targets = Array.isArray(target) ? target : [target];
   const file = descriptors === undefined ? undefined : resolve(folder, descriptors);
   try {
-    return { name, targets: targets.map((one) => parseGrpcTarget(String(one))), descriptors: file };
+    return { name, targets: targets.map((one) => parseGrpcTarget(String(one))), descriptors: file, identity };
   } catch (error) {
     throw wrong(`target: ${(error as Error).message}`);
   }

@@ -37,6 +37,11 @@ export class Lease {
     this.#listener = listener;
   }
 
+  /** When it ends, as a moment of `performance.now()`. */
+  get end(): number {
+    return this.#end.monotonic;
+  }
+
   /** @param monotonic a moment of `performance.now()` */
   runs(monotonic: number): boolean {
     return monotonic < this.#end.monotonic && Date.now() < this.#end.wall;
@@ -56,7 +61,7 @@ export class Lease {
   }
 
   /** Ends it now; it may be extended again. */
-  end(time: number): void {
+  cut(time: number): void {
     this.#end = ENDED;
     if (this.#running) this.#lose(time);
   }

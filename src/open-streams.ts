@@ -9,7 +9,6 @@
  */
 import { type Admission, type Caller, refusal } from "./admission.js";
 import { type Callers, KnownCaller, LOOKUP_TIME } from "./callers.js";
-import type { Endpoint } from "./endpoint.js";
 
 /** How many callers are looked up at once. */
 const LOOKUPS = 32;
@@ -29,7 +28,7 @@ export interface OpenStreamsOptions {
   /** The authority's clock, in milliseconds since 1970. */
   readonly now: () => number;
   /** Why a call is refused now; undefined where it is not. */
-  readonly judge: (endpoint: Endpoint, namespace: string, caller: Caller | undefined) => Error | undefined;
+  readonly judge: (admission: Admission, caller: Caller | undefined) => Error | undefined;
 }
 
 export class OpenStreams {
@@ -111,8 +110,7 @@ export class OpenStreams {
   }
 
   #judge(stream: OpenStream): void {
-    const { endpoint, namespace } = stream.admission;
-    const error = this.#options.judge(endpoint, namespace, stream.caller);
+    const error = this.#options.judge(stream.admission, stream.caller);
     if (error !== undefined) this.#refuse(stream, error);
   }
 

@@ -13,6 +13,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { AuthorityAccess, KnownCaller } from "./callers.js";
+import { ContextKeys } from "./context-keys.js";
 import { Code, StatusError } from "./errors.js";
 import {
   type Change,
@@ -66,6 +67,11 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** How long a call may wait for a revision that its gateway has applied already, in milliseconds. */
+const MAX_AWAITED = 2_000;
+/** Most calls that wait so. */
+const MAX_AWAITING = 1_000;
+
 const NO_RULES = new RuleSet();
 const NEWER = "is it newer than this guard?";
 
@@ -74,6 +80,8 @@ export class Policy {
   readonly #listener: PolicyListener;
   readonly #lease: Lease;
   readonly #closing = new AbortController();
+  /** The keys of contexts that the authority lets this guard have. */
+  readonly keys = new ContextKeys();
   #rules = new Map<string, RuleSet>();
   /** The applied revision; undefined until there is a snapshot. */
   #revision: bigint | undefined;
@@ -83,6 +91,8 @@ export class Policy {
   /** What the authority's clock is ahead of `performance.now()`, at most. */
   #clockLead = 0;
   #waiting: Waiting[] = [];
+  /** Who waits for a revision to be applied. */
+  readonly #awaiting = new Set<() => void>();
   #hasRun = false;
   /** Resolves when all that hangs on the applied revisions is done. */
   #settled: Promise<void> = Promise.resolve();
@@ -123,6 +133,33 @@ export class Policy {
   /** The authority's clock at a moment of `performance.now()`, in milliseconds since 1970; rather too late than too early. */
   timeAt(monotonic: number): number {
     return monotonic + this.#clockLead;
+  }
+
+  /** The applied revision; 0 until there is one. */
+  get revision(): bigint {
+    return this.#revision ?? 0n;
+  }
+
+  /** Until when decisions may be made, as a moment of `performance.now()`. */
+  get leaseEnd(): number {
+    return this.#lease.end;
+  }
+
+  /** Resolves when a revision is applied, or has not come in time. */
+  async applied(revision: number): Promise<void> {
+    if (this.#awaiting.size >= MAX_AWAITING) return;
+    const end = performance.now() + MAX_AWAITED;
+    for (let left = MAX_AWAITED; left > 0 && this.revision < revision; left = end - performance.now()) {
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          clearTimeout(timer);
+          this.#awaiting.delete(done);
+          resolve();
+        };
+        const timer = setTimeout(done, left);
+        this.#awaiting.add(done);
+      });
+    }
   }
 
   rulesOf(namespace: string): RuleSet {
@@ -215,11 +252,12 @@ export class Policy {
     } catch (error) {
       // A part of it may have been applied, so what is here can no longer be relied on.
       this.#revision = undefined;
-      this.#lease.end(this.#leaseTime);
+      this.#lease.cut(this.#leaseTime);
       throw error;
     }
     const applied = this.#revision ?? 0n;
     this.#unacknowledged++;
+    for (const done of [...this.#awaiting]) done();
     this.#settled = this.#settled.then(() => {
       this.#unacknowledged--;
       watch.send({ message: { $case: "applied", value: { revision: applied } } });
@@ -236,6 +274,8 @@ export class Policy {
     const revision = parts.at(-1)?.revision ?? 0n;
     if (parts.some((part) => part.revision !== revision)) throw new Error("the authority mixed two snapshots");
     this.#rules = snapshot;
+    this.keys.clear();
+    for (const key of parts.flatMap((part) => part.contextKeys)) this.keys.set(key);
     this.#revision = revision;
     this.#settleAfter(this.#listener.onSnapshot(revision));
   }
@@ -273,6 +313,9 @@ export class Policy {
       case "namespaceDeleted":
         this.#rules.delete(change.value.namespace);
         changed.namespaces.add(change.value.namespace);
+        return;
+      case "contextKey":
+        this.keys.set(change.value);
         return;
       default:
         throw new Error(`the authority sent a change of a kind that is not known here; ${NEWER}`);

@@ -14,9 +14,10 @@ import { auth } from "./auth.js";
 import { bootstrap, deletePasswordFileOnceChanged, type FirstStart } from "./bootstrap.js";
 import { Changes } from "./changes.js";
 import { Claims } from "./claims.js";
-import { enrolments } from "./enrolments.js";
+import { delegation } from "./delegation.js";
+import { contextSecretCreated, enrolments } from "./enrolments.js";
 import { FailedLogins } from "./failed-logins.js";
-import { Journal } from "./journal.js";
+import { Journal, PORTICO } from "./journal.js";
 import { KeyUses } from "./key-uses.js";
 import { keys } from "./keys.js";
 import { Leases } from "./leases.js";
@@ -77,6 +78,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     adminPassword,
   });
   record(store, dataFolder, log);
+  await journal.commit(PORTICO, ({ contextSecret }) => (contextSecret.length > 0 ? [] : [contextSecretCreated()]));
   deletePasswordFileOnceChanged({ journal, dataFolder, log });
   const leases = new Leases({ leaseMs, claims, now, log });
   const changes = new Changes({ journal, leases });
@@ -97,6 +99,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
       audit({ changes }),
       usage({ changes, window }),
       policy({ journal, leases, keyUses }),
+      delegation({ journal, leaseMs }),
     ],
   };
   const close = async (): Promise<void> => {

@@ -13,6 +13,7 @@ import { type Installation, lostInstallation } from "../../src/installation.js";
 import { StoreError } from "../../src/store.js";
 import { createToken, hashToken, isToken } from "../../src/token.js";
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "./callers.js";
+import { contextSecretCreated, enrolmentCreated } from "./enrolments.js";
 import { type Decide, type Journal, PORTICO } from "./journal.js";
 import { isPassword, type Passwords, randomPassword } from "./passwords.js";
 import { hex } from "./state.js";
@@ -57,7 +58,7 @@ export async function bootstrap(options: {
   const password = adminPassword ?? keep(passwordFile, randomPassword, isPassword);
   const enrolments = ENROLMENTS.map((name) => ({
     name,
-    sha256: hashToken(keep(join(dataFolder, "enrolment", name), () => createToken("enrolment"), isToken)),
+    token: keep(join(dataFolder, "enrolment", name), () => createToken("enrolment"), isToken),
   }));
   const hash = await passwords.hash(password);
   let first = false;
@@ -66,7 +67,7 @@ export async function bootstrap(options: {
     return first ? firstEntry(hash, enrolments) : [];
   });
   if (!first) {
-    const ours = enrolments.every(({ sha256 }) => journal.state.tokens.has(hex(sha256)));
+    const ours = enrolments.every(({ token }) => journal.state.tokens.has(hex(hashToken(token))));
     if (!ours) for (const file of created) rmSync(file, { force: true });
   }
   return first && adminPassword === undefined ? { passwordFile, password } : undefined;
@@ -91,14 +92,15 @@ export function deletePasswordFileOnceChanged(options: { journal: Journal; dataF
 }
 
 /** Everything that a fresh installation has. */
-export function firstEntry(password: PasswordHash, enrolments: { name: string; sha256: Buffer }[]): ReturnType<Decide> {
+export function firstEntry(password: PasswordHash, enrolments: { name: string; token: string }[]): ReturnType<Decide> {
   const namespace = DEFAULT_NAMESPACE;
   const rule = { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
   return [
     { $case: "namespaceCreated", value: { name: namespace } },
     { $case: "accountCreated", value: { namespace, name: ADMIN, scopes: [ADMIN_SCOPE], password } },
     { $case: "ruleCreated", value: { namespace, rule } },
-    ...enrolments.map((value) => ({ $case: "enrolmentCreated" as const, value })),
+    ...enrolments.map(({ name, token }) => enrolmentCreated(name, token, { beside: true })),
+    contextSecretCreated(),
   ];
 }
 

@@ -2,8 +2,9 @@
  * How an entry of the log changes the state. Every authority must come to the same state by the same entries, so nothing
  * here looks at a clock or anything else but the entry; and an event that has nothing to act on does nothing.
  */
+import { GATEWAY } from "../../src/context-keys.js";
 import type { Timestamp } from "../../src/gen/google/protobuf/timestamp.js";
-import type { Entry, Event, Login } from "../../src/gen/portico/auth/log/v1/log.js";
+import type { Enrolment, Entry, Event, Login } from "../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../src/gen/portico/auth/v1/policy.js";
 import { addRecord, LOGIN_FAILED } from "./audit-shares.js";
 import { isAdmin } from "./callers.js";
@@ -157,19 +158,40 @@ const FOLD: Fold = {
     }
     return {};
   },
-  enrolmentCreated: (state, { name, sha256 }, created) => {
-    const replaced = state.enrolments.get(name);
-    if (replaced) state.removeEnrolment(replaced);
-    state.addEnrolment({ name, sha256, created });
-    return { changes: tokensRevoked(replaced ? [replaced.sha256] : []), record: ["enrolment created", name] };
+  enrolmentCreated: (state, { name, sha256, beside, prefix }, created) => {
+    const changes = beside ? [] : removeEnrolments(state, state.enrolmentsOf(name));
+    state.addEnrolment({ name, sha256, created, prefix });
+    return { changes, record: ["enrolment created", name] };
   },
-  enrolmentDeleted: (state, { name }) => {
-    const enrolment = state.enrolments.get(name);
-    if (enrolment === undefined) return {};
-    state.removeEnrolment(enrolment);
-    return { changes: tokensRevoked([enrolment.sha256]), record: ["enrolment deleted", name] };
+  enrolmentDeleted: (state, { name, sha256 }) => {
+    const all = state.enrolmentsOf(name);
+    const changes = removeEnrolments(state, sha256.length === 0 ? all : all.filter((one) => one.sha256.equals(sha256)));
+    return changes.length === 0 ? {} : { changes, record: ["enrolment deleted", name] };
+  },
+  contextSecretCreated: (state, { secret }) => {
+    state.contextSecret = Buffer.from(secret);
+    state.keyGenerations.set(GATEWAY, state.revision);
+    return { changes: keysChanged(state, GATEWAY) };
   },
 };
+
+/** Removes enrolments of one name, and replaces its key: whoever had one of them has the key. */
+function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {
+  const [first] = enrolments;
+  if (first === undefined) return [];
+  for (const enrolment of enrolments) state.removeEnrolment(enrolment);
+  state.keyGenerations.set(first.name, state.revision);
+  return [...tokensRevoked(enrolments.map(({ sha256 }) => sha256)), ...keysChanged(state, first.name)];
+}
+
+/** What guards must hear of when a name's key has changed; with that of `gateway`, every key has. */
+function keysChanged(state: State, name: string): Change[] {
+  const enrolled = [...state.enrolments.values()].map((enrolment) => enrolment.name);
+  const names = name === GATEWAY ? new Set([GATEWAY, ...enrolled]) : [name];
+  return [...names]
+    .flatMap((one) => state.contextKeys(one))
+    .map((value) => ({ change: { $case: "contextKey", value } }));
+}
 
 function accountChanged(namespace: string, account: string): Change {
   return { change: { $case: "accountChanged", value: { namespace, account } } };

@@ -5,6 +5,7 @@
  * it. A guard too slow for that is sent a snapshot instead.
  */
 import { KnownCaller } from "../../src/callers.js";
+import { GATEWAY } from "../../src/context-keys.js";
 import { Code, StatusError } from "../../src/errors.js";
 import {
   Change,
@@ -52,7 +53,7 @@ async function* watch(
 ): AsyncGenerator<WatchResponse> {
   const { journal, leases } = options;
   const holder = leases.join(ownerOf(context));
-  const watcher = new Watcher(journal);
+  const watcher = new Watcher(journal, enrolmentOf(context));
   const stop = (): void => watcher.end();
   context.signal.addEventListener("abort", stop);
   let closed = false;
@@ -117,6 +118,11 @@ async function listen(
   }
 }
 
+/** Whose keys a guard may have: this process's own guard is a gateway's. */
+function enrolmentOf({ caller, system }: Context): string {
+  return system ? GATEWAY : (caller?.enrolment ?? "");
+}
+
 /** Answers a ping, which lends the guard a lease. */
 async function pong({ journal, leases }: Options, holder: Holder, watcher: Watcher, sequence: bigint): Promise<void> {
   await leases.prepare();
@@ -135,6 +141,7 @@ async function pong({ journal, leases }: Options, holder: Holder, watcher: Watch
 /** What waits to be sent to one guard. */
 class Watcher implements Follower {
   readonly #journal: Journal;
+  readonly #enrolment: string;
   #unfollow: (() => void) | undefined;
   #snapshot = false;
   /** What is left to send of a snapshot. */
@@ -148,8 +155,9 @@ class Watcher implements Follower {
   #error: unknown;
   #wake: () => void = () => undefined;
 
-  constructor(journal: Journal) {
+  constructor(journal: Journal, enrolment: string) {
     this.#journal = journal;
+    this.#enrolment = enrolment;
   }
 
   get started(): boolean {
@@ -162,13 +170,18 @@ class Watcher implements Follower {
     this.replaced();
   }
 
-  changed(revision: number, changes: readonly Change[]): void {
+  changed(revision: number, made: readonly Change[]): void {
     this.#revision = revision;
     this.#news = true;
+    const changes = made.filter((change) => this.#maySee(change));
     for (const change of changes) this.#bytes += Change.encode(change).finish().length;
     if (this.#changes.length + changes.length > MAX_UNSENT || this.#bytes > MAX_UNSENT_BYTES) this.#snapshot = true;
     if (!this.#snapshot) this.#changes.push(...changes);
     this.#wake();
+  }
+
+  #maySee({ change }: Change): boolean {
+    return change?.$case !== "contextKey" || [GATEWAY, change.value.name].includes(this.#enrolment);
   }
 
   replaced(): void {
@@ -206,7 +219,7 @@ class Watcher implements Follower {
     if (this.#snapshot && this.#parts.length === 0) {
       this.#snapshot = false;
       this.#takeChanges();
-      this.#parts = snapshotOf(this.#journal.state);
+      this.#parts = snapshotOf(this.#journal.state, this.#enrolment);
     }
     const part = this.#parts.shift();
     if (part !== undefined) return { $case: "snapshot", value: part };
@@ -228,7 +241,8 @@ class Watcher implements Follower {
 }
 
 /** In parts that each fit a message; at least one. A namespace may be in several. */
-function snapshotOf({ revision, namespaces }: State): WatchResponse_Snapshot[] {
+function snapshotOf(state: State, enrolment: string): WatchResponse_Snapshot[] {
+  const { revision, namespaces } = state;
   const parts: WatchResponse_Snapshot[] = [];
   let room = 0;
   for (const { name: namespace, rules } of namespaces.values()) {
@@ -236,7 +250,7 @@ function snapshotOf({ revision, namespaces }: State): WatchResponse_Snapshot[] {
     // One without rules has a place too, so that many of them do not make one large part.
     for (let at = 0; at === 0 || at < all.length; ) {
       if (room === 0) {
-        parts.push({ revision: BigInt(revision), namespaces: [], last: false });
+        parts.push({ revision: BigInt(revision), namespaces: [], last: false, contextKeys: [] });
         room = MAX_PART;
       }
       const some = all.slice(at, at + room);
@@ -245,8 +259,8 @@ function snapshotOf({ revision, namespaces }: State): WatchResponse_Snapshot[] {
       room -= Math.max(some.length, 1);
     }
   }
-  const last = parts.pop() ?? { revision: BigInt(revision), namespaces: [], last: true };
-  return [...parts, { ...last, last: true }];
+  const last = parts.pop() ?? { revision: BigInt(revision), namespaces: [] };
+  return [...parts, { ...last, last: true, contextKeys: state.contextKeysFor(enrolment) }];
 }
 
 async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<ResolveResponse> {

@@ -3,9 +3,11 @@
  * token by its hash. Only fold.ts changes it.
  */
 
+import { GATEWAY, keyOf, rootOf } from "../../src/context-keys.js";
 import type { Timestamp } from "../../src/gen/google/protobuf/timestamp.js";
 import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../src/gen/portico/auth/log/v1/log.js";
 import type { AuditRecord } from "../../src/gen/portico/auth/v1/audit.js";
+import type { ContextKey } from "../../src/gen/portico/auth/v1/policy.js";
 import type { Rule } from "../../src/gen/portico/auth/v1/rules.js";
 
 export interface AccountState extends Account {
@@ -35,7 +37,12 @@ export class State {
   readonly namespaces = new Map<string, NamespaceState>();
   /** By the hex of their names. */
   readonly logins = new Map<string, Login>();
+  /** By the hex of their SHA-256. */
   readonly enrolments = new Map<string, Enrolment>();
+  /** What the keys of contexts are derived from; empty in stores of older versions, until the authority makes it. */
+  contextSecret = Buffer.alloc(0);
+  /** By which revision each name's key was replaced last. */
+  readonly keyGenerations = new Map<string, number>();
   /** By the hex of their SHA-256. */
   readonly tokens = new Map<string, TokenState>();
 
@@ -50,6 +57,25 @@ export class State {
       .filter(({ name }) => account === undefined || name === account)
       .flatMap(({ keys }) => [...keys].map((hash) => this.tokens.get(hash)))
       .flatMap((token) => (token?.kind === "key" ? [token.key] : []));
+  }
+
+  enrolmentsOf(name: string): Enrolment[] {
+    return [...this.enrolments.values()].filter((enrolment) => enrolment.name === name);
+  }
+
+  /** The key under which contexts of a service's calls are signed; for `gateway`, the root of all. None without a secret. */
+  contextKeys(name: string): ContextKey[] {
+    if (this.contextSecret.length === 0) return [];
+    const first = this.keyGenerations.get(GATEWAY) ?? 0;
+    const root = { generation: first, secret: rootOf(this.contextSecret, first) };
+    const key = name === GATEWAY ? root : keyOf(root, name, this.keyGenerations.get(name) ?? 0);
+    return [{ name, generation: BigInt(key.generation), key: key.secret }];
+  }
+
+  /** What a guard may know: the one of an enrolled service its own, one of gateways all. */
+  contextKeysFor(enrolment: string): ContextKey[] {
+    const names = enrolment === GATEWAY ? [GATEWAY, ...this.keyGenerations.keys()] : [enrolment];
+    return [...new Set(names)].flatMap((name) => this.contextKeys(name));
   }
 
   toSnapshot(): Snapshot {
@@ -70,6 +96,8 @@ export class State {
       logins: [...this.logins.values()],
       keys: [...this.tokens.values()].flatMap((token) => (token.kind === "key" ? [token.key] : [])),
       enrolments: [...this.enrolments.values()],
+      contextSecret: this.contextSecret,
+      keyGenerations: [...this.keyGenerations].map(([name, generation]) => ({ name, generation: BigInt(generation) })),
     };
   }
 
@@ -90,6 +118,8 @@ export class State {
     for (const login of snapshot.logins) state.addLogin(login);
     for (const key of snapshot.keys) state.addKey(key);
     for (const enrolment of snapshot.enrolments) state.addEnrolment(enrolment);
+    state.contextSecret = Buffer.from(snapshot.contextSecret);
+    for (const { name, generation } of snapshot.keyGenerations) state.keyGenerations.set(name, Number(generation));
     return state;
   }
 
@@ -123,12 +153,12 @@ export class State {
   }
 
   addEnrolment(enrolment: Enrolment): void {
-    this.enrolments.set(enrolment.name, enrolment);
+    this.enrolments.set(hex(enrolment.sha256), enrolment);
     this.tokens.set(hex(enrolment.sha256), { kind: "enrolment", enrolment });
   }
 
   removeEnrolment(enrolment: Enrolment): void {
-    this.enrolments.delete(enrolment.name);
+    this.enrolments.delete(hex(enrolment.sha256));
     this.tokens.delete(hex(enrolment.sha256));
   }
 }

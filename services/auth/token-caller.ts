@@ -1,4 +1,5 @@
 /** Whom a token stands for. */
+import { serviceScope } from "../../src/admission.js";
 import type { Caller } from "../../src/gen/portico/auth/v1/policy.js";
 import { DEFAULT_NAMESPACE } from "./callers.js";
 import type { State } from "./state.js";
@@ -22,7 +23,7 @@ export function callerOf(state: State, sha256: string, now: number): Caller | un
       return {
         namespace: DEFAULT_NAMESPACE,
         account: "",
-        scopes: [],
+        scopes: [serviceScope(token.enrolment.name)],
         expires: timestamp(NEVER),
         resources: [],
         reportUse: false,

@@ -7,7 +7,7 @@
  */
 import type { Logger } from "pino";
 import { Code, StatusError } from "../../src/errors.js";
-import { Instance, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+import { Instance, Joined, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { checkInstance } from "./check-instance.js";
 import { type Contract, isContractOf, readContract } from "./contract.js";
 
@@ -21,9 +21,19 @@ const MAX_BEHIND = 2 * MAX_INSTANCES;
 /** Of a message to a watch, in bytes, unless one instance alone is larger. */
 const MESSAGE_SIZE = 3 * 1024 ** 2;
 
+/** How an instance joins. */
+export interface JoinOptions {
+  /** It is of this process. */
+  readonly local: boolean;
+  /** The token that it registered with, by its SHA-256; undefined for one of this process or the configuration. */
+  readonly token?: string | undefined;
+  readonly onPutOut?: Entry["onPutOut"];
+}
+
 export interface Entry {
   readonly instance: Instance;
   readonly contract: Contract;
+  readonly token: string | undefined;
   /** Called when the instance has been put out: another took its place, or the directory closes. */
   readonly onPutOut: (why: StatusError) => void;
 }
@@ -60,26 +70,31 @@ export class Directory {
 
   /**
    * Adds an instance, in place of the one with its service and id. The returned function takes it out again.
-   * @throws {StatusError} INVALID_ARGUMENT, RESOURCE_EXHAUSTED or UNAVAILABLE; then nothing has changed.
+   * @throws {StatusError} INVALID_ARGUMENT, RESOURCE_EXHAUSTED or UNAVAILABLE, and ALREADY_EXISTS where the id is held
+   * by an instance that did not register with the same token; then nothing has changed.
    */
-  join(given: Instance, options: { readonly local: boolean; readonly onPutOut?: Entry["onPutOut"] }): () => void {
+  join(given: Instance, options: JoinOptions): () => void {
     if (this.#closed) throw closing();
     const contract = this.#check(given, options.local);
-    const { service, id, addresses, guarded, reflected } = given;
+    const { service, id, addresses, reflected, identity } = given;
+    const { local, token } = options;
     const { descriptors, grpcServices } = contract;
     const instance = Instance.fromPartial({
       service,
       id,
       addresses,
       descriptors,
-      guarded,
       reflected,
       grpcServices: [...grpcServices],
+      joined: local ? Joined.WITH_AUTHORITY : token === undefined ? Joined.CONFIGURATION : Joined.ENROLMENT,
+      identity: token === undefined && identity,
     });
-    const entry: Entry = { instance, contract, onPutOut: options.onPutOut ?? nothing };
+    const entry: Entry = { instance, contract, token, onPutOut: options.onPutOut ?? nothing };
     this.#checkRoom(entry);
 
     const replaced = this.#entries.get(keyOf(instance));
+    // What this process and the configuration say comes before what an enrolled service says of itself.
+    if (replaced !== undefined && token !== undefined && replaced.token !== token) throw taken(instance);
     const before = this.#services.get(service)?.at(-1);
     if (replaced !== undefined) this.#remove(replaced);
     this.#insert(entry);
@@ -235,6 +250,10 @@ function fail(watch: Watch, failure: StatusError): void {
   watch.failure = failure;
   watch.changed.clear();
   watch.wake();
+}
+
+function taken({ service, id }: Instance): StatusError {
+  return new StatusError(Code.ALREADY_EXISTS, `another instance of ${service} has the id ${id}; choose another`);
 }
 
 function closing(): StatusError {

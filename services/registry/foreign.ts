@@ -90,7 +90,7 @@ async function follow(
       const contract = await read(service, () => connect(target), signal);
       if (signal.aborted) return;
       if (held === undefined || !isSame(held.contract, contract)) {
-        const instance = instanceOf(service.name, address, contract, service.descriptors === undefined);
+        const instance = instanceOf(service, address, contract);
         held = { contract, leave: directory.join(instance, { local: false }) };
       }
       if (trouble !== undefined) log.info(about, "the contract of a configured service can be read again");
@@ -170,21 +170,19 @@ function isSame(one: Reflected, other: Reflected): boolean {
   return one.descriptors.equals(other.descriptors) && `${one.grpcServices}` === `${other.grpcServices}`;
 }
 
-/** Foreign services do not check tokens, so they are never sent one. */
 function instanceOf(
-  service: string,
+  { name, identity, descriptors: file }: ForeignService,
   address: string,
   { descriptors, grpcServices }: Reflected,
-  reflected: boolean,
 ): Instance {
   return Instance.fromPartial({
-    service,
+    service: name,
     id: address,
     addresses: [address],
     descriptors,
     grpcServices: [...grpcServices],
-    guarded: false,
-    reflected,
+    identity,
+    reflected: file === undefined,
   });
 }
 

@@ -4,7 +4,9 @@
  */
 import type { Logger } from "pino";
 import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
+import type { KnownCaller } from "../../src/callers.js";
 import type { ForeignService } from "../../src/config.js";
+import { GATEWAY } from "../../src/context-keys.js";
 import type { Endpoint } from "../../src/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
@@ -92,7 +94,10 @@ export function createRegistry(options: RegistryOptions): Registry {
       parts: [
         part("portico.registry.v1.Registry", RegistryService, {
           register: (requests, context) => register(directory, requests, context),
-          watch: (_request, context) => directory.watch(context.signal),
+          watch: (_request, context) => {
+            checkGateway(context);
+            return directory.watch(context.signal);
+          },
           list: (_request, context) => list(context),
           describe,
         }),
@@ -121,7 +126,8 @@ async function* register(
     putOut = reject;
   });
   isPutOut.catch(() => {}); // The stream may be over when it happens.
-  const leave = directory.join(instance, { local: context.system, onPutOut: putOut });
+  const token = context.system ? undefined : (context.caller as KnownCaller).sha256;
+  const leave = directory.join(instance, { local: context.system, token, onPutOut: putOut });
   try {
     yield RegisterResponse.fromPartial({});
     const { done } = await Promise.race([stream.next(), isPutOut]);
@@ -146,6 +152,12 @@ async function firstInstance(stream: AsyncIterator<RegisterRequest>): Promise<In
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Where others are, and what they serve, is nothing that an enrolled service must know. */
+function checkGateway({ caller, system, endpoint }: Context): void {
+  if (system || caller?.enrolment === GATEWAY) return;
+  throw new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint}: only gateways may`);
 }
 
 function checkEnrolment({ service }: Instance, { caller, system }: Context): void {

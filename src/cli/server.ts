@@ -337,7 +337,6 @@ function instanceOf(service: Service, grpc: GrpcServer, config: Config): Instanc
     addresses: [formatGrpcTarget(reachedAt(config.advertise ?? grpc.address, config))],
     descriptors: bufferOf(service.descriptors),
     grpcServices: service.parts.map((part) => part.grpcService),
-    guarded: true,
     reflected: true,
   });
 }

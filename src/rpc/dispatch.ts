@@ -8,6 +8,7 @@
 import type { FileRegistry } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
 import { type Admission, type Guard, SYSTEM } from "../admission.js";
+import { CONTEXT } from "../call-context.js";
 import type { Config } from "../config.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../endpoint.js";
 import { Code, StatusError } from "../errors.js";
@@ -60,7 +61,7 @@ export class Dispatcher {
     const ended = onEnd && ((call: CallEnd) => this.#ended(call, onEnd));
     this.#surroundings = {
       guard,
-      admit: (method, start, peer) => this.#admit(method as Served, start, peer),
+      admit: (method, start, peer, opened) => this.#admit(method as Served, start, peer, opened),
       log,
       maxBody: limits.maxBody,
       deadlines: new Deadlines(),
@@ -136,7 +137,7 @@ export class Dispatcher {
     return Math.min(asked ?? arrived + this.#limits.callTime, arrived + this.#limits.maxCallTime);
   }
 
-  #admit({ endpoint }: Served, start: CallStart, peer: string): Admitted | Promise<Admitted> {
+  #admit({ endpoint }: Served, start: CallStart, peer: string, opened: boolean): Admitted | Promise<Admitted> {
     const { admission, clientAddress = peer } = start;
     if (endpoint === undefined) return { admission: undefined, clientAddress };
     if (admission !== undefined) {
@@ -145,8 +146,8 @@ export class Dispatcher {
         throw misdirected(admission, endpoint);
       return { admission, clientAddress };
     }
-    const { token, namespace, gateway } = asking(start.metadata);
-    const admitted = this.#guard.admit({ token, namespace, tokenRequired: false }, endpoint);
+    const { token, context, namespace, gateway } = asking(start.metadata);
+    const admitted = this.#guard.admit({ token, context, opened, namespace, tokenRequired: false }, endpoint);
     if (gateway !== undefined) return this.#admitForwarded(admitted, gateway, endpoint, start.metadata, peer);
     if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, clientAddress }));
     return { admission: admitted, clientAddress };
@@ -213,16 +214,19 @@ function serve(
 interface Asking {
   /** The bearer token, as far as it can be told by its scheme: the guard knows which texts are tokens. */
   readonly token: string | undefined;
+  /** The signed context: what it says counts instead of token and namespace. */
+  readonly context: string | undefined;
   readonly namespace: string | undefined;
   /** The token of the gateway that hands the call on. */
   readonly gateway: string | undefined;
 }
 
 /**
- * @throws {StatusError} UNAUTHENTICATED when it is not clear which token is meant.
+ * @throws {StatusError} UNAUTHENTICATED when it is not clear which token or context is meant.
  */
 function asking(metadata: Metadata): Asking {
   let authorization: string | Uint8Array | undefined;
+  let context: string | undefined;
   let namespace: string | undefined;
   let gateway: string | undefined;
   for (const [name, value] of metadata) {
@@ -232,10 +236,16 @@ function asking(metadata: Metadata): Asking {
       }
       authorization = value;
     } else if (typeof value !== "string") continue;
-    else if (name === "platform-namespace") namespace ??= value;
+    else if (name === CONTEXT) {
+      if (context !== undefined) {
+        throw new StatusError(Code.UNAUTHENTICATED, `the metadata holds two ${CONTEXT} entries: send one`);
+      }
+      context = value;
+    } else if (name === "platform-namespace") namespace ??= value;
     else if (name === GATEWAY_TOKEN) gateway ??= value;
   }
-  return { token: typeof authorization === "string" ? bearerOf(authorization) : undefined, namespace, gateway };
+  const token = typeof authorization === "string" ? bearerOf(authorization) : undefined;
+  return { token, context, namespace, gateway };
 }
 
 function misdirected(admission: Admission, endpoint: Endpoint): StatusError {

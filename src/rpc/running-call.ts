@@ -47,9 +47,15 @@ export interface Surroundings {
   readonly guard: Guard;
   /**
    * Has the guard judge a call; a promise only where the caller must be looked up.
+   * @param opened whether it was admitted before, when it opened
    * @throws {StatusError} (or rejects with one) for a call that is refused.
    */
-  readonly admit: (method: ServedMethod, start: CallStart, peer: string) => Admitted | Promise<Admitted>;
+  readonly admit: (
+    method: ServedMethod,
+    start: CallStart,
+    peer: string,
+    opened: boolean,
+  ) => Admitted | Promise<Admitted>;
   readonly log: Logger;
   /** Most bytes of a request's message. Of a response's the caller's end decides. */
   readonly maxBody: number;
@@ -130,7 +136,8 @@ export class RunningCall implements IncomingListener, Expiring {
   /** Has the guard judge the call, and lets it run where the request is there. */
   admit(): void {
     try {
-      const admitted = this.#surroundings.admit(this.#method, this.#start, this.#peer);
+      const opened = this.#admitted !== undefined;
+      const admitted = this.#surroundings.admit(this.#method, this.#start, this.#peer, opened);
       if (admitted instanceof Promise) {
         admitted.then((who) => this.#onAdmitted(who)).catch((error) => this.fail(error));
       } else this.#onAdmitted(admitted);
@@ -151,7 +158,7 @@ export class RunningCall implements IncomingListener, Expiring {
   /** Judges an open stream at its first message. From then on, and while a caller is looked up, `follow` does. */
   #admitAgain(): void {
     try {
-      const admitted = this.#surroundings.admit(this.#method, this.#start, this.#peer);
+      const admitted = this.#surroundings.admit(this.#method, this.#start, this.#peer, true);
       if (admitted instanceof Promise) admitted.catch((error) => this.#abort(StatusError.from(error)));
     } catch (error) {
       this.#abort(StatusError.from(error));

@@ -16,7 +16,7 @@ t.test("the audit trail tells who did what, newest first, and neither it nor the
   const tokens = await call(AuthService.login, { account: "admin", password: PASSWORD, namespace: "" });
   const token = tokens.accessToken;
   const key = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, token);
-  const enrolment = await call(EnrolmentsService.create, { name: "greeter" }, token);
+  const enrolment = await call(EnrolmentsService.create, { name: "greeter", replace: false }, token);
   await call(AccountsService.create, { name: "bob", password: "bob's own password", scopes: [] }, token);
   await call(RulesService.delete, { id: "default" }, token);
   const list = async (before: bigint, limit: number) =>

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import { MAX_ACCOUNTS_AUDIT, MAX_AUDIT, MAX_FAILED_AUDIT } from "../../services/auth/audit-shares.js";
 import { fold, MAX_ACCESS, MAX_LOGINS, MAX_SPENT } from "../../services/auth/fold.js";
-import { State } from "../../services/auth/state.js";
+import { hex, State } from "../../services/auth/state.js";
 import { timestamp } from "../../services/auth/time.js";
 import { Entry, type Event, Snapshot } from "../../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../../src/gen/portico/auth/v1/rules.js";
@@ -91,10 +91,13 @@ function simpleEvent(): fc.Arbitrary<Events> {
     seed.map((seed): Events => {
       return { $case: "keysUsed", value: { uses: [{ sha256: hash(`k${seed}`), time: timestamp(1) }] } };
     }),
-    fc.record({ name, seed }).map(({ name, seed }): Events => {
-      return { $case: "enrolmentCreated", value: { name, sha256: hash(`e${name}${seed}`) } };
+    fc.record({ name, seed, beside: fc.boolean() }).map(({ name, seed, beside }): Events => {
+      return { $case: "enrolmentCreated", value: { name, sha256: hash(`e${name}${seed}`), beside, prefix: "" } };
     }),
-    name.map((name): Events => ({ $case: "enrolmentDeleted", value: { name } })),
+    fc.record({ name, seed, all: fc.boolean() }).map(({ name, seed, all }): Events => {
+      return { $case: "enrolmentDeleted", value: { name, sha256: all ? Buffer.alloc(0) : hash(`e${name}${seed}`) } };
+    }),
+    seed.map((seed): Events => ({ $case: "contextSecretCreated", value: { secret: hash(`s${seed}`) } })),
   );
 }
 
@@ -145,7 +148,7 @@ t.test("an event that has nothing to act on does nothing, and guards hear of not
 
 function everyTokenHasAnOwner(state: State): boolean {
   return [...state.tokens.values()].every((token) => {
-    if (token.kind === "enrolment") return state.enrolments.get(token.enrolment.name) === token.enrolment;
+    if (token.kind === "enrolment") return state.enrolments.get(hex(token.enrolment.sha256)) === token.enrolment;
     const { namespace, account } = token.kind === "key" ? token.key : token.login;
     return state.account(namespace, account) !== undefined;
   });

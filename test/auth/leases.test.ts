@@ -24,7 +24,7 @@ async function deleteDefault({ call, login }: Open): Promise<() => Promise<numbe
 }
 
 async function enrol({ call, login }: Open): Promise<string> {
-  return (await call(EnrolmentsService.create, { name: "gateway" }, await login())).secret;
+  return (await call(EnrolmentsService.create, { name: "gateway", replace: false }, await login())).secret;
 }
 
 t.test("a change waits until the guard has applied it, and no longer", async (t) => {

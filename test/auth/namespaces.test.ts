@@ -29,8 +29,8 @@ t.test("a new namespace has an administrator and no rules, and its own accounts"
       call(NamespacesService.create, { name: "third" }, other),
       call(NamespacesService.delete, { name: "other" }, other),
       call(EnrolmentsService.list, {}, other),
-      call(EnrolmentsService.create, { name: "greeter" }, other),
-      call(EnrolmentsService.delete, { name: "gateway" }, other),
+      call(EnrolmentsService.create, { name: "greeter", replace: false }, other),
+      call(EnrolmentsService.delete, { name: "gateway", id: "" }, other),
     ];
     for (const refused of calls) {
       await t.rejects(refused, {

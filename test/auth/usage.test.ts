@@ -171,7 +171,7 @@ t.test("gateways report, administrators read", async (t) => {
   const { call, login } = opened;
   const admin = await login();
   await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: [] }, admin);
-  const enrol = async (name: string) => (await call(EnrolmentsService.create, { name }, admin)).secret;
+  const enrol = async (name: string) => (await call(EnrolmentsService.create, { name, replace: false }, admin)).secret;
   const request = { reporter: "x", sequence: 1n, tallies: { tallies: [tally(1)] } };
   await t.rejects(call(UsageService.report, request, admin), { code: Code.PERMISSION_DENIED });
   await t.rejects(call(UsageService.report, request, await enrol("helloworld")), {

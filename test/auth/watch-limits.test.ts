@@ -9,7 +9,7 @@ import { Watch } from "./watch.js";
 const LONG = 20_000;
 
 async function enrol({ call, login }: Open, name: string): Promise<string> {
-  return (await call(EnrolmentsService.create, { name }, await login())).secret;
+  return (await call(EnrolmentsService.create, { name, replace: false }, await login())).secret;
 }
 
 async function join(t: Test, { channel }: Open, token?: string): Promise<Watch> {

@@ -1189,7 +1189,7 @@ const failures: HttpCase[] = [
 
 const metadata: HttpCase[] = [
   {
-    title: "what services are told: the token, the namespace, the request and its trace, and nothing else",
+    title: "what services are told: a signed context, the namespace, the request and its trace, and nothing else",
     target: "/probe/tell",
     headers: [
       ADA,
@@ -1198,6 +1198,8 @@ const metadata: HttpCase[] = [
       ["tracestate", "a=1"],
       ["tracestate", "b=2"],
       ["X-Portico-Gateway", "me"],
+      ["X-Portico-Context", "me"],
+      ["X-Portico-Account", "me"],
       ["X-Portico-Client-Address", "1.2.3.4"],
       ["X-Forwarded-For", "1.2.3.4"],
       ["Te", "trailers"],
@@ -1210,7 +1212,7 @@ const metadata: HttpCase[] = [
       caller: "ada",
       namespace: "default",
       metadata: {
-        authorization: "Bearer {ada}",
+        "x-portico-context": "signed",
         "platform-namespace": "default",
         "x-request-id": "abc-1.2_3",
         traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -1229,7 +1231,7 @@ const metadata: HttpCase[] = [
       ["tracestate", "a=1"],
     ],
     status: 200,
-    answer: { metadata: { "platform-namespace": "default", "x-request-id": "r" } },
+    answer: { metadata: { "x-portico-context": "signed", "platform-namespace": "default", "x-request-id": "r" } },
     calls: TELL,
   },
   {
@@ -1240,7 +1242,7 @@ const metadata: HttpCase[] = [
       ["Authorization", "Bearer {stranger}"],
     ],
     status: 200,
-    answer: { metadata: { "platform-namespace": "default", "x-request-id": "r" } },
+    answer: { metadata: { "x-portico-context": "signed", "platform-namespace": "default", "x-request-id": "r" } },
     calls: TELL,
   },
   {

@@ -85,18 +85,19 @@ t.test("a named configuration file that is missing", async (t) => {
 
 t.test("services join by configuration, with one target or several, and files beside it", async (t) => {
   const services = [
-    { name: "a", target: "127.0.0.1:1", descriptors: "a.binpb" },
+    { name: "a", target: "127.0.0.1:1", descriptors: "a.binpb", identity: true },
     { name: "b", target: ["grpcs://h:1", "[::1]:2", "unix:/b.sock"] },
     { name: "c", target: "h:1", descriptors: "/c.binpb" },
   ];
   const data = t.testdir({ "portico.json": JSON.stringify({ services }) });
   t.same(loadConfig({}, { PORTICO_DATA: data }).services, [
-    { name: "a", targets: [{ host: "127.0.0.1", port: 1 }], descriptors: join(data, "a.binpb") },
+    { name: "a", targets: [{ host: "127.0.0.1", port: 1 }], descriptors: join(data, "a.binpb"), identity: true },
     {
       name: "b",
       targets: [{ host: "h", port: 1, tls: true }, { host: "::1", port: 2 }, { path: "/b.sock" }],
       descriptors: undefined,
+      identity: false,
     },
-    { name: "c", targets: [{ host: "h", port: 1 }], descriptors: "/c.binpb" },
+    { name: "c", targets: [{ host: "h", port: 1 }], descriptors: "/c.binpb", identity: false },
   ]);
 });

@@ -55,7 +55,7 @@ async function odd(t: Test, { add }: Deployment, { frames, closes }: BrokenAnswe
     for (;;) void answer(await server.next());
   };
   void accept();
-  t.teardown(add({ service: "odd", addresses: [`127.0.0.1:${server.address.port}`], guarded: false }));
+  t.teardown(add({ service: "odd", addresses: [`127.0.0.1:${server.address.port}`] }));
 }
 
 /** Of the answer, or of the error that is a stream's last frame. */

@@ -5,7 +5,7 @@ import { type Catalog, createCatalog } from "../../gateway/catalog.js";
 import { loadConfig } from "../../src/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
-import { Instance, RegistryService, WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+import { Instance, Joined, RegistryService, WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { type Guard, SYSTEM } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
@@ -29,7 +29,8 @@ interface Scene {
 function instance(service: string, id: string, changes: Partial<Instance> = {}): Instance {
   const grpcServices = ["helloworld.Helloworld"];
   const addresses = [`${service}-${id}:1`];
-  const fields = { service, id, addresses, descriptors: Buffer.from(descriptors), grpcServices, guarded: true };
+  const joined = Joined.ENROLMENT;
+  const fields = { service, id, addresses, descriptors: Buffer.from(descriptors), grpcServices, joined };
   return Instance.fromPartial({ ...fields, ...changes });
 }
 
@@ -223,15 +224,17 @@ t.test("the endpoints of all instances are routed, but for those whose descripto
   t.notOk(it.catalog.routes.find("/greeter/health/check"));
 });
 
-t.test("the caller's token is for services whose every instance is guarded", async (t) => {
+t.test("a service is told of callers what every one of its instances may be told", async (t) => {
   const it = scene(t);
-  const guarded = (): boolean | undefined => it.catalog.routes.find(PATH)?.target.guarded;
+  const told = (): string | undefined => it.catalog.routes.find(PATH)?.target.told;
   await it.say({ joined: [instance("greeter", "1")] });
-  t.equal(guarded(), true);
-  await it.say({ joined: [instance("greeter", "2", { guarded: false })] });
-  t.equal(guarded(), false);
-  await it.say({ left: [instance("greeter", "2")] });
-  t.equal(guarded(), true);
+  t.equal(told(), "context");
+  await it.say({ joined: [instance("greeter", "2", { joined: Joined.CONFIGURATION, identity: true })] });
+  t.equal(told(), "nothing");
+  await it.say({ left: [instance("greeter", "1")] });
+  t.equal(told(), "identity");
+  await it.say({ joined: [instance("greeter", "2", { joined: Joined.CONFIGURATION })] });
+  t.equal(told(), "nothing", "where the configuration does not ask for it");
 });
 
 t.test("while the registry is away", async (t) => {

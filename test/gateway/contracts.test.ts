@@ -81,7 +81,7 @@ function announce(deployment: Deployment, version: Version, port: number, id: st
   const { descriptors } = services[version];
   const grpcServices = ["shop.Orders"];
   const addresses = [`127.0.0.1:${port}`];
-  const known = { descriptors: Buffer.from(descriptors), grpcServices, guarded: false, reflected: true };
+  const known = { descriptors: Buffer.from(descriptors), grpcServices, reflected: true };
   return deployment.add({ service: "shop", id, addresses, ...known });
 }
 

@@ -17,8 +17,8 @@ import { readConnection } from "../../services/registry/connection-contract.js";
 import { createRegistry } from "../../services/registry/registry.js";
 import { type Address, parseAddress } from "../../src/address.js";
 import { type Flags, loadConfig } from "../../src/config.js";
-import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
-import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/guard.js";
+import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
+import { type OpenGuard, openGuard, type SigningGuard, SYSTEM } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import type { MemoryBudget } from "../../src/memory-budget.js";
 import { Metrics } from "../../src/metrics.js";
@@ -95,10 +95,11 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     log,
   });
   let guard: OpenGuard | undefined;
-  const lateGuard: Guard = {
+  const lateGuard: SigningGuard = {
     admit: (credentials, endpoint) => (guard as OpenGuard).admit(credentials, endpoint),
     allows: (caller, namespace, endpoint) => (guard as OpenGuard).allows(caller, namespace, endpoint),
     follow: (admission, onRefused) => (guard as OpenGuard).follow(admission, onRefused),
+    sign: (admission) => (guard as OpenGuard).sign(admission),
   };
   const registry = createRegistry({
     guard: lateGuard,
@@ -121,15 +122,16 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
       addresses: [],
       descriptors,
       grpcServices: ["helloworld.Helloworld"],
-      guarded: true,
       reflected: false,
+      joined: Joined.JOINED_UNSPECIFIED,
+      identity: false,
       ...instance,
     });
   for (const { name, parts, descriptors } of services) {
     const grpcServices = parts.map(({ grpcService }) => grpcService);
     add({ service: name, descriptors: Buffer.from(descriptors), grpcServices });
   }
-  add({ service: "gone", addresses: ["127.0.0.1:1"], guarded: false });
+  add({ service: "gone", addresses: ["127.0.0.1:1"] });
 
   const resources = new Map(dispatcher.endpoints.map(({ path, resource }) => [path, resource]));
   const {

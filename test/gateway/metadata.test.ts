@@ -1,9 +1,9 @@
-// What services are told of a call: the caller's token goes to those only who ask the rules themselves, and the gateway
-// speaks for a client's address to the authority only.
+// What services are told of a call: the token goes to the authority alone, a signed context to services that registered,
+// names to those whose configuration asks for them; and the gateway speaks for a client's address to the authority only.
 import t from "tap";
 import { readHeaders } from "../../gateway/headers.js";
 import { metadataOf } from "../../gateway/metadata.js";
-import type { Target } from "../../gateway/route.js";
+import type { Target, Told } from "../../gateway/route.js";
 import type { Caller } from "../../src/guard.js";
 
 const ADA: Caller = { namespace: "default", account: "ada", scopes: [], expires: 0, resources: [] };
@@ -13,10 +13,13 @@ const always = [
   ["x-request-id", "r"],
 ];
 
+const SIGNED: [string, string] = ["x-portico-context", "signed"];
+const guard = { sign: () => [SIGNED] };
+
 interface Case {
   readonly title: string;
   readonly service?: string;
-  readonly guarded?: boolean;
+  readonly told?: Told;
   readonly caller?: Caller;
   readonly token?: string;
   readonly enrolment?: string;
@@ -26,20 +29,44 @@ interface Case {
 
 const cases: Case[] = [
   { title: "nobody", also: [] },
-  { title: "a caller, to a guarded service", caller: ADA, token: "t", also: [["authorization", "Bearer t"]] },
-  { title: "a caller, to a foreign service", guarded: false, caller: ADA, token: "t", also: [] },
-  { title: "a token that stands for nobody", token: "t", also: [] },
+  {
+    title: "a caller, to the authority",
+    told: "token",
+    caller: ADA,
+    token: "t",
+    also: [["authorization", "Bearer t"]],
+  },
+  { title: "to the authority, a token that stands for nobody", told: "token", token: "t", also: [] },
+  { title: "a caller, to a service that registered", told: "context", caller: ADA, token: "t", also: [SIGNED] },
+  { title: "nobody, to a service that registered", told: "context", also: [SIGNED] },
+  { title: "a caller, to a service that joined by configuration", caller: ADA, token: "t", also: [] },
+  {
+    title: "a caller, to one whose configuration asks who calls",
+    told: "identity",
+    caller: ADA,
+    token: "t",
+    also: [
+      ["x-portico-account", "ada"],
+      ["x-portico-namespace", "default"],
+    ],
+  },
+  {
+    title: "nobody, to one whose configuration asks who calls",
+    told: "identity",
+    also: [["x-portico-namespace", "default"]],
+  },
   { title: "a gateway apart, to any service", enrolment: "pte", also: [] },
   {
     title: "a gateway apart, to the authority",
     service: "auth",
+    told: "token",
     enrolment: "pte",
     also: [
       ["x-portico-gateway", "pte"],
       ["x-portico-client-address", "192.0.2.7"],
     ],
   },
-  { title: "to what only calls itself the authority", service: "auth", guarded: false, enrolment: "pte", also: [] },
+  { title: "to what only calls itself the authority", service: "auth", enrolment: "pte", also: [] },
   { title: "in one process, to the authority", service: "auth", also: [] },
   {
     title: "a trace",
@@ -66,17 +93,30 @@ const cases: Case[] = [
   },
   {
     title: "headers that are not on the list",
-    headers: ["X-Portico-Gateway", "me", "Connection", "close", "Te", "trailers", "Grpc-Status", "0"],
+    headers: [
+      "X-Portico-Gateway",
+      "me",
+      "X-Portico-Context",
+      "me",
+      "X-Portico-Account",
+      "me",
+      "Connection",
+      "close",
+      "Te",
+      "trailers",
+      "Grpc-Status",
+      "0",
+    ],
     also: [],
   },
 ];
 
-for (const { title, service = "shop", guarded = true, caller, token, enrolment, headers = [], also } of cases) {
+for (const { title, service = "shop", told = "nothing", caller, token, enrolment, headers = [], also } of cases) {
   t.test(title, async (t) => {
     const endpoint = { service } as Target["endpoint"];
-    const target = { endpoint, guarded } as Target;
+    const target = { endpoint, told } as Target;
     const admission = { endpoint, caller, namespace: "default" };
-    const facts = { target, admission, headers: readHeaders(headers), requestId: "r", token, enrolment };
+    const facts = { target, admission, guard, headers: readHeaders(headers), requestId: "r", token, enrolment };
     t.same(metadataOf({ ...facts, clientAddress: "192.0.2.7" }), [...always, ...also]);
   });
 }

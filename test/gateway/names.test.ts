@@ -45,7 +45,6 @@ for (const [name, connect] of TRANSPORTS) {
       addresses: [`raw.test:${port}`],
       descriptors: Buffer.from(descriptors),
       grpcServices: ["raw.Raw"],
-      guarded: false,
     });
     const url = `http://127.0.0.1:${deployment.door.address.port}/raw/one`;
     const until = async (enough: () => boolean): Promise<void> => {

@@ -5,12 +5,12 @@ import { Health } from "../../gateway/health.js";
 import { Hosts } from "../../gateway/hosts.js";
 import { Routes } from "../../gateway/route.js";
 import { loadConfig } from "../../src/config.js";
-import type { Guard } from "../../src/guard.js";
+import type { SigningGuard } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import { Metrics } from "../../src/metrics.js";
 import { ask } from "./deployment.js";
 
-const guard = {} as Guard; // Nobody gets that far.
+const guard = {} as SigningGuard; // Nobody gets that far.
 const health = new Health({ guard: () => false, catalog: () => false });
 const catalog = { routes: new Routes(), ready: false };
 const log = createLog("silent", { write() {} });

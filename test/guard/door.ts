@@ -21,7 +21,11 @@ export interface Door extends Open {
 export async function openDoor(t: Test, options: Partial<AuthorityOptions> = {}): Promise<Door> {
   const authority = await open(t, { store: openMemoryStore(), ...options });
   const admin = await authority.login();
-  const { secret: enrolment } = await authority.call(EnrolmentsService.create, { name: "gateway" }, admin);
+  const { secret: enrolment } = await authority.call(
+    EnrolmentsService.create,
+    { name: "gateway", replace: true },
+    admin,
+  );
   const guard = await joinAt(t, authority.channel, enrolment);
   return { ...authority, admin, guard, enrolment };
 }

@@ -59,14 +59,14 @@ t.test("a snapshot in parts holds when its last part has come", async (t) => {
   const { script, guard } = await start(t, {
     snapshot: () => ({
       $case: "snapshot",
-      value: { revision: 1n, namespaces: rules("<public> granted *:*:*"), last: false },
+      value: { revision: 1n, namespaces: rules("<public> granted *:*:*"), last: false, contextKeys: [] },
     }),
   });
   await script.until(() => script.stream.pings.length > 1);
   t.equal(guard.state, "starting", "though its pings are answered");
   t.same(script.stream.applied, []);
   const namespaces = rules("* denied *:*:* 7");
-  script.stream.send({ $case: "snapshot", value: { revision: 1n, namespaces, last: true } });
+  script.stream.send({ $case: "snapshot", value: { revision: 1n, namespaces, last: true, contextKeys: [] } });
   await guard.ready();
   await ask(guard, call);
 });
@@ -74,10 +74,10 @@ t.test("a snapshot in parts holds when its last part has come", async (t) => {
 t.test("a snapshot that is broken off gives no lease, and the next one starts anew", async (t) => {
   const whole: ScriptedAuthority["snapshot"] = () => ({
     $case: "snapshot",
-    value: { revision: 1n, namespaces: [], last: true },
+    value: { revision: 1n, namespaces: [], last: true, contextKeys: [] },
   });
   const { script, guard } = await start(t, {
-    snapshot: () => ({ $case: "snapshot", value: { revision: 1n, namespaces: [], last: false } }),
+    snapshot: () => ({ $case: "snapshot", value: { revision: 1n, namespaces: [], last: false, contextKeys: [] } }),
   });
   await script.until(() => script.streams.length === 1);
   script.stream.send({ $case: "changes", value: { revision: 1n, changes: [] } });

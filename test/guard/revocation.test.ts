@@ -119,10 +119,10 @@ const cases: readonly Case[] = [
     what: "an enrolment is deleted",
     at: forEnrolled,
     prepare: async ({ call, admin }) => {
-      const { secret } = await call(EnrolmentsService.create, { name: "greeter" }, admin);
+      const { secret } = await call(EnrolmentsService.create, { name: "greeter", replace: false }, admin);
       return {
         shown: { token: secret },
-        takeAway: () => call(EnrolmentsService.delete, { name: "greeter" }, admin),
+        takeAway: () => call(EnrolmentsService.delete, { name: "greeter", id: "" }, admin),
       };
     },
   },

@@ -158,7 +158,7 @@ export class ScriptedAuthority {
     const rules: Rule[] = this.rules.map((rule, index) => readRule(rule, `r${index + 1}`));
     return {
       $case: "snapshot",
-      value: { revision: this.revision, namespaces: [{ namespace: "default", rules }], last: true },
+      value: { revision: this.revision, namespaces: [{ namespace: "default", rules }], last: true, contextKeys: [] },
     };
   }
 

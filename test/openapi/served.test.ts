@@ -117,7 +117,7 @@ async function registered<T>(change: () => T): Promise<T> {
 }
 
 t.test("follows the catalog, without a restart", async (t) => {
-  const greeter = { service: "greeter", addresses: ["127.0.0.1:1"], guarded: false };
+  const greeter = { service: "greeter", addresses: ["127.0.0.1:1"] };
   const old = ["/v1/greeter/Call", "/v1/greeter/Stream"];
   t.equal((await get("/openapi/greeter.json", admin)).status, 404);
   const leave = await registered(() => deployment.add({ ...greeter, id: "old" }));

@@ -100,6 +100,7 @@ test("by reflection: joins when it is there, stays when it goes, and is seen ane
     name: "greeter",
     targets: [target(port)],
     descriptors: undefined,
+    identity: false,
   });
   t.match(await next(), { joined: [], complete: true }, "nothing, while it is not there");
   await until(/127\.0\.0\.1:\d+ cannot be reached .*; start it, or correct "target" in the configuration/);
@@ -108,7 +109,7 @@ test("by reflection: joins when it is there, stays when it goes, and is seen ane
   const address = `127.0.0.1:${port}`;
   t.match(await next(), {
     joined: [
-      { service: "greeter", id: address, addresses: [address], grpcServices: ["foreign.Greeter"], guarded: false },
+      { service: "greeter", id: address, addresses: [address], grpcServices: ["foreign.Greeter"], identity: false },
     ],
   });
   t.same(endpoints("greeter"), ["greeter:Greeter.Greet"]);
@@ -130,7 +131,7 @@ test("by reflection: joins when it is there, stays when it goes, and is seen ane
 test("by file: joins without being asked, and is seen anew when the file has changed", async (t) => {
   const path = join(folder, "current.binpb");
   writeFileSync(path, readFileSync(first));
-  const service = { name: "greeter", targets: [target(1), target(2)], descriptors: path };
+  const service = { name: "greeter", targets: [target(1), target(2)], descriptors: path, identity: false };
   const { next, until, endpoints, channels } = follow(t, service);
   const ids = new Set<string>();
   while (ids.size < 2) for (const { id } of (await next()).joined) ids.add(id);
@@ -160,7 +161,7 @@ for (const [way, write] of [
   test(`a descriptor file that is ${way} is read at once`, async (t) => {
     const path = join(t.testdir({}), "current.binpb");
     write(path, readFileSync(first));
-    const service = { name: "greeter", targets: [target(1)], descriptors: path };
+    const service = { name: "greeter", targets: [target(1)], descriptors: path, identity: false };
     const { next, endpoints } = followEvery(t, 3_600_000, service);
     while (endpoints("greeter") === undefined) await next();
     write(path, readFileSync(second));
@@ -178,6 +179,7 @@ test("many services are followed without a warning of the process", async (t) =>
     name: `greeter-${index}`,
     targets: [target(1)],
     descriptors: index % 2 === 0 ? first : undefined,
+    identity: false,
   }));
   const { directory, next } = follow(t, ...services);
   while (directory.services.size < 15) await next();
@@ -189,9 +191,9 @@ test("one that cannot be read never disturbs the others, and is complained of on
   const { port } = await start(t); // without reflection
   const { next, until, directory, channels, saidAbout } = follow(
     t,
-    { name: "silent", targets: [target(port)], descriptors: undefined },
-    { name: "missing", targets: [target(1)], descriptors: join(folder, "missing.binpb") },
-    { name: "greeter", targets: [target(port)], descriptors: first },
+    { name: "silent", targets: [target(port)], descriptors: undefined, identity: false },
+    { name: "missing", targets: [target(1)], descriptors: join(folder, "missing.binpb"), identity: false },
+    { name: "greeter", targets: [target(port)], descriptors: first, identity: false },
   );
   while (directory.services.size === 0) await next();
   t.same([...directory.services.keys()], ["greeter"]);
@@ -203,7 +205,12 @@ test("one that cannot be read never disturbs the others, and is complained of on
 });
 
 test("all leave when the registry closes", async (t) => {
-  const { next, leave, directory } = follow(t, { name: "greeter", targets: [target(1)], descriptors: first });
+  const { next, leave, directory } = follow(t, {
+    name: "greeter",
+    targets: [target(1)],
+    descriptors: first,
+    identity: false,
+  });
   while (directory.services.size === 0) await next();
   leave();
   t.equal(directory.services.size, 0);
@@ -212,7 +219,7 @@ test("all leave when the registry closes", async (t) => {
 test("names that a service cannot have stop the start", async (t) => {
   const directory = new Directory({ log: pino({ level: "silent" }) });
   const start = (...names: string[]) => {
-    const services = names.map((name) => ({ name, targets: [], descriptors: undefined }));
+    const services = names.map((name) => ({ name, targets: [], descriptors: undefined, identity: false }));
     const connect = (): never => t.fail("connects") as never;
     return () => followForeign({ services, directory, connect, refresh: 1000, log: pino({ level: "silent" }) });
   };
@@ -222,7 +229,7 @@ test("names that a service cannot have stop the start", async (t) => {
 });
 
 test("gateways see a configured service, without a claim that it checks tokens, until the registry closes", async (t) => {
-  const foreign = [{ name: "greeter", targets: [target(1)], descriptors: first }];
+  const foreign = [{ name: "greeter", targets: [target(1)], descriptors: first, identity: false }];
   const mesh = await openMesh(t, { foreign });
   const next = mesh.watch(t);
   let seen = await next();

@@ -24,7 +24,6 @@ export function greeter(changes: Partial<Instance> = {}): Instance {
     addresses: ["127.0.0.1:9000"],
     descriptors: SMALL,
     grpcServices: ["helloworld.Helloworld"],
-    guarded: true,
     ...changes,
   });
 }

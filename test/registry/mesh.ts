@@ -34,7 +34,6 @@ export function instanceOf({ name, parts, descriptors }: Service): Instance {
     id: "local",
     descriptors: Buffer.from(descriptors),
     grpcServices: parts.map((part) => part.grpcService),
-    guarded: true,
   });
 }
 
@@ -101,7 +100,12 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
       return channel;
     },
     async enrol(name: string): Promise<Metadata> {
-      const { secret } = await unary(inProcess, EnrolmentsService.create, { name }, { metadata: admin });
+      const { secret } = await unary(
+        inProcess,
+        EnrolmentsService.create,
+        { name, replace: false },
+        { metadata: admin },
+      );
       return bearer(secret);
     },
     async login(account: string, namespace = "", password = PASSWORD): Promise<Metadata> {

@@ -47,7 +47,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal((await two.ended()).done, true, "who ends its stream is told that all is well");
   });
 
-  test(`${kind}: another registration with the same id takes its place`, async (t) => {
+  test(`${kind}: another registration with the same id and token takes its place`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const before = await hold(channel, enrolment, greeter());
     t.equal(await next(), "+greeter/one complete");
@@ -61,11 +61,32 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal(await next(), "-greeter/one complete");
   });
 
+  test(`${kind}: an id that another token holds cannot be taken`, async (t) => {
+    const { channel, enrolment, next } = await open(t);
+    const held = await hold(channel, enrolment, greeter());
+    t.equal(await next(), "+greeter/one complete");
+    const message = "another instance of greeter has the id one; choose another";
+    await t.rejects(hold(channel, await mesh.enrol("greeter"), greeter()), { code: Code.ALREADY_EXISTS, message });
+    held.cancel();
+    t.equal(await next(), "-greeter/one complete", "it was there until it left");
+  });
+
+  test(`${kind}: an id of the authority's own process cannot be taken`, async (t) => {
+    const { channel, next } = await open(t);
+    const enrolment = await mesh.enrol("helloworld");
+    const taken = { code: Code.ALREADY_EXISTS };
+    await t.rejects(hold(channel, enrolment, greeter({ service: "helloworld", id: "local" })), taken);
+    const other = await hold(channel, enrolment, greeter({ service: "helloworld", id: "other" }));
+    t.equal(await next(), "+helloworld/other complete", "nothing has happened to the process's own");
+    other.cancel();
+    t.equal(await next(), "-helloworld/other complete");
+  });
+
   test(`${kind}: deleting the enrolment ends the registration`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const held = await hold(channel, enrolment, greeter());
     t.equal(await next(), "+greeter/one complete");
-    await unary(mesh.inProcess, EnrolmentsService.delete, { name: "greeter" }, { metadata: mesh.admin });
+    await unary(mesh.inProcess, EnrolmentsService.delete, { name: "greeter", id: "" }, { metadata: mesh.admin });
     await t.rejects(held.ended(), { code: Code.UNAUTHENTICATED });
     t.equal(await next(), "-greeter/one complete");
   });

@@ -34,7 +34,7 @@ test("a target that does not answer is given up after 10 s, and asked again", as
   const log = pino({}, { write: (line: string) => said.push(JSON.parse(line).reason) });
   const asked = once(target, "asked");
   const leave = followForeign({
-    services: [{ name: "silent", targets: [{ host: "127.0.0.1", port }], descriptors: undefined }],
+    services: [{ name: "silent", targets: [{ host: "127.0.0.1", port }], descriptors: undefined, identity: false }],
     directory: new Directory({ log }),
     connect: (address) => new Http2Channel(address),
     refresh: 100,

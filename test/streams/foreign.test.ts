@@ -30,7 +30,7 @@ async function serve({ add, catalog }: Scene, service: Service): Promise<void> {
   t.teardown(() => server.close(0));
   const addresses = [`127.0.0.1:${server.address.port}`];
   const descriptors = Buffer.from(service.descriptors);
-  add({ service: service.name, addresses, descriptors, grpcServices: ["feed.Feed"], guarded: false });
+  add({ service: service.name, addresses, descriptors, grpcServices: ["feed.Feed"] });
   while (catalog.routes.find(`/${service.name}/feed/count`) === undefined) await sleep(1);
 }
 

@@ -1,4 +1,4 @@
-/** `portico auth delete account`, `enrolment` and `namespace`. */
+/** `portico auth delete account` and `namespace`. */
 import type { Command } from "commander";
 import { examples } from "../command.js";
 import { connect, dataCommand } from "../connection.js";
@@ -7,7 +7,6 @@ import type { Io } from "../io.js";
 import { printItem } from "../output.js";
 
 export const deleteAccount = deletes("Account", "delete an account with its logins and keys", "bob");
-export const deleteEnrolment = deletes("Enrolment", "delete an enrolment token", "helloworld");
 export const deleteNamespace = deletes("Namespace", "delete a namespace with all that is in it", "team");
 
 function deletes(kind: string, description: string, example: string): (io: Io) => Command {

@@ -7,11 +7,13 @@ import { type Column, instant, printList } from "../output.js";
 
 interface Enrolment {
   readonly name: string;
+  readonly id: string;
   readonly created: string;
 }
 
 const COLUMNS: readonly Column<Enrolment>[] = [
   ["Name", (enrolment) => enrolment.name],
+  ["ID", (enrolment) => enrolment.id],
   ["Created", (enrolment) => instant(enrolment.created)],
 ];
 

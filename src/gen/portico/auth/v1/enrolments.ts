@@ -28,7 +28,11 @@ export const protobufFileName = "portico/auth/v1/enrolments.proto";
 export interface Enrolment {
   /** `gateway`, or the name of the service that may register with it. */
   name: string;
-  created: Timestamp | undefined;
+  created:
+    | Timestamp
+    | undefined;
+  /** By which one of several is deleted: the start of the token, such as `pte_4fGh81`. */
+  id: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -44,6 +48,8 @@ export interface ListEnrolmentsResponse {
 export interface CreateEnrolmentRequest {
   /** `gateway`, or the name of a service, such as `greeter`. */
   name: string;
+  /** Whether the tokens that the name has are revoked. */
+  replace: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -57,6 +63,8 @@ export interface CreateEnrolmentResponse {
 export interface DeleteEnrolmentRequest {
   /** The name it was created for, such as `greeter`. */
   name: string;
+  /** The one to revoke, such as `pte_4fGh81`; empty for all of the name. */
+  id: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -65,7 +73,7 @@ export interface DeleteEnrolmentResponse {
 }
 
 function createBaseEnrolment(): Enrolment {
-  return { name: "", created: undefined, _unknownFields: {} };
+  return { name: "", created: undefined, id: "", _unknownFields: {} };
 }
 
 export const Enrolment: MessageFns<Enrolment> = {
@@ -75,6 +83,9 @@ export const Enrolment: MessageFns<Enrolment> = {
     }
     if (message.created !== undefined) {
       Timestamp.encode(message.created, writer.uint32(18).fork()).join();
+    }
+    if (message.id !== "") {
+      writer.uint32(26).string(message.id);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -116,6 +127,14 @@ export const Enrolment: MessageFns<Enrolment> = {
             message.created = Timestamp.decode(reader, reader.uint32());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -145,6 +164,7 @@ export const Enrolment: MessageFns<Enrolment> = {
     message.created = (object.created !== undefined && object.created !== null)
       ? Timestamp.fromPartial(object.created)
       : undefined;
+    message.id = object.id ?? "";
     return message;
   },
 };
@@ -280,13 +300,16 @@ export const ListEnrolmentsResponse: MessageFns<ListEnrolmentsResponse> = {
 };
 
 function createBaseCreateEnrolmentRequest(): CreateEnrolmentRequest {
-  return { name: "", _unknownFields: {} };
+  return { name: "", replace: false, _unknownFields: {} };
 }
 
 export const CreateEnrolmentRequest: MessageFns<CreateEnrolmentRequest> = {
   encode(message: CreateEnrolmentRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
+    }
+    if (message.replace !== false) {
+      writer.uint32(16).bool(message.replace);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -320,6 +343,14 @@ export const CreateEnrolmentRequest: MessageFns<CreateEnrolmentRequest> = {
             message.name = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.replace = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -346,6 +377,7 @@ export const CreateEnrolmentRequest: MessageFns<CreateEnrolmentRequest> = {
   fromPartial<I extends Exact<DeepPartial<CreateEnrolmentRequest>, I>>(object: I): CreateEnrolmentRequest {
     const message = createBaseCreateEnrolmentRequest();
     message.name = object.name ?? "";
+    message.replace = object.replace ?? false;
     return message;
   },
 };
@@ -436,13 +468,16 @@ export const CreateEnrolmentResponse: MessageFns<CreateEnrolmentResponse> = {
 };
 
 function createBaseDeleteEnrolmentRequest(): DeleteEnrolmentRequest {
-  return { name: "", _unknownFields: {} };
+  return { name: "", id: "", _unknownFields: {} };
 }
 
 export const DeleteEnrolmentRequest: MessageFns<DeleteEnrolmentRequest> = {
   encode(message: DeleteEnrolmentRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
+    }
+    if (message.id !== "") {
+      writer.uint32(18).string(message.id);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -476,6 +511,14 @@ export const DeleteEnrolmentRequest: MessageFns<DeleteEnrolmentRequest> = {
             message.name = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -502,6 +545,7 @@ export const DeleteEnrolmentRequest: MessageFns<DeleteEnrolmentRequest> = {
   fromPartial<I extends Exact<DeepPartial<DeleteEnrolmentRequest>, I>>(object: I): DeleteEnrolmentRequest {
     const message = createBaseDeleteEnrolmentRequest();
     message.name = object.name ?? "";
+    message.id = object.id ?? "";
     return message;
   },
 };
@@ -568,7 +612,7 @@ export const DeleteEnrolmentResponse: MessageFns<DeleteEnrolmentResponse> = {
 /** Manages enrolment tokens, by which gateways and services join. Only administrators of `default` may call it. */
 export type EnrolmentsService = typeof EnrolmentsService;
 export const EnrolmentsService = {
-  /** Lists the names that have an enrolment token. */
+  /** Lists the enrolment tokens, several of which may be for one name. */
   list: {
     path: "/portico.auth.v1.Enrolments/List" as const,
     requestStream: false as const,
@@ -580,7 +624,7 @@ export const EnrolmentsService = {
       ListEnrolmentsResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListEnrolmentsResponse => ListEnrolmentsResponse.decode(value),
   },
-  /** Creates the enrolment token of a name, replacing the one it had. */
+  /** Creates an enrolment token of a name, beside those it has or in their place. */
   create: {
     path: "/portico.auth.v1.Enrolments/Create" as const,
     requestStream: false as const,
@@ -592,7 +636,10 @@ export const EnrolmentsService = {
       CreateEnrolmentResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): CreateEnrolmentResponse => CreateEnrolmentResponse.decode(value),
   },
-  /** Revokes the enrolment token of a name. */
+  /**
+   * Revokes one enrolment token of a name, or all of them. Replaces the key under which that name's calls are signed;
+   * for `gateway`, everyone's.
+   */
   delete: {
     path: "/portico.auth.v1.Enrolments/Delete" as const,
     requestStream: false as const,
@@ -607,16 +654,19 @@ export const EnrolmentsService = {
 } as const;
 
 export interface EnrolmentsServer extends UntypedServiceImplementation {
-  /** Lists the names that have an enrolment token. */
+  /** Lists the enrolment tokens, several of which may be for one name. */
   list: handleUnaryCall<ListEnrolmentsRequest, ListEnrolmentsResponse>;
-  /** Creates the enrolment token of a name, replacing the one it had. */
+  /** Creates an enrolment token of a name, beside those it has or in their place. */
   create: handleUnaryCall<CreateEnrolmentRequest, CreateEnrolmentResponse>;
-  /** Revokes the enrolment token of a name. */
+  /**
+   * Revokes one enrolment token of a name, or all of them. Replaces the key under which that name's calls are signed;
+   * for `gateway`, everyone's.
+   */
   delete: handleUnaryCall<DeleteEnrolmentRequest, DeleteEnrolmentResponse>;
 }
 
 export interface EnrolmentsClient extends Client {
-  /** Lists the names that have an enrolment token. */
+  /** Lists the enrolment tokens, several of which may be for one name. */
   list(
     request: ListEnrolmentsRequest,
     callback: (error: ServiceError | null, response: ListEnrolmentsResponse) => void,
@@ -632,7 +682,7 @@ export interface EnrolmentsClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListEnrolmentsResponse) => void,
   ): ClientUnaryCall;
-  /** Creates the enrolment token of a name, replacing the one it had. */
+  /** Creates an enrolment token of a name, beside those it has or in their place. */
   create(
     request: CreateEnrolmentRequest,
     callback: (error: ServiceError | null, response: CreateEnrolmentResponse) => void,
@@ -648,7 +698,10 @@ export interface EnrolmentsClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateEnrolmentResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes the enrolment token of a name. */
+  /**
+   * Revokes one enrolment token of a name, or all of them. Replaces the key under which that name's calls are signed;
+   * for `gateway`, everyone's.
+   */
   delete(
     request: DeleteEnrolmentRequest,
     callback: (error: ServiceError | null, response: DeleteEnrolmentResponse) => void,

@@ -69,6 +69,8 @@ export interface WatchResponse_Snapshot {
   revision: bigint;
   namespaces: NamespaceRules[];
   last: boolean;
+  /** In the last part: those that this guard may have. */
+  contextKeys: ContextKey[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -89,6 +91,20 @@ export interface WatchResponse_Pong {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/**
+ * A key under which the contexts of calls are signed (portico.auth.v1.CallContext). A service is sent its own; gateways
+ * are sent the one of `gateway`, from which the keys of all services are derived, and the generations of the others.
+ */
+export interface ContextKey {
+  /** The service's name, or `gateway`. */
+  name: string;
+  /** The revision by which it was replaced last. */
+  generation: bigint;
+  /** 32 bytes. */
+  key: Buffer;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface NamespaceRules {
   namespace: string;
   rules: Rule[];
@@ -104,7 +120,9 @@ export interface Change {
   { $case: "tokensRevoked"; value: Change_TokensRevoked } | {
     $case: "namespaceDeleted";
     value: Change_NamespaceDeleted;
-  } | undefined;
+  } | //
+  /** Contexts signed under the key before it are good no longer. */
+  { $case: "contextKey"; value: ContextKey } | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -614,7 +632,7 @@ export const WatchResponse: MessageFns<WatchResponse> = {
 };
 
 function createBaseWatchResponse_Snapshot(): WatchResponse_Snapshot {
-  return { revision: 0n, namespaces: [], last: false, _unknownFields: {} };
+  return { revision: 0n, namespaces: [], last: false, contextKeys: [], _unknownFields: {} };
 }
 
 export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
@@ -630,6 +648,9 @@ export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
     }
     if (message.last !== false) {
       writer.uint32(24).bool(message.last);
+    }
+    for (const v of message.contextKeys) {
+      ContextKey.encode(v!, writer.uint32(34).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -679,6 +700,14 @@ export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
             message.last = reader.bool();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.contextKeys.push(ContextKey.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -707,6 +736,7 @@ export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     message.namespaces = object.namespaces?.map((e) => NamespaceRules.fromPartial(e)) || [];
     message.last = object.last ?? false;
+    message.contextKeys = object.contextKeys?.map((e) => ContextKey.fromPartial(e)) || [];
     return message;
   },
 };
@@ -913,6 +943,106 @@ export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
   },
 };
 
+function createBaseContextKey(): ContextKey {
+  return { name: "", generation: 0n, key: Buffer.alloc(0), _unknownFields: {} };
+}
+
+export const ContextKey: MessageFns<ContextKey> = {
+  encode(message: ContextKey, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.generation !== 0n) {
+      if (BigInt.asIntN(64, message.generation) !== message.generation) {
+        throw new globalThis.Error("value provided for field message.generation of type int64 too large");
+      }
+      writer.uint32(16).int64(message.generation);
+    }
+    if (message.key.length !== 0) {
+      writer.uint32(26).bytes(message.key);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ContextKey {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseContextKey();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.generation = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.key = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ContextKey>, I>>(base?: I): ContextKey {
+    return ContextKey.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ContextKey>, I>>(object: I): ContextKey {
+    const message = createBaseContextKey();
+    message.name = object.name ?? "";
+    message.generation = (object.generation !== undefined && object.generation !== null)
+      ? BigInt(object.generation)
+      : 0n;
+    message.key = object.key ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
 function createBaseNamespaceRules(): NamespaceRules {
   return { namespace: "", rules: [], _unknownFields: {} };
 }
@@ -1018,6 +1148,9 @@ export const Change: MessageFns<Change> = {
       case "namespaceDeleted":
         Change_NamespaceDeleted.encode(message.change.value, writer.uint32(42).fork()).join();
         break;
+      case "contextKey":
+        ContextKey.encode(message.change.value, writer.uint32(50).fork()).join();
+        break;
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1086,6 +1219,14 @@ export const Change: MessageFns<Change> = {
             };
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.change = { $case: "contextKey", value: ContextKey.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1142,6 +1283,12 @@ export const Change: MessageFns<Change> = {
             $case: "namespaceDeleted",
             value: Change_NamespaceDeleted.fromPartial(object.change.value),
           };
+        }
+        break;
+      }
+      case "contextKey": {
+        if (object.change?.value !== undefined && object.change?.value !== null) {
+          message.change = { $case: "contextKey", value: ContextKey.fromPartial(object.change.value) };
         }
         break;
       }

@@ -28,6 +28,18 @@ export const protobufPackage = "portico.registry.v1";
 
 export const protobufFileName = "portico/registry/v1/registry.proto";
 
+/** How an instance came to be registered, and so what gateways send it with a call. */
+export enum Joined {
+  JOINED_UNSPECIFIED = 0,
+  /** WITH_AUTHORITY - It is of the authority's own process. */
+  WITH_AUTHORITY = 1,
+  /** ENROLMENT - By an enrolment token: it is sent signed contexts. */
+  ENROLMENT = 2,
+  /** CONFIGURATION - By the configuration: it is sent nothing about callers, but for what the configuration asks for. */
+  CONFIGURATION = 3,
+  UNRECOGNIZED = -1,
+}
+
 export interface RegisterRequest {
   instance: Instance | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -50,16 +62,15 @@ export interface Instance {
   /** Full names of the gRPC services served, such as `helloworld.Helloworld`. */
   grpcServices: string[];
   /**
-   * Whether it takes the caller's bearer token and asks the rules itself. Foreign services do not, and are never
-   * sent one.
-   */
-  guarded: boolean;
-  /**
    * Whether its servers have gRPC server reflection (v1 or v1alpha) that lists these gRPC services. Then whoever connects to
    * one of its addresses reads the contract there too, on that connection and before the first call: a process may have
    * taken the address that has another contract. What is read holds for the connection.
    */
   reflected: boolean;
+  /** How it joined. The registry says so; what an instance says of it is not read. */
+  joined: Joined;
+  /** Whether the configuration has gateways tell it the account and the namespace of each caller. */
+  identity: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -267,8 +278,9 @@ function createBaseInstance(): Instance {
     addresses: [],
     descriptors: Buffer.alloc(0),
     grpcServices: [],
-    guarded: false,
     reflected: false,
+    joined: 0,
+    identity: false,
     _unknownFields: {},
   };
 }
@@ -290,11 +302,14 @@ export const Instance: MessageFns<Instance> = {
     for (const v of message.grpcServices) {
       writer.uint32(42).string(v!);
     }
-    if (message.guarded !== false) {
-      writer.uint32(48).bool(message.guarded);
-    }
     if (message.reflected !== false) {
       writer.uint32(56).bool(message.reflected);
+    }
+    if (message.joined !== 0) {
+      writer.uint32(64).int32(message.joined);
+    }
+    if (message.identity !== false) {
+      writer.uint32(72).bool(message.identity);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -360,20 +375,28 @@ export const Instance: MessageFns<Instance> = {
             message.grpcServices.push(reader.string());
             continue;
           }
-          case 6: {
-            if (tag !== 48) {
-              break;
-            }
-
-            message.guarded = reader.bool();
-            continue;
-          }
           case 7: {
             if (tag !== 56) {
               break;
             }
 
             message.reflected = reader.bool();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.joined = reader.int32() as any;
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.identity = reader.bool();
             continue;
           }
         }
@@ -406,8 +429,9 @@ export const Instance: MessageFns<Instance> = {
     message.addresses = object.addresses?.map((e) => e) || [];
     message.descriptors = object.descriptors ?? Buffer.alloc(0);
     message.grpcServices = object.grpcServices?.map((e) => e) || [];
-    message.guarded = object.guarded ?? false;
     message.reflected = object.reflected ?? false;
+    message.joined = object.joined ?? 0;
+    message.identity = object.identity ?? false;
     return message;
   },
 };
@@ -1104,7 +1128,8 @@ export const RegistryService = {
   /**
    * Registers an instance of a service for as long as this stream is open, in both directions. The first message is
    * the instance, and the only one. The enrolment token must be of the service's name. The registry answers once, when
-   * the registration holds. Another registration with the same service and id takes its place and ends this one.
+   * the registration holds. Another registration with the same service, id and token takes its place and ends this one;
+   * an id that is held otherwise is refused with ALREADY_EXISTS.
    */
   register: {
     path: "/portico.registry.v1.Registry/Register" as const,
@@ -1115,7 +1140,10 @@ export const RegistryService = {
     responseSerialize: (value: RegisterResponse): Buffer => RegisterResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): RegisterResponse => RegisterResponse.decode(value),
   },
-  /** Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent. */
+  /**
+   * Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent.
+   * Only gateways may call it.
+   */
   watch: {
     path: "/portico.registry.v1.Registry/Watch" as const,
     requestStream: false as const,
@@ -1151,10 +1179,14 @@ export interface RegistryServer extends UntypedServiceImplementation {
   /**
    * Registers an instance of a service for as long as this stream is open, in both directions. The first message is
    * the instance, and the only one. The enrolment token must be of the service's name. The registry answers once, when
-   * the registration holds. Another registration with the same service and id takes its place and ends this one.
+   * the registration holds. Another registration with the same service, id and token takes its place and ends this one;
+   * an id that is held otherwise is refused with ALREADY_EXISTS.
    */
   register: handleBidiStreamingCall<RegisterRequest, RegisterResponse>;
-  /** Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent. */
+  /**
+   * Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent.
+   * Only gateways may call it.
+   */
   watch: handleServerStreamingCall<WatchRequest, WatchResponse>;
   /** Lists the services and endpoints that the caller may call; an administrator sees all. */
   list: handleUnaryCall<ListRequest, ListResponse>;
@@ -1166,12 +1198,16 @@ export interface RegistryClient extends Client {
   /**
    * Registers an instance of a service for as long as this stream is open, in both directions. The first message is
    * the instance, and the only one. The enrolment token must be of the service's name. The registry answers once, when
-   * the registration holds. Another registration with the same service and id takes its place and ends this one.
+   * the registration holds. Another registration with the same service, id and token takes its place and ends this one;
+   * an id that is held otherwise is refused with ALREADY_EXISTS.
    */
   register(): ClientDuplexStream<RegisterRequest, RegisterResponse>;
   register(options: Partial<CallOptions>): ClientDuplexStream<RegisterRequest, RegisterResponse>;
   register(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<RegisterRequest, RegisterResponse>;
-  /** Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent. */
+  /**
+   * Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent.
+   * Only gateways may call it.
+   */
   watch(request: WatchRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchResponse>;
   watch(
     request: WatchRequest,

@@ -49,6 +49,7 @@ export interface Event {
     | { $case: "enrolmentCreated"; value: EnrolmentCreated }
     | { $case: "enrolmentDeleted"; value: EnrolmentDeleted }
     | { $case: "loginsFailed"; value: LoginsFailed }
+    | { $case: "contextSecretCreated"; value: ContextSecretCreated }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -164,15 +165,26 @@ export interface KeysUsed {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** Replaces the one of the same name. */
 export interface EnrolmentCreated {
   name: string;
   sha256: Buffer;
+  /** Whether those of the same name stay; they did not in entries of older versions. */
+  beside: boolean;
+  /** Empty in entries of older versions. */
+  prefix: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface EnrolmentDeleted {
   name: string;
+  /** The one that is deleted; empty for all of the name. */
+  sha256: Buffer;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** What the keys are derived from under which contexts of calls are signed (src/context-keys.ts), in place of the one before. */
+export interface ContextSecretCreated {
+  secret: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -205,6 +217,8 @@ export interface Snapshot {
   logins: Login[];
   keys: Key[];
   enrolments: Enrolment[];
+  contextSecret: Buffer;
+  keyGenerations: KeyGeneration[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -259,10 +273,18 @@ export interface Key {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** The revision by which a name's key was replaced last. */
+export interface KeyGeneration {
+  name: string;
+  generation: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface Enrolment {
   name: string;
   sha256: Buffer;
   created: Timestamp | undefined;
+  prefix: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -434,6 +456,9 @@ export const Event: MessageFns<Event> = {
       case "loginsFailed":
         LoginsFailed.encode(message.event.value, writer.uint32(146).fork()).join();
         break;
+      case "contextSecretCreated":
+        ContextSecretCreated.encode(message.event.value, writer.uint32(162).fork()).join();
+        break;
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -603,6 +628,17 @@ export const Event: MessageFns<Event> = {
             message.event = { $case: "loginsFailed", value: LoginsFailed.decode(reader, reader.uint32()) };
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.event = {
+              $case: "contextSecretCreated",
+              value: ContextSecretCreated.decode(reader, reader.uint32()),
+            };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -734,6 +770,15 @@ export const Event: MessageFns<Event> = {
       case "loginsFailed": {
         if (object.event?.value !== undefined && object.event?.value !== null) {
           message.event = { $case: "loginsFailed", value: LoginsFailed.fromPartial(object.event.value) };
+        }
+        break;
+      }
+      case "contextSecretCreated": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = {
+            $case: "contextSecretCreated",
+            value: ContextSecretCreated.fromPartial(object.event.value),
+          };
         }
         break;
       }
@@ -2155,7 +2200,7 @@ export const KeysUsed: MessageFns<KeysUsed> = {
 };
 
 function createBaseEnrolmentCreated(): EnrolmentCreated {
-  return { name: "", sha256: Buffer.alloc(0), _unknownFields: {} };
+  return { name: "", sha256: Buffer.alloc(0), beside: false, prefix: "", _unknownFields: {} };
 }
 
 export const EnrolmentCreated: MessageFns<EnrolmentCreated> = {
@@ -2165,6 +2210,12 @@ export const EnrolmentCreated: MessageFns<EnrolmentCreated> = {
     }
     if (message.sha256.length !== 0) {
       writer.uint32(18).bytes(message.sha256);
+    }
+    if (message.beside !== false) {
+      writer.uint32(24).bool(message.beside);
+    }
+    if (message.prefix !== "") {
+      writer.uint32(34).string(message.prefix);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2206,6 +2257,22 @@ export const EnrolmentCreated: MessageFns<EnrolmentCreated> = {
             message.sha256 = Buffer.from(reader.bytes());
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.beside = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.prefix = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2233,18 +2300,23 @@ export const EnrolmentCreated: MessageFns<EnrolmentCreated> = {
     const message = createBaseEnrolmentCreated();
     message.name = object.name ?? "";
     message.sha256 = object.sha256 ?? Buffer.alloc(0);
+    message.beside = object.beside ?? false;
+    message.prefix = object.prefix ?? "";
     return message;
   },
 };
 
 function createBaseEnrolmentDeleted(): EnrolmentDeleted {
-  return { name: "", _unknownFields: {} };
+  return { name: "", sha256: Buffer.alloc(0), _unknownFields: {} };
 }
 
 export const EnrolmentDeleted: MessageFns<EnrolmentDeleted> = {
   encode(message: EnrolmentDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
+    }
+    if (message.sha256.length !== 0) {
+      writer.uint32(18).bytes(message.sha256);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2278,6 +2350,14 @@ export const EnrolmentDeleted: MessageFns<EnrolmentDeleted> = {
             message.name = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.sha256 = Buffer.from(reader.bytes());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2304,6 +2384,78 @@ export const EnrolmentDeleted: MessageFns<EnrolmentDeleted> = {
   fromPartial<I extends Exact<DeepPartial<EnrolmentDeleted>, I>>(object: I): EnrolmentDeleted {
     const message = createBaseEnrolmentDeleted();
     message.name = object.name ?? "";
+    message.sha256 = object.sha256 ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
+function createBaseContextSecretCreated(): ContextSecretCreated {
+  return { secret: Buffer.alloc(0), _unknownFields: {} };
+}
+
+export const ContextSecretCreated: MessageFns<ContextSecretCreated> = {
+  encode(message: ContextSecretCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.secret.length !== 0) {
+      writer.uint32(10).bytes(message.secret);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ContextSecretCreated {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseContextSecretCreated();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.secret = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ContextSecretCreated>, I>>(base?: I): ContextSecretCreated {
+    return ContextSecretCreated.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ContextSecretCreated>, I>>(object: I): ContextSecretCreated {
+    const message = createBaseContextSecretCreated();
+    message.secret = object.secret ?? Buffer.alloc(0);
     return message;
   },
 };
@@ -2596,7 +2748,16 @@ export const KeyUse: MessageFns<KeyUse> = {
 };
 
 function createBaseSnapshot(): Snapshot {
-  return { revision: 0n, namespaces: [], logins: [], keys: [], enrolments: [], _unknownFields: {} };
+  return {
+    revision: 0n,
+    namespaces: [],
+    logins: [],
+    keys: [],
+    enrolments: [],
+    contextSecret: Buffer.alloc(0),
+    keyGenerations: [],
+    _unknownFields: {},
+  };
 }
 
 export const Snapshot: MessageFns<Snapshot> = {
@@ -2618,6 +2779,12 @@ export const Snapshot: MessageFns<Snapshot> = {
     }
     for (const v of message.enrolments) {
       Enrolment.encode(v!, writer.uint32(42).fork()).join();
+    }
+    if (message.contextSecret.length !== 0) {
+      writer.uint32(82).bytes(message.contextSecret);
+    }
+    for (const v of message.keyGenerations) {
+      KeyGeneration.encode(v!, writer.uint32(90).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2683,6 +2850,22 @@ export const Snapshot: MessageFns<Snapshot> = {
             message.enrolments.push(Enrolment.decode(reader, reader.uint32()));
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.contextSecret = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.keyGenerations.push(KeyGeneration.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2713,6 +2896,8 @@ export const Snapshot: MessageFns<Snapshot> = {
     message.logins = object.logins?.map((e) => Login.fromPartial(e)) || [];
     message.keys = object.keys?.map((e) => Key.fromPartial(e)) || [];
     message.enrolments = object.enrolments?.map((e) => Enrolment.fromPartial(e)) || [];
+    message.contextSecret = object.contextSecret ?? Buffer.alloc(0);
+    message.keyGenerations = object.keyGenerations?.map((e) => KeyGeneration.fromPartial(e)) || [];
     return message;
   },
 };
@@ -3292,8 +3477,96 @@ export const Key: MessageFns<Key> = {
   },
 };
 
+function createBaseKeyGeneration(): KeyGeneration {
+  return { name: "", generation: 0n, _unknownFields: {} };
+}
+
+export const KeyGeneration: MessageFns<KeyGeneration> = {
+  encode(message: KeyGeneration, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.generation !== 0n) {
+      if (BigInt.asIntN(64, message.generation) !== message.generation) {
+        throw new globalThis.Error("value provided for field message.generation of type int64 too large");
+      }
+      writer.uint32(16).int64(message.generation);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KeyGeneration {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKeyGeneration();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.generation = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<KeyGeneration>, I>>(base?: I): KeyGeneration {
+    return KeyGeneration.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<KeyGeneration>, I>>(object: I): KeyGeneration {
+    const message = createBaseKeyGeneration();
+    message.name = object.name ?? "";
+    message.generation = (object.generation !== undefined && object.generation !== null)
+      ? BigInt(object.generation)
+      : 0n;
+    return message;
+  },
+};
+
 function createBaseEnrolment(): Enrolment {
-  return { name: "", sha256: Buffer.alloc(0), created: undefined, _unknownFields: {} };
+  return { name: "", sha256: Buffer.alloc(0), created: undefined, prefix: "", _unknownFields: {} };
 }
 
 export const Enrolment: MessageFns<Enrolment> = {
@@ -3306,6 +3579,9 @@ export const Enrolment: MessageFns<Enrolment> = {
     }
     if (message.created !== undefined) {
       Timestamp.encode(message.created, writer.uint32(26).fork()).join();
+    }
+    if (message.prefix !== "") {
+      writer.uint32(34).string(message.prefix);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3355,6 +3631,14 @@ export const Enrolment: MessageFns<Enrolment> = {
             message.created = Timestamp.decode(reader, reader.uint32());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.prefix = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3385,6 +3669,7 @@ export const Enrolment: MessageFns<Enrolment> = {
     message.created = (object.created !== undefined && object.created !== null)
       ? Timestamp.fromPartial(object.created)
       : undefined;
+    message.prefix = object.prefix ?? "";
     return message;
   },
 };
