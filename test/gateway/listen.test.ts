@@ -203,37 +203,37 @@ t.test("the bodies of all connections have a bound, until they are answered", as
       const echoed = await echo(request);
       return request.target === "/p" && echoed.status === 200 ? handler(request) : echoed;
     },
-    { budget: new MemoryBudget({ limit: 32_000 }) },
+    { budget: new MemoryBudget({ limit: 320_000 }) },
   );
   const first = await dial(door);
-  first.socket.write(post(6000) + "x".repeat(6000));
+  first.socket.write(post(60_000) + "x".repeat(60_000));
   await asked;
 
   const second = await dial(door);
-  second.socket.write(post(6000) + "x".repeat(6000));
+  second.socket.write(post(60_000) + "x".repeat(60_000));
   t.match(await second.until(/refused$/), /^HTTP\/1\.1 503 /, "one more");
 
   const third = await dial(door);
-  const small = `${"1\r\nx\r\n".repeat(60)}0\r\n\r\n`;
+  const small = `${"1\r\nx\r\n".repeat(600)}0\r\n\r\n`;
   third.socket.write(`POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${small}`);
   t.match(await third.until(/refused$/), /^HTTP\/1\.1 503 /, "few bytes in many pieces");
 
   finish();
   await first.until(/finished$/);
-  second.socket.write(post(6000).replace("/p", "/again") + "x".repeat(6000));
-  t.match(await second.until(/\/again 6000$/), /200 OK/, "when there is room again");
+  second.socket.write(post(60_000).replace("/p", "/again") + "x".repeat(60_000));
+  t.match(await second.until(/\/again 60000$/), /200 OK/, "when there is room again");
 });
 
 t.test("what is still sent of a body that was refused takes no room", async (t) => {
-  const door = await open(t, echo, { budget: new MemoryBudget({ limit: 26_000 }) });
+  const door = await open(t, echo, { budget: new MemoryBudget({ limit: 260_000 }) });
   const refused = await dial(door);
-  refused.socket.write(post(8000) + "x".repeat(6000));
+  refused.socket.write(post(80_000) + "x".repeat(60_000));
   t.match(await refused.until(/refused$/), /^HTTP\/1\.1 503 /);
-  refused.socket.write("x".repeat(1000));
+  refused.socket.write("x".repeat(10_000));
   const other = await dial(door);
-  other.socket.write(post(5000) + "x".repeat(5000));
-  t.match(await other.until(/(refused|5000)$/), /200 OK/);
-  refused.socket.end("x".repeat(1010));
+  other.socket.write(post(50_000) + "x".repeat(50_000));
+  t.match(await other.until(/(refused|50000)$/), /200 OK/);
+  refused.socket.end("x".repeat(10_000));
   await refused.rest();
 });
 
