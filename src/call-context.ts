@@ -20,8 +20,8 @@ const MAX_LENGTH = 64 * 1024;
 /** @param ticket the key of tickets. */
 export function signContext(context: CallContext, key: Key, ticket: Uint8Array): string {
   const payload = Buffer.from(CallContext.encode(context).finish()).toString("base64url");
-  const signed = `${payload}.${macOf(payload, ticket)}`;
-  return `${signed}.${macOf(signed, key.secret)}`;
+  const signed = `${payload}.${sign(payload, ticket)}`;
+  return `${signed}.${sign(signed, key.secret)}`;
 }
 
 /** What a context says; undefined unless it is signed by the key of the service called. */
@@ -48,11 +48,16 @@ export function readContext(text: string): CallContext | undefined {
   }
 }
 
-function macOf(text: string, key: Uint8Array): string {
+/** The signature at a context's end. */
+export function macOf(text: string): string {
+  return text.slice(-MAC_LENGTH);
+}
+
+function sign(text: string, key: Uint8Array): string {
   return createHmac("sha256", key).update(text).digest().toString("base64url", 0, MAC_BYTES);
 }
 
 function isMac(mac: string, text: string, key: Uint8Array): boolean {
   const given = Buffer.from(mac, "latin1");
-  return given.length === MAC_LENGTH && timingSafeEqual(given, Buffer.from(macOf(text, key), "latin1"));
+  return given.length === MAC_LENGTH && timingSafeEqual(given, Buffer.from(sign(text, key), "latin1"));
 }

@@ -7,7 +7,7 @@
  */
 import type { Admission } from "./admission.js";
 import { BoundedMap } from "./bounded-map.js";
-import { CONTEXT, readContext, signContext, verifyContext } from "./call-context.js";
+import { CONTEXT, macOf, readContext, signContext, verifyContext } from "./call-context.js";
 import { KnownCaller } from "./callers.js";
 import type { ContextKeys } from "./context-keys.js";
 import type { Endpoint } from "./endpoint.js";
@@ -32,6 +32,7 @@ interface Signed {
 
 /** What a verified context says. */
 export interface Verified {
+  readonly text: string;
   readonly resource: string;
   readonly namespace: string;
   readonly caller: KnownCaller | undefined;
@@ -60,6 +61,7 @@ export interface ContextsOptions {
 export class Contexts {
   readonly #options: ContextsOptions;
   readonly #signed = new BoundedMap<string, Signed>(MAX_KEPT);
+  /** By their signatures. */
   readonly #verified = new BoundedMap<string, Verified>(MAX_KEPT);
 
   constructor(options: ContextsOptions) {
@@ -102,10 +104,10 @@ export class Contexts {
     return signContext(context, key, keys.ticket);
   }
 
-  /** What a context says, where it is known here already. */
+  /** What a context says, where it is known here already. Looked up by its end: a text as long takes time to hash. */
   find(text: string): Verified | undefined {
-    const known = this.#verified.get(text);
-    return known?.version === this.#options.keys.version ? known : undefined;
+    const known = this.#verified.get(macOf(text));
+    return known?.text === text && known.version === this.#options.keys.version ? known : undefined;
   }
 
   /**
@@ -117,7 +119,7 @@ export class Contexts {
   verify(text: string, endpoint: Endpoint, callers: number): Verified | Promise<Verified> {
     const key = this.#options.keys.of(endpoint.service);
     const context = key && verifyContext(text, key);
-    if (context !== undefined) return this.#read(context, callers);
+    if (context !== undefined) return this.#read(text, context, callers);
     const generation = Number(readContext(text)?.generation ?? -1n);
     if (generation > (key?.generation ?? -1) && generation > Number(this.#options.revision())) {
       return this.#options.applied(generation).then(() => this.#verifyLate(text, endpoint, callers));
@@ -129,7 +131,7 @@ export class Contexts {
     const key = this.#options.keys.of(endpoint.service);
     const context = key && verifyContext(text, key);
     if (context === undefined) throw this.#refusal(-1, key?.generation, endpoint);
-    return this.#read(context, callers);
+    return this.#read(text, context, callers);
   }
 
   #refusal(generation: number, current: number | undefined, endpoint: Endpoint): StatusError {
@@ -140,9 +142,10 @@ export class Contexts {
   }
 
   /** @throws {StatusError} UNAUTHENTICATED for a caller that cannot be understood. */
-  #read(context: CallContext, callers: number): Verified {
+  #read(text: string, context: CallContext, callers: number): Verified {
     const { resource, namespace, caller, sha256, service, expires, revision } = context;
     return {
+      text,
       resource,
       namespace,
       caller: caller && new KnownCaller(sha256.toString("hex"), caller, callers),
@@ -154,8 +157,8 @@ export class Contexts {
   }
 
   /** Keeps a context, until something changes about its caller or the keys. */
-  keep(text: string, verified: Verified): void {
-    this.#verified.set(text, verified);
+  keep(verified: Verified): void {
+    this.#verified.set(macOf(verified.text), verified);
   }
 
   /** Forgets the contexts of callers about whom something has changed. */

@@ -168,7 +168,7 @@ class PolicyGuard implements OpenGuard {
     const { caller, revision } = verified;
     if (caller !== undefined && revision < this.#callers.changedAt)
       return this.#renewAndAdmit(shown, verified, endpoint);
-    this.#contexts.keep(shown.context, verified);
+    this.#contexts.keep(verified);
     return this.#admitVerified(verified, endpoint);
   }
 

@@ -132,6 +132,22 @@ t.test("what is not signed for this call is refused", async (t) => {
   t.notOk(codes.includes(Code.OK), "no character may be another");
 });
 
+t.test("whoever is enrolled as the authority cannot sign a context for it", async (t) => {
+  const it = await scene(t);
+  const probe = declaring(Callers.ADMIN);
+  const [key] = await keysOf(it.channel, await it.enrol("auth"));
+  const told = readContext(await it.context()) as CallContext;
+  const caller = { ...told.caller, scopes: ["admin"] } as CallContext["caller"];
+  const forged = { ...told, caller, resource: probe.resource, generation: key?.generation ?? 0n };
+  const by = { generation: Number(key?.generation), secret: key?.key as Buffer };
+  // A gateway's guard, as the authority's own process has it, knows every key.
+  const context = signContext(forged, by, Buffer.alloc(32));
+  t.equal(await codeOf(it.guard, probe, { context }), Code.UNAUTHENTICATED);
+  const orders = endpointAt("service:auth:Orders.Get");
+  const sound = signContext({ ...forged, resource: orders.resource }, by, Buffer.alloc(32));
+  t.not(await codeOf(it.guard, orders, { context: sound }), Code.UNAVAILABLE, "the key itself is the right one");
+});
+
 t.test("what was taken away holds where a context says otherwise", async (t) => {
   const it = await scene(t);
   const context = await it.context();
