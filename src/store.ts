@@ -51,7 +51,7 @@ export interface Collection {
   keys(): Promise<string[]>;
 }
 
-export const COLLECTIONS = ["log", "snapshots", "grantors", "usage"] as const;
+export const COLLECTIONS = ["log", "snapshots", "grantors", "usage", "time"] as const;
 export type CollectionName = (typeof COLLECTIONS)[number];
 
 export interface Store {

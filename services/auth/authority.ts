@@ -14,6 +14,7 @@ import { auth } from "./auth.js";
 import { bootstrap, deletePasswordFileOnceChanged, type FirstStart } from "./bootstrap.js";
 import { Changes } from "./changes.js";
 import { Claims } from "./claims.js";
+import { Clock, type Clocks, MACHINE_CLOCKS } from "./clock.js";
 import { delegation } from "./delegation.js";
 import { contextSecretCreated, enrolments } from "./enrolments.js";
 import { FailedLogins } from "./failed-logins.js";
@@ -27,6 +28,7 @@ import { isPassword, Passwords } from "./passwords.js";
 import { policy } from "./policy.js";
 import { rules } from "./rules.js";
 import { Slowdown } from "./slowdown.js";
+import { StoredTime } from "./stored-time.js";
 import { usage } from "./usage.js";
 import { UsageWindow } from "./usage-window.js";
 
@@ -42,8 +44,9 @@ export interface AuthorityOptions {
   /** How long a guard may decide after a ping, in milliseconds. */
   readonly leaseMs: number;
   readonly log: Logger;
-  /** Milliseconds as `Date.now()` gives them; by it tokens expire. */
-  readonly clock?: (() => number) | undefined;
+  readonly clocks?: Clocks | undefined;
+  /** Whether the machine's clock is right, whatever the store says; else one that went back is not believed. */
+  readonly acceptTime?: boolean | undefined;
 }
 
 export interface Authority {
@@ -59,7 +62,7 @@ export interface Authority {
  * @throws {ConfigError} when the password is too short or too long.
  */
 export async function openAuthority(options: AuthorityOptions): Promise<Authority> {
-  const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clock = Date.now } = options;
+  const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
   if (adminPassword !== undefined && !isPassword(adminPassword)) {
     throw new ConfigError("PORTICO_ADMIN_PASSWORD must have 12 to 128 characters");
   }
@@ -67,7 +70,10 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const claims = new Claims({ rows: store.collection("grantors"), store: store.name, log, now, leaseMs });
   await claims.open();
   const installation = readInstallation(dataFolder);
+  const clock = new Clock({ clocks, log });
   const journal = await Journal.open({ log: new Log({ store, log }), logger: log, clock });
+  const storedTime = new StoredTime({ rows: store.collection("time"), journal, clock, log });
+  clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords();
   const firstStart = await bootstrap({
     journal,
@@ -82,10 +88,11 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   deletePasswordFileOnceChanged({ journal, dataFolder, log });
   const leases = new Leases({ leaseMs, claims, now, log });
   const changes = new Changes({ journal, leases });
-  const slowdown = new Slowdown({ clock });
+  const slowdown = new Slowdown({ clock: clock.now });
   const failedLogins = new FailedLogins({ journal, log });
   const keyUses = new KeyUses({ journal, log });
-  const window = new UsageWindow({ rows: store.collection("usage"), log, clock });
+  const window = new UsageWindow({ rows: store.collection("usage"), log, clock: clock.now });
+  storedTime.open();
   const service: Service = {
     name: "auth",
     descriptors,
@@ -107,7 +114,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await window.write({ all: true });
     await failedLogins.close();
     await journal.close();
-    await leases.close();
+    await Promise.all([storedTime.close(), leases.close()]);
   };
   return { service, firstStart, close };
 }

@@ -8,6 +8,7 @@ import { Code, StatusError } from "../../src/errors.js";
 import type { Entry, Event } from "../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../src/gen/portico/auth/v1/policy.js";
 import { StoreError } from "../../src/store.js";
+import type { Clock } from "./clock.js";
 import { coalesced } from "./coalesced.js";
 import { fold } from "./fold.js";
 import { type Log, MAX_READ } from "./log.js";
@@ -42,7 +43,7 @@ export const SNAPSHOT_INTERVAL = 1_000;
 export class Journal {
   readonly #log: Log;
   readonly #logger: Logger;
-  readonly #clock: () => number;
+  readonly #clock: JournalOptions["clock"];
   readonly #followers = new Set<Follower>();
   #state = new State();
   #turn: Promise<unknown> = Promise.resolve();
@@ -71,7 +72,12 @@ export class Journal {
   }
 
   get now(): number {
-    return this.#clock();
+    return this.#clock.now();
+  }
+
+  /** When the newest entry was made, in milliseconds since 1970; undefined where there is none, or it is gone. */
+  lastTime(): Promise<number | undefined> {
+    return this.#log.timeOf(this.#state.revision);
   }
 
   follow(follower: Follower): () => void {
@@ -82,7 +88,8 @@ export class Journal {
   /**
    * Makes a change, and gives its revision once it is on disk. `decide` may be called more than once, and throws
    * StatusError to refuse; what it refuses, it refuses by the newest state. No events: nothing to change.
-   * @throws {StatusError} UNAVAILABLE when the store fails; the change may then have been made all the same.
+   * @throws {StatusError} UNAVAILABLE when the clock is wrong; or when the store fails, and then the change may have been
+   *   made all the same.
    */
   async commit(author: Author, decide: Decide): Promise<number> {
     if (this.#waiting >= MAX_WAITING) throw new StatusError(Code.UNAVAILABLE, "Too many changes at once; try again");
@@ -123,15 +130,16 @@ export class Journal {
       const { revision } = state;
       let events: ReturnType<Decide>;
       try {
-        events = decide(state, this.#clock());
+        events = decide(state, this.#clock.now());
       } catch (refusal) {
         await this.sync();
         if (this.#state === state && state.revision === revision) throw refusal;
         continue;
       }
       if (events.length === 0) return revision;
+      this.#clock.check();
       const entry: Entry = {
-        time: timestamp(this.#clock()),
+        time: timestamp(this.#clock.now()),
         actor: author.account,
         namespace: author.namespace,
         events: events.map((event) => ({ event })),
@@ -193,7 +201,7 @@ export class Journal {
 interface JournalOptions {
   readonly log: Log;
   readonly logger: Logger;
-  readonly clock: () => number;
+  readonly clock: Pick<Clock, "now" | "check">;
 }
 
 /** What callers are told of a store that failed; other errors stay as they are. */

@@ -12,6 +12,7 @@ import { crc32 } from "node:zlib";
 import type { Logger } from "pino";
 import { Entry, Snapshot } from "../../src/gen/portico/auth/log/v1/log.js";
 import { type Collection, REMEDY, type Store, StoreError } from "../../src/store.js";
+import { millis } from "./time.js";
 
 /** How many entries are read at a time. */
 export const MAX_READ = 256;
@@ -77,6 +78,15 @@ export class Log {
         throw this.fault(revision, (error as Error).message);
       }
     });
+  }
+
+  /** When an entry was made, in milliseconds since 1970; undefined where it is not there, or does not say. */
+  async timeOf(revision: number): Promise<number | undefined> {
+    const key = keyOf(revision);
+    const text = await this.#entries.get(key);
+    if (text === undefined) return undefined;
+    const { time } = readEntry(key, text);
+    return time && millis(time);
   }
 
   /** The error for an entry that cannot be used. */

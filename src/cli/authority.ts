@@ -1,9 +1,10 @@
 /** `portico authority`. */
 import type { Flags } from "../config.js";
 import type { Io } from "./io.js";
-import { runRole } from "./role.js";
-import { startAuthority } from "./server.js";
+import { type Role, runRole } from "./role.js";
+import { type StoreOptions, startAuthority } from "./server.js";
 
-export function run(flags: Flags, io: Io): Promise<number> {
-  return runRole({ title: "authority", start: startAuthority, hasStore: true }, flags, io);
+export function run(flags: Flags & StoreOptions, io: Io): Promise<number> {
+  const start: Role["start"] = (config, log, signal) => startAuthority(config, log, signal, flags);
+  return runRole({ title: "authority", start, hasStore: true }, flags, io);
 }

@@ -36,8 +36,11 @@ function role(usage: string, summary: string): Command {
     const option = new Option(`--${flagName(key)} <value>`, setting.meaning + fallback);
     command.addOption(setting.roles.includes(name) ? option : refused(option, name, setting.roles));
   }
+  if (SETTINGS.store.roles.includes(name)) {
+    command.option("--accept-time", "take the clock as right, also where the store has a later time; for one start");
+  }
   const variable =
-    "Each has a variable, such as PORTICO_MAX_BODY, and a name in the configuration\nfile, such as maxBody.";
+    "Each with a value has a variable, such as PORTICO_MAX_BODY, and a name in the configuration\nfile, such as maxBody.";
   return command.addHelpText("after", `\n${variable}`);
 }
 

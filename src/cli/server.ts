@@ -41,7 +41,7 @@ import { CommandError } from "./exit.js";
 import type { Io } from "./io.js";
 import { whyNotReady } from "./not-ready.js";
 import { Opened } from "./opened.js";
-import { aborted, runRole } from "./role.js";
+import { aborted, type Role, runRole } from "./role.js";
 
 /** The services that `portico server` runs itself, and `portico service <name>` runs alone. */
 export const SERVICES: ReadonlyMap<string, Service> = new Map([[helloworld.name, helloworld]]);
@@ -70,9 +70,14 @@ export interface Running {
 }
 
 /** `portico server`: everything in one process; calls between the parts go through in-process channels. */
-export function startServer(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
+export function startServer(
+  config: Config,
+  log: Logger,
+  signal: AbortSignal,
+  options: StoreOptions = {},
+): Promise<Running> {
   return starting(config, log, signal, async (opened) => {
-    const core = await openCore(opened, config, log, [...SERVICES.values()]);
+    const core = await openCore(opened, config, log, { ...options, own: [...SERVICES.values()] });
     const { guard, dispatcher, grpc, transport, budget } = core;
     const registry: CatalogOptions = {
       channel: core.channel,
@@ -92,9 +97,14 @@ export function startServer(config: Config, log: Logger, signal: AbortSignal): P
 }
 
 /** `portico authority`: the authority and the registry. */
-export function startAuthority(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
+export function startAuthority(
+  config: Config,
+  log: Logger,
+  signal: AbortSignal,
+  options: StoreOptions = {},
+): Promise<Running> {
   return starting(config, log, signal, async (opened) => {
-    const { guard, grpc, metrics, firstStart, budget } = await openCore(opened, config, log, []);
+    const { guard, grpc, metrics, firstStart, budget } = await openCore(opened, config, log, { ...options, own: [] });
     const health = new Health({ guard: () => guard.state === "ready" });
     const admin = await openAdmin(opened, config, metrics, health, budget);
     return {
@@ -195,12 +205,23 @@ interface Core {
   readonly budget: MemoryBudget;
 }
 
+/** What only the command line says of one start. */
+export interface StoreOptions {
+  /** Whether the machine's clock is right, whatever the store says. */
+  readonly acceptTime?: boolean;
+}
+
 /** The authority, the registry, and services of the same process, on the gRPC port. */
-async function openCore(opened: Opened, config: Config, log: Logger, own: readonly Service[]): Promise<Core> {
+async function openCore(
+  opened: Opened,
+  config: Config,
+  log: Logger,
+  { own, acceptTime }: StoreOptions & { readonly own: readonly Service[] },
+): Promise<Core> {
   const store = await openStore(config.store, config.data);
   opened.own(() => store.close());
   const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
-  const authority = await openAuthority({ store, dataFolder, adminPassword, maxRules, leaseMs, log });
+  const authority = await openAuthority({ store, dataFolder, adminPassword, maxRules, leaseMs, log, acceptTime });
   opened.own(() => authority.close());
   // The guard asks the authority, and every other way to the authority leads past the guard: hence a way of its own.
   const inside = new Dispatcher({ services: [authority.service], guard: NO_DOOR, limits: messageLimits(config), log });
@@ -430,6 +451,7 @@ async function bound<T>(key: "http" | "grpc" | "admin", config: Config, open: ()
   }
 }
 
-export function run(flags: Flags, io: Io): Promise<number> {
-  return runRole({ title: "everything in one process", start: startServer, hasStore: true }, flags, io);
+export function run(flags: Flags & StoreOptions, io: Io): Promise<number> {
+  const start: Role["start"] = (config, log, signal) => startServer(config, log, signal, flags);
+  return runRole({ title: "everything in one process", start, hasStore: true }, flags, io);
 }

@@ -50,33 +50,36 @@ export interface Open {
 }
 
 /** The journal that an authority on the store has; beside an open one, that of another authority. */
-export function openJournal(store: Store): Promise<Journal> {
-  return Journal.open({ log: new Log({ store, log: silent }), logger: silent, clock: Date.now });
+export function openJournal(store: Store, now: () => number = Date.now): Promise<Journal> {
+  const clock = { now, check: () => undefined };
+  return Journal.open({ log: new Log({ store, log: silent }), logger: silent, clock });
 }
 
 /** Sets up a store as the first start does, but for the cost of the password and without enrolments. */
-async function setUp(store: Store): Promise<void> {
-  const journal = await openJournal(store);
+async function setUp(store: Store, now: (() => number) | undefined): Promise<void> {
+  const journal = await openJournal(store, now);
   await journal.commit(PORTICO, ({ revision }) => (revision === 0 ? firstEntry(HASH, []) : []));
 }
 
-/** `fresh` leaves it to the authority to set up the store. */
+/** `fresh` leaves it to the authority to set up the store; `clock` is both clocks of the machine. */
 export async function open(
   t: Test,
   {
     folder = t.testdir(),
     fresh = false,
+    clock,
     ...options
-  }: Partial<AuthorityOptions> & { folder?: string; fresh?: boolean } = {},
+  }: Partial<AuthorityOptions> & { folder?: string; fresh?: boolean; clock?: () => number } = {},
 ): Promise<Open> {
   const store = options.store ?? (await openStore("sqlite:", folder));
-  if (!fresh) await setUp(store);
+  if (!fresh) await setUp(store, options.clocks?.wall ?? clock);
   const authority = await openAuthority({
     store,
     dataFolder: folder,
     maxRules: 10_000,
     leaseMs: 5_000,
     log: silent,
+    clocks: clock && { wall: clock, elapsed: clock },
     ...options,
   });
   let channel: Channel | undefined;

@@ -1,6 +1,5 @@
 /** A guard as another process has it, before a real authority: it joins by its enrolment token. */
 import type { Test } from "tap";
-import type { AuthorityOptions } from "../../services/auth/authority.js";
 import type { Endpoint } from "../../src/endpoint.js";
 import { StatusError } from "../../src/errors.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
@@ -18,7 +17,7 @@ export interface Door extends Open {
 }
 
 /** Opens both on a store in memory; they end with the test. */
-export async function openDoor(t: Test, options: Partial<AuthorityOptions> = {}): Promise<Door> {
+export async function openDoor(t: Test, options: Parameters<typeof open>[1] = {}): Promise<Door> {
   const authority = await open(t, { store: openMemoryStore(), ...options });
   const admin = await authority.login();
   const { secret: enrolment } = await authority.call(
