@@ -69,7 +69,7 @@ export class Clock {
     this.#elapsed = elapsed();
     this.#time = accept ? clock : Math.max(clock, stored);
     if (accept && Math.abs(ahead) > NOTEWORTHY) {
-      const lost = ahead < 0 ? "; what has expired since by the store's time is good again until then" : "";
+      const lost = ahead < 0 ? "; tokens that had expired by that may be good again" : "";
       this.#log.warn(`the clock is accepted: it is ${utc(clock)}, and the store's time was ${utc(stored)}${lost}`);
     } else if (ahead > MAX_JUMP) {
       this.#log.warn(

@@ -40,7 +40,7 @@ function role(usage: string, summary: string): Command {
     command.option("--accept-time", "take the clock as right, also where the store has a later time; for one start");
   }
   const variable =
-    "Each with a value has a variable, such as PORTICO_MAX_BODY, and a name in the configuration\nfile, such as maxBody.";
+    "Those with a value have a variable, such as PORTICO_MAX_BODY, and a name in\nthe configuration file, such as maxBody.";
   return command.addHelpText("after", `\n${variable}`);
 }
 
