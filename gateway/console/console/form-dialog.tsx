@@ -24,8 +24,8 @@ export function FormDialog(props: FormDialogProps) {
   const { busy, error, submit } = useSubmit(act);
   return (
     <Dialog title={title} busy={busy} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        {children}
+      <form class="dialog-form" onSubmit={submit}>
+        <div class="stack dialog-body">{children}</div>
         <div class="dialog-end">
           {error && <ErrorNotice error={error} />}
           <p class="actions end">

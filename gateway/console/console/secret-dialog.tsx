@@ -19,19 +19,21 @@ export function SecretDialog({ title, secret, what, onClose, children }: SecretD
   const [warned, setWarned] = useState(false);
   return (
     <Dialog title={title} shownOnce onClose={() => setWarned(true)}>
-      <p>
-        Keep {what} in a safe place. <strong>It cannot be shown again.</strong>
-      </p>
-      <div class="secret">
-        <CopyButton text={secret} what={what} autofocus />
-        <code>{secret}</code>
-      </div>
-      {children}
-      {warned && (
-        <p class="notice warning" role="alert">
-          Have you copied {what}? If so, close with the button below.
+      <div class="stack dialog-body">
+        <p>
+          Keep {what} in a safe place. <strong>It cannot be shown again.</strong>
         </p>
-      )}
+        <div class="secret">
+          <CopyButton text={secret} what={what} autofocus />
+          <code>{secret}</code>
+        </div>
+        {children}
+        {warned && (
+          <p class="notice warning" role="alert">
+            Have you copied {what}? If so, close with the button below.
+          </p>
+        )}
+      </div>
       <div class="dialog-end">
         <p class="actions end">
           <Button kind="primary" onClick={onClose}>

@@ -21,22 +21,24 @@ export function ConfirmCall({ name, summary, withToken, request, onConfirm, onCl
   const session = useSession();
   return (
     <Dialog title={`Call ${name}?`} onClose={onClose}>
-      <Prose text={summary} />
-      <p>
-        This is sent{" "}
-        {withToken ? (
-          <>
-            as <code>{session?.account}</code> in the namespace <code>{session?.namespace}</code>
-          </>
-        ) : (
-          "without a token"
-        )}
-        , and may not be undone:
-      </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-      <pre class="code-block" tabIndex={0}>
-        <Code text={request} comment="//" />
-      </pre>
+      <div class="stack dialog-body">
+        <Prose text={summary} />
+        <p>
+          This is sent{" "}
+          {withToken ? (
+            <>
+              as <code>{session?.account}</code> in the namespace <code>{session?.namespace}</code>
+            </>
+          ) : (
+            "without a token"
+          )}
+          , and may not be undone:
+        </p>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+        <pre class="code-block" tabIndex={0}>
+          <Code text={request} comment="//" />
+        </pre>
+      </div>
       <div class="dialog-end">
         <p class="actions end">
           <Button onClick={onClose}>Cancel</Button>
