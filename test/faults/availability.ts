@@ -65,25 +65,25 @@ function longestGap(samples: readonly Sample[], from: number): number {
 }
 
 const killed: Fault = {
-  title: "the authority is killed (SIGKILL) and starts again after 2.6 s",
+  title: "the authority is killed (SIGKILL) and starts again 1.5 s later",
   lease: USUAL,
   safeguards: [],
   run: (cluster) =>
     calling(cluster, async ({ authority }) => {
       await authority.stop("SIGKILL");
-      await sleep(2_600);
+      await sleep(1_500);
       await cluster.authority();
     }),
 };
 
 const restarted: Fault = {
-  title: "the authority is stopped (SIGTERM) and starts again after 2.6 s",
+  title: "the authority is stopped (SIGTERM) and starts again 1.5 s later",
   lease: USUAL,
   safeguards: [],
   run: (cluster) =>
     calling(cluster, async ({ authority }) => {
       await authority.stop();
-      await sleep(2_600);
+      await sleep(1_500);
       await cluster.authority();
     }),
 };
