@@ -19,7 +19,7 @@ export function audit({ changes }: { changes: Changes }): Part {
         );
       }
       await changes.sync();
-      const records = changes.state.namespaces.get(namespace)?.audit ?? [];
+      const records = changes.state.namespaces.get(namespace)?.audit.records ?? [];
       const earlier = before > 0n ? records.filter(({ revision }) => revision < before) : records;
       return { records: earlier.slice(-(limit || DEFAULT_LIMIT)).reverse() };
     },

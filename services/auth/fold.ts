@@ -6,7 +6,7 @@ import { GATEWAY } from "../../src/context-keys.js";
 import type { Timestamp } from "../../src/gen/google/protobuf/timestamp.js";
 import type { Enrolment, Entry, Event, Login } from "../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../src/gen/portico/auth/v1/policy.js";
-import { addRecord, LOGIN_FAILED } from "./audit-shares.js";
+import { AuditTrail, LOGIN_FAILED } from "./audit-trail.js";
 import { isAdmin } from "./callers.js";
 import { hex, type State } from "./state.js";
 import { millis } from "./time.js";
@@ -52,7 +52,7 @@ export function fold(state: State, entry: Entry): Change[] {
 const FOLD: Fold = {
   namespaceCreated: (state, { name }, created) => {
     if (state.namespaces.has(name)) return {};
-    state.namespaces.set(name, { name, created, accounts: new Map(), rules: new Map(), audit: [] });
+    state.namespaces.set(name, { name, created, accounts: new Map(), rules: new Map(), audit: new AuditTrail() });
     return { record: ["namespace created", name] };
   },
   namespaceDeleted: (state, { name }) => {
@@ -215,8 +215,7 @@ function writeAudit(state: State, entry: Entry, { record, recordOf }: Effect, ad
   const { namespace, actor } = recordOf ?? entry;
   const [action = "", subject = ""] = record ?? [];
   const audit = state.namespaces.get(namespace)?.audit;
-  if (audit === undefined) return;
-  addRecord(audit, { revision: BigInt(state.revision), time: entry.time, actor, action, subject, administrator });
+  audit?.add({ revision: BigInt(state.revision), time: entry.time, actor, action, subject, administrator });
 }
 
 /** Whether the author is an administrator, or the authority itself, which is no account. */

@@ -6,9 +6,9 @@
 import { GATEWAY, keyOf, rootOf } from "../../src/context-keys.js";
 import type { Timestamp } from "../../src/gen/google/protobuf/timestamp.js";
 import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../src/gen/portico/auth/log/v1/log.js";
-import type { AuditRecord } from "../../src/gen/portico/auth/v1/audit.js";
 import type { ContextKey } from "../../src/gen/portico/auth/v1/policy.js";
 import type { Rule } from "../../src/gen/portico/auth/v1/rules.js";
+import { AuditTrail } from "./audit-trail.js";
 
 export interface AccountState extends Account {
   /** Its logins, oldest first, and its keys, by the hex of their SHA-256. */
@@ -21,8 +21,7 @@ export interface NamespaceState {
   readonly created: Timestamp | undefined;
   readonly accounts: Map<string, AccountState>;
   readonly rules: Map<string, Rule>;
-  /** Oldest first. */
-  readonly audit: AuditRecord[];
+  readonly audit: AuditTrail;
 }
 
 /** What a token stands for. `spent` is a refresh token that was traded. */
@@ -91,7 +90,7 @@ export class State {
           password,
         })),
         rules: [...rules.values()],
-        audit: [...audit],
+        audit: audit.records,
       })),
       logins: [...this.logins.values()],
       keys: [...this.tokens.values()].flatMap((token) => (token.kind === "key" ? [token.key] : [])),
@@ -112,7 +111,7 @@ export class State {
           accounts.map((account) => [account.name, { ...account, logins: new Set(), keys: new Set() }]),
         ),
         rules: new Map(rules.map((rule) => [rule.id, rule])),
-        audit: [...audit],
+        audit: new AuditTrail(audit),
       });
     }
     for (const login of snapshot.logins) state.addLogin(login);

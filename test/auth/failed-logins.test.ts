@@ -52,7 +52,7 @@ t.test("a flood costs ten entries and one more a minute", async (t) => {
   }
   await failedLogins.close();
   t.equal(journal.state.revision, revision + MAX_NAMED + 1);
-  const audit = journal.state.namespaces.get("default")?.audit ?? [];
+  const audit = journal.state.namespaces.get("default")?.audit.records ?? [];
   t.match(audit.at(-1), { action: "login failed", actor: "", subject: `${5_000 - MAX_NAMED} more` });
   t.equal(audit.filter(({ action }) => action === "login failed").length, MAX_NAMED + 1);
   await journal.close();

@@ -1,7 +1,7 @@
 /** What the entries of the log add up to. */
 import fc from "fast-check";
 import t from "tap";
-import { MAX_ACCOUNTS_AUDIT, MAX_AUDIT, MAX_FAILED_AUDIT } from "../../services/auth/audit-shares.js";
+import { MAX_ACCOUNTS_AUDIT, MAX_AUDIT, MAX_FAILED_AUDIT } from "../../services/auth/audit-trail.js";
 import { fold, MAX_ACCESS, MAX_LOGINS, MAX_SPENT } from "../../services/auth/fold.js";
 import { hex, State } from "../../services/auth/state.js";
 import { timestamp } from "../../services/auth/time.js";
@@ -198,7 +198,7 @@ t.test("bounds", async (t) => {
     t.equal(state.tokens.size, MAX_ACCESS + MAX_SPENT + 1);
   });
 
-  const trail = (state: State) => state.namespaces.get("n0")?.audit ?? [];
+  const trail = (state: State) => state.namespaces.get("n0")?.audit.records ?? [];
   const by = (actor: string, event: Events): Entry => ({ ...entryOf(0, event), actor });
   const scopes = (...scopes: string[]): Events => ({
     $case: "scopesSet",
