@@ -1,10 +1,16 @@
 // What a run of the tests prints: a line for each file as soon as it has ended, then each failure in full with what its
 // file printed, then the totals, on a line that .ci/run adds up. Node's test runner loads it (--test-reporter).
-import { relative, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { SourceMap } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
 import { inspect, stripVTControlCharacters } from "node:util";
 
 /** Characters kept of what a test file printed; the rest is left out from the beginning. */
 const MAX_OUTPUT = 16_384;
+/** A place in a compiled file, as stacks name it. */
+const COMPILED = /(?:file:\/\/)?(?:[^\s():]*\/)?(\.tap\/built\/\d+\/[^():]+\.js):(\d+):(\d+)/g;
+/** A line of a stack in tap, which says nothing about the test. */
+const IN_TAP = /\n *at [^\n]*\bnode_modules\/(?:@tapjs|tap|async-hook-domain)\/[^\n{]*/g;
 /** Characters of the names that lead to a failed test. */
 const MAX_TITLE = 300;
 
@@ -44,7 +50,7 @@ class Run {
       ({ where, title, error }, index) => `\n${index + 1}. ${where}\n   ${title}\n\n${indent(error)}\n`,
     );
     const printed = [...this.#failedFiles].filter((file) => this.#printed.has(file));
-    const output = printed.map((file) => `\n${file} printed\n\n${indent(this.#printed.get(file))}\n`);
+    const output = printed.map((file) => `\n${file} printed\n\n${indent(toSource(this.#printed.get(file)))}\n`);
     const left = skipped + todo > 0 ? `, ${skipped + todo} skipped` : "";
     const totals = `${pass} passed, ${fail + cancelled} failed${left}`;
     const files = `${this.#ended} files, ${this.#failedFiles.size} of them failed`;
@@ -106,12 +112,33 @@ function shorten(text) {
 /** A test that ended with its process may have no place. */
 function placeOf(file, line, column) {
   if (file === undefined) return "?";
-  return line === undefined ? nameOf(file) : `${nameOf(file)}:${line}:${column}`;
+  return line === undefined ? nameOf(file) : toSource(`${resolve(file)}:${line}:${column}`);
+}
+
+/** Maps by compiled file. Only failures need them: a process that loads them for its stacks starts much later. */
+const maps = new Map();
+
+/** A text with stacks, their places in the sources. */
+function toSource(text) {
+  const mapped = text.replace(COMPILED, (place, file, line, column) => {
+    const { originalSource, originalLine, originalColumn } = mapOf(file)?.findEntry(line - 1, column - 1) ?? {};
+    if (originalSource === undefined) return place;
+    return `${join(dirname(file), originalSource)}:${originalLine + 1}:${originalColumn + 1}`;
+  });
+  return mapped.replace(IN_TAP, "");
+}
+
+function mapOf(file) {
+  if (!maps.has(file)) {
+    const map = `${file}.map`;
+    maps.set(file, existsSync(map) ? new SourceMap(JSON.parse(readFileSync(map, "utf8"))) : undefined);
+  }
+  return maps.get(file);
 }
 
 function describe(error) {
   const cause = error?.code === "ERR_TEST_FAILURE" ? (error.cause ?? error) : error;
-  return stripVTControlCharacters(typeof cause === "string" ? cause : inspect(cause, { depth: 8 }));
+  return toSource(stripVTControlCharacters(typeof cause === "string" ? cause : inspect(cause, { depth: 8 })));
 }
 
 function indent(text) {

@@ -24,7 +24,7 @@ import { keys } from "./keys.js";
 import { Leases } from "./leases.js";
 import { Log } from "./log.js";
 import { namespaces } from "./namespaces.js";
-import { isPassword, Passwords } from "./passwords.js";
+import { isPassword, type PasswordCost, Passwords } from "./passwords.js";
 import { policy } from "./policy.js";
 import { rules } from "./rules.js";
 import { Slowdown } from "./slowdown.js";
@@ -39,6 +39,8 @@ export interface AuthorityOptions {
   readonly dataFolder: string;
   /** First password of the account `admin`; without it, one is made up. */
   readonly adminPassword?: string | undefined;
+  /** What hashing a password costs; without it, as much as is safe. Tests spare themselves that. */
+  readonly passwordCost?: PasswordCost | undefined;
   /** Most rules a namespace. */
   readonly maxRules: number;
   /** How long a guard may decide after a ping, in milliseconds. */
@@ -74,7 +76,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const journal = await Journal.open({ log: new Log({ store, log }), logger: log, clock });
   const storedTime = new StoredTime({ rows: store.collection("time"), journal, clock, log });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
-  const passwords = new Passwords();
+  const passwords = new Passwords(options.passwordCost);
   const firstStart = await bootstrap({
     journal,
     store: store.name,

@@ -9,7 +9,10 @@ import { Code, StatusError } from "../../src/errors.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
 import { networkOf } from "../../src/network.js";
 
-const PARAMETERS = { n: 2 ** 15, r: 8, p: 3 };
+/** scrypt's cost, block size and parallelization: what hashing a password takes, and guessing one. */
+export type PasswordCost = Pick<PasswordHash, "n" | "r" | "p">;
+
+const COST: PasswordCost = { n: 2 ** 15, r: 8, p: 3 };
 const HASH_LENGTH = 32;
 const AT_ONCE = 2;
 const MAX_WAITING = 32;
@@ -57,9 +60,14 @@ export interface Attempt {
 }
 
 export class Passwords {
+  readonly #cost: PasswordCost;
   #running = 0;
   /** `client` is undefined for a password to set, which only somebody known can ask for. */
   readonly #waiting: { readonly client: string | undefined; begin(): void }[] = [];
+
+  constructor(cost: PasswordCost = COST) {
+    this.#cost = cost;
+  }
 
   /**
    * @param password one that `isPassword`
@@ -68,7 +76,7 @@ export class Passwords {
   async hash(password: string): Promise<PasswordHash> {
     if (password.length > MAX_UNITS) throw new RangeError("the password was not checked");
     const salt = randomBytes(16);
-    return { salt, hash: await this.#derive(password, { ...PARAMETERS, salt }), ...PARAMETERS };
+    return { salt, hash: await this.#derive(password, { ...this.#cost, salt }), ...this.#cost };
   }
 
   /**
@@ -77,7 +85,7 @@ export class Passwords {
    * @throws {StatusError} RESOURCE_EXHAUSTED when too many wait, or too many of the client.
    */
   async verify(password: string, hash: PasswordHash | undefined, attempt?: Attempt): Promise<boolean> {
-    const against = hash ?? { ...PARAMETERS, salt: Buffer.alloc(16), hash: Buffer.alloc(HASH_LENGTH) };
+    const against = hash ?? { ...this.#cost, salt: Buffer.alloc(16), hash: Buffer.alloc(HASH_LENGTH) };
     const isShort = password.length <= MAX_UNITS;
     const derived = await this.#derive(isShort ? password : "", against, attempt);
     return timingSafeEqual(derived, against.hash) && hash !== undefined && isShort;

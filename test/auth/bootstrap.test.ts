@@ -10,6 +10,7 @@ import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { SYSTEM } from "../../src/guard.js";
 import { openStore } from "../../src/store.js";
 import { hashToken } from "../../src/token.js";
+import { CHEAP } from "../support/passwords.js";
 import { open, PASSWORD, silent } from "./open.js";
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
@@ -117,9 +118,8 @@ t.test("of many that start at once on one store, one sets it up", async (t) => {
   const folder = t.testdir();
   const stores = await Promise.all(Array.from({ length: 5 }, () => openStore("sqlite:", folder)));
   t.teardown(() => Promise.all(stores.map((store) => store.close())));
-  const opened = await Promise.all(
-    stores.map((store) => openAuthority({ store, dataFolder: folder, maxRules: 9, leaseMs: 500, log: silent })),
-  );
+  const options = { dataFolder: folder, passwordCost: CHEAP, maxRules: 9, leaseMs: 500, log: silent };
+  const opened = await Promise.all(stores.map((store) => openAuthority({ ...options, store })));
   t.teardown(() => Promise.all(opened.map((authority) => authority.close())));
   t.equal(opened.filter(({ firstStart }) => firstStart).length, 1);
   t.same(await stores[0]!.collection("log").keys(), ["0000000000000001"]);

@@ -4,13 +4,15 @@ import { join } from "node:path";
 import t from "tap";
 import { openAuthority } from "../../services/auth/authority.js";
 import { openStore } from "../../src/store.js";
+import { CHEAP } from "../support/passwords.js";
 import { silent } from "./open.js";
 
 /** Opens the authority of a folder as a process does, and closes it again. */
 async function start(folder: string, url = "sqlite:"): Promise<{ readonly first: boolean }> {
   const store = await openStore(url, folder);
   try {
-    const authority = await openAuthority({ store, dataFolder: folder, maxRules: 9, leaseMs: 500, log: silent });
+    const options = { store, dataFolder: folder, passwordCost: CHEAP, maxRules: 9, leaseMs: 500, log: silent };
+    const authority = await openAuthority(options);
     await authority.close();
     return { first: authority.firstStart !== undefined };
   } finally {

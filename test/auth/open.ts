@@ -16,14 +16,12 @@ import { InProcessChannel } from "../../src/rpc/in-process.js";
 import type { MethodDefinition } from "../../src/rpc/service.js";
 import { openStore, type Store } from "../../src/store.js";
 import { hashToken } from "../../src/token.js";
+import { CHEAP } from "../support/passwords.js";
 
 export const PASSWORD = "correct horse battery";
-/** Of PASSWORD, by the cheapest scrypt there is, so that logins in tests cost nothing. */
 export const HASH = {
   salt: Buffer.from("salt"),
-  n: 2,
-  r: 1,
-  p: 1,
+  ...CHEAP,
   hash: scryptSync(PASSWORD, "salt", 32, { N: 2, r: 1, p: 1 }),
 };
 export const silent = pino({ level: "silent" });
@@ -78,6 +76,7 @@ export async function open(
     dataFolder: folder,
     maxRules: 10_000,
     leaseMs: 5_000,
+    passwordCost: CHEAP,
     log: silent,
     clocks: clock && { wall: clock, elapsed: clock },
     ...options,

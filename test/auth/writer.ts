@@ -9,6 +9,7 @@ import { Access } from "../../src/gen/portico/auth/v1/rules.js";
 import type { Context } from "../../src/rpc/service.js";
 import { openStore } from "../../src/store.js";
 import { hashToken } from "../../src/token.js";
+import { CHEAP } from "../support/passwords.js";
 
 const [folder = "", name = "", count = "Infinity"] = process.argv.slice(2);
 const AT_ONCE = 4;
@@ -16,7 +17,8 @@ const AT_ONCE = 4;
 const store = await openStore("sqlite:", folder);
 const log = pino({ level: "silent" });
 const adminPassword = "correct horse battery";
-const options = { store, dataFolder: folder, adminPassword, maxRules: 1_000_000, leaseMs: 500, log };
+const passwordCost = CHEAP;
+const options = { store, dataFolder: folder, adminPassword, passwordCost, maxRules: 1_000_000, leaseMs: 500, log };
 const authority = await openAuthority(options);
 
 /** Calls as the guard lets calls through. */

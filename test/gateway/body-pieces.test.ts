@@ -1,5 +1,4 @@
 // A body that came in pieces is put together where the one before it was; what was read of that one stays as it is.
-import { execFileSync } from "node:child_process";
 import { fromBinary, toJson } from "@bufbuild/protobuf";
 import t from "tap";
 import { RequestHeaders } from "../../gateway/headers.js";
@@ -7,10 +6,9 @@ import { readPost } from "../../gateway/message.js";
 import type { Target } from "../../gateway/route.js";
 import { readDescriptors } from "../../src/endpoint.js";
 import { compileCodecs } from "../../src/json/compile.js";
+import { buildDescriptors } from "../support/descriptors.js";
 
-const types = readDescriptors(
-  execFileSync("node_modules/.bin/buf", ["build", "test/streams", "--as-file-descriptor-set", "-o", "-"]),
-);
+const types = readDescriptors(buildDescriptors("test/streams"));
 const codecOf = compileCodecs(types);
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

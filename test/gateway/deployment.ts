@@ -28,6 +28,7 @@ import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process.js";
 import type { Service } from "../../src/rpc/service.js";
 import { openMemoryStore } from "../../src/store.js";
+import { CHEAP } from "../support/passwords.js";
 import { createProbe } from "./probe.js";
 
 export const ADMIN_PASSWORD = "correct horse battery";
@@ -90,6 +91,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     store,
     dataFolder,
     adminPassword: ADMIN_PASSWORD,
+    passwordCost: CHEAP,
     maxRules: config.maxRules,
     leaseMs: config.lease,
     log,

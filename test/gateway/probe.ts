@@ -1,15 +1,13 @@
 /** The service of probe.proto. Messages stay bytes where it only hands them back, so that it can answer with bad ones. */
-import { execFileSync } from "node:child_process";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { CONTEXT } from "../../src/call-context.js";
 import { readDescriptors } from "../../src/endpoint.js";
 import { type Code, StatusError } from "../../src/errors.js";
 import { type Context, part, type Service } from "../../src/rpc/service.js";
 import { BYTES } from "../rpc/raw-service.js";
+import { buildDescriptors } from "../support/descriptors.js";
 
-const descriptors = execFileSync("node_modules/.bin/buf", [
-  ..."build test/gateway --path test/gateway/probe.proto --as-file-descriptor-set -o -".split(" "),
-]);
+const descriptors = buildDescriptors("test/gateway", "test/gateway/probe.proto");
 const types = readDescriptors(descriptors);
 
 function bytesOf(type: string, fields: Record<string, unknown>): Buffer {

@@ -1,12 +1,10 @@
 /** The message types of the .proto files beside this one. */
-import { execFileSync } from "node:child_process";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { readDescriptors } from "../../src/endpoint.js";
 import { compileCodecs } from "../../src/json/compile.js";
+import { buildDescriptors } from "../support/descriptors.js";
 
-export const types = readDescriptors(
-  execFileSync("node_modules/.bin/buf", ["build", "test/json", "--as-file-descriptor-set", "-o", "-"]),
-);
+export const types = readDescriptors(buildDescriptors("test/json"));
 export const codecOf = compileCodecs(types);
 
 /** A message type by its name in the package json. */

@@ -21,6 +21,7 @@ import { InProcessChannel } from "../../src/rpc/in-process.js";
 import type { Metadata } from "../../src/rpc/metadata.js";
 import type { Service } from "../../src/rpc/service.js";
 import { openMemoryStore } from "../../src/store.js";
+import { CHEAP } from "../support/passwords.js";
 import { show } from "./instances.js";
 
 export const PASSWORD = "correct horse battery staple";
@@ -45,6 +46,7 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
     store,
     dataFolder,
     adminPassword: PASSWORD,
+    passwordCost: CHEAP,
     maxRules: 1000,
     leaseMs: 5000,
     log,

@@ -1,15 +1,13 @@
 /** The service of feed.proto, which tells a test what becomes of its calls. */
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { readDescriptors } from "../../src/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type Context, type MethodDefinition, part, type Service } from "../../src/rpc/service.js";
+import { buildDescriptors } from "../support/descriptors.js";
 
-const descriptors = execFileSync("node_modules/.bin/buf", [
-  ..."build test/streams --path test/streams/feed.proto --as-file-descriptor-set -o -".split(" "),
-]);
+const descriptors = buildDescriptors("test/streams", "test/streams/feed.proto");
 const types = readDescriptors(descriptors);
 
 interface CountRequest {
