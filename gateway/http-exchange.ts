@@ -183,7 +183,9 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
 
   fail(fault: HttpError): void {
     this.failed = true;
-    if (!this.req.complete) this.#stopReading(fault);
+    // Its headers have not said that it is the last one.
+    if (this.answered) this.#res.once("close", () => this.req.socket.destroySoon());
+    else if (!this.req.complete) this.#stopReading(fault);
   }
 
   #stopReading(fault: HttpError): void {
@@ -256,16 +258,22 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
     res.once("close", () => stall.end());
     const sink: BodySink = {
       write: (piece) => {
+        if (socket.destroyed) {
+          this.stop(GONE); // Node does not tell of it where an earlier answer was still to be taken.
+          return false;
+        }
         const more = res.write(piece);
         if (!more) stall.begin();
         if (!this.#tryHoldAnswer(res.writableLength)) this.#breakOff();
         return more;
       },
       end() {
+        if (socket.destroyed) return; // See #endWhenTaken.
         stall.begin();
         res.end(() => isLast() && socket.destroySoon());
       },
       abort() {
+        if (socket.destroyed) return;
         stall.begin();
         socket.destroySoon();
       },

@@ -203,17 +203,18 @@ class Door implements Listening {
 
   readonly #isLast = (): boolean => this.#leaving;
 
-  /** Where an answer is still to come this one would overtake it. */
+  /** Where an answer is still to come, or to be taken, this one would overtake it. */
   #refuseTunnel(socket: Connection): void {
-    if (socket[WORK]?.answered === false) socket.destroy();
+    if (socket[WORK] !== undefined) socket.destroy();
     else this.#refuse(socket, NO_TUNNEL);
   }
 
   /** A request for another protocol, with which node stops to read HTTP on the connection. */
   async #upgrade(upgrade: Upgrade & { readonly req: HttpMessage; readonly socket: Connection }): Promise<void> {
     const { req, socket } = upgrade;
-    // Its answer would overtake the one before.
-    if (socket[WORK]?.answered === false) return void socket.destroy();
+    // Its answer would overtake the one before. And a reader that node begins here knows nothing of that answer: node would
+    // then end a later one first, and asserts that this never happens, which ends the process.
+    if (socket[WORK] !== undefined) return void socket.destroy();
     if (!/(?:^|,)[ \t]*websocket[ \t]*(?:,|$)/i.test(req.headers.upgrade ?? "")) return this.#ignoreUpgrade(upgrade);
     const opening = new Opening(req, socket);
     socket[WORK] = opening;
@@ -249,7 +250,7 @@ class Door implements Listening {
     const work = socket[WORK];
     if (work?.failed) return; // What else the client sends does not matter.
     if (work?.streams && error.code === "ERR_HTTP_REQUEST_TIMEOUT") return;
-    if (work === undefined || work.answered) this.#refuse(socket, faultOf(error));
+    if (work === undefined) this.#refuse(socket, faultOf(error));
     else work.fail(faultOf(error));
   }
 

@@ -49,6 +49,7 @@ export class Stall {
       stalls = now === before ? stalls + 1 : 0;
       before = now;
       if (stalls > (this.#isShort() ? SHORT_LOOKS : LOOKS)) this.#socket.destroy();
+      if (this.#socket.destroyed) this.end();
     }, this.#ms / LOOKS);
   }
 

@@ -15,7 +15,10 @@ export interface Work {
   stop(why: HttpError): void;
 }
 
-/** What a connection is busy with; or with what it was last, where that failed. */
+/**
+ * The last request of a connection, until its answer has been taken, and so those before it; for good where it failed.
+ * Node ends answers in the order of their requests, so a connection without any is idle.
+ */
 export const WORK = Symbol("work");
 export type Connection = Socket & { [WORK]?: Work | undefined };
 
