@@ -12,14 +12,14 @@ for (const encoding of ["identity", "gzip"] as const) {
       return { channel: channelTo(t, server.address, { encoding }), kill: () => void server.close(0) };
     });
   });
-
-  t.test(`ours to grpc-js, ${encoding}`, async (t) => {
-    channelContract(t, async (t, service) => {
-      const server = await listen(t, dispatcherOf([service]));
-      return { channel: channelTo(t, server.address, { encoding }), kill: () => void server.close(0) };
-    });
-  });
 }
+
+t.test("ours to grpc-js", async (t) => {
+  channelContract(t, async (t, service) => {
+    const server = await listen(t, dispatcherOf([service]));
+    return { channel: channelTo(t, server.address), kill: () => void server.close(0) };
+  });
+});
 
 t.test("grpc-js to ours", async (t) => {
   channelContract(t, async (t, service) => {
