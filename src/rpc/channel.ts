@@ -76,7 +76,7 @@ export type Verify = (connection: Channel) => Promise<boolean>;
 
 export interface Channel {
   open(start: CallStart, listener: CallListener): Call;
-  /** Whether calls have a fair chance now. `idle` has not been tried. */
+  /** Whether calls have a fair chance now. `idle` has no connection, and makes one for the next call. */
   readonly state: "idle" | "connecting" | "ready" | "broken" | "closed";
   /** Ends every call with UNAVAILABLE and frees what the channel holds. */
   close(): void;

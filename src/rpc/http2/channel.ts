@@ -4,8 +4,8 @@
  * while a connection has failed and is not being made anew, they fail at once, so that a balancer can turn elsewhere.
  *
  * A connection that the server asks to leave (GOAWAY) is replaced by a new one, and ends with its last call. New calls
- * wait for the new one, which is made at once, unless nobody has used the old one: a server that lets every connection go
- * is not hammered.
+ * wait for the new one. It is made at once; where no call was open, for the next call: a server that lets go of
+ * connections without calls is not asked for new ones while nobody calls.
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -134,6 +134,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   #wait(call: ClientCall): void {
+    if (this.#state === "idle") this.#connect();
     if (this.#state === "closed") {
       call.fail(status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true }));
     } else if (this.#state === "broken") {
@@ -272,7 +273,11 @@ export class Http2Channel implements Channel, ConnectionOwner {
     // The server decides whether it may be tested (gRFC A8).
     if (errorCode === ErrorCode.ENHANCE_YOUR_CALM && debug === "too_many_pings") this.#keepAlive = undefined;
     if (connection !== this.#current) return;
-    if (connection.served || errorCode !== ErrorCode.NO_ERROR) {
+    if (errorCode === ErrorCode.NO_ERROR && connection.ready && connection.streams.size === 0) {
+      this.#current = undefined;
+      this.#failures = 0;
+      this.#state = "idle";
+    } else if (connection.served || errorCode !== ErrorCode.NO_ERROR) {
       this.#replace(connection);
     } else {
       this.#current = undefined;
