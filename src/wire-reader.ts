@@ -2,7 +2,7 @@
  * Protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) as the generated code reads it: the methods of
  * @bufbuild/protobuf's BinaryReader that it calls, without the DataView that a reader of that library begins with.
  */
-import { Buffer } from "node:buffer";
+import { Buffer, isUtf8 } from "node:buffer";
 
 /** Wire types. */
 const VARINT = 0;
@@ -74,10 +74,10 @@ export class BinaryReader {
     return this.buf.subarray(at, this.pos);
   }
 
-  /** What is not UTF-8 becomes U+FFFD. */
+  /** @throws {Error} when it is not UTF-8, which a string of proto3 must be. */
   string(): string {
     const at = this.#step(this.uint32());
-    return (this.pos - at <= SHORT ? this.#ascii(at) : undefined) ?? this.buf.toString("utf8", at, this.pos);
+    return (this.pos - at <= SHORT ? this.#ascii(at) : undefined) ?? this.#utf8(at);
   }
 
   /** Steps over a value, and gives its bytes. */
@@ -127,6 +127,18 @@ export class BinaryReader {
       const code = this.buf[at] as number;
       if (code > 0x7f) return undefined;
       text += String.fromCharCode(code);
+    }
+    return text;
+  }
+
+  /**
+   * A text up to here. What is not UTF-8 becomes U+FFFD, so only a text with that is looked at again: whether a string has
+   * it costs next to nothing, as one that is ASCII or Latin-1 cannot.
+   */
+  #utf8(start: number): string {
+    const text = this.buf.toString("utf8", start, this.pos);
+    if (text.includes("\ufffd") && !isUtf8(this.buf.subarray(start, this.pos))) {
+      throw new Error("a string is not valid UTF-8");
     }
     return text;
   }

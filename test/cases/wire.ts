@@ -64,6 +64,35 @@ export const written: readonly (Wire & { json: string })[] = [
 /** With zeros left out, so that what is shown is short. */
 export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
   {
+    type: "Implicit",
+    title: "zeros that stand on the wire are left out",
+    wire: message(
+      ...[3, 4, 5, 6, 7, 8, 13, 16].map((number): [number, number] => [number, 0]),
+      [14, ""],
+      [15, raw()],
+      double(1, 0),
+      float(2, 0),
+      fixed32(9, 0),
+      fixed32(11, 0),
+    ),
+    json: "{}",
+  },
+  {
+    type: "Implicit",
+    title: "zeros written at length, and the last one counts",
+    wire: joined(raw(0x18, 0x80, 0x80, 0x00), message([5, 7], [5, 0], [14, "a"], [14, ""])),
+    json: "{}",
+  },
+  { type: "Implicit", title: "-0 is no zero", wire: message(double(1, -0)), json: '{"double":-0}' },
+  {
+    type: "Optional",
+    title: "zeros of fields with presence",
+    wire: message([3, 0], [14, ""]),
+    json: '{"int32":0,"string":""}',
+  },
+  { type: "Lists", title: "empty lists that stand on the wire", wire: message([3, raw()], [18, raw()]), json: "{}" },
+  { type: "Lists", title: "lists of zeros", wire: message([3, raw(0)], [14, ""]), json: '{"int32":[0],"string":[""]}' },
+  {
     type: "Optional",
     title: "the last of a singular field counts",
     wire: message([3, 1], [14, "a"], [3, 2]),
@@ -275,6 +304,13 @@ export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
       ),
     ]),
     json: '{"value":{"a":null,"b":true}}',
+  },
+  { type: "WellKnown", title: "any of an empty URL", wire: message([1, message([1, ""])]), json: '{"any":{}}' },
+  {
+    type: "WellKnown",
+    title: "any whose last URL is empty",
+    wire: message([1, message([1, "example.com/json.Optional"], [1, ""])]),
+    json: '{"any":{}}',
   },
   { type: "WellKnown", title: "any of nothing", wire: message([1, message()]), json: '{"any":{}}' },
   {

@@ -14,7 +14,9 @@ const READS = {
   bool: (reader: BinaryReader | Reference) => reader.bool(),
   double: (reader: BinaryReader | Reference) => reader.double(),
   bytes: (reader: BinaryReader | Reference) => Buffer.from(reader.bytes()).toString("hex"),
-  string: (reader: BinaryReader | Reference) => reader.string(),
+  // The reference refuses what is not UTF-8 when it is told to.
+  string: (reader: BinaryReader | Reference) =>
+    reader instanceof BinaryReader ? reader.string() : reader.string(true),
   skip: (reader: BinaryReader | Reference) => Buffer.from(reader.skip(reader.uint32() & 7)).toString("hex"),
 };
 type Read = keyof typeof READS;

@@ -24,12 +24,15 @@ export function anyWriter(find: (name: string) => DescMessage | undefined, write
         r.skip(tag);
       }
       if (r.pos !== end) throw truncated();
-      if (urlAt < 0) {
+      r.pos = urlAt < 0 ? end : urlAt;
+      const urlEnd = urlAt < 0 ? end : r.length();
+      // The field has no presence: one that stands on the wire as the empty text is one that does not.
+      if (r.pos === urlEnd) {
         out.byte(BRACE_OPEN);
-        return out.byte(BRACE_CLOSE);
+        out.byte(BRACE_CLOSE);
+        r.pos = end;
+        return;
       }
-      r.pos = urlAt;
-      const urlEnd = r.length();
       const url = r.utf8(r.pos, urlEnd);
       const slash = url.lastIndexOf("/");
       const type = slash < 0 ? undefined : find(url.slice(slash + 1));

@@ -144,6 +144,28 @@ export function elements(
   };
 }
 
+/** Whether a list that stands where the marks say has no element: its occurrences are empty, or all of unknown enum values. */
+export function emptyTest(field: ListField): (r: WireReader, first: number, last: number) => boolean {
+  if (field.listKind === "message") return () => false;
+  const type = field.enum === undefined ? wireType(field.scalar) : VARINT;
+  const single = tagOf(field.number, type);
+  const packed = type === LENGTH ? 0 : tagOf(field.number, LENGTH);
+  const known = knownNumbers(field.enum);
+  return (r, first, last) => {
+    r.pos = first - 1;
+    while (r.pos <= last) {
+      const tag = r.tag();
+      if (tag !== single && tag !== packed) {
+        r.skip(tag);
+        continue;
+      }
+      const end = tag === packed ? r.length() : r.pos + 1;
+      while (r.pos < end) if (known === undefined || isKnown(r, known)) return false;
+    }
+    return true;
+  };
+}
+
 /** Whether the number at the cursor is one that a closed enum has; if not, it is stepped over. */
 function isKnown(r: WireReader, known: ReadonlySet<number>): boolean {
   const at = r.pos;

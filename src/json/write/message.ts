@@ -5,6 +5,7 @@ import { BRACE_CLOSE, BRACE_OPEN, COMMA } from "../ascii.js";
 import { isImplicit, isRequired } from "../scalar-types.js";
 import { Phrase } from "../words.js";
 import {
+  emptyTest,
   type FieldWriter,
   listField,
   type MessageWriter,
@@ -14,7 +15,7 @@ import {
 } from "./field.js";
 import { type Field, Layout } from "./layout.js";
 import { mapField } from "./map.js";
-import { type ValueWriter, zeroOf } from "./scalars.js";
+import { type ValueWriter, zeroOf, zeroTest } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";
 
@@ -27,6 +28,8 @@ interface Member {
   readonly writeValue: ValueWriter | undefined;
   /** `,"name":0`, where the field is written also when it is not there. */
   readonly absent: Phrase | undefined;
+  /** Where zeros are left out: whether it stands on the wire as what it is when it is not there. */
+  readonly isZero: ((r: WireReader, first: number, last: number) => boolean) | undefined;
   /** What is wrong when it is not there. */
   readonly missing: string | undefined;
 }
@@ -73,6 +76,7 @@ export class ObjectWriter implements MessageWriter {
       const member = members[index]!;
       const mark = r.marks[base + index * 2]!;
       if (mark !== 0) {
+        if (member.isZero?.(r, mark, r.marks[base + index * 2 + 1]!)) continue;
         out.member(member.name, before);
         if (member.write !== undefined) member.write(r, out, mark, r.marks[base + index * 2 + 1]!);
         else {
@@ -111,6 +115,7 @@ function memberOf(type: DescMessage, field: Field, writers: MessageWriters, omit
     write,
     writeValue: write === undefined ? valueWriter(field) : undefined,
     absent: absent === undefined ? undefined : new Phrase(name + absent),
+    isZero: omitZeros ? zeroTestOf(field) : undefined,
     missing: isRequired(field) ? `${type.typeName} lacks the required field ${field.name}` : undefined,
   };
 }
@@ -121,6 +126,18 @@ function zeroOfField(field: Field): string | undefined {
   if (field.fieldKind === "list") return "[]";
   if (field.fieldKind === "map") return "{}";
   return isImplicit(field) ? zeroOf(field) : undefined;
+}
+
+/** Senders may put on the wire what a field without presence is when it is not there; undefined for all other fields. */
+function zeroTestOf(field: Field): Member["isZero"] {
+  if (field.kind === "extension") return undefined;
+  if (field.fieldKind === "list") return emptyTest(field);
+  if (field.fieldKind === "map" || field.fieldKind === "message" || !isImplicit(field)) return undefined;
+  const isZero = zeroTest(field);
+  return (r, first) => {
+    r.pos = first;
+    return isZero(r);
+  };
 }
 
 /** The writer of a field that is more than one value; those that are not have a `valueWriter`. */

@@ -2,6 +2,7 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
 import { NOT_ASCII } from "../ascii.js";
+import { FIXED32, FIXED64, LENGTH, wireType } from "../scalar-types.js";
 import { Phrase } from "../words.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";
@@ -77,6 +78,37 @@ export function zeroOf({
   if (scalar === ScalarType.BOOL) return "false";
   if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return '""';
   return writesText(scalar!) ? '"0"' : "0";
+}
+
+/** Whether the value at the reader's cursor is the one that stands for a field that is not there; -0 is not. */
+export function zeroTest({
+  scalar,
+  enum: type,
+}: {
+  scalar?: ScalarType | undefined;
+  enum?: DescEnum | undefined;
+}): (r: WireReader) => boolean {
+  if (type !== undefined) return (r) => r.varint32() === type.values[0]!.number;
+  switch (wireType(scalar!)) {
+    case FIXED32:
+      return (r) => r.fixed32() === 0;
+    case FIXED64:
+      return (r) => {
+        r.fixed64();
+        return r.low === 0 && r.high === 0;
+      };
+    case LENGTH:
+      return (r) => r.length() === r.pos;
+    default:
+      return IS_32_BITS.has(scalar!) ? (r) => r.varint32() === 0 : isZeroVarint64;
+  }
+}
+
+const IS_32_BITS: ReadonlySet<ScalarType> = new Set([ScalarType.INT32, ScalarType.SINT32, ScalarType.UINT32]);
+
+function isZeroVarint64(r: WireReader): boolean {
+  r.varint64();
+  return r.low === 0 && r.high === 0;
 }
 
 const NULL_VALUE = "google.protobuf.NullValue";

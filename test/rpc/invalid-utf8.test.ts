@@ -1,0 +1,37 @@
+// A string of proto3 must be UTF-8: a service made with the generated code refuses a request with one that is not.
+import t from "tap";
+import { helloworld } from "../../services/helloworld/helloworld.js";
+import { Code } from "../../src/errors.js";
+import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
+import { unary } from "../../src/rpc/client.js";
+import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { BYTES } from "./raw-service.js";
+import { dispatcherOf, stayAlive } from "./serve.js";
+
+stayAlive(t);
+
+const method = { ...HelloworldService.call, ...BYTES };
+
+/** A CallRequest whose name is these bytes. */
+const named = (...bytes: number[]) => Buffer.from([0x0a, bytes.length, ...bytes]);
+
+const REFUSED: [what: string, bytes: Buffer][] = [
+  ["a byte that begins nothing", named(0x61, 0xff)],
+  ["a long text with one such byte", named(...Array(60).fill(0x61), 0xc3)],
+  ["half of a surrogate pair", named(0xed, 0xa0, 0x80)],
+  ["more bytes than needed", named(0xc0, 0xaf)],
+  ["a sequence that is cut short", named(0xe6, 0xbc)],
+];
+
+for (const [what, bytes] of REFUSED) {
+  t.test(`${what} is refused`, async (t) => {
+    const channel = new InProcessChannel(dispatcherOf([helloworld]));
+    await t.rejects(unary(channel, method, bytes), { code: Code.INVALID_ARGUMENT });
+  });
+}
+
+t.test("U+FFFD itself is a text like any other", async (t) => {
+  const channel = new InProcessChannel(dispatcherOf([helloworld]));
+  const answer = await unary(channel, method, named(...Buffer.from("a\ufffd and more than a few")));
+  t.match(answer.toString(), "Hello a\ufffd and more than a few");
+});
