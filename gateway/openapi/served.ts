@@ -3,6 +3,7 @@
  *
  *     /openapi                    which there are, also at /openapi/index.json, its name in spec/
  *     /openapi/<service>.json     the OpenAPI document of one
+ *     /openapi/fields             the names of all fields, by service and endpoint: what the pages search, in one request
  *
  * Each caller is shown what `registry:Registry.Describe` shows: the endpoints it may call. Whoever that endpoint refuses
  * is refused here.
@@ -18,6 +19,7 @@ import { bearerToken, checkHeaders, namespaceOf, readHeaders } from "../headers.
 import type { OwnAnswer, OwnPaths } from "../own.js";
 import type { Routes, Target } from "../route.js";
 import { openApi, summaryOfService } from "./document.js";
+import { fieldNames } from "./field-names.js";
 
 export interface ServedDocumentsOptions {
   readonly catalog: { readonly routes: Routes };
@@ -46,6 +48,7 @@ export class ServedDocuments implements OwnPaths {
 
   answer(path: string, headers: readonly string[]): Promise<OwnAnswer> | undefined {
     if (path === "/openapi") return this.#index(headers);
+    if (path === "/openapi/fields") return this.#fields(headers);
     const service = /^\/openapi\/([^/]+)\.json$/i.exec(path)?.[1]?.toLowerCase();
     if (service === undefined) return undefined;
     // A service may be called so too.
@@ -60,6 +63,16 @@ export class ServedDocuments implements OwnPaths {
       return shown.length === 0 ? [] : [indexEntry(name, shown, "/openapi/")];
     });
     return { status: 200, body: JSON.stringify({ services }) };
+  }
+
+  async #fields(headers: readonly string[]): Promise<OwnAnswer> {
+    const viewer = await this.#viewer(headers);
+    const services = [...this.#routes.services].sort().flatMap((name) => {
+      const shown = this.#shown(name, viewer).map(({ endpoint }) => endpoint);
+      const named = shown.map((one) => [one.name.slice(name.length + 1), fieldNames(one.method)]);
+      return shown.length === 0 ? [] : [[name, Object.fromEntries(named)]];
+    });
+    return { status: 200, body: JSON.stringify({ services: Object.fromEntries(services) }) };
   }
 
   async #document(service: string, headers: readonly string[]): Promise<OwnAnswer> {

@@ -1,6 +1,6 @@
 // A service's OpenAPI document, as the gateway makes it, read as fields.
 import t from "tap";
-import { endpointDocument, type Field, fieldNames, type Message } from "../../gateway/console/explore/document.js";
+import { endpointDocument, type Field, type Message } from "../../gateway/console/explore/document.js";
 import { openApi } from "../../gateway/openapi/document.js";
 import { endpointsOf, readDescriptors } from "../../src/endpoint.js";
 import { compile } from "../registry/compile.js";
@@ -57,7 +57,6 @@ t.test("messages that contain themselves", async (t) => {
   let item = field(read("Call").request, "items")?.message?.();
   for (let depth = 0; depth < 20; depth++) item = field(item, "parts")?.message?.();
   t.match(item, { name: "Item" });
-  t.ok(fieldNames(read("Call")).includes("parts"));
 });
 
 t.test("examples come with the document; of what streams, from the comments", async (t) => {

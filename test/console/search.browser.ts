@@ -34,6 +34,19 @@ t.test("the list of services", async (t) => {
     checkClean(t, watched);
   });
 
+  t.test("one request, at the first key, whatever is typed then", async (t) => {
+    const { page } = await visit(t, setting, "/explore");
+    await page.getByRole("link", { name: "helloworld" }).waitFor();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    const box = page.getByRole("searchbox");
+    await box.pressSequentially("patience");
+    await page.locator(".service-matches").getByRole("link", { name: "Shop.Call" }).waitFor();
+    await box.fill("parts");
+    await page.getByText("1 of 4 services").waitFor({ state: "attached" });
+    t.same(asked, ["/openapi/fields"]);
+  });
+
   t.test("what was found leads to its endpoint, and back to the same search", async (t) => {
     const watched = await visit(t, setting, "/explore");
     const { page } = watched;

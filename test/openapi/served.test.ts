@@ -55,6 +55,18 @@ t.test("the index names the services that the caller may call", async (t) => {
   t.same(body.services[2], { name: "helloworld", summary, document: "/openapi/helloworld.json" });
 });
 
+t.test("all names of fields are one document, of what the caller may call", async (t) => {
+  const { status, body } = await get("/openapi/fields", admin);
+  t.equal(status, 200);
+  const { helloworld, auth } = body.services;
+  t.same(Object.keys(helloworld).sort(), ["Helloworld.Call", "Helloworld.Stream"]);
+  t.same([...helloworld["Helloworld.Call"]].sort(), ["message", "msg", "name"]);
+  t.ok(auth["Rules.Explain"].includes("decidedBy"), "in lowerCamelCase");
+  t.ok(auth["Rules.Explain"].includes("priority"), "those of messages inside");
+  const open = (await get("/openapi/fields")).body.services;
+  t.notOk("Rules.Explain" in (open.auth ?? {}), "not what only administrators may call");
+});
+
 t.test("the index is also where its file in spec/ would be", async (t) => {
   const { status, body } = await get("/openapi/index.json");
   t.equal(status, 200);

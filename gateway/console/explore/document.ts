@@ -123,24 +123,6 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
   };
 }
 
-/** The names of an endpoint's fields, those inside others too. */
-export function fieldNames({ request, response }: EndpointDocument): string[] {
-  const names = new Set<string>();
-  const seen = new Set<string>();
-  const open = [request, response].filter((message) => message !== undefined);
-  for (let message = open.pop(); message !== undefined && names.size < MOST_NAMES; message = open.pop()) {
-    if (seen.has(message.name)) continue;
-    seen.add(message.name);
-    for (const field of message.fields) {
-      names.add(field.name);
-      if (field.message !== undefined) open.push(field.message());
-    }
-  }
-  return [...names];
-}
-
-const MOST_NAMES = 500;
-
 /** What a body is as JSON or as another type; undefined where it is not. */
 function mediaOf(
   body: Referred<Body> | undefined,

@@ -265,9 +265,15 @@ function useFields(services: readonly Service[], wanted: boolean): ReadonlyMap<s
   const [fields, setFields] = useState<ReadonlyMap<string, readonly string[]>>(NO_FIELDS);
   useEffect(() => {
     if (!wanted) return;
-    const gone = new AbortController();
-    readFields(services, gone.signal, setFields);
-    return () => gone.abort();
+    let gone = false;
+    // Without them, names and texts are searched all the same.
+    readFields().then(
+      (found) => gone || setFields(found),
+      () => {},
+    );
+    return () => {
+      gone = true;
+    };
   }, [services, wanted]);
   return fields;
 }

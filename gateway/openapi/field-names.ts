@@ -1,0 +1,33 @@
+/** The names of an endpoint's fields, those of messages inside included: what a search looks through. */
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
+import { hasOwnForm } from "../../src/json/well-known.js";
+
+/** Of an endpoint with more, the rest is not searched. */
+const MAX_NAMES = 500;
+
+/** Contracts do not change: each method is walked once. */
+const known = new WeakMap<DescMethod, readonly string[]>();
+
+/** In lowerCamelCase, as JSON has them, each once. */
+export function fieldNames(method: DescMethod): readonly string[] {
+  const before = known.get(method);
+  if (before !== undefined) return before;
+  const names = namesIn([method.input, method.output]);
+  known.set(method, names);
+  return names;
+}
+
+function namesIn(messages: readonly DescMessage[]): string[] {
+  const names = new Set<string>();
+  const open = [...messages];
+  const seen = new Set<DescMessage>();
+  for (let type = open.pop(); type !== undefined && names.size < MAX_NAMES; type = open.pop()) {
+    if (seen.has(type) || hasOwnForm(type)) continue;
+    seen.add(type);
+    for (const { jsonName, message } of type.fields) {
+      names.add(jsonName);
+      if (message !== undefined) open.push(message);
+    }
+  }
+  return [...names].slice(0, MAX_NAMES);
+}
