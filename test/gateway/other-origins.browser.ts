@@ -61,12 +61,14 @@ t.test("a page of another origin", async (t) => {
       const portico = await install(t, {});
       const { read, opened } = await attack(page, `http://${host}:${port}/`, portico);
       t.same({ read, opened }, { read: "", opened: false });
-      const called = requests(portico).filter(({ status }) => status !== 403);
-      t.same(called, [], "every request was refused");
-      t.ok(requests(portico).length > 15, "and there were some");
       const admin = { account: "admin", password: PASSWORD };
       const login = await call(`${portico.address("HTTP")}/auth/login`, admin);
       t.equal(login.status, 200, "the administrator is not locked out");
+      await portico.stop(); // The log is written when the process has ended; until then some lines are kept back.
+      const lines = requests(portico);
+      const answered = lines.filter(({ status }) => status !== 403).map(({ endpoint, status }) => [endpoint, status]);
+      t.same(answered, [["auth:Auth.Login", 200]], "all others were refused");
+      t.ok(lines.length > 15, `and there were some: ${lines.length}`);
     });
   }
 
@@ -75,6 +77,7 @@ t.test("a page of another origin", async (t) => {
     const { read, opened } = await attack(page, `http://evil.example:${port}/`, portico);
     t.match(read, /Hello page/);
     t.equal(opened, true);
+    await portico.stop();
     t.ok(requests(portico).filter(({ status }) => status === 200).length > 5);
   });
 
@@ -138,12 +141,12 @@ async function serve(t: Test): Promise<number> {
 
 async function install(t: Test, env: Record<string, string>): Promise<Portico> {
   const data = { PORTICO_DATA: join(t.testdir({}), "data"), PORTICO_ADMIN_PASSWORD: PASSWORD };
-  const portico = await start(["server"], { ...data, PORTICO_LOG_LEVEL: "info", ...env });
+  const portico = await start(["server"], { ...data, PORTICO_LOG_LEVEL: "info", PORTICO_DRAIN_NOTICE: "0s", ...env });
   t.teardown(() => portico.stop());
   return portico;
 }
 
-/** The lines of the access log so far. */
+/** The lines of the access log. */
 function requests(portico: Portico): { method: string; status: number; endpoint?: string; path?: string }[] {
   const lines = portico
     .errors()
