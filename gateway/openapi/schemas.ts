@@ -1,6 +1,8 @@
 /**
  * The schemas of a document: each message and enum that its endpoints reach stands once among its components, as
- * `helloworld.CallResponse` where it is answered and as `helloworld.CallRequest-input` where it is sent. No name that
+ * `helloworld.CallResponse-output` where it is answered and as `helloworld.CallRequest-input` where it is sent. Generators
+ * make names of these and of the operations, such as `HelloworldCallResponse` for what `Helloworld.Call` answers; none of
+ * theirs ends in Input or Output, so they do not meet. No name that
  * descriptors can have has a hyphen, so these names never meet.
  */
 import type {
@@ -78,7 +80,7 @@ export class Schemas {
   }
 
   #refer(name: string, direction: Direction, make: () => Schema): Schema {
-    const key = direction === "input" ? `${name}-input` : name;
+    const key = `${name}-${direction}`;
     if (!this.#components.has(key)) {
       this.#components.set(key, {});
       this.#open.push(() => this.#components.set(key, make()));

@@ -2,12 +2,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, symlinkSync } from "node:fs";
-import { delimiter, join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import t from "tap";
 import { codeOf } from "../docs/markdown.js";
 import { deploy, login } from "../gateway/deployment.js";
-import { npmPackages, pythonPrograms } from "../outside/tools.js";
+import { goProgram, npmPackages, pythonPrograms } from "../outside/tools.js";
 
 t.setTimeout(600_000);
 
@@ -31,7 +31,7 @@ function commandsOf(installer: "npm" | "pip"): [packages: string[], generate: st
 /** Runs a command in a folder, where the programs are found too; gives what it printed, either way. */
 async function run(command: string, cwd: string, programs: string, env: Record<string, string> = {}) {
   const path = [programs, process.env.PATH].join(delimiter);
-  const child = spawn("/bin/sh", ["-c", command], { cwd, env: { PATH: path, TOKEN: token, ...env } });
+  const child = spawn("/bin/sh", ["-c", command], { cwd, env: { ...env, PATH: path, TOKEN: token } });
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
   return { status, stdout, stderr };
 }
@@ -51,6 +51,34 @@ t.test("in TypeScript", async (t) => {
   t.match(wrong, [/^mistaken.ts.*'nam' does not exist/], "a name that is wrong does not fit its types");
   t.equal(wrong.length, 1, "all else does");
   const { stdout, stderr } = await run("tsx client.ts", folder, ours);
+  t.same({ stdout, stderr }, { stdout: "Hello Ada\nHello Grace\n", stderr: "" });
+});
+
+/** The module of a line `go install` of the page, and its version. */
+const [, module = "", version = ""] = /go install (\S+)@(\S+)/.exec(page) ?? [];
+const goPrograms = goProgram(module, version);
+
+t.test("in Go", { skip: goPrograms === undefined && "there is no Go here" }, async (t) => {
+  const [, ...lines] =
+    codeOf(page, "sh")
+      .find((code) => code.startsWith("go install "))
+      ?.trim()
+      .split("\n") ?? [];
+  const folder = t.testdir({ "main.go": codeOf(page, "go").join(), "go.mod": "module example.com/hello\n\ngo 1.24\n" });
+  // The documents of Portico's own services are compiled besides: theirs have most kinds of names.
+  const more = ["auth", "registry"].map(
+    (name) =>
+      `mkdir ${name} && oapi-codegen -generate types,client -package ${name} -o ${name}/client.go ${resolve("spec", `${name}.json`)}`,
+  );
+  // Where modules come from and are kept is this machine's to say.
+  const go = {
+    ...(process.env as Record<string, string>),
+    GOFLAGS: `${process.env.GOFLAGS ?? ""} -mod=mod`,
+    GOWORK: "off",
+  };
+  const made = await run([...more, ...lines, "go vet ./..."].join(" && "), folder, dirname(goPrograms!), go);
+  t.equal(made.status, 0, made.stderr);
+  const { stdout, stderr } = await run("go run .", folder, dirname(goPrograms!), go);
   t.same({ stdout, stderr }, { stdout: "Hello Ada\nHello Grace\n", stderr: "" });
 });
 

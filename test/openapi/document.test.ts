@@ -106,10 +106,10 @@ t.test("says what the comments say", async (t) => {
     description: "Buys a thing. Takes money.\n\nAt once.",
   });
   t.equal(paths["/v1/shop/Old"].post.deprecated, true);
-  const { amount, formerName } = components.schemas["shop.v2.Order"].properties;
+  const { amount, formerName } = components.schemas["shop.v2.Order-output"].properties;
   t.equal(amount.description, "How many, such as `3`.");
   t.equal(formerName.deprecated, true);
-  t.match(components.schemas["shop.v2.Size"].description, "- `SMALL`: Not large.");
+  t.match(components.schemas["shop.v2.Size-output"].description, "- `SMALL`: Not large.");
 });
 
 t.test("examples are those of the comments, and go no deeper than is of use", async (t) => {
@@ -125,7 +125,7 @@ t.test("a token is needed below /v1, and may be sent elsewhere", async (t) => {
 });
 
 t.test("what is sent and what is answered differ", async (t) => {
-  const { "shop.v2.Order": output, "shop.v2.Order-input": input } = components.schemas;
+  const { "shop.v2.Order-output": output, "shop.v2.Order-input": input } = components.schemas;
   t.equal(input.additionalProperties, false, "unknown fields are refused");
   t.equal(output.additionalProperties, undefined, "a later version may answer with more");
   t.same(output.required, ["name", "amount", "picture", "counts", "others", "tags", "size", "formerName"]);
@@ -134,7 +134,7 @@ t.test("what is sent and what is answered differ", async (t) => {
   t.equal(output.properties.name.type, "string");
   t.match(output.properties.amount, { type: "string", format: "int64" });
   t.same(input.not.anyOf[0].required, ["card", "cash"]);
-  const omitting = documentOf(endpoints, true).components.schemas["shop.v2.Order"];
+  const omitting = documentOf(endpoints, true).components.schemas["shop.v2.Order-output"];
   t.equal(omitting.required, undefined, "where zeros are left out");
 });
 
@@ -165,7 +165,7 @@ t.test("streams: lines, events, WebSockets", async (t) => {
   const { "x-websocket": socket, post } = paths["/v1/shop/Watch"];
   const { 200: answer, 204: complete } = post.responses;
   t.same(Object.keys(answer.content), ["application/x-ndjson", "text/event-stream"]);
-  const order = { $ref: "#/components/schemas/shop.v2.Order" };
+  const order = { $ref: "#/components/schemas/shop.v2.Order-output" };
   t.same(answer.content["application/x-ndjson"]["x-item-schema"].anyOf[0], order);
   t.ok(complete);
   t.same(socket, { sends: { $ref: "#/components/schemas/shop.v2.Order-input" }, receives: order });

@@ -151,7 +151,7 @@ t.test("says what is left out of answers where zeros are", async (t) => {
   const required = async (omitZeros: boolean) => {
     const documents = new ServedDocuments({ ...deployment, omitZeros });
     const { body } = (await documents.answer("/openapi/registry.json", []))!;
-    return JSON.parse(String(body)).components.schemas["portico.registry.v1.ListResponse"].required;
+    return JSON.parse(String(body)).components.schemas["portico.registry.v1.ListResponse-output"].required;
   };
   t.same(await required(false), ["services"]);
   t.equal(await required(true), undefined);

@@ -230,7 +230,7 @@ function withoutNull(schema: Schema): Schema {
 function scalarOf({ type, format, contentEncoding }: Schema, name: string): Pick<Field, "kind" | "type"> {
   if (contentEncoding !== undefined) return { kind: "bytes", type: "bytes" };
   if (format === "date-time") return { kind: "timestamp", type: "timestamp" };
-  if (name === "google.protobuf.Duration" || name === "google.protobuf.Duration-input") {
+  if (/^google\.protobuf\.Duration-(?:in|out)put$/.test(name)) {
     return { kind: "duration", type: "duration" };
   }
   if (type === "integer" || type === "number") return { kind: "number", type: format ?? type };
@@ -242,7 +242,7 @@ function scalarOf({ type, format, contentEncoding }: Schema, name: string): Pick
 
 /** `CallRequest` of `helloworld.CallRequest-input`. */
 function shortName(name: string): string {
-  return name.replace(/-input$/, "").replace(/^.*\./, "");
+  return name.replace(/-(?:in|out)put$/, "").replace(/^.*\./, "");
 }
 
 /** Names that exclude each other in pairs, as the groups they came from. */
