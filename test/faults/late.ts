@@ -4,6 +4,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { Administrator } from "./cluster.js";
 import type { Fault } from "./fault.js";
+import type { Safeguard } from "./variant.js";
 
 const LEASE = "2s";
 
@@ -55,11 +56,17 @@ const slowBody: Fault = {
 /** A gRPC message of a HelloRequest, `{"name":"Ada"}`: flag, length, field 1. */
 const MESSAGE = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
 
-function lateGrpc(method: string, what: string): Fault {
+const judgedAgain: Safeguard = {
+  name: "a service decides again when the message has come",
+  file: "src/rpc/running-call.ts",
+  edits: [["else if (this.#start.admission !== undefined) this.#runOne", "else if (this.#admitted) this.#runOne"]],
+};
+
+function lateGrpc(method: string, what: string, safeguards: readonly Safeguard[]): Fault {
   return {
     title: `a gRPC call (${what}) whose message comes after the deletion`,
     lease: LEASE,
-    safeguards: [],
+    safeguards,
     async run(cluster) {
       await cluster.authority();
       const near = await cluster.near();
@@ -94,4 +101,8 @@ function lateGrpc(method: string, what: string): Fault {
   };
 }
 
-export const LATE: readonly Fault[] = [slowBody, lateGrpc("Call", "unary"), lateGrpc("Stream", "server stream")];
+export const LATE: readonly Fault[] = [
+  slowBody,
+  lateGrpc("Call", "unary", [judgedAgain]),
+  lateGrpc("Stream", "server stream", []),
+];

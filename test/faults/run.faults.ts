@@ -5,6 +5,7 @@
  *     npm run test:faults
  *     FAULTS='the clock' npm run test:faults      some of them; the page is left alone
  */
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { resolve } from "node:path";
@@ -100,5 +101,14 @@ if (wanted === undefined) {
     `The link was cut by: ${network.kind}.`,
     skipped.length === 0 ? "Nothing was skipped." : `Skipped: ${skipped.join("; ")}.`,
   ];
-  writeFileSync(PAGE, write(page, "machine", where));
+  page = write(page, "machine", where);
+  await t.test("hostile connections", async (t) => {
+    const { status, stdout } = spawnSync(process.execPath, ["--import=tsx", "test/faults/hostile.ts"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    t.equal(status, 0, "each has its figures");
+    page = write(page, "hostile", [stdout.trim()]);
+  });
+  writeFileSync(PAGE, page);
 }
