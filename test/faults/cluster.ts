@@ -18,6 +18,7 @@ export interface ClusterOptions {
 }
 
 export const HELLO = "/helloworld/call?name=Ada";
+export const GREET = "/greeter/greet?first_name=Ada";
 
 export class Cluster {
   readonly options: ClusterOptions;
@@ -66,24 +67,16 @@ export class Cluster {
   }
 
   /**
-   * An instance of helloworld at the edge, behind the same link. A service judges calls by rules of its own: one that heard of
-   * a change would hide what the gateway grants.
-   */
-  edgeService(): Promise<Portico> {
-    const { edgeHost, atEdge } = this.options.network;
-    const env = { PORTICO_AUTHORITY: this.#linked, PORTICO_GRPC: `${edgeHost}:0` };
-    return this.#start(["service", "helloworld"], env, atEdge);
-  }
-
-  /**
    * A service that knows nothing of rules, joined by configuration as `greeter`; to be started before the authority. Calls to it are
-   * judged by the gateway alone.
+   * judged by the gateway alone: a service of ours has a guard of its own, and believes a gateway for one lease only.
    */
   async foreignService(): Promise<void> {
     const descriptors = join(this.data, "greeter.binpb");
     execFileSync("node_modules/.bin/buf", ["build", "examples/foreign-greeter", "-o", descriptors]);
-    const address = `${this.options.network.frontHost}:0`;
-    const child = spawn(process.execPath, ["examples/foreign-greeter/server.js", address]);
+    const { edgeHost, atEdge } = this.options.network;
+    const program = [process.execPath, "examples/foreign-greeter/server.js", `${edgeHost}:0`];
+    const [command, ...args] = [...atEdge, ...program] as [string, ...string[]];
+    const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
     this.#foreign.push(child);
     const [line] = await once(child.stdout.setEncoding("utf8"), "data", { signal: AbortSignal.timeout(10_000) });
     const target = /listening on (\S+)/.exec(line)?.[1];

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
-import { Administrator } from "./cluster.js";
+import { Administrator, GREET } from "./cluster.js";
 import type { Fault } from "./fault.js";
 import type { Safeguard } from "./variant.js";
 
@@ -36,7 +36,7 @@ const slowBody: Fault = {
     const near = await cluster.near();
     const admin = await Administrator.login(near, cluster.data);
     const { hostname, port } = new URL(near.address("HTTP"));
-    await cluster.answers(near, "/greeter/greet?first_name=Ada");
+    await cluster.answers(near, GREET);
     const socket = connect(Number(port), hostname);
     try {
       const head = ["POST /greeter/greet HTTP/1.1", `Host: ${hostname}:${port}`, "Content-Type: application/json"];

@@ -1,6 +1,6 @@
 /** Faults under which a deleted rule must grant nothing any more once the deletion is acknowledged. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Administrator, type Cluster, HELLO } from "./cluster.js";
+import { Administrator, type Cluster, GREET } from "./cluster.js";
 import type { Fault, Figures } from "./fault.js";
 import { failed, grantedAfter, Load } from "./load.js";
 import type { Direction } from "./network.js";
@@ -31,9 +31,8 @@ async function deleteBehindItsBack(
 ): Promise<Figures> {
   const near = await cluster.near();
   const edge = await cluster.edge();
-  await cluster.edgeService();
   const admin = await Administrator.login(near, cluster.data);
-  const load = new Load(edge.address("HTTP"), HELLO);
+  const load = new Load(edge.address("HTTP"), GREET);
   try {
     await load.until((status) => status === 200);
     await fault.begin();
@@ -59,11 +58,12 @@ async function deleteBehindItsBack(
 
 function cutOff(direction: Direction, what: string): Fault {
   return {
-    title: `a site (gateway and service) is cut off from the authority (${what})`,
+    title: `a gateway is cut off from the authority (${what})`,
     lease: SHORT,
     safeguards: direction === "both" ? [waitForGuards, leaseEnds] : [],
     async run(cluster) {
       const { network } = cluster.options;
+      await cluster.foreignService();
       await cluster.authority();
       return deleteBehindItsBack(cluster, { begin: () => network.cut(direction), end: () => network.mend() }, LEASE);
     },
@@ -71,25 +71,25 @@ function cutOff(direction: Direction, what: string): Fault {
 }
 
 const stopped: Fault = {
-  title: "a site is stopped (SIGSTOP) and goes on later",
+  title: "a gateway is stopped (SIGSTOP) and goes on later",
   lease: SHORT,
   safeguards: [leaseEnds],
   async run(cluster) {
+    await cluster.foreignService();
     await cluster.authority();
     const near = await cluster.near();
     const edge = await cluster.edge();
-    const service = await cluster.edgeService();
     const admin = await Administrator.login(near, cluster.data);
-    const load = new Load(edge.address("HTTP"), HELLO);
+    const load = new Load(edge.address("HTTP"), GREET);
     try {
       await load.until((status) => status === 200);
       // Nothing that it is sent about the deletion may reach it before the calls that wait for it.
       cluster.options.network.cut();
-      for (const { child } of [edge, service]) child.kill("SIGSTOP");
+      edge.child.kill("SIGSTOP");
       const { at, took } = await admin.deletePublicRule();
-      const late = new Load(edge.address("HTTP"), HELLO);
+      const late = new Load(edge.address("HTTP"), GREET);
       await sleep(500);
-      for (const { child } of [edge, service]) child.kill("SIGCONT");
+      edge.child.kill("SIGCONT");
       await late.until((status) => status !== 200, 5_000).catch(() => undefined);
       const samples = [...(await late.stop()), ...load.samples];
       return { calls: samples.length, failed: 0, wrongful: grantedAfter(samples, at).length, acknowledged: took };
@@ -100,8 +100,7 @@ const stopped: Fault = {
 };
 
 const shorterLease: Fault = {
-  title:
-    "the authority is killed while a site (gateway and service) is cut off, and starts with a shorter lease (6 s, then 500 ms)",
+  title: "the authority is killed while a gateway is cut off, and starts with a shorter lease (6 s, then 500 ms)",
   lease: "6s",
   safeguards: [
     {
@@ -114,6 +113,7 @@ const shorterLease: Fault = {
   ],
   async run(cluster) {
     const { network } = cluster.options;
+    await cluster.foreignService();
     let authority = await cluster.authority();
     return deleteBehindItsBack(
       cluster,
@@ -131,7 +131,7 @@ const shorterLease: Fault = {
 };
 
 const twoAuthorities: Fault = {
-  title: "the change is made at another authority on the same store, of which the site hears nothing",
+  title: "the change is made at another authority on the same store, of which the gateway hears nothing",
   lease: SHORT,
   safeguards: [
     {
@@ -142,13 +142,13 @@ const twoAuthorities: Fault = {
   ],
   async run(cluster) {
     const { network } = cluster.options;
+    await cluster.foreignService();
     await cluster.authority();
     const edge = await cluster.edge();
-    await cluster.edgeService();
     const second = await cluster.secondAuthority();
     const near = await cluster.near({ PORTICO_AUTHORITY: second.address("gRPC") });
     const admin = await Administrator.login(near, cluster.data);
-    const load = new Load(edge.address("HTTP"), HELLO);
+    const load = new Load(edge.address("HTTP"), GREET);
     try {
       await load.until((status) => status === 200);
       network.cut();
