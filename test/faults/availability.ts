@@ -10,7 +10,7 @@ import type { Fault, Figures } from "./fault.js";
 import { failed, Load, type Sample } from "./load.js";
 
 const LEASE = 2_000;
-const SHORT = `${LEASE}ms`;
+const SHORT = `${LEASE / 1_000}s`;
 /** The setting's default. */
 const USUAL = "5s";
 

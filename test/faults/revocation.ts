@@ -7,7 +7,7 @@ import type { Direction } from "./network.js";
 import type { Safeguard } from "./variant.js";
 
 const LEASE = 2_000;
-const SHORT = `${LEASE}ms`;
+const SHORT = `${LEASE / 1_000}s`;
 
 const waitForGuards: Safeguard = {
   name: "the acknowledgement waits for every guard's lease",
