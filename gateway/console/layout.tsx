@@ -16,10 +16,6 @@ const PARTS = [
 
 /** What stands around every page. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
-  const why = useStore(ended);
-  useEffect(() => {
-    if (why !== undefined) announce(why, "bad");
-  }, [why]);
   const who = useSession();
   const before = useRef(who);
   useEffect(() => {
@@ -80,6 +76,7 @@ function ThemeButton() {
 
 function Account() {
   const session = useSession();
+  const why = useStore(ended);
   if (session === undefined) {
     return (
       <Button small onClick={askToSignIn}>
@@ -100,9 +97,15 @@ function Account() {
       <span class="who" title={`Namespace ${session.namespace}`}>
         {session.namespace === "default" ? session.account : `${session.account} · ${session.namespace}`}
       </span>
-      <Button small onClick={leave}>
-        Sign out
-      </Button>
+      {why === undefined ? (
+        <Button small onClick={leave}>
+          Sign out
+        </Button>
+      ) : (
+        <Button small kind="primary" onClick={askToSignIn}>
+          Sign in again
+        </Button>
+      )}
     </>
   );
 }

@@ -25,9 +25,12 @@ interface Tokens {
   readonly account: string;
 }
 
-/** Undefined: nobody is signed in. */
+/**
+ * Undefined: nobody is signed in. A session that has ended stays here until somebody signs in or signs out, so that the
+ * page keeps what was typed; there is no token to call with then.
+ */
 export const session = new Store<Session | undefined>(undefined);
-/** Why the last session ended, where the person did not end it. */
+/** Why the session has ended, where the person did not end it; set again each time a token is asked for. */
 export const ended = new Store<string | undefined>(undefined);
 
 let tokens: Tokens | undefined;
@@ -47,7 +50,13 @@ export async function signIn(credentials: Credentials): Promise<void> {
   const { account, namespace, scopes } = await post<Session>("/v1/auth/Auth/WhoAmI", {}, { token });
   tokens = fresh;
   ended.set(undefined);
-  session.set({ account, namespace, scopes });
+  const next = { account, namespace, scopes };
+  // Whoever goes on with a session that had ended finds the page as it was. Anybody else gets another one.
+  if (!isSame(session.value, next)) session.set(next);
+}
+
+function isSame(one: Session | undefined, other: Session): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** Revokes the tokens. They are forgotten here at once, whatever the answer. */
@@ -59,6 +68,7 @@ export async function signOut(): Promise<void> {
 
 /** A token to call with now; undefined when nobody is signed in, or who was is not any more. */
 export async function accessToken(): Promise<string | undefined> {
+  if (tokens === undefined && session.value !== undefined) ended.set(ended.value);
   if (tokens === undefined || Date.parse(tokens.accessExpires) - Date.now() >= BEFORE_EXPIRY) {
     return tokens?.accessToken;
   }
@@ -98,12 +108,14 @@ export async function checkSession(): Promise<void> {
 }
 
 function end(why: string): void {
-  forget();
+  tokens = undefined;
+  refreshing = undefined;
   ended.set(why);
 }
 
 function forget(): void {
   tokens = undefined;
   refreshing = undefined;
+  ended.set(undefined);
   session.set(undefined);
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { ApiError } from "./http.js";
-import { ended, signIn } from "./session.js";
+import { ended, session, signIn, signOut } from "./session.js";
 import { Store, useStore } from "./store.js";
 import { Button } from "./ui/button.js";
 import { Dialog } from "./ui/dialog.js";
@@ -8,6 +8,10 @@ import { Field } from "./ui/field.js";
 import { announce } from "./ui/status.js";
 
 const asked = new Store(false);
+// Over the page, which stays as it is: whoever signs in goes on with what was typed.
+ended.follow((why) => {
+  if (why !== undefined) asked.set(true);
+});
 const signingIn = new Store(false);
 
 /** Asks for an account and password, over the page that is shown. */
@@ -22,7 +26,33 @@ export function SignInDialog() {
   return (
     <Dialog title="Sign in" busy={busy} onClose={() => asked.set(false)}>
       <SignInForm onDone={() => asked.set(false)} />
+      <LeaveSession />
     </Dialog>
+  );
+}
+
+/** The way out of a session that has ended, for who does not go on with it. */
+function LeaveSession() {
+  const why = useStore(ended);
+  const before = useStore(session);
+  if (why === undefined || before === undefined) return null;
+  const leave = () => {
+    asked.set(false);
+    // There is no token to revoke.
+    signOut();
+  };
+  return (
+    <div class="stack">
+      <p class="hint">
+        If <code>{before.account}</code> signs in, the page stays as it is. For another account it begins anew, and what
+        was typed is gone.
+      </p>
+      <p class="actions">
+        <Button small onClick={leave}>
+          Sign out instead
+        </Button>
+      </p>
+    </div>
   );
 }
 
@@ -30,6 +60,7 @@ export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
   const [failure, setFailure] = useState<Failure>();
   const busy = useStore(signingIn);
   const why = useStore(ended);
+  const before = useStore(session);
   const onSubmit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (signingIn.value) return;
@@ -50,13 +81,18 @@ export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
   };
   return (
     <form class="stack" onSubmit={onSubmit}>
-      {why !== undefined && failure === undefined && <p class="notice warning">{why}</p>}
+      {why !== undefined && failure === undefined && (
+        <p class="notice warning" role="status">
+          {why}
+        </p>
+      )}
       {failure && <WhyNot {...failure} />}
       <Field label="Account">
         {(control) => (
           <input
             {...control}
             name="account"
+            value={before?.account}
             required
             autocomplete="username"
             autocapitalize="none"
@@ -68,7 +104,15 @@ export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
         {(control) => <input {...control} name="password" type="password" required autocomplete="current-password" />}
       </Field>
       <Field label="Namespace" hint="Leave it as it is unless you were told another one.">
-        {(control) => <input {...control} name="namespace" value="default" autocapitalize="none" spellcheck={false} />}
+        {(control) => (
+          <input
+            {...control}
+            name="namespace"
+            value={before?.namespace ?? "default"}
+            autocapitalize="none"
+            spellcheck={false}
+          />
+        )}
       </Field>
       <p class="actions">
         <Button type="submit" kind="primary" busy={busy}>

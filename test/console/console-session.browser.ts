@@ -83,8 +83,9 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("New password").fill(ADMIN_PASSWORD);
     await dialog.getByRole("button", { name: "Set password" }).click();
-    const told = page.getByRole("main").getByText("Your session was ended. Sign in again to go on.");
-    await t.resolves(told.waitFor());
+    const again = page.getByRole("dialog", { name: "Sign in" });
+    await t.resolves(again.getByText("Your session was ended. Sign in again to go on.").waitFor());
+    await again.getByRole("button", { name: "Sign out instead" }).click();
   });
 
   await t.test("who is no administrator manages keys of one's own, and sees nothing else", async (t) => {

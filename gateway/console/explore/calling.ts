@@ -33,6 +33,9 @@ export interface Refusal {
   readonly detail: string;
 }
 
+/** Nothing was sent: the person who is signed in has to do it again. */
+export const SESSION_ENDED: Refusal = { status: 0, detail: "Your session has ended. Sign in again, then send again." };
+
 /** Bytes of which nothing sensible can be shown as text. */
 const TEXT = /^(?:text\/|application\/(?:json|x-ndjson|xml))/;
 

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError } from "../http.js";
 import { accessToken } from "../session.js";
-import { type Answer, makeCall } from "./calling.js";
+import { type Answer, makeCall, SESSION_ENDED } from "./calling.js";
 import type { CallTarget } from "./try-it.js";
 import { useExchange } from "./use-exchange.js";
 
@@ -17,6 +17,7 @@ export function useCall() {
     const live = begin();
     try {
       const token = withToken ? await accessToken() : undefined;
+      if (withToken && token === undefined) return live.fail(SESSION_ENDED, false);
       const listener = {
         onAnswer: (answer: Answer) => live.change({ answer }),
         onMessage: (text: string) => live.add(text),

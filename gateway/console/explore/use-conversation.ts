@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { accessToken } from "../session.js";
-import { type Conversation, converse, type Refusal, whyNotOpened } from "./calling.js";
+import { type Conversation, converse, type Refusal, SESSION_ENDED, whyNotOpened } from "./calling.js";
 import type { CallTarget } from "./try-it.js";
 import { type Live, useExchange } from "./use-exchange.js";
 
@@ -15,6 +15,7 @@ export function useConversation() {
     live.current = begun;
     const token = withToken ? await accessToken() : undefined;
     if (!begun.isOpen) return;
+    if (withToken && token === undefined) return begun.fail(SESSION_ENDED, false);
     let opened = false;
     const onOpen = () => {
       opened = true;
