@@ -38,7 +38,7 @@ export function verifyTicket(text: string, ticket: Uint8Array): CallContext | un
   return isMac(mac, payload, ticket) ? readContext(text) : undefined;
 }
 
-/** What a context says, be it signed or not; undefined for none. */
+/** What a context says, whether it is signed or not; undefined for none. */
 export function readContext(text: string): CallContext | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   try {

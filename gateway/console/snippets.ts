@@ -134,7 +134,7 @@ for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
 }`;
 }
 
-/** Where it may run, and whence it has the token: a page has no environment, and a token in its code would be in its source. */
+/** Where it may run, and where its token comes from: a page has no environment, and a token in its code would be in its source. */
 function browserStart({ origin, withToken }: SnippetCall): string {
   const where = `// In a page of ${origin}, or of an origin that PORTICO_CORS names.\n`;
   return withToken ? `${where}const token = prompt("A token, such as \`portico user token\` prints:");\n` : where;
