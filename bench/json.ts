@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { type DescMessage, fromBinary, fromJsonString, toBinary, toJsonString } from "@bufbuild/protobuf";
 import protobuf from "protobufjs";
 import protojson from "protobufjs/ext/protojson.js";
-import { readDescriptors } from "../src/endpoint.js";
+import { readDescriptors } from "../src/contract/endpoint.js";
 import { compileCodecs } from "../src/json/compile.js";
 import { type Sample, samples } from "./shapes.js";
 

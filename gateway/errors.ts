@@ -5,7 +5,7 @@
  */
 import { create, createRegistry, type JsonObject, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
-import { readDescriptors } from "../src/endpoint.js";
+import { readDescriptors } from "../src/contract/endpoint.js";
 import { Code, httpStatus, StatusError } from "../src/errors.js";
 import { descriptors } from "../src/gen/descriptors.js";
 import type { Any } from "../src/gen/google/protobuf/any.js";

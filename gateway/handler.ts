@@ -6,18 +6,39 @@
  * It decides on the very endpoint that is then called. Only an admitted body is looked into.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import type { Admission, Credentials, SigningGuard } from "../src/access/guard.js";
+import { withoutTokens } from "../src/access/token.js";
 import type { Config } from "../src/config.js";
-import type { Endpoint } from "../src/endpoint.js";
+import type { Endpoint } from "../src/contract/endpoint.js";
 import { Code, StatusError } from "../src/errors.js";
-import type { Admission, Credentials, SigningGuard } from "../src/guard.js";
 import type { Logger } from "../src/log.js";
 import type { Metrics } from "../src/metrics.js";
-import { withoutTokens } from "../src/token.js";
-import { callUnary, UnreachableError } from "./call.js";
-import { NO_MEMORY } from "./connection-memory.js";
-import { Cors, foreignPage, isNavigation } from "./cors.js";
+import { chunks, isHttpBody, RAW_HEADERS } from "./dialects/json/bodies/http-body.js";
+import {
+  checkBody,
+  checkNoQuery,
+  readGet,
+  readPost,
+  takesPieces,
+  writeAnswer,
+  writeJson,
+} from "./dialects/json/message.js";
+import { metadataOf } from "./dialects/json/metadata.js";
+import { StreamBody } from "./dialects/json/streams/body.js";
+import type { AdmittedStart, StreamCallOptions } from "./dialects/json/streams/call.js";
+import { ndjson } from "./dialects/json/streams/ndjson.js";
+import { StreamSocket } from "./dialects/json/streams/socket.js";
+import { acceptsEvents, hasHadAll, serverSentEvents } from "./dialects/json/streams/sse.js";
+import { upload } from "./dialects/json/streams/upload.js";
 import { answerError, type ErrorAnswer, HttpError } from "./errors.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";
+import { NO_MEMORY } from "./node/connection-memory.js";
+import { checkHandshake, protocolToken } from "./node/upgrade.js";
+import type { OwnPaths } from "./own/own.js";
+import type { Usage } from "./own/usage.js";
+import { createRequestId } from "./request-id.js";
+import { callUnary, UnreachableError } from "./stages/call.js";
+import { Cors, foreignPage, isNavigation } from "./stages/cors.js";
 import {
   announcesBody,
   bearerToken,
@@ -28,22 +49,9 @@ import {
   type RequestHeaders,
   requestIdOf,
   timeoutOf,
-} from "./headers.js";
-import type { Hosts } from "./hosts.js";
-import { chunks, isHttpBody, RAW_HEADERS } from "./http-body.js";
-import { checkBody, checkNoQuery, readGet, readPost, takesPieces, writeAnswer, writeJson } from "./message.js";
-import { metadataOf } from "./metadata.js";
-import { ndjson } from "./ndjson.js";
-import type { OwnPaths } from "./own.js";
-import { createRequestId } from "./request-id.js";
-import type { Alternatives, Routes, Target } from "./route.js";
-import { acceptsEvents, hasHadAll, serverSentEvents } from "./sse.js";
-import { StreamBody } from "./stream-body.js";
-import type { AdmittedStart, StreamCallOptions } from "./stream-call.js";
-import { StreamSocket } from "./stream-socket.js";
-import { upload } from "./stream-upload.js";
-import { checkHandshake, protocolToken } from "./upgrade.js";
-import type { Usage } from "./usage.js";
+} from "./stages/headers.js";
+import type { Hosts } from "./stages/hosts.js";
+import type { Alternatives, Routes, Target } from "./stages/route.js";
 
 export interface HandlerOptions {
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
-const SOURCE = "gateway/console";
+const SOURCE = "gateway/web";
 /** Under the name `console`, which no service may take. */
 const PUBLIC_PATH = "/console/assets/";
 

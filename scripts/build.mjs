@@ -28,7 +28,7 @@ function isFresh() {
  */
 export async function bundleProgram(bundle, folder, plugins = []) {
   const { metafile } = await bundle({
-    entryPoints: { portico: "src/cli/main.ts" },
+    entryPoints: { portico: "cli/main.ts" },
     outdir: folder,
     bundle: true,
     splitting: true,

@@ -43,14 +43,14 @@ function withoutPlaces(image) {
   return toBinary(FileDescriptorSetSchema, set);
 }
 
-/** Has a generated file read and write messages by src/wire-*.ts, and not copy them when they are whole. */
+/** Has a generated file read and write messages by src/wire, and not copy them when they are whole. */
 function useOwnWire(name) {
   const file = join("src/gen", name);
   const own = relative(join(file, ".."), "src");
   const code = readFileSync(file, "utf8")
     .replace(
       /^import \{ BinaryReader, BinaryWriter \} from ".*";$/m,
-      `import { BinaryReader } from "${own}/wire-reader.js";\nimport { BinaryWriter } from "${own}/wire-writer.js";`,
+      `import { BinaryReader } from "${own}/wire/reader.js";\nimport { BinaryWriter } from "${own}/wire/writer.js";`,
     )
     .replace(/Buffer\.from\((\w+\.encode\(value\)\.finish\(\))\)/g, "$1");
   writeFileSync(file, code);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { register } from "tsx/esm/api";
 
 register();
-const { Callers, endpointsOf, readDescriptors } = await import("../src/endpoint.ts");
+const { Callers, endpointsOf, readDescriptors } = await import("../src/contract/endpoint.ts");
 const { descriptors } = await import("../src/gen/descriptors.ts");
 const { openApi } = await import("../gateway/openapi/document.ts");
 const { indexEntry } = await import("../gateway/openapi/served.ts");

@@ -7,7 +7,7 @@
  * would cost a request as much as all the rest of its way through the gateway.
  */
 import { collectDefaultMetrics, Registry } from "prom-client";
-import type { Endpoint } from "./endpoint.js";
+import type { Endpoint } from "./contract/endpoint.js";
 import { Code } from "./errors.js";
 
 /** Upper bounds of request times, in seconds. */

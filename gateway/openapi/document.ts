@@ -2,8 +2,8 @@
  * The OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0) of a service: what its descriptors and their comments
  * say, at the gateway's real paths. Made from data alone, so that what is served and what is published are one.
  */
-import { commentOf, summaryOf } from "../../src/comments.js";
-import { type Endpoint, grpcServiceOf } from "../../src/endpoint.js";
+import { commentOf, summaryOf } from "../../src/contract/comments.js";
+import { type Endpoint, grpcServiceOf } from "../../src/contract/endpoint.js";
 import { ERROR, ERROR_SCHEMA, RESPONSES } from "./errors.js";
 import { HEADERS, PARAMETERS } from "./headers.js";
 import { pathItems } from "./operations.js";

@@ -3,7 +3,7 @@
  * What nests deep or without end is left out.
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { commentOf } from "../../src/comments.js";
+import { commentOf } from "../../src/contract/comments.js";
 import { hasOwnForm, wrapped } from "../../src/json/well-known.js";
 import type { Direction } from "./schema.js";
 import { secrecy } from "./schemas.js";

@@ -1,10 +1,10 @@
 /** What can be done at the paths of an endpoint, as handler.ts beside this folder does it. */
 import type { DescMessage } from "@bufbuild/protobuf";
-import { commentOf, summaryOf } from "../../src/comments.js";
-import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/endpoint.js";
+import { commentOf, summaryOf } from "../../src/contract/comments.js";
+import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/contract/endpoint.js";
 import { hasOwnForm } from "../../src/json/well-known.js";
-import { isHttpBody } from "../http-body.js";
-import { takesForms } from "../multipart.js";
+import { isHttpBody } from "../dialects/json/bodies/http-body.js";
+import { takesForms } from "../dialects/json/bodies/multipart.js";
 import { ERROR, ERROR_RESPONSES } from "./errors.js";
 import { exampleOf } from "./examples.js";
 import { COMMON_HEADERS, NAMESPACE_HEADER, STREAM_HEADER } from "./headers.js";

@@ -15,7 +15,7 @@ import type {
   Registry,
 } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
-import { commentOf } from "../../src/comments.js";
+import { commentOf } from "../../src/contract/comments.js";
 import { takesNull } from "../../src/json/read/field.js";
 import { isImplicit, isRequired } from "../../src/json/scalar-types.js";
 import { wrapped } from "../../src/json/well-known.js";

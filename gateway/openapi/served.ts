@@ -8,16 +8,17 @@
  * Each caller is shown what `registry:Registry.Describe` shows: the endpoints it may call. Whoever that endpoint refuses
  * is refused here.
  */
+
+import type { Admission, Guard } from "../../src/access/guard.js";
+import { isVisible } from "../../src/access/visible.js";
 import { BoundedMap } from "../../src/bounded-map.js";
-import type { Endpoint } from "../../src/endpoint.js";
+import type { Endpoint } from "../../src/contract/endpoint.js";
+import { nearest } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { Admission, Guard } from "../../src/guard.js";
-import { nearest } from "../../src/nearest.js";
-import { isVisible } from "../../src/visible.js";
 import { HttpError } from "../errors.js";
-import { bearerToken, checkHeaders, namespaceOf, readHeaders } from "../headers.js";
-import type { OwnAnswer, OwnPaths } from "../own.js";
-import type { Routes, Target } from "../route.js";
+import type { OwnAnswer, OwnPaths } from "../own/own.js";
+import { bearerToken, checkHeaders, namespaceOf, readHeaders } from "../stages/headers.js";
+import type { Routes, Target } from "../stages/route.js";
 import { openApi, summaryOfService } from "./document.js";
 import { fieldNames } from "./field-names.js";
 

@@ -6,17 +6,17 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { createToken, hashToken, isToken } from "../../src/access/token.js";
 import { writeOnce } from "../../src/folder.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../../src/gen/portico/auth/v1/rules.js";
-import { type Installation, lostInstallation } from "../../src/installation.js";
-import { StoreError } from "../../src/store.js";
-import { createToken, hashToken, isToken } from "../../src/token.js";
+import { type Installation, lostInstallation } from "../../src/store/installation.js";
+import { StoreError } from "../../src/store/store.js";
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "./callers.js";
-import { contextSecretCreated, enrolmentCreated } from "./enrolments.js";
-import { type Decide, type Journal, PORTICO } from "./journal.js";
-import { isPassword, type Passwords, randomPassword } from "./passwords.js";
-import { hex } from "./state.js";
+import { contextSecretCreated, enrolmentCreated } from "./endpoints/enrolments.js";
+import { type Decide, type Journal, PORTICO } from "./log/journal.js";
+import { hex } from "./log/state.js";
+import { isPassword, type Passwords, randomPassword } from "./login/passwords.js";
 
 export interface FirstStart {
   /** Where the administrator's password is kept. */

@@ -1,5 +1,5 @@
 /** What a service asks of its caller, beyond what the guard has checked before. */
-import { KnownCaller } from "../../src/callers.js";
+import { KnownCaller } from "../../src/access/callers.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Context } from "../../src/rpc/service.js";
 

@@ -1,6 +1,6 @@
 /** What an instance may be called, and where it may be. */
 import { isUnixSocket } from "../../src/address.js";
-import { RESERVED_NAMES, SELF_GOVERNED } from "../../src/endpoint.js";
+import { RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/endpoint.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 
 const SERVICE = /^[a-z0-9][a-z0-9-]{0,62}$/;

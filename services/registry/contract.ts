@@ -12,7 +12,7 @@ import {
   type FileDescriptorSet,
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
-import { type Endpoint, endpointsOf } from "../../src/endpoint.js";
+import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
 import { countElements } from "./count-elements.js";
 
 /** In bytes; leaves room for the rest of an instance in a message of 4 MiB. */

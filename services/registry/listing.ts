@@ -1,6 +1,6 @@
 /** How services and their endpoints are shown to callers. */
-import { commentOf, summaryOf } from "../../src/comments.js";
-import { type Endpoint, pathOf } from "../../src/endpoint.js";
+import { commentOf, summaryOf } from "../../src/contract/comments.js";
+import { type Endpoint, pathOf } from "../../src/contract/endpoint.js";
 import type {
   Endpoint as ListedEndpoint,
   Service as ListedService,

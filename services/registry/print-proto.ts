@@ -22,7 +22,7 @@ import {
   FieldOptionsSchema,
   MethodOptions_IdempotencyLevel,
 } from "@bufbuild/protobuf/wkt";
-import { commentOf } from "../../src/comments.js";
+import { commentOf } from "../../src/contract/comments.js";
 
 type Type = DescMessage | DescEnum;
 type Lines = string[];

@@ -3,11 +3,13 @@
  * process ends, as every service registers again.
  */
 import type { Logger } from "pino";
+import type { KnownCaller } from "../../src/access/callers.js";
+import { GATEWAY } from "../../src/access/context-keys.js";
+import type { Guard } from "../../src/access/guard.js";
+import { isVisible } from "../../src/access/visible.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
-import type { KnownCaller } from "../../src/callers.js";
 import type { ForeignService } from "../../src/config.js";
-import { GATEWAY } from "../../src/context-keys.js";
-import type { Endpoint } from "../../src/endpoint.js";
+import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
 import {
@@ -19,10 +21,8 @@ import {
   RegisterResponse,
   RegistryService,
 } from "../../src/gen/portico/registry/v1/registry.js";
-import type { Guard } from "../../src/guard.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { type Context, part, type Service } from "../../src/rpc/service.js";
-import { isVisible } from "../../src/visible.js";
 import { Directory, type Entry } from "./directory.js";
 import { followForeign } from "./foreign.js";
 import { listService } from "./listing.js";

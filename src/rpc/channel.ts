@@ -6,7 +6,7 @@
  * one message each way. Nothing here throws or rejects: every call ends with exactly one `onEnd`.
  */
 
-import type { Admission, SYSTEM } from "../admission.js";
+import type { Admission, SYSTEM } from "../access/admission.js";
 import type { Code } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
 import type { Metadata } from "./metadata.js";

@@ -1,6 +1,6 @@
 /** The deadlines of many calls, with one timer for all. Nearly all end long before, and then cost no more than leaving a bag. */
 
-import { Bag, type Placed } from "./bag.js";
+import { Bag, type Placed } from "./indexed-list.js";
 
 /** Milliseconds: no call is ended earlier than asked for, and none later by more than this. */
 const SLOT = 16;

@@ -7,12 +7,12 @@
  */
 import type { FileRegistry } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
-import { type Admission, type Guard, SYSTEM } from "../admission.js";
-import { CONTEXT } from "../call-context.js";
+import { type Admission, type Guard, SYSTEM } from "../access/admission.js";
+import { CONTEXT } from "../access/call-context.js";
+import { bearerOf } from "../access/token.js";
 import type { Config } from "../config.js";
-import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../endpoint.js";
+import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../contract/endpoint.js";
 import { Code, StatusError } from "../errors.js";
-import { bearerOf } from "../token.js";
 import type { CallStart } from "./channel.js";
 import { Deadlines } from "./deadlines.js";
 import { Health } from "./health.js";

@@ -11,7 +11,7 @@
  * A unary call whose endpoint answers at once costs no promise, and no AbortController unless it asks for `signal`.
  */
 import type { Logger } from "pino";
-import { type Admission, type Guard, SYSTEM } from "../admission.js";
+import { type Admission, type Guard, SYSTEM } from "../access/admission.js";
 import { Code, StatusError } from "../errors.js";
 import type { CallStart, Status } from "./channel.js";
 import type { Deadlines, Expiring } from "./deadlines.js";

@@ -7,7 +7,7 @@
  *       parts: [part("helloworld.Helloworld", HelloworldService, { call: ({ name }) => ({ … }) })],
  *     };
  */
-import type { Caller } from "../admission.js";
+import type { Caller } from "../access/admission.js";
 import type { Metadata } from "./metadata.js";
 
 /** What a function knows of the call it answers. */

@@ -8,7 +8,7 @@ import type { Config } from "../config.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { Channel, Verify } from "./channel.js";
 import type { Dispatcher } from "./dispatch.js";
-import type { GrpcServer, GrpcServerLimits } from "./grpc-server.js";
+import type { GrpcServer, GrpcServerLimits } from "./grpc-js/server.js";
 import { Http2Channel } from "./http2/channel.js";
 import { serveHttp2 } from "./http2/server.js";
 
@@ -51,8 +51,8 @@ export async function loadTransport(
       connect: (target, options) => new Http2Channel(target, { ...reached(target), ...options }),
     };
   }
-  const { serveGrpc } = await import("./grpc-server.js");
-  const { GrpcChannel } = await import("./grpc-channel.js");
+  const { serveGrpc } = await import("./grpc-js/server.js");
+  const { GrpcChannel } = await import("./grpc-js/channel.js");
   return {
     serve: (dispatcher, address) => serveGrpc(dispatcher, address, limits, served),
     connect: (target, options) => new GrpcChannel(target, { ...reached(target), ...options }),

@@ -4,8 +4,8 @@
  */
 import { deflateSync, gzipSync } from "node:zlib";
 import { CallResponse } from "../../src/gen/helloworld/helloworld.js";
-import { ErrorCode } from "../../src/rpc/http2/errors.js";
-import { Flag, FrameType } from "../../src/rpc/http2/frames.js";
+import { ErrorCode } from "../../src/http2/errors.js";
+import { Flag, FrameType } from "../../src/http2/frames.js";
 import { block, frame, goaway, headers, message, RESPONSE, reset } from "../http2/peer.js";
 
 export interface BrokenAnswer {

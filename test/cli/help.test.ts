@@ -1,7 +1,7 @@
 // Help shows examples first and fits 80 columns, for every command there is.
 import type { Command } from "commander";
 import t from "tap";
-import { createProgram } from "../../src/cli/program.js";
+import { createProgram } from "../../cli/program.js";
 import { ioOf, portico } from "./command-line.js";
 
 function pathsOf(command: Command, path: readonly string[] = []): (readonly string[])[] {

@@ -3,8 +3,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t, { type Test } from "tap";
-import { EXIT } from "../../src/cli/exit.js";
-import { filesOf } from "../../src/cli/new-files.js";
+import { EXIT } from "../../cli/exit.js";
+import { filesOf } from "../../cli/new/files.js";
 import { portico } from "./command-line.js";
 
 const modules = resolve("node_modules");
@@ -78,7 +78,7 @@ for (const [what, make] of inTheWay) {
 }
 
 t.test("leaves nothing where the disk is full", async (t) => {
-  const program = resolve("src/cli/main.ts");
+  const program = resolve("cli/main.ts");
   const loader = import.meta.resolve("tsx");
   const folder = emptyFolder(t);
   // No file may have content: the first write fails, as on a full disk.

@@ -1,7 +1,7 @@
 // One list, as people and as programs get it.
 import t from "tap";
 import { parse } from "yaml";
-import { type Column, type Format, printAnswer, printList } from "../../src/cli/output.js";
+import { type Column, type Format, printAnswer, printList } from "../../cli/output/output.js";
 import { ioOf } from "./command-line.js";
 
 interface Rule {

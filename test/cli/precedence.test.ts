@@ -1,6 +1,6 @@
 // Where a value comes from: flag, then variable, then profile, then default.
 import t from "tap";
-import { Profile } from "../../src/cli/profile.js";
+import { Profile } from "../../cli/http/profile.js";
 import { portico } from "./command-line.js";
 
 const config = t.testdir();

@@ -4,7 +4,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSy
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
-import { Profile } from "../../src/cli/profile.js";
+import { Profile } from "../../cli/http/profile.js";
 
 const DATA = {
   url: "http://127.0.0.1:8080/",

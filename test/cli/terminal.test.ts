@@ -1,6 +1,6 @@
 // Text that came from elsewhere cannot play tricks on the terminal.
 import t from "tap";
-import { paintFor, visible, visibleLines } from "../../src/cli/terminal.js";
+import { paintFor, visible, visibleLines } from "../../cli/output/terminal.js";
 import { ioOf } from "./command-line.js";
 
 const tricks: [what: string, text: string, shown: string][] = [

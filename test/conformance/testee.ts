@@ -14,8 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
 import * as grpc from "@grpc/grpc-js";
-import { readDescriptors } from "../../src/endpoint.js";
-import { type Portico, start } from "../server/process.js";
+import { readDescriptors } from "../../src/contract/endpoint.js";
+import { type Portico, start } from "../cli/roles/process.js";
 import { buildDescriptors } from "./suite.js";
 
 /** Members of conformance.ConformanceRequest and -Response, as far as they are used here. */

@@ -1,6 +1,6 @@
 /** What every engine of the store must do. `open` gives an empty one. */
 import type { Test } from "tap";
-import type { Store } from "../../src/store.js";
+import type { Store } from "../../src/store/store.js";
 
 const VALUES = ["", "text", ":colon", '{"value":"json"}', "grüße\u0000\n"];
 

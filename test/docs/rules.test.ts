@@ -1,10 +1,10 @@
 // Every example of docs/rules.md, judged by the rules themselves.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import type { Resource } from "../../src/resource.js";
-import { Access, checkRule, type Decision, type Rule, RuleSet } from "../../src/rules.js";
+import { Access, checkRule, type Decision, type Rule, RuleSet } from "../../src/access/rules.js";
+import type { Resource } from "../../src/contract/resource.js";
+import { start } from "../cli/roles/process.js";
 import { replay } from "../scenarios/transcript.js";
-import { start } from "../server/process.js";
 import { tablesOf } from "./markdown.js";
 
 const page = readFileSync("docs/rules.md", "utf8");

@@ -1,7 +1,7 @@
 // The code for browsers in docs/streams.md, in a browser.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { launch } from "../console/browser.js";
+import { launch } from "../gateway/web/browser.js";
 import { codeOf } from "./markdown.js";
 import { openStudio } from "./studio.js";
 

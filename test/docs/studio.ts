@@ -1,12 +1,12 @@
 /** The service of the examples in docs/streams.md, behind a Portico in this process. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Test } from "tap";
-import { readDescriptors } from "../../src/endpoint.js";
+import { readDescriptors } from "../../src/contract/endpoint.js";
 import { type MethodDefinition, part, type Service } from "../../src/rpc/service.js";
 import { ADMIN_PASSWORD, deploy, login } from "../gateway/deployment.js";
 import { buildDescriptors } from "../support/descriptors.js";
 
-const descriptors = buildDescriptors("test/streams", "test/streams/studio.proto");
+const descriptors = buildDescriptors("test/streams", "test/gateway/streams/studio.proto");
 const types = readDescriptors(descriptors);
 
 interface Line {

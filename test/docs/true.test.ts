@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import t from "tap";
+import { filesOf } from "../../cli/new/files.js";
+import { createProgram } from "../../cli/program.js";
 import packageJson from "../../package.json" with { type: "json" };
-import { filesOf } from "../../src/cli/new-files.js";
-import { createProgram } from "../../src/cli/program.js";
 import { SETTINGS } from "../../src/config.js";
 import { ioOf } from "../cli/command-line.js";
 
@@ -59,7 +59,7 @@ t.test("files of the code, or of a new service", async (t) => {
 });
 
 t.test("variables", async (t) => {
-  const ofCommands = filesIn("src/cli", ".ts").flatMap(
+  const ofCommands = filesIn("cli", ".ts").flatMap(
     (file) => readFileSync(file, "utf8").match(/PORTICO_[A-Z_]+/g) ?? [],
   );
   const known = new Set([...Object.values(SETTINGS).map(({ variable }) => variable), ...ofCommands]);

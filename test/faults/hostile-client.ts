@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { CallRequest } from "../../src/gen/helloworld/helloworld.js";
 import { LoginRequest } from "../../src/gen/portico/auth/v1/auth.js";
-import { FrameType, PREFACE } from "../../src/rpc/http2/frames.js";
+import { FrameType, PREFACE } from "../../src/http2/frames.js";
 import { frame, message, SETTINGS } from "../http2/peer.js";
 
 const [attack = "", host = "", port = "", count = "0"] = process.argv.slice(2);

@@ -17,7 +17,7 @@ const clockBack: Fault = {
   safeguards: [
     {
       name: "the authority's time is at least the newest in the store",
-      file: "services/auth/clock.ts",
+      file: "services/auth/log/clock.ts",
       edits: [["this.#time = accept ? clock : Math.max(clock, stored);", "this.#time = clock;"]],
     },
   ],
@@ -51,7 +51,7 @@ const lostStore: Fault = {
   safeguards: [
     {
       name: "a folder that was ever set up does not start without its store",
-      file: "src/installation.ts",
+      file: "src/store/installation.ts",
       edits: [
         ['return { store: readFileSync(file, "utf8").trim() };', "return undefined;"],
         ["return setUp ? { store: undefined } : undefined;", "return setUp ? undefined : undefined;"],

@@ -11,13 +11,13 @@ const SHORT = `${LEASE / 1_000}s`;
 
 const waitForGuards: Safeguard = {
   name: "the acknowledgement waits for every guard's lease",
-  file: "services/auth/leases.ts",
+  file: "services/auth/log/leases.ts",
   edits: [["if (waitedFor.length === 0) return;", "return;"]],
 };
 
 const leaseEnds: Safeguard = {
   name: "a guard decides nothing outside its lease",
-  file: "src/lease.ts",
+  file: "src/access/lease.ts",
   edits: [
     ["return monotonic < this.#end.monotonic && Date.now() < this.#end.wall;", "return this.#end.monotonic > 0;"],
   ],
@@ -105,7 +105,7 @@ const shorterLease: Fault = {
   safeguards: [
     {
       name: "a claim states how long the leases under it run",
-      file: "services/auth/claims.ts",
+      file: "services/auth/log/claims.ts",
       edits: [
         ["const span = /^\\d+(\\.\\d+)?$/.test(value) ? Number(value) : LONGEST_SPAN;", "const span = 525;void value;"],
       ],
@@ -136,7 +136,7 @@ const twoAuthorities: Fault = {
   safeguards: [
     {
       name: "the acknowledgement waits for the leases of other authorities",
-      file: "services/auth/leases.ts",
+      file: "services/auth/log/leases.ts",
       edits: [[", this.#claims.settled()]);", "]);"]],
     },
   ],

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Test } from "tap";
 import { type ClientOptions, WebSocket } from "ws";
 import type { HttpError } from "../../gateway/errors.js";
-import { WebSockets } from "../../gateway/websocket.js";
+import { WebSockets } from "../../gateway/node/websocket.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 
 export interface Accepted {

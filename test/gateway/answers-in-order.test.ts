@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import t, { type Test } from "tap";
 import type { BodySink, GatewayResponse, Handler } from "../../gateway/exchange.js";
-import { type Listening, listen } from "../../gateway/listen.js";
+import { type Listening, listen } from "../../gateway/node/listen.js";
 import { loadConfig } from "../../src/config.js";
 
 const get = (target: string, more = ""): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
-import { listen } from "../../gateway/listen.js";
+import { listen } from "../../gateway/node/listen.js";
 import { loadConfig } from "../../src/config.js";
 
 const CASES: [title: string, before: string, after: string, body: string][] = [

@@ -1,10 +1,10 @@
 // A body that came in pieces is put together where the one before it was; what was read of that one stays as it is.
 import { fromBinary, toJson } from "@bufbuild/protobuf";
 import t from "tap";
-import { RequestHeaders } from "../../gateway/headers.js";
-import { readPost } from "../../gateway/message.js";
-import type { Target } from "../../gateway/route.js";
-import { readDescriptors } from "../../src/endpoint.js";
+import { readPost } from "../../gateway/dialects/json/message.js";
+import { RequestHeaders } from "../../gateway/stages/headers.js";
+import type { Target } from "../../gateway/stages/route.js";
+import { readDescriptors } from "../../src/contract/endpoint.js";
 import { compileCodecs } from "../../src/json/compile.js";
 import { buildDescriptors } from "../support/descriptors.js";
 

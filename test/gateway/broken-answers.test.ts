@@ -2,10 +2,10 @@
 // a lost connection as 503; the service's own status as what it is. Over both transports, unary calls and streams.
 import t, { type Test } from "tap";
 import type { Address } from "../../src/address.js";
+import { FrameType } from "../../src/http2/frames.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
+import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
-import { FrameType } from "../../src/rpc/http2/frames.js";
 import { BROKEN_ANSWERS, type BrokenAnswer } from "../cases/broken-answers.js";
 import { isType, type RawPeer, rawServer, SETTINGS } from "../http2/peer.js";
 import { rawService } from "../rpc/raw-service.js";

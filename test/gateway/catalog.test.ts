@@ -1,15 +1,15 @@
 // The catalog follows the registry: what joins can be called, what leaves cannot, and what is broken disturbs nobody. The
 // registry here is a service that says what each test has it say, since ours neither stops nor sends what is wrong.
 import t, { type Test } from "tap";
-import { type Catalog, createCatalog } from "../../gateway/catalog.js";
+import { type Catalog, createCatalog } from "../../gateway/catalog/catalog.js";
+import { type Guard, SYSTEM } from "../../src/access/guard.js";
 import { loadConfig } from "../../src/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
 import { Instance, Joined, RegistryService, WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
-import { type Guard, SYSTEM } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { part, type Service } from "../../src/rpc/service.js";
 
 const config = loadConfig({}, {});

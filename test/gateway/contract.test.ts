@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { reason } from "../../gateway/errors.js";
-import { createToken } from "../../src/token.js";
+import { createToken } from "../../src/access/token.js";
 import { groups, type HttpCase } from "../cases/http.js";
 import { type Answer, ask, type Deployment, deploy, login, post } from "./deployment.js";
 

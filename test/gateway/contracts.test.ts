@@ -13,12 +13,12 @@ import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t, { type Test } from "tap";
 import type { Address } from "../../src/address.js";
 import type { Channel, Verify } from "../../src/rpc/channel.js";
-import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
+import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import { part, type Service } from "../../src/rpc/service.js";
-import { compile } from "../registry/compile.js";
 import { dispatcherOf, freePort, LIMITS } from "../rpc/serve.js";
+import { compile } from "../services/registry/compile.js";
 import { type Deployment, deploy } from "./deployment.js";
 
 const ORDER = (id: number, item: number, request: number, methods: string) => `syntax = "proto3";

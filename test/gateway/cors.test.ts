@@ -1,7 +1,7 @@
 // Which origins' pages may call is a setting; credentials are never part of it.
 import t from "tap";
-import { Cors } from "../../gateway/cors.js";
-import { readHeaders } from "../../gateway/headers.js";
+import { Cors } from "../../gateway/stages/cors.js";
+import { readHeaders } from "../../gateway/stages/headers.js";
 
 const GOOD = "https://good.example";
 const cases: [

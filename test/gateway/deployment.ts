@@ -3,31 +3,31 @@
  * gateway, with the services helloworld and probe, and one, `gone`, whose address nobody listens at.
  */
 
-import { type Catalog, type CatalogOptions, createCatalog } from "../../gateway/catalog.js";
+import { type Catalog, type CatalogOptions, createCatalog } from "../../gateway/catalog/catalog.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "../../gateway/exchange.js";
 import { createHandler } from "../../gateway/handler.js";
-import { readHeaders } from "../../gateway/headers.js";
-import { Health } from "../../gateway/health.js";
-import { Hosts } from "../../gateway/hosts.js";
-import { type Listening, listen } from "../../gateway/listen.js";
+import { type Listening, listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
+import { Health } from "../../gateway/own/health.js";
+import { readHeaders } from "../../gateway/stages/headers.js";
+import { Hosts } from "../../gateway/stages/hosts.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
 import { readConnection } from "../../services/registry/connection-contract.js";
 import { createRegistry } from "../../services/registry/registry.js";
+import { type OpenGuard, openGuard, type SigningGuard, SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseAddress } from "../../src/address.js";
 import { type Flags, loadConfig } from "../../src/config.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
-import { type OpenGuard, openGuard, type SigningGuard, SYSTEM } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import type { MemoryBudget } from "../../src/memory-budget.js";
 import { Metrics } from "../../src/metrics.js";
 import type { CallStart, Channel, Verify } from "../../src/rpc/channel.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Service } from "../../src/rpc/service.js";
-import { openMemoryStore } from "../../src/store.js";
+import { openMemoryStore } from "../../src/store/store.js";
 import { CHEAP } from "../support/passwords.js";
 import { createProbe } from "./probe.js";
 

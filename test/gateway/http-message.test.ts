@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import t from "tap";
-import { HttpMessage } from "../../gateway/http-message.js";
+import { HttpMessage } from "../../gateway/node/http-message.js";
 
 t.test("of all headers only what Node itself looks for is in the object", async (t) => {
   const server = createServer({ IncomingMessage: HttpMessage, requireHostHeader: false }).listen(0, "127.0.0.1");

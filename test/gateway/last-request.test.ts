@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
-import { listen } from "../../gateway/listen.js";
+import { listen } from "../../gateway/node/listen.js";
 import { loadConfig } from "../../src/config.js";
 
 const REQUEST = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";

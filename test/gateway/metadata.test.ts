@@ -1,10 +1,10 @@
 // What services are told of a call: the token goes to the authority alone, a signed context to services that registered,
 // names to those whose configuration asks for them; and the gateway speaks for a client's address to the authority only.
 import t from "tap";
-import { readHeaders } from "../../gateway/headers.js";
-import { metadataOf } from "../../gateway/metadata.js";
-import type { Target, Told } from "../../gateway/route.js";
-import type { Caller } from "../../src/guard.js";
+import { metadataOf } from "../../gateway/dialects/json/metadata.js";
+import { readHeaders } from "../../gateway/stages/headers.js";
+import type { Target, Told } from "../../gateway/stages/route.js";
+import type { Caller } from "../../src/access/guard.js";
 
 const ADA: Caller = { namespace: "default", account: "ada", scopes: [], expires: 0, resources: [] };
 const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";

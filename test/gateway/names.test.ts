@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import t, { type Test } from "tap";
-import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
+import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import { rawService } from "../rpc/raw-service.js";

@@ -1,11 +1,11 @@
 // Before the catalog has arrived the gateway does not know what there is, and does not say that there is nothing.
 import t from "tap";
 import { createHandler } from "../../gateway/handler.js";
-import { Health } from "../../gateway/health.js";
-import { Hosts } from "../../gateway/hosts.js";
-import { Routes } from "../../gateway/route.js";
+import { Health } from "../../gateway/own/health.js";
+import { Hosts } from "../../gateway/stages/hosts.js";
+import { Routes } from "../../gateway/stages/route.js";
+import type { SigningGuard } from "../../src/access/guard.js";
 import { loadConfig } from "../../src/config.js";
-import type { SigningGuard } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import { Metrics } from "../../src/metrics.js";
 import { ask } from "./deployment.js";

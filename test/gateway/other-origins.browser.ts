@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import t, { type Test } from "tap";
-import { launch } from "../console/browser.js";
-import { call, type Portico, start } from "../server/process.js";
+import { call, type Portico, start } from "../cli/roles/process.js";
+import { launch } from "./web/browser.js";
 
 const PASSWORD = "correct horse battery";
 /** What the name in an address leads to, for this browser: as if its owner had pointed it at this machine. */

@@ -1,7 +1,7 @@
 /** The service of probe.proto. Messages stay bytes where it only hands them back, so that it can answer with bad ones. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { CONTEXT } from "../../src/call-context.js";
-import { readDescriptors } from "../../src/endpoint.js";
+import { CONTEXT } from "../../src/access/call-context.js";
+import { readDescriptors } from "../../src/contract/endpoint.js";
 import { type Code, StatusError } from "../../src/errors.js";
 import { type Context, part, type Service } from "../../src/rpc/service.js";
 import { BYTES } from "../rpc/raw-service.js";

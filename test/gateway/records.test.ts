@@ -1,8 +1,8 @@
 // What is written down of each request: one line in the log and a count in the metrics, under canonical names, without a
 // token or a query.
 import t from "tap";
-import { createAdminHandler } from "../../gateway/admin.js";
-import { Hosts } from "../../gateway/hosts.js";
+import { createAdminHandler } from "../../gateway/own/admin.js";
+import { Hosts } from "../../gateway/stages/hosts.js";
 import { Code } from "../../src/errors.js";
 import { createLog } from "../../src/log.js";
 import { ADMIN_PASSWORD, ask, deploy, login } from "./deployment.js";

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import t from "tap";
 import { HttpError } from "../../gateway/errors.js";
-import { Routes, type Target } from "../../gateway/route.js";
-import { type Endpoint, endpointsOf, readDescriptors } from "../../src/endpoint.js";
+import { Routes, type Target } from "../../gateway/stages/route.js";
+import { type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
 import { descriptors } from "../../src/gen/descriptors.js";
 
 const types = readDescriptors(descriptors);

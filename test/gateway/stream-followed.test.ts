@@ -1,9 +1,9 @@
 // The gateway's guard follows a stream for as long as it is open, and no longer.
 import t from "tap";
-import { StreamCall } from "../../gateway/stream-call.js";
-import type { Admission } from "../../src/admission.js";
+import { StreamCall } from "../../gateway/dialects/json/streams/call.js";
+import type { Admission } from "../../src/access/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { RawService, rawService } from "../rpc/raw-service.js";
 import { dispatcherOf } from "../rpc/serve.js";
 import { TableGuard } from "../rpc/table-guard.js";

@@ -3,8 +3,8 @@ import { mock } from "node:test";
 import t from "tap";
 import { HttpError } from "../../gateway/errors.js";
 import type { BodyStream, GatewayRequest } from "../../gateway/exchange.js";
-import { readHeaders } from "../../gateway/headers.js";
-import { scene } from "../streams/client.js";
+import { readHeaders } from "../../gateway/stages/headers.js";
+import { scene } from "./streams/client.js";
 
 const HEARTBEAT_MS = 15_000;
 const it = await scene(t);

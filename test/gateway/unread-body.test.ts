@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from "node:http";
 import { mock } from "node:test";
 import t from "tap";
 import type { Handler } from "../../gateway/exchange.js";
-import { listen } from "../../gateway/listen.js";
+import { listen } from "../../gateway/node/listen.js";
 import { loadConfig } from "../../src/config.js";
 
 const HALF_AN_HOUR = 30 * 60_000;

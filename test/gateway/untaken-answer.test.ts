@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
-import { type Listening, listen } from "../../gateway/listen.js";
+import { type Listening, listen } from "../../gateway/node/listen.js";
 import { loadConfig } from "../../src/config.js";
 
 /** More than systems take ahead of a client. */

@@ -1,14 +1,14 @@
 // What a gateway counts, and how it tells the authority.
 import t, { type Test } from "tap";
-import { Usage } from "../../gateway/usage.js";
-import type { Endpoint } from "../../src/endpoint.js";
+import { Usage } from "../../gateway/own/usage.js";
+import { SYSTEM } from "../../src/access/guard.js";
+import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
 import { type ReportUsageRequest, UsageService } from "../../src/gen/portico/auth/v1/usage.js";
-import { SYSTEM } from "../../src/guard.js";
 import { createLog } from "../../src/log.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { part } from "../../src/rpc/service.js";
 
 const CALL = { service: "helloworld", name: "helloworld:Helloworld.Call" } as Endpoint;

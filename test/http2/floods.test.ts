@@ -1,8 +1,8 @@
 // What a hostile peer may do before it is cut off. Each bound is shown from both sides: what lies below it goes through,
 // and what lies above ends the connection; nothing else does, so that without the bound these tests fail.
 import t, { type Test } from "tap";
-import { ErrorCode } from "../../src/rpc/http2/errors.js";
-import { Flag, FrameType } from "../../src/rpc/http2/frames.js";
+import { ErrorCode } from "../../src/http2/errors.js";
+import { Flag, FrameType } from "../../src/http2/frames.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";

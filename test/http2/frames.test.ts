@@ -1,5 +1,5 @@
 import t from "tap";
-import { FrameReader, FrameType } from "../../src/rpc/http2/frames.js";
+import { FrameReader, FrameType } from "../../src/http2/frames.js";
 import { frame } from "./peer.js";
 
 const SENT = [

@@ -3,11 +3,11 @@
 import { connect, createServer, type Socket } from "node:net";
 import fc from "fast-check";
 import t from "tap";
+import { Flag, FrameType, PREFACE } from "../../src/http2/frames.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { Deadlines } from "../../src/rpc/deadlines.js";
 import { type ChannelCalls, ClientCall } from "../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../src/rpc/http2/client-connection.js";
-import { Flag, FrameType, PREFACE } from "../../src/rpc/http2/frames.js";
 import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";

@@ -1,8 +1,8 @@
 // h2spec, the conformance suite for HTTP/2 servers, against ours. It needs Go, once, to be installed.
 import t from "tap";
 import { goProgram, run } from "../outside/tools.js";
+import { testService } from "../rpc/http2/interop/service.js";
 import { dispatcherOf } from "../rpc/serve.js";
-import { testService } from "./interop/service.js";
 import { listenHttp2 } from "./serve.js";
 
 t.setTimeout(300_000);

@@ -1,5 +1,5 @@
 import t from "tap";
-import { HpackDecoder } from "../../src/rpc/http2/hpack-decoder.js";
+import { HpackDecoder } from "../../src/http2/hpack-decoder.js";
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
 

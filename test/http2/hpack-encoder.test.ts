@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import t from "tap";
-import { HpackDecoder } from "../../src/rpc/http2/hpack-decoder.js";
-import { HpackEncoder } from "../../src/rpc/http2/hpack-encoder.js";
-import { Output } from "../../src/rpc/http2/output.js";
-import type { Field } from "../../src/rpc/http2/static-table.js";
+import { HpackDecoder } from "../../src/http2/hpack-decoder.js";
+import { HpackEncoder } from "../../src/http2/hpack-encoder.js";
+import { Output } from "../../src/http2/output.js";
+import type { Field } from "../../src/http2/static-table.js";
 
 /** Writes a block and gives its bytes. */
 function write(encoder: HpackEncoder, fill: (output: Output) => void): Buffer {

@@ -2,8 +2,8 @@
 import { connect, createServer, type Socket } from "node:net";
 import type { Test } from "tap";
 import type { Address } from "../../src/address.js";
-import { Flag, FrameReader, FrameType, PREFACE, writeFrameHeader } from "../../src/rpc/http2/frames.js";
-import { HpackDecoder } from "../../src/rpc/http2/hpack-decoder.js";
+import { Flag, FrameReader, FrameType, PREFACE, writeFrameHeader } from "../../src/http2/frames.js";
+import { HpackDecoder } from "../../src/http2/hpack-decoder.js";
 
 export interface Frame {
   readonly type: number;

@@ -1,9 +1,9 @@
 // A response is complete, and its client does not read it: nothing waits for that for ever.
 import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
+import { ErrorCode } from "../../src/http2/errors.js";
+import { Flag, FrameType, PREFACE } from "../../src/http2/frames.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
-import { ErrorCode } from "../../src/rpc/http2/errors.js";
-import { Flag, FrameType, PREFACE } from "../../src/rpc/http2/frames.js";
 import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";

@@ -1,6 +1,6 @@
 /** The message types of the .proto files beside this one. */
 import type { DescMessage } from "@bufbuild/protobuf";
-import { readDescriptors } from "../../src/endpoint.js";
+import { readDescriptors } from "../../src/contract/endpoint.js";
 import { compileCodecs } from "../../src/json/compile.js";
 import { buildDescriptors } from "../support/descriptors.js";
 

@@ -1,6 +1,6 @@
 import t from "tap";
 import { Balancer } from "../../src/rpc/balancer.js";
-import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
+import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";
 import { channelContract, MAX_BODY } from "../contract/channel.js";
 import { dispatcherOf, listen } from "./serve.js";
 

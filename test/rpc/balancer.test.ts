@@ -3,9 +3,9 @@ import { Code, StatusError } from "../../src/errors.js";
 import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { stream, unary } from "../../src/rpc/client.js";
-import { GrpcChannel } from "../../src/rpc/grpc-channel.js";
-import { serveGrpc } from "../../src/rpc/grpc-server.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";
+import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { type RawImplementation, RawService, rawService } from "./raw-service.js";
 import { dispatcherOf, freePort, LIMITS, listen } from "./serve.js";
 

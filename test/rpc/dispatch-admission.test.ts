@@ -1,9 +1,9 @@
 // Who is let in, and what the endpoint is told of it.
 import t from "tap";
-import { type Caller, SYSTEM } from "../../src/admission.js";
+import { type Caller, SYSTEM } from "../../src/access/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type CallOptions, stream, unary } from "../../src/rpc/client.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Metadata } from "../../src/rpc/metadata.js";
 import type { Context } from "../../src/rpc/service.js";
 import { RawService, rawService } from "./raw-service.js";

@@ -4,7 +4,7 @@ import t from "tap";
 import { Code, StatusError } from "../../src/errors.js";
 import { stream, unary } from "../../src/rpc/client.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { part } from "../../src/rpc/service.js";
 import { MALFORMED, type RawImplementation, RawService, rawService } from "./raw-service.js";
 import { dispatcherOf, LIMITS, stayAlive } from "./serve.js";

@@ -1,9 +1,9 @@
 // Open streams are judged again: they are cut when the rule that admitted them goes.
 import t from "tap";
-import { SYSTEM } from "../../src/admission.js";
+import { SYSTEM } from "../../src/access/admission.js";
 import { Code } from "../../src/errors.js";
 import { type CallOptions, stream, unary } from "../../src/rpc/client.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { RawService, rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
 import { TableGuard } from "./table-guard.js";

@@ -4,7 +4,7 @@ import { Code, StatusError } from "../../src/errors.js";
 import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { unary } from "../../src/rpc/client.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { type RawImplementation, RawService, rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
 

@@ -2,7 +2,7 @@ import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
 import { HealthService, HealthCheckResponse_ServingStatus as Serving } from "../../src/gen/grpc/health/v1/health.js";
 import { stream, unary } from "../../src/rpc/client.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
 

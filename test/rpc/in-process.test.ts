@@ -1,5 +1,5 @@
 import t from "tap";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { channelContract } from "../contract/channel.js";
 import { dispatcherOf, stayAlive } from "./serve.js";
 

@@ -4,7 +4,7 @@ import { helloworld } from "../../services/helloworld/helloworld.js";
 import { Code } from "../../src/errors.js";
 import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
 import { unary } from "../../src/rpc/client.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { BYTES } from "./raw-service.js";
 import { dispatcherOf, stayAlive } from "./serve.js";
 

@@ -16,7 +16,7 @@ import {
 } from "../../src/gen/grpc/reflection/v1/reflection.js";
 import { ServerReflectionService as V1Alpha } from "../../src/gen/grpc/reflection/v1alpha/reflection.js";
 import { stream } from "../../src/rpc/client.js";
-import { InProcessChannel } from "../../src/rpc/in-process.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { part, type Service } from "../../src/rpc/service.js";
 import { RawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { pino } from "pino";
 import type { Test } from "tap";
 import { Dispatcher, type DispatcherOptions } from "../../src/rpc/dispatch.js";
-import { type GrpcServer, serveGrpc } from "../../src/rpc/grpc-server.js";
+import { type GrpcServer, serveGrpc } from "../../src/rpc/grpc-js/server.js";
 import type { Service } from "../../src/rpc/service.js";
 import { MAX_BODY } from "../contract/channel.js";
 import { TableGuard } from "./table-guard.js";

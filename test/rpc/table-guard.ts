@@ -1,7 +1,7 @@
 /** A guard for tests that decides by a table: which tokens there are, and which endpoints are refused to whom. */
 
-import type { Admission, Caller, Credentials, Guard } from "../../src/admission.js";
-import { Callers, type Endpoint } from "../../src/endpoint.js";
+import type { Admission, Caller, Credentials, Guard } from "../../src/access/admission.js";
+import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 
 export function caller(account: string, extra: Partial<Caller> = {}): Caller {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { openMemoryStore, openStore } from "../../src/store.js";
+import { openMemoryStore, openStore } from "../../src/store/store.js";
 import { storeContract } from "../contract/store.js";
 
 t.test("memory", async (t) => storeContract(t, async () => openMemoryStore()));

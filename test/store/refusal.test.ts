@@ -3,8 +3,8 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, truncateSyn
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t from "tap";
-import { openStore, type Store } from "../../src/store.js";
-import { openJournal } from "../auth/open.js";
+import { openStore, type Store } from "../../src/store/store.js";
+import { openJournal } from "../services/auth/open.js";
 
 /** A store with something in it, closed. */
 async function filled(folder: string): Promise<string> {

@@ -7,7 +7,7 @@
  * the quote behind it.
  */
 import { Buffer, isUtf8 } from "node:buffer";
-import { SHORT_TEXT, shortText } from "../../short-text.js";
+import { SHORT_TEXT, shortText } from "../../wire/short-text.js";
 import { BACKSLASH, DIGIT_0, DOT, MINUS, NOT_ASCII, QUOTE, SPACE } from "../ascii.js";
 import { TooLargeError } from "../codec.js";
 import { CARE_BEYOND_ASCII, needsCare, type Phrase, wordsOf } from "../words.js";

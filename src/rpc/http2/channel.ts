@@ -12,15 +12,15 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { formatAddress } from "../../address.js";
 import type { Certificates } from "../../certificates.js";
 import { Code } from "../../errors.js";
+import { ALPN, type Http2Address } from "../../http2/address.js";
+import { ErrorCode } from "../../http2/errors.js";
 import { MemoryBudget } from "../../memory-budget.js";
 import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
 import { Deadlines } from "../deadlines.js";
 import { status } from "../status.js";
-import { ALPN, type Http2Address } from "./address.js";
 import { type ChannelCalls, ClientCall, unreachable } from "./client-call.js";
 import { ClientConnection, type ConnectionOwner } from "./client-connection.js";
-import { ErrorCode } from "./errors.js";
-import { checkMetadata } from "./grpc-headers.js";
+import { checkMetadata } from "./headers.js";
 import type { Encoding } from "./messages.js";
 
 export interface Http2ChannelOptions {

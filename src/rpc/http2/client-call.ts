@@ -1,26 +1,17 @@
 /** A call at the caller's end: the stream that carries it, from waiting for a connection to the end. */
 import { Code, type StatusError } from "../../errors.js";
+import { brokenOff, codeOfReset, ErrorCode, notGrpc, statusOfHttp } from "../../http2/errors.js";
+import { Flag } from "../../http2/frames.js";
+import type { HeaderList } from "../../http2/hpack-decoder.js";
+import type { ReceivedField } from "../../http2/received-field.js";
+import { Stream } from "../../http2/stream.js";
 import type { Call, CallListener, CallStart, Status } from "../channel.js";
 import type { Deadlines, Expiring } from "../deadlines.js";
 import type { Metadata } from "../metadata.js";
 import { protocolError, status, toStatus } from "../status.js";
 import type { ClientConnection } from "./client-connection.js";
-import { brokenOff, codeOfReset, ErrorCode, notGrpc, statusOfHttp } from "./errors.js";
-import { Flag } from "./frames.js";
-import {
-  flawOf,
-  formatTimeout,
-  headerOf,
-  isGrpc,
-  metadataOf,
-  roomOf,
-  statusOf,
-  writeMetadata,
-} from "./grpc-headers.js";
-import type { HeaderList } from "./hpack-decoder.js";
+import { flawOf, formatTimeout, headerOf, isGrpc, metadataOf, roomOf, statusOf, writeMetadata } from "./headers.js";
 import { type Encoding, isEncoding } from "./messages.js";
-import type { ReceivedField } from "./received-field.js";
-import { Stream } from "./stream.js";
 
 const TIMEOUT_ROOM = 64;
 

@@ -1,18 +1,18 @@
 /** A connection at the caller's end: opens streams, as many as the server allows, until either end has had enough. */
 import type { Duplex } from "node:stream";
 import { Code } from "../../errors.js";
+import { Connection, type KeepAlive } from "../../http2/connection.js";
+import { ConnectionError, ErrorCode } from "../../http2/errors.js";
+import { CONNECTION_WINDOW, STREAM_WINDOW } from "../../http2/flow-control.js";
+import { FrameType, LAST_STREAM_ID, PREFACE } from "../../http2/frames.js";
+import type { HeaderList } from "../../http2/hpack-decoder.js";
+import { DEFAULT_WINDOW, Setting, settingsFrame } from "../../http2/settings.js";
+import { type Field, sizeOf } from "../../http2/static-table.js";
 import type { ConnectionMemory } from "../../memory-budget.js";
 import { status } from "../status.js";
 import { ClientCall } from "./client-call.js";
-import { Connection, type KeepAlive } from "./connection.js";
-import { ConnectionError, ErrorCode } from "./errors.js";
-import { CONNECTION_WINDOW, STREAM_WINDOW } from "./flow-control.js";
-import { FrameType, LAST_STREAM_ID, PREFACE } from "./frames.js";
-import { CONTENT_TYPE, roomOf } from "./grpc-headers.js";
-import type { HeaderList } from "./hpack-decoder.js";
+import { CONTENT_TYPE, roomOf } from "./headers.js";
 import { ACCEPTED_ENCODINGS, type Encoding } from "./messages.js";
-import { DEFAULT_WINDOW, Setting, settingsFrame } from "./settings.js";
-import { type Field, sizeOf } from "./static-table.js";
 
 /** Who uses the connection. */
 export interface ConnectionOwner {

@@ -7,7 +7,7 @@
  */
 import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
-import { STREAM_WINDOW } from "./flow-control.js";
+import { STREAM_WINDOW } from "../../http2/flow-control.js";
 
 export const PREFIX = 5;
 

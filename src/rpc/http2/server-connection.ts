@@ -1,16 +1,16 @@
 /** A connection at the service's end: opens a stream for each request, within bounds, until it is drained. */
 import type { Duplex } from "node:stream";
 import type { Config } from "../../config.js";
+import { Connection } from "../../http2/connection.js";
+import { ConnectionError, ErrorCode } from "../../http2/errors.js";
+import { CONNECTION_WINDOW, STREAM_WINDOW } from "../../http2/flow-control.js";
+import { LAST_STREAM_ID, PREFACE } from "../../http2/frames.js";
+import type { HeaderList } from "../../http2/hpack-decoder.js";
+import { DEFAULT_WINDOW, Setting, settingsFrame } from "../../http2/settings.js";
 import type { ConnectionMemory } from "../../memory-budget.js";
 import { Deadlines } from "../deadlines.js";
 import type { Dispatcher } from "../dispatch.js";
-import { Connection } from "./connection.js";
-import { ConnectionError, ErrorCode } from "./errors.js";
-import { CONNECTION_WINDOW, STREAM_WINDOW } from "./flow-control.js";
-import { LAST_STREAM_ID, PREFACE } from "./frames.js";
-import type { HeaderList } from "./hpack-decoder.js";
 import { ServerStream } from "./server-stream.js";
-import { DEFAULT_WINDOW, Setting, settingsFrame } from "./settings.js";
 
 export type Http2Limits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections" | "headerTime" | "keepAlive">;
 

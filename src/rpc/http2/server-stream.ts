@@ -1,13 +1,17 @@
 /** A call at the service's end: takes the request to the dispatcher, and writes what it answers. */
 import { Code, type StatusError } from "../../errors.js";
+import type { Connection } from "../../http2/connection.js";
+import { ErrorCode } from "../../http2/errors.js";
+import { Flag } from "../../http2/frames.js";
+import type { HeaderList } from "../../http2/hpack-decoder.js";
+import { Kind, type ReceivedField } from "../../http2/received-field.js";
+import type { Field } from "../../http2/static-table.js";
+import { Stream } from "../../http2/stream.js";
 import type { Status } from "../channel.js";
 import type { Expiring } from "../deadlines.js";
 import { type Metadata, NO_METADATA } from "../metadata.js";
 import type { IncomingListener, Reply } from "../server-call.js";
 import { status, toStatus } from "../status.js";
-import type { Connection } from "./connection.js";
-import { ErrorCode } from "./errors.js";
-import { Flag } from "./frames.js";
 import {
   CONTENT_TYPE,
   checkMetadata,
@@ -20,13 +24,9 @@ import {
   roomOf,
   statusMetadata,
   writeMetadata,
-} from "./grpc-headers.js";
-import type { HeaderList } from "./hpack-decoder.js";
+} from "./headers.js";
 import { ACCEPTED_ENCODINGS, type Encoding, isEncoding } from "./messages.js";
-import { Kind, type ReceivedField } from "./received-field.js";
 import type { ServerConnection } from "./server-connection.js";
-import type { Field } from "./static-table.js";
-import { Stream } from "./stream.js";
 
 /** The headers of every response, and what they take of a block. */
 const RESPONSE: readonly Field[] = [

@@ -2,10 +2,10 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { Certificates } from "../../certificates.js";
+import { ALPN, formatHttp2Address, type Http2Address } from "../../http2/address.js";
 import { MemoryBudget } from "../../memory-budget.js";
 import type { Dispatcher } from "../dispatch.js";
-import type { GrpcServer } from "../grpc-server.js";
-import { ALPN, formatHttp2Address, type Http2Address } from "./address.js";
+import type { GrpcServer } from "../grpc-js/server.js";
 import { type Http2Limits, ServerConnection } from "./server-connection.js";
 
 export interface Http2ServerOptions {

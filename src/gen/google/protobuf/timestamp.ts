@@ -5,8 +5,8 @@
 // source: google/protobuf/timestamp.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../../wire-reader.js";
-import { BinaryWriter } from "../../../wire-writer.js";
+import { BinaryReader } from "../../../wire/reader.js";
+import { BinaryWriter } from "../../../wire/writer.js";
 
 export const protobufPackage = "google.protobuf";
 

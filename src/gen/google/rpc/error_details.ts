@@ -5,8 +5,8 @@
 // source: google/rpc/error_details.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../../wire-reader.js";
-import { BinaryWriter } from "../../../wire-writer.js";
+import { BinaryReader } from "../../../wire/reader.js";
+import { BinaryWriter } from "../../../wire/writer.js";
 import { Duration } from "../protobuf/duration.js";
 
 export const protobufPackage = "google.rpc";

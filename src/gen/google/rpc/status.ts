@@ -5,8 +5,8 @@
 // source: google/rpc/status.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../../wire-reader.js";
-import { BinaryWriter } from "../../../wire-writer.js";
+import { BinaryReader } from "../../../wire/reader.js";
+import { BinaryWriter } from "../../../wire/writer.js";
 import { Any } from "../protobuf/any.js";
 
 export const protobufPackage = "google.rpc";

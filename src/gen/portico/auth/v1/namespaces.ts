@@ -5,8 +5,8 @@
 // source: portico/auth/v1/namespaces.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../../../wire-reader.js";
-import { BinaryWriter } from "../../../../wire-writer.js";
+import { BinaryReader } from "../../../../wire/reader.js";
+import { BinaryWriter } from "../../../../wire/writer.js";
 import {
   type CallOptions,
   type ChannelCredentials,

@@ -5,8 +5,8 @@
 // source: portico/auth/log/v1/log.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../../../../wire-reader.js";
-import { BinaryWriter } from "../../../../../wire-writer.js";
+import { BinaryReader } from "../../../../../wire/reader.js";
+import { BinaryWriter } from "../../../../../wire/writer.js";
 import { Timestamp } from "../../../../google/protobuf/timestamp.js";
 import { AuditRecord } from "../../v1/audit.js";
 import { Rule } from "../../v1/rules.js";
@@ -182,7 +182,7 @@ export interface EnrolmentDeleted {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** What the keys are derived from under which contexts of calls are signed (src/context-keys.ts), in place of the one before. */
+/** What the keys are derived from under which contexts of calls are signed (src/access/context-keys.ts), in place of the one before. */
 export interface ContextSecretCreated {
   secret: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;

@@ -1,0 +1,109 @@
+/**
+ * `portico helloworld call --name=Ada`: a first word that is no command is a service. Options after it are the fields
+ * of the request, so Portico's own stand before it, all but `-o`. Fields travel as query parameters: the gateway knows
+ * their types.
+ */
+import type { Command } from "commander";
+import { nearest } from "../../src/contract/nearest.js";
+import { CommandError, EXIT } from "../exit.js";
+import type { Client } from "../http/client.js";
+import { connect } from "../http/connection.js";
+import { CallFailure, TAKES_STREAM } from "../http/failure.js";
+import { refuseInput } from "../input.js";
+import type { Io } from "../io.js";
+import { printAnswers } from "../output/output.js";
+import { findEndpoint, readContract } from "./contract.js";
+import { printCallHelp } from "./help.js";
+import { type Field, readWords } from "./words.js";
+
+export async function callService(io: Io, program: Command, service: string, words: readonly string[]): Promise<void> {
+  const connection = connect(io, program, "read");
+  const { client } = connection;
+  try {
+    const { endpoint, fields, output = connection.output, help } = readWords(service, words);
+    if (help) return await printCallHelp(io, { ...connection, output }, service, endpoint);
+    const asJson = `portico call ${service} ${endpoint ?? "Call"} -`;
+    refuseInput(io, `Standard input is not read here. To send it as the request: ${asJson}`);
+    const query = await queryOf(client, service, endpoint, fields);
+    await printAnswers(io, output, client.queryForMany(service, endpoint, query));
+  } catch (error) {
+    throw orStream(orMisplaced(orMistyped(error, service, program)), service, words);
+  }
+}
+
+/**
+ * Fields as query parameters.
+ * @throws {CommandError} for one without a value that is no boolean.
+ */
+async function queryOf(
+  client: Client,
+  service: string,
+  endpoint: string | undefined,
+  fields: readonly Field[],
+): Promise<URLSearchParams> {
+  const query = new URLSearchParams();
+  const isBoolean = fields.some(([, value]) => value === undefined)
+    ? await booleansOf(client, service, endpoint)
+    : () => false;
+  for (const [name, value] of fields) {
+    if (value === undefined && !isBoolean(name)) throw noValue(name);
+    query.append(name, value ?? "true");
+  }
+  return query;
+}
+
+/** Tells which fields are booleans. Where the contract cannot be read, none is known to be one. */
+async function booleansOf(client: Client, service: string, endpoint: string | undefined) {
+  const endpoints = await readContract(client, service).catch((error) => {
+    if (error instanceof CallFailure) return [];
+    throw error;
+  });
+  const fields = findEndpoint(endpoints, endpoint)?.fields ?? [];
+  const booleans = new Set(fields.filter(({ type }) => type === "boolean").map(({ name }) => plain(name)));
+  return (name: string) => booleans.has(plain(name));
+}
+
+/** Both forms of a name, `userId` and `user_id`, are one. */
+function plain(name: string): string {
+  return name.replaceAll("_", "").toLowerCase();
+}
+
+function noValue(name: string): CommandError {
+  return new CommandError(`--${name} needs a value: --${name}=…`, EXIT.usage);
+}
+
+/** An endpoint that takes a stream of messages cannot be called with fields. */
+function orStream(error: unknown, service: string, [endpoint = "Call"]: readonly string[]): unknown {
+  if (!(error instanceof CallFailure) || error.status !== TAKES_STREAM) return error;
+  const advice = `Give them as JSON, one a line: portico call ${service} ${endpoint} < messages`;
+  return new CommandError(`${service} ${endpoint} takes a stream of messages. ${advice}`, EXIT.usage);
+}
+
+/** There is no such service, or no gateway to ask: then a command may have been meant. */
+function orMistyped(error: unknown, word: string, program: Command): unknown {
+  const noService = error instanceof CallFailure && error.status === 404 && error.service === "gateway";
+  const unanswered = error instanceof CommandError && !(error instanceof CallFailure) && error.exit !== EXIT.usage;
+  if (!noService && !unanswered) return error;
+  const commands = program.commands.map((command) => command.name());
+  const meant = nearest(word, commands);
+  const [, suggested = meant] = /; did you mean \/([^/?]+)/.exec(error.message) ?? [];
+  const none = `There is no command or service ${word}.`;
+  if (meant !== undefined) {
+    // What the gateway said is repeated only where it adds something.
+    const more = unanswered || suggested !== meant ? `\n${error.message}` : "";
+    return new CommandError(`${none} Did you mean ${meant}?${more}`, EXIT.usage);
+  }
+  if (unanswered || suggested !== undefined) return error;
+  return new CommandError(`${none} To see what there is: portico services, portico --help`, EXIT.usage);
+}
+
+const OWN_OPTIONS: ReadonlySet<string> = new Set(["url", "profile", "namespace", "output"]);
+
+/** What is no field may be an option of Portico's in the wrong place. */
+function orMisplaced(error: unknown): unknown {
+  if (!(error instanceof CallFailure) || error.status !== 400) return error;
+  const [, name = ""] = /^(\w+): .*parameter/.exec(error.message) ?? [];
+  if (!OWN_OPTIONS.has(name)) return error;
+  const place = name === "output" ? "is -o here" : "stands before the service";
+  return error.with(`. Portico's own option --${name} ${place}`);
+}

@@ -1,0 +1,202 @@
+/** What a service's endpoints take, read from its OpenAPI document: the one that the gateway serves to this caller. */
+import type { Client } from "../http/client.js";
+
+export interface EndpointContract {
+  /** `Orders.Get` */
+  readonly name: string;
+  /** Its path below the service: `Orders/Get`. */
+  readonly path: string;
+  /** How it is called on the command line: `orders get`. */
+  readonly words: string;
+  readonly comment: string;
+  readonly deprecated: boolean;
+  /** Whether it takes a stream of messages, and so no fields. */
+  readonly takesStream: boolean;
+  /** Whether fields can be given as flags: not where the endpoint takes POST only, or raw bytes. */
+  readonly takesFlags: boolean;
+  /** Those that can be flags, or else the members of the JSON object. */
+  readonly fields: readonly FieldContract[];
+  /** An example of the request, as JSON. */
+  readonly example: string | undefined;
+}
+
+export interface FieldContract {
+  /** `rule.id`; `labels[key]` for a map. */
+  readonly name: string;
+  /** `string`, `int64`, `GRANTED|DENIED`, … */
+  readonly type: string;
+  /** Whether it may be given several times. */
+  readonly repeated: boolean;
+  readonly required: boolean;
+  readonly comment: string;
+  readonly example: string | undefined;
+}
+
+/** As far as it is read here. */
+interface Document {
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+interface PathItem {
+  readonly get?: Operation;
+  readonly post?: Operation;
+  readonly "x-websocket"?: { readonly sends: Schema };
+}
+
+interface Operation {
+  readonly "x-resource": string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { schema: Schema; example?: unknown }>> };
+}
+
+interface Parameter {
+  readonly name?: string;
+  readonly in?: string;
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly schema?: Schema;
+  readonly example?: unknown;
+}
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly additionalProperties?: Schema | boolean;
+  readonly properties?: Readonly<Record<string, Schema & { readonly description?: string }>>;
+  readonly description?: string;
+}
+
+/**
+ * The endpoints of a service that this caller may call.
+ * @throws {CommandError} when there is no such service, or no answer.
+ */
+export async function readContract(client: Client, service: string): Promise<readonly EndpointContract[]> {
+  const document: Document = JSON.parse(await client.query("openapi", `${service}.json`));
+  const found = new Map<string, EndpointContract>();
+  for (const [path, item] of Object.entries(document.paths)) {
+    const endpoint = endpointOf(path, item, document);
+    // The short path of `Call` comes after its full one.
+    if (endpoint !== undefined && !found.has(endpoint.name)) found.set(endpoint.name, endpoint);
+  }
+  return [...found.values()];
+}
+
+/** The endpoint that `get`, `orders/get` or `Orders.Get` names; undefined where none or several are meant. */
+export function findEndpoint(
+  endpoints: readonly EndpointContract[],
+  given: string | undefined,
+): EndpointContract | undefined {
+  const wanted = (given ?? "call").replaceAll("/", ".").toLowerCase();
+  const exact = endpoints.find(({ name, words }) => [name.toLowerCase(), words.replace(" ", ".")].includes(wanted));
+  const [one, other] = endpoints.filter(({ name }) => name.toLowerCase().endsWith(`.${wanted}`));
+  return exact ?? (other === undefined ? one : undefined);
+}
+
+function endpointOf(path: string, item: PathItem, document: Document): EndpointContract | undefined {
+  const operation = item.get ?? item.post;
+  if (operation === undefined || path.startsWith("/v1/")) return undefined;
+  const sends = item["x-websocket"]?.sends;
+  const body = item.post?.requestBody?.content["application/json"];
+  const parameters = item.get?.parameters?.filter((parameter) => parameter.in === "query") ?? [];
+  const takesStream = sends !== undefined && item.post === undefined;
+  const takesFlags = item.get !== undefined && !takesStream;
+  const example = body?.example;
+  const below = path.split("/").slice(2).join("/") || "Call";
+  return {
+    name: operation["x-resource"].slice(operation["x-resource"].lastIndexOf(":") + 1),
+    path: below,
+    words: below.replace("/", " ").toLowerCase(),
+    comment: commentOf(operation),
+    deprecated: operation.deprecated === true,
+    takesStream,
+    takesFlags,
+    fields: takesFlags
+      ? parameters.map((parameter) => flagOf(parameter, example, document))
+      : membersOf(body?.schema ?? sends ?? {}, document),
+    example: example === undefined ? undefined : JSON.stringify(example),
+  };
+}
+
+/** The summary is the first sentence, and stands in the description only where that goes on. */
+function commentOf({ summary = "", description = "" }: Operation): string {
+  if (description.startsWith(summary)) return description;
+  return [`${summary}.`, description].filter((text) => text !== "").join("\n\n");
+}
+
+function flagOf(parameter: Parameter, request: unknown, document: Document): FieldContract {
+  const { name = "", description = "", required = false, schema = {} } = parameter;
+  const example = parameter.example ?? memberAt(request, name);
+  const type = typeOf(schema, document);
+  return {
+    name: type.isMap ? `${name}[key]` : name,
+    ...type,
+    required,
+    comment: description,
+    example: ["string", "number", "boolean"].includes(typeof example) ? `${example}` : undefined,
+  };
+}
+
+/** The value at `rule.id` in an example. */
+function memberAt(value: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], value);
+}
+
+function membersOf(schema: Schema, document: Document): FieldContract[] {
+  return Object.entries(resolve(schema, document).properties ?? {}).map(([name, member]) => ({
+    name,
+    ...typeOf(member, document),
+    required: false,
+    comment: member.description ?? "",
+    example: undefined,
+  }));
+}
+
+/** Types of protobuf's own that have a schema of their own in a document, and the name that a person knows. */
+const NAMED: Readonly<Record<string, string>> = {
+  "google.protobuf.Duration-input": "duration",
+  "google.protobuf.Timestamp-input": "time",
+  "google.protobuf.FieldMask-input": "field mask",
+  "bytes-base64": "base64",
+};
+
+interface Type {
+  readonly type: string;
+  readonly repeated: boolean;
+  readonly isMap: boolean;
+}
+
+function typeOf(schema: Schema, document: Document): Type {
+  const whole = resolve(schema, document);
+  const { items, additionalProperties, properties } = whole;
+  if (items !== undefined) return { ...typeOf(items, document), repeated: true };
+  if (typeof additionalProperties === "object" && properties === undefined) {
+    return { ...typeOf(additionalProperties, document), repeated: true, isMap: true };
+  }
+  return { type: NAMED[nameOf(schema)] ?? wordFor(whole), repeated: false, isMap: false };
+}
+
+function wordFor(schema: Schema): string {
+  const { enum: values, format, type } = [schema, ...(schema.anyOf ?? [])].find((one) => one.enum ?? one.type) ?? {};
+  if (values !== undefined) return values.filter((value) => !value.endsWith("_UNSPECIFIED")).join("|");
+  return format ?? [type].flat().find((one) => one !== "null") ?? "value";
+}
+
+function resolve(schema: Schema, document: Document): Schema {
+  const seen = schema.$ref === undefined ? schema : document.components.schemas[nameOf(schema)];
+  const [only, ...others] = (seen?.anyOf ?? []).filter((one) => one.type !== "null");
+  // `null` is one of the values of every field in JSON.
+  return only?.$ref !== undefined && others.length === 0 ? resolve(only, document) : (seen ?? {});
+}
+
+/** The last segment of a `$ref`; empty for a schema that has none. */
+function nameOf({ $ref = "" }: Schema): string {
+  return $ref.slice($ref.lastIndexOf("/") + 1);
+}

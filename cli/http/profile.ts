@@ -1,0 +1,161 @@
+/**
+ * Profiles: which Portico a person uses, and the tokens of their login there, under `$XDG_CONFIG_HOME/portico`.
+ *
+ *     profiles/default.json      address, namespace, account, access token
+ *     profiles/default.refresh   refresh token
+ *
+ * A refresh token is good once, and using it twice revokes the login. So it lives in a file of its own, and whoever
+ * wants to use it first renames that file: a rename succeeds for one process only. The file is its own lock.
+ */
+import { randomBytes } from "node:crypto";
+import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { makeFolder } from "../../src/folder.js";
+import { CommandError, EXIT } from "../exit.js";
+
+export interface Login {
+  /** The access token, `pta_…`. */
+  readonly token: string;
+  /** When it expires, RFC 3339. */
+  readonly expires: string;
+}
+
+export interface ProfileData {
+  /** Base address of the gateway. The login is never shown to another one. */
+  readonly url: string;
+  readonly namespace: string;
+  readonly account: string;
+  /** Absent after a logout. */
+  readonly login?: Login;
+}
+
+/** A refresh token that no other process can use, until it is given back. */
+export interface Taken {
+  readonly token: string;
+  /** Keeps the next token in place of this one. */
+  replace(next: string): void;
+  /** Lets other processes take it again. */
+  giveBack(): void;
+  /** Destroys it. */
+  drop(): void;
+}
+
+/** A process that took the token this long ago has died: `Refresh` is given up long before. */
+const ABANDONED_MS = 15_000;
+const PATIENCE_MS = 20_000;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** Names of the profiles there are. */
+export function profileNames(env: NodeJS.ProcessEnv): string[] {
+  const names = ifThere(() => readdirSync(profilesFolder(env))) ?? [];
+  return names.filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
+}
+
+function profilesFolder(env: NodeJS.ProcessEnv): string {
+  return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "portico", "profiles");
+}
+
+export class Profile {
+  readonly #name: string;
+  readonly #folder: string;
+  readonly #file: string;
+  readonly #refreshFile: string;
+
+  /** @throws {CommandError} when the name cannot be one. */
+  constructor(name: string, env: NodeJS.ProcessEnv) {
+    if (!NAME.test(name)) {
+      throw new CommandError(`The profile "${name}" must be 1 to 64 letters, digits, . _ or -`, EXIT.usage);
+    }
+    this.#name = name;
+    this.#folder = profilesFolder(env);
+    this.#file = join(this.#folder, `${name}.json`);
+    this.#refreshFile = join(this.#folder, `${name}.refresh`);
+  }
+
+  /** @throws {CommandError} when the file is there but is no profile. */
+  read(): ProfileData | undefined {
+    const text = ifThere(() => readFileSync(this.#file, "utf8"));
+    if (text === undefined) return undefined;
+    try {
+      return JSON.parse(text) as ProfileData;
+    } catch {
+      throw new CommandError(`The profile ${this.#file} is damaged. Delete it, then log in: portico login`);
+    }
+  }
+
+  write(data: ProfileData): void {
+    this.#replace(this.#file, `${JSON.stringify(data, null, 2)}\n`);
+  }
+
+  writeRefreshToken(token: string): void {
+    this.#replace(this.#refreshFile, token);
+  }
+
+  /**
+   * Takes the refresh token, after any process that has it now; undefined when there is none.
+   * @throws {CommandError} when another process keeps it for too long.
+   */
+  async take(): Promise<Taken | undefined> {
+    for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await wait(25)) {
+      const files = this.#refreshFiles();
+      if (files.length === 0) return undefined;
+      const free = files.filter((file) => file === this.#refreshFile || isAbandoned(file));
+      const mine = `${this.#refreshFile}.${randomBytes(8).toString("hex")}`;
+      if (free.some((file) => moved(file, mine))) return this.#takenAs(mine);
+    }
+    throw new CommandError(`Another portico command holds the login of profile ${this.#name}. Try again.`);
+  }
+
+  #takenAs(mine: string): Taken {
+    return {
+      token: readFileSync(mine, "utf8"),
+      replace: (next) => this.#replace(mine, next),
+      giveBack: () => renameSync(mine, this.#refreshFile),
+      drop: () => rmSync(mine),
+    };
+  }
+
+  /** The refresh token's file, under its own name or under that of a process that took it. */
+  #refreshFiles(): string[] {
+    const suffix = /^(?:\.[0-9a-f]{16})?$/;
+    const own = (file: string) =>
+      file.startsWith(this.#refreshFile) && suffix.test(file.slice(this.#refreshFile.length));
+    return (ifThere(() => readdirSync(this.#folder)) ?? []).map((name) => join(this.#folder, name)).filter(own);
+  }
+
+  /** Readers see the old text or the new one, never half of one. */
+  #replace(file: string, text: string): void {
+    makeFolder(this.#folder);
+    chmodSync(join(this.#folder, ".."), 0o700); // it may have been there before, open to others
+    const temporary = `${file}.${randomBytes(4).toString("hex")}.tmp`;
+    writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
+    renameSync(temporary, file);
+  }
+}
+
+function isAbandoned(file: string): boolean {
+  const taken = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  return taken !== undefined && taken < Date.now() - ABANDONED_MS;
+}
+
+function moved(from: string, to: string): boolean {
+  const done = ifThere(() => {
+    const now = new Date();
+    utimesSync(from, now, now); // first, so that the file is never seen under its new name and old
+    renameSync(from, to);
+    return true;
+  });
+  return done ?? false;
+}
+
+/** What `action` gives, or undefined when the file it needs is not there. */
+function ifThere<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * One WebSocket to an endpoint that takes a stream of messages (docs/streams.md): a message a frame, an empty frame when
+ * there are no more.
+ */
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { createWebSocketStream, WebSocket } from "ws";
+import { CommandError, interrupted } from "../exit.js";
+import { CallFailure, failureOfFrame } from "./failure.js";
+import { headersOf, type Request, requestIdOf, text } from "./http.js";
+import { noAnswer } from "./unreachable.js";
+
+const OPENING_MS = 30_000;
+const OK = 1000;
+const TOO_LARGE = 1009;
+
+/**
+ * Sends messages, and gives each answer as it comes.
+ * @throws {CommandError}
+ */
+export async function* converse(
+  base: URL,
+  request: Pick<Request, "path" | "token" | "namespace" | "signal">,
+  messages: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  const { socket, requestId } = await open(base, request);
+  const closed = once(socket, "close") as Promise<[code: number, reason: Buffer]>;
+  const stop = (): void => socket.terminate();
+  request.signal?.addEventListener("abort", stop);
+  try {
+    let unsent: Error | undefined;
+    sendAll(socket, messages).catch((error) => {
+      unsent = error;
+      stop();
+    });
+    const answers = createWebSocketStream(socket, { encoding: "utf8", readableObjectMode: true });
+    // What looks like an error is one only if the gateway then closes as for an error.
+    let held: string | undefined;
+    for await (const frame of answers as AsyncIterable<string>) {
+      if (held !== undefined) yield held;
+      held = failureOfFrame(frame, requestId) && frame;
+      if (held === undefined) yield frame;
+    }
+    const [code] = await closed;
+    if (code !== OK) throw unsent ?? (held && failureOfFrame(held, requestId)) ?? brokenOff(base, code);
+    if (held !== undefined) yield held;
+  } catch (error) {
+    if (request.signal?.aborted) throw interrupted();
+    throw error instanceof CommandError ? error : await noAnswer(base, error as NodeJS.ErrnoException);
+  } finally {
+    request.signal?.removeEventListener("abort", stop);
+    stop();
+  }
+}
+
+async function open(base: URL, request: Pick<Request, "path" | "token" | "namespace">) {
+  const address = base.origin.replace(/^http/, "ws") + base.pathname.replace(/\/+$/, "") + request.path;
+  const headers = headersOf(request);
+  const socket = new WebSocket(address, { headers, perMessageDeflate: false, handshakeTimeout: OPENING_MS });
+  const refused = new Promise<never>((_, reject) => {
+    socket.on("unexpected-response", (_, response: IncomingMessage) => void refusal(response).then(reject, reject));
+    socket.on("error", reject);
+  });
+  let requestId: string | undefined;
+  socket.once("upgrade", (response: IncomingMessage) => {
+    requestId = requestIdOf(response);
+  });
+  await Promise.race([once(socket, "open").catch(() => refused), refused]).catch(async (error) => {
+    throw error instanceof CommandError ? error : await noAnswer(base, error);
+  });
+  refused.catch(() => {});
+  return { socket, requestId };
+}
+
+async function refusal(response: IncomingMessage): Promise<CallFailure> {
+  const requestId = requestIdOf(response);
+  return new CallFailure({ status: response.statusCode ?? 0, body: await text(response), requestId });
+}
+
+/** One after the other, each when the one before is on its way. */
+async function sendAll(socket: WebSocket, messages: AsyncIterable<string>): Promise<void> {
+  for await (const message of messages) {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    await new Promise((resolve) => socket.send(message, resolve));
+  }
+  if (socket.readyState === WebSocket.OPEN) socket.send("");
+}
+
+function brokenOff(base: URL, code: number): CommandError {
+  if (code === TOO_LARGE) return new CommandError("A message is larger than the gateway accepts");
+  return new CommandError(`The call to ${base.origin} broke off (WebSocket close code ${code})`);
+}

@@ -1,0 +1,68 @@
+/** `portico new`: a folder with a smallest service, in TypeScript, that joins Portico by configuration. */
+import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { Command } from "commander";
+import { RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/endpoint.js";
+import { examples, newCommand } from "../command.js";
+import { CommandError, EXIT } from "../exit.js";
+import type { Io } from "../io.js";
+import { entryFor, filesOf } from "./files.js";
+
+/** What a service may be called that is a package in a .proto file too. */
+const NAME = /^[a-z][a-z0-9]{0,62}$/;
+/** A second service of these names would be taken for the first. */
+const TAKEN: ReadonlySet<string> = new Set([...RESERVED_NAMES, ...SELF_GOVERNED, "helloworld"]);
+
+export function newService(io: Io): Command {
+  const command = newCommand("new <name>", "make a folder with a new service in TypeScript");
+  examples(command, "portico new greeter");
+  return command.action((name: string) => {
+    checkName(name);
+    const folder = resolve(name);
+    create(folder, filesOf(name));
+    io.stdout.write(nextSteps(name, folder));
+  });
+}
+
+function checkName(name: string): void {
+  if (!NAME.test(name)) {
+    const shown = JSON.stringify(name.slice(0, 80));
+    throw new CommandError(
+      `The name ${shown} must be 1 to 63 lower-case letters and digits, starting with a letter`,
+      EXIT.usage,
+    );
+  }
+  if (TAKEN.has(name)) throw new CommandError(`The name ${name} is taken by Portico. Choose another one`, EXIT.usage);
+}
+
+/** Makes the folder with all files, or nothing. */
+function create(folder: string, files: ReadonlyMap<string, string>): void {
+  if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) {
+    throw new CommandError(`${folder} is there already. Choose another name, or another folder to be in`);
+  }
+  const draft = `${folder}.${process.pid}.new`;
+  try {
+    for (const [file, text] of files) {
+      mkdirSync(dirname(join(draft, file)), { recursive: true });
+      writeFileSync(join(draft, file), text, { flag: "wx" });
+    }
+    renameSync(draft, folder);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+function nextSteps(name: string, folder: string): string {
+  return `${folder} is a service. Next, in this folder:
+
+  npm install
+  npm start
+  portico server --config portico.json        in another terminal
+  ${`portico ${name} --name=Ada`.padEnd(42)}  in a third one
+
+Where Portico runs already, put this into "services" of the portico.json in its
+data folder, and start it again:
+
+  ${JSON.stringify(entryFor(name, join(folder, `${name}.binpb`)))}
+`;
+}

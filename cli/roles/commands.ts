@@ -1,0 +1,53 @@
+/** `portico server`, and its parts alone. Their code is loaded only when they start, so that other commands are quick. */
+import { type Command, Option } from "commander";
+import { ConfigError, type Flags, flagName, type RoleName, SETTINGS } from "../../src/config.js";
+import { examples, newCommand } from "../command.js";
+import type { Io } from "../io.js";
+
+/** @param onExit is given the exit code when the role has ended. */
+export function roles(io: Io, onExit: (code: number) => void): Command[] {
+  const server = role("server", "run everything in one process");
+  examples(server, "portico server", "portico server --http 127.0.0.1:0 --data ./data");
+  server.action(async (flags: Flags) => onExit(await (await import("./server.js")).run(flags, io)));
+
+  const gateway = role("gateway", "run a gateway alone");
+  examples(gateway, "portico gateway --authority 10.0.0.5:8081", "portico gateway --workers 4");
+  gateway.action(async (flags: Flags) => onExit(await (await import("./gateway.js")).run(flags, io)));
+
+  const authority = role("authority", "run the authority alone, with the registry");
+  examples(authority, "portico authority --grpc 0.0.0.0:8081");
+  authority.action(async (flags: Flags) => onExit(await (await import("./authority.js")).run(flags, io)));
+
+  const service = role("service <name>", "run one of Portico's own services alone");
+  examples(service, "portico service helloworld --authority 10.0.0.5:8081");
+  service.action(async (name: string, flags: Flags) =>
+    onExit(await (await import("./service.js")).run(name, flags, io)),
+  );
+  return [server, gateway, authority, service];
+}
+
+/** A command with every setting that has an effect in this role and may stand on a command line. */
+function role(usage: string, summary: string): Command {
+  const command = newCommand(usage, summary);
+  const name = command.name() as RoleName;
+  for (const [key, setting] of Object.entries(SETTINGS)) {
+    if ("secret" in setting) continue;
+    const fallback = setting.default === undefined ? "" : ` (default ${setting.default})`;
+    const option = new Option(`--${flagName(key)} <value>`, setting.meaning + fallback);
+    command.addOption(setting.roles.includes(name) ? option : refused(option, name, setting.roles));
+  }
+  if (SETTINGS.store.roles.includes(name)) {
+    command.option("--accept-time", "take the clock as right, also where the store has a later time; for one start");
+  }
+  const variable =
+    "Those with a value have a variable, such as PORTICO_MAX_BODY, and a name in\nthe configuration file, such as maxBody.";
+  return command.addHelpText("after", `\n${variable}`);
+}
+
+/** An option of other roles: not listed, and known only so that the error can name them. */
+function refused(option: Option, name: RoleName, roles: readonly RoleName[]): Option {
+  const fits = roles.map((role) => `portico ${role}`).join(", ");
+  return option.hideHelp().argParser(() => {
+    throw new ConfigError(`portico ${name} has no option ${option.long}. It fits: ${fits}`);
+  });
+}

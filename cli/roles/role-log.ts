@@ -1,0 +1,59 @@
+/**
+ * Where a role's log goes. A program reads JSON lines. A person at a terminal is shown a line of words, and nothing
+ * before the banner: what is logged until then follows it.
+ */
+import { createLog, type Logger } from "../../src/log.js";
+import type { Io, Output } from "../io.js";
+import { paintFor, visible } from "../output/terminal.js";
+
+export interface RoleLog {
+  readonly log: Logger;
+  /** Shows on a terminal what was held back, and from then on each line as it comes. */
+  show(): void;
+}
+
+/** Lines held back; more of them are dropped. */
+const MAX_HELD = 1_000;
+
+/** @param level `info` for instance; `silent` turns logs off. */
+export function openRoleLog(level: string, { stderr, env }: Io): RoleLog {
+  if (stderr.isTTY !== true) return { log: createLog(level), show: () => {} };
+  const terminal = new TerminalLog(stderr, env);
+  return { log: createLog(level, terminal), show: () => terminal.show() };
+}
+
+class TerminalLog {
+  readonly #output: Output;
+  readonly #env: NodeJS.ProcessEnv;
+  #held: string[] | undefined = [];
+
+  constructor(output: Output, env: NodeJS.ProcessEnv) {
+    this.#output = output;
+    this.#env = env;
+  }
+
+  write(line: string): void {
+    if (this.#held === undefined) this.#output.write(this.#inWords(line));
+    else if (this.#held.length < MAX_HELD) this.#held.push(line);
+  }
+
+  show(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const line of held) this.write(line);
+  }
+
+  #inWords(line: string): string {
+    const { level, time, msg = "", err, ...rest } = JSON.parse(line) as Record<string, unknown>;
+    const fields = Object.entries(rest).map(([name, value]) => `${name}=${wordOf(value)}`);
+    const fault = err === undefined ? [] : [`(${(err as { message?: unknown }).message})`];
+    const words = [...(msg === "" ? [] : [`${msg}`]), ...fault, ...fields].join(" ");
+    const text = visible(`  ${`${time}`.slice(11, 19)} ${`${level}`.padEnd(5)} ${words}`);
+    const isFault = level === "error" || level === "fatal";
+    return `${isFault ? paintFor(this.#output, this.#env)("red", text) : text}\n`;
+  }
+}
+
+function wordOf(value: unknown): string {
+  return typeof value === "string" && /^\S+$/.test(value) ? value : JSON.stringify(value);
+}

@@ -1,0 +1,15 @@
+/** `portico service <name>`. */
+import type { Flags } from "../../src/config.js";
+import { CommandError, EXIT } from "../exit.js";
+import type { Io } from "../io.js";
+import { runRole } from "./role.js";
+import { SERVICES, startService } from "./server.js";
+
+export function run(name: string, flags: Flags, io: Io): Promise<number> {
+  const service = SERVICES.get(name);
+  if (service === undefined) {
+    throw new CommandError(`There is no service ${name}; there are: ${[...SERVICES.keys()].join(", ")}`, EXIT.usage);
+  }
+  const start = startService.bind(undefined, service);
+  return runRole({ title: `service ${name}`, start, hasStore: false }, flags, io);
+}

@@ -1,0 +1,69 @@
+/**
+ * `google.api.HttpBody` (https://github.com/googleapis/googleapis/blob/master/google/api/httpbody.proto) as a request or
+ * an answer stands for raw bytes with their content type, outside of JSON.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { HttpError } from "../../../errors.js";
+import type { Frames } from "../streams/body.js";
+
+export interface HttpBody {
+  readonly contentType: string;
+  readonly data: Uint8Array;
+}
+
+/** Field numbers of `content_type` and `data`. */
+const CONTENT_TYPE = 1;
+const DATA = 2;
+
+export function isHttpBody({ typeName }: DescMessage): boolean {
+  return typeName === "google.api.HttpBody";
+}
+
+export function encodeHttpBody({ contentType, data }: HttpBody): Uint8Array {
+  const writer = new BinaryWriter();
+  if (contentType !== "") writer.tag(CONTENT_TYPE, WireType.LengthDelimited).string(contentType);
+  return writer.tag(DATA, WireType.LengthDelimited).bytes(data).finish();
+}
+
+/** A media type (RFC 9110 §8.3.1) that can be sent as a header. */
+const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]{1,127}\/[\w!#$%&'*+.^`|~-]{1,127}(?:[ \t]*;[\x20-\x7e]{0,255})?$/;
+const UNKNOWN = "application/octet-stream";
+
+/**
+ * Reads what `service` answered; a content type that is none is left out.
+ * @throws {HttpError} 502 when the bytes are no HttpBody.
+ */
+export function decodeHttpBody(service: string, message: Uint8Array): HttpBody {
+  let contentType = "";
+  let data: Uint8Array = new Uint8Array(0);
+  try {
+    const reader = new BinaryReader(message);
+    while (reader.pos < reader.len) {
+      const [field, wireType] = reader.tag();
+      if (field === CONTENT_TYPE && wireType === WireType.LengthDelimited) contentType = reader.string();
+      else if (field === DATA && wireType === WireType.LengthDelimited) data = reader.bytes();
+      else reader.skip(wireType, field);
+    }
+  } catch (cause) {
+    throw new HttpError(502, `${service} answered with what is no google.api.HttpBody`, { cause });
+  }
+  return { contentType: MEDIA_TYPE.test(contentType) ? contentType : UNKNOWN, data };
+}
+
+/**
+ * What goes with bytes that a service may have from anyone: a browser shows a page among them without running it as one
+ * of this origin (https://www.w3.org/TR/CSP3/#directive-sandbox).
+ */
+export const RAW_HEADERS: readonly string[] = ["Content-Security-Policy", "sandbox"];
+
+/** A stream of raw bytes: its content type is that of the first piece. Nothing can be told in it but the bytes. */
+export function chunks(service: string): Frames {
+  return {
+    contentType: (first) => (first === undefined ? UNKNOWN : decodeHttpBody(service, first).contentType),
+    message: (message) => decodeHttpBody(service, message).data,
+    failure: () => undefined,
+    heartbeat: undefined,
+    end: undefined,
+  };
+}

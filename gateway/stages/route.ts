@@ -1,0 +1,174 @@
+/**
+ * Routes as data. Every shape of every endpoint's path stands in one map, in lower case, and leads to the endpoint
+ * itself: what is decided, logged and called is read from there, never from the path. So finding a route is one look
+ * into the map, two where the client's letters differ in case or are percent-encoded.
+ *
+ * A path has one meaning or none. Percent-encoded unreserved characters are decoded once (RFC 3986 §6.2.2.2); nothing
+ * else is repaired: no dot segment is removed, no empty segment or trailing slash overlooked, and `%2F` is no `/`.
+ */
+import type { Registry } from "@bufbuild/protobuf";
+import { Callers, type Endpoint, pathOf, RESERVED_NAMES } from "../../src/contract/endpoint.js";
+import { nearest } from "../../src/contract/nearest.js";
+import type { Codec } from "../../src/json/codec.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import { HttpError } from "../errors.js";
+
+/**
+ * What a service is told of its caller: the authority the bearer token; a service that registered a signed context; one
+ * that joined by configuration the names of account and namespace where its configuration asks for them, else nothing.
+ */
+export type Told = "token" | "context" | "identity" | "nothing";
+
+/** One endpoint, with all it takes to call it. */
+export interface Target {
+  readonly endpoint: Endpoint;
+  readonly request: Codec;
+  readonly response: Codec;
+  readonly channel: Channel;
+  /** What the service is told of the caller. */
+  readonly told: Told;
+  /** The service's own message types. */
+  readonly types: Registry;
+  /** Undefined where all instances have the same contract. */
+  readonly alternatives: Alternatives | undefined;
+}
+
+/** The endpoint in each contract that instances have for it, when they differ. */
+export interface Alternatives {
+  /** That of the instance whose turn it is, other than those tried; undefined when there is none left. */
+  next(tried: readonly Target[]): Target | undefined;
+}
+
+export interface Route {
+  readonly target: Target;
+  /** Whether the path is of the shape `/v1/…`: POST only, and never without a valid token. */
+  readonly versioned: boolean;
+}
+
+const SERVICE_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+/** A path of characters that mean themselves (RFC 3986 §2.3). */
+const PLAIN = /^\/[A-Za-z0-9._~/-]*$/;
+const UNRESERVED = /[A-Za-z0-9._~-]/;
+const PERCENT = /%(?:([0-9A-Fa-f]{2})|)/g;
+/** What a URI's path may be made of (RFC 3986 §3.3). */
+const PATH = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/;
+
+export class Routes {
+  readonly #routes = new Map<string, Route>();
+  readonly #services = new Map<string, { readonly targets: readonly Target[]; readonly paths: readonly string[] }>();
+
+  /**
+   * Adds a service, or replaces it, at once and wholly.
+   * @throws {Error} when its name or its endpoints' names cannot be told apart from others; nothing has changed then.
+   */
+  set(service: string, targets: readonly Target[]): void {
+    if (!SERVICE_NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
+    if (RESERVED_NAMES.has(service)) throw new Error("its name is reserved for the gateway's own paths");
+    const routes = routesOf(service, targets);
+    this.delete(service);
+    for (const [path, route] of routes) this.#routes.set(path, route);
+    this.#services.set(service, { targets, paths: [...routes.keys()] });
+  }
+
+  delete(service: string): void {
+    for (const path of this.#services.get(service)?.paths ?? []) this.#routes.delete(path);
+    this.#services.delete(service);
+  }
+
+  /** Names of the services, in the order they came. */
+  get services(): Iterable<string> {
+    return this.#services.keys();
+  }
+
+  /** A service's endpoints, as they were set: another list after each change. */
+  targetsOf(service: string): readonly Target[] | undefined {
+    return this.#services.get(service)?.targets;
+  }
+
+  /**
+   * The route of a path, as sent.
+   * @throws {HttpError} 400 when no URI has such a path.
+   */
+  find(path: string): Route | undefined {
+    return this.#routes.get(path) ?? this.#routes.get(canonical(path));
+  }
+
+  /** The service that a path without a route is directed to, and a path that may have been meant. */
+  near(path: string): { readonly service: string | undefined; readonly path: string | undefined } {
+    const [, versioned = "", name = "", rest = ""] = /^(\/v1(?=\/))?\/([^/]*)\/?(.*)$/s.exec(path.toLowerCase()) ?? [];
+    const service = this.#services.has(name) ? name : undefined;
+    const meant = service ?? nearest(name, this.#services.keys());
+    if (meant === undefined) return { service, path: undefined };
+    const start = `${versioned}/${meant}`;
+    const paths = (this.#services.get(meant)?.paths ?? []).filter(
+      (known) => known === start || known.startsWith(`${start}/`),
+    );
+    const shapes = paths.map((known) => known.slice(start.length + 1));
+    const found = nearest(rest, shapes) ?? nearestByMethod(rest, shapes);
+    const route = found === undefined ? undefined : this.#routes.get(found === "" ? start : `${start}/${found}`);
+    return { service, path: route && `${route.versioned ? "/v1" : ""}${pathOf(route.target.endpoint)}` };
+  }
+}
+
+/** The shape whose method is named like the last part of a path, for one that names another gRPC service or none. */
+function nearestByMethod(rest: string, shapes: readonly string[]): string | undefined {
+  const methods = shapes.map(lastPart);
+  const meant = nearest(lastPart(rest), methods);
+  return meant === undefined ? undefined : shapes[methods.indexOf(meant)];
+}
+
+function lastPart(shape: string): string {
+  return shape.slice(Math.max(shape.lastIndexOf("/"), shape.lastIndexOf(".")) + 1);
+}
+
+/** The path in lower case, with percent-encoded unreserved characters decoded, once. */
+function canonical(path: string): string {
+  if (PLAIN.test(path)) return path.toLowerCase();
+  if (!PATH.test(path)) throw new HttpError(400, "The request target must be a path: / and characters a URI may have");
+  return path.replace(PERCENT, decodeUnreserved).toLowerCase();
+}
+
+function decodeUnreserved(encoded: string, hex: string | undefined): string {
+  if (hex === undefined) throw new HttpError(400, "The path has a broken percent-encoding");
+  const character = String.fromCharCode(Number.parseInt(hex, 16));
+  return UNRESERVED.test(character) ? character : encoded;
+}
+
+/** Every path of a service, in lower case. */
+function routesOf(service: string, targets: readonly Target[]): Map<string, Route> {
+  const routes = new Map<string, Route>();
+  const known = new Set<string>();
+  const main = mainOf(targets);
+  for (const target of targets) {
+    const { endpoint } = target;
+    if (known.has(endpoint.segments.endpoint)) {
+      throw new Error(`it has two endpoints ${endpoint.name}, told apart by case alone`);
+    }
+    known.add(endpoint.segments.endpoint);
+    // No caller over HTTP is ever enrolled.
+    if (endpoint.callers === Callers.ENROLLED) continue;
+    const versioned: Route = { target, versioned: true };
+    const unversioned: Route = { target, versioned: false };
+    for (const path of pathsOf(endpoint, endpoint.method.parent.typeName === main)) {
+      routes.set(`/v1/${service}/${path}`, versioned);
+      routes.set(`/${service}/${path}`, unversioned);
+      if (path === "call") routes.set(`/${service}`, unversioned);
+    }
+  }
+  return routes;
+}
+
+/** `helloworld.call` and its other shapes. */
+function pathsOf({ segments: { endpoint } }: Endpoint, short: boolean): string[] {
+  const dot = endpoint.lastIndexOf(".");
+  const [grpcService, method] = [endpoint.slice(0, dot), endpoint.slice(dot + 1)];
+  const paths = [endpoint, `${grpcService}/${method}`];
+  return short ? [...paths, method] : paths;
+}
+
+/** The full name of the gRPC service whose name may be left out; undefined where instances differ about which that is. */
+function mainOf(targets: readonly Target[]): string | undefined {
+  const short = targets.filter(({ endpoint }) => endpoint.shortPath);
+  const names = new Set(short.map(({ endpoint }) => endpoint.method.parent.typeName));
+  return names.size === 1 ? [...names][0] : undefined;
+}

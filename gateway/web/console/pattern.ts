@@ -1,0 +1,20 @@
+/** Patterns of resources while they are typed, by the grammar that the authority and every gateway use. */
+import { matches, parsePattern } from "../../../src/contract/resource.js";
+
+/** What is wrong with a pattern, if anything. */
+export function problemOf(pattern: string): string | undefined {
+  try {
+    parsePattern(pattern);
+    return undefined;
+  } catch (error) {
+    const { message } = error as Error;
+    return message.charAt(0).toUpperCase() + message.slice(1);
+  }
+}
+
+/** The resources that a pattern covers; none where it is no pattern. */
+export function coveredBy(pattern: string, resources: readonly string[]): string[] {
+  if (problemOf(pattern) !== undefined) return [];
+  const parsed = parsePattern(pattern);
+  return resources.filter((resource) => matches(parsed, parsePattern(resource)));
+}

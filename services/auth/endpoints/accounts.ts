@@ -1,0 +1,156 @@
+/** Accounts of the caller's namespace. */
+
+import { checkScope } from "../../../src/access/rules.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import {
+  type Account,
+  AccountsService,
+  type CreateAccountRequest,
+  type SetPasswordRequest,
+  type SetScopesRequest,
+} from "../../../src/gen/portico/auth/v1/accounts.js";
+import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { ADMIN_SCOPE, accountOf, isAdmin } from "../callers.js";
+import type { Changes } from "../changes.js";
+import type { AccountState, State } from "../log/state.js";
+import { checkPassword, type Passwords } from "../login/passwords.js";
+import type { Slowdown } from "../login/slowdown.js";
+
+const MAX_ACCOUNTS = 10_000;
+const MAX_SCOPES = 100;
+
+interface Options {
+  readonly changes: Changes;
+  readonly passwords: Passwords;
+  readonly slowdown: Slowdown;
+}
+
+export function accounts(options: Options): Part {
+  const { changes } = options;
+  return part("portico.auth.v1.Accounts", AccountsService, {
+    list: async (_, context) => {
+      await changes.sync();
+      const present = [...(changes.state.namespaces.get(accountOf(context).namespace)?.accounts.values() ?? [])];
+      return { accounts: present.map(shown).sort((a, b) => (a.name < b.name ? -1 : 1)) };
+    },
+    create: (request, context) => create(options, request, context),
+    delete: async ({ name }, context) => {
+      const caller = accountOf(context);
+      await changes.make(caller, (state) => {
+        find(state, caller.namespace, name);
+        keepAnAdmin(state, caller.namespace, name);
+        return [{ $case: "accountDeleted", value: { namespace: caller.namespace, name } }];
+      });
+      return {};
+    },
+    setScopes: (request, context) => setScopes(changes, request, context),
+    setPassword: async (request, context) => {
+      await setPassword(options, request, context);
+      return {};
+    },
+  });
+}
+
+async function create(
+  { changes, passwords }: Options,
+  { name, password, scopes }: CreateAccountRequest,
+  context: Context,
+): Promise<Account> {
+  const caller = accountOf(context);
+  if (!/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/.test(name)) {
+    throw invalid("name: must be 1 to 128 letters, digits or . _ @ + -, and start with a letter or digit");
+  }
+  checkPassword("password", password);
+  const checked = checkScopes(scopes);
+  const hash = await passwords.hash(password);
+  await changes.make(caller, ({ namespaces }) => {
+    const present = namespaces.get(caller.namespace)?.accounts;
+    if (present?.has(name)) {
+      throw new StatusError(Code.ALREADY_EXISTS, `an account with the name ${name} exists already`);
+    }
+    if (present && present.size >= MAX_ACCOUNTS) {
+      throw new StatusError(Code.FAILED_PRECONDITION, `the namespace has ${MAX_ACCOUNTS} accounts, the most it may`);
+    }
+    return [{ $case: "accountCreated", value: { namespace: caller.namespace, name, scopes: checked, password: hash } }];
+  });
+  return { name, scopes: checked, created: changes.state.account(caller.namespace, name)?.created };
+}
+
+async function setScopes(changes: Changes, { name, scopes }: SetScopesRequest, context: Context): Promise<Account> {
+  const caller = accountOf(context);
+  const checked = checkScopes(scopes);
+  let account: Account | undefined;
+  await changes.make(caller, (state) => {
+    account = { ...shown(find(state, caller.namespace, name)), scopes: checked };
+    if (!checked.includes(ADMIN_SCOPE)) keepAnAdmin(state, caller.namespace, name);
+    return [{ $case: "scopesSet", value: { namespace: caller.namespace, name, scopes: checked } }];
+  });
+  return account!;
+}
+
+async function setPassword(
+  { changes, passwords, slowdown }: Options,
+  { name: named, currentPassword, newPassword }: SetPasswordRequest,
+  context: Context,
+): Promise<void> {
+  const caller = accountOf(context);
+  const { namespace } = caller;
+  const name = named || caller.account;
+  checkPassword("new_password", newPassword);
+  if (!isAdmin(caller)) {
+    if (name !== caller.account) {
+      throw new StatusError(Code.PERMISSION_DENIED, "name: only an administrator may set another's password");
+    }
+    await changes.sync();
+    const begin = (): void => slowdown.check(namespace, name, context.clientAddress);
+    begin();
+    const attempt = { address: context.clientAddress, begin };
+    if (!(await passwords.verify(currentPassword, find(changes.state, namespace, name).password, attempt))) {
+      slowdown.failed(namespace, name, context.clientAddress);
+      throw new StatusError(Code.PERMISSION_DENIED, "current_password: is wrong");
+    }
+    slowdown.succeeded(namespace, name, context.clientAddress);
+  }
+  const password = await passwords.hash(newPassword);
+  await changes.make(caller, (state) => {
+    find(state, namespace, name);
+    return [{ $case: "passwordSet", value: { namespace, name, password } }];
+  });
+}
+
+function shown({ name, scopes, created }: AccountState): Account {
+  return { name, scopes, created };
+}
+
+function find(state: State, namespace: string, name: string): AccountState {
+  const account = state.account(namespace, name);
+  if (account === undefined) throw new StatusError(Code.NOT_FOUND, `no account with the name ${name}`);
+  return account;
+}
+
+/** @throws {StatusError} when no other account holds the scope `admin`. */
+function keepAnAdmin(state: State, namespace: string, name: string): void {
+  const present = [...(state.namespaces.get(namespace)?.accounts.values() ?? [])];
+  if (present.some((account) => account.name !== name && account.scopes.includes(ADMIN_SCOPE))) return;
+  if (!state.account(namespace, name)?.scopes.includes(ADMIN_SCOPE)) return;
+  throw new StatusError(
+    Code.FAILED_PRECONDITION,
+    `${name} is the last account with the scope ${ADMIN_SCOPE}; give it to another first`,
+  );
+}
+
+function checkScopes(scopes: readonly string[]): string[] {
+  if (scopes.length > MAX_SCOPES) throw invalid(`scopes: must be at most ${MAX_SCOPES}`);
+  for (const [index, scope] of scopes.entries()) {
+    try {
+      checkScope(scope);
+    } catch (error) {
+      throw invalid(`scopes[${index}]: ${(error as Error).message}`);
+    }
+  }
+  return [...new Set(scopes)];
+}
+
+function invalid(message: string): StatusError {
+  return new StatusError(Code.INVALID_ARGUMENT, message);
+}

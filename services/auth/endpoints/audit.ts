@@ -1,0 +1,27 @@
+/** Audit: who changed what, in the caller's namespace. */
+import { Code, StatusError } from "../../../src/errors.js";
+import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
+import { type Part, part } from "../../../src/rpc/service.js";
+import { accountOf } from "../callers.js";
+import type { Changes } from "../changes.js";
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1_000;
+
+export function audit({ changes }: { changes: Changes }): Part {
+  return part("portico.auth.v1.Audit", AuditService, {
+    list: async ({ before, limit }, context) => {
+      const { namespace } = accountOf(context);
+      if (limit < 0 || limit > MAX_LIMIT) {
+        throw new StatusError(
+          Code.INVALID_ARGUMENT,
+          `limit: must be from 1 to ${MAX_LIMIT}, or 0 for ${DEFAULT_LIMIT}`,
+        );
+      }
+      await changes.sync();
+      const records = changes.state.namespaces.get(namespace)?.audit.records ?? [];
+      const earlier = before > 0n ? records.filter(({ revision }) => revision < before) : records;
+      return { records: earlier.slice(-(limit || DEFAULT_LIMIT)).reverse() };
+    },
+  });
+}

@@ -1,0 +1,136 @@
+/** Auth: signs accounts in and out. */
+
+import { createToken, hashToken, isToken } from "../../../src/access/token.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import {
+  AuthService,
+  type LoginRequest,
+  type RefreshRequest,
+  type Tokens,
+} from "../../../src/gen/portico/auth/v1/auth.js";
+import { first } from "../../../src/rpc/metadata.js";
+import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { accountOf, DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../callers.js";
+import type { Changes } from "../changes.js";
+import { hex } from "../log/state.js";
+import type { FailedLogins } from "../login/failed-logins.js";
+import type { Passwords } from "../login/passwords.js";
+import type { Slowdown } from "../login/slowdown.js";
+import { millis, timestamp } from "../time.js";
+
+const ACCESS_LIFE = 60 * 60_000;
+const REFRESH_LIFE = 30 * 24 * 60 * 60_000;
+
+interface Options {
+  readonly changes: Changes;
+  readonly passwords: Passwords;
+  readonly slowdown: Slowdown;
+  readonly failedLogins: FailedLogins;
+}
+
+export function auth(options: Options): Part {
+  const { changes } = options;
+  return part("portico.auth.v1.Auth", AuthService, {
+    login: (request, context) => login(options, request, context),
+    refresh: (request) => refresh(changes, request),
+    logout: async (_, context) => {
+      const caller = accountOf(context);
+      const sha256 = bearerHash(context);
+      await changes.make(caller, (state) => {
+        const token = sha256 && state.tokens.get(hex(sha256));
+        if (token?.kind === "access") {
+          return [{ $case: "loginRevoked", value: { login: token.login.login, reused: false } }];
+        }
+        throw new StatusError(Code.FAILED_PRECONDITION, "This token came from no login; an API key is revoked instead");
+      });
+      return {};
+    },
+    whoAmI: (_, context) => {
+      const { namespace, account, scopes, expires } = accountOf(context);
+      return { namespace, account, scopes: [...scopes], expires: timestamp(expires) };
+    },
+  });
+}
+
+async function login(
+  { changes, passwords, slowdown, failedLogins }: Options,
+  { account: name, password, namespace: named }: LoginRequest,
+  { clientAddress, metadata }: Context,
+): Promise<Tokens> {
+  const namespace = named || DEFAULT_NAMESPACE;
+  // Nobody has such a name, and failures are counted by names: so long ones take no memory.
+  if (name.length > MAX_ACCOUNT_NAME || namespace.length > MAX_NAME) throw wrong();
+  slowdown.check(namespace, name, clientAddress);
+  await changes.sync();
+  const hash = changes.state.account(namespace, name)?.password;
+  // Checked again when the turn has come: whoever tries many at once is slowed down all the same.
+  const begin = (): void => slowdown.check(namespace, name, clientAddress);
+  if (!(await passwords.verify(password, hash, { address: clientAddress, begin }))) {
+    slowdown.failed(namespace, name, clientAddress);
+    const requestId = first(metadata, "x-request-id");
+    failedLogins.add({ namespace, account: name, address: clientAddress, requestId });
+    throw wrong();
+  }
+  slowdown.succeeded(namespace, name, clientAddress);
+  const pair = createPair(changes.now);
+  await changes.issue({ namespace, account: name }, (state) => {
+    // The account may have gone, or have got another password, while this one was being checked.
+    const current = state.account(namespace, name)?.password;
+    if (hash === undefined || !current?.hash.equals(hash.hash)) throw wrong();
+    const { access, refresh } = pair.hashed;
+    return [{ $case: "loggedIn", value: { login: refresh.sha256, namespace, account: name, access, refresh } }];
+  });
+  return { ...pair.shown, namespace, account: name };
+}
+
+async function refresh(changes: Changes, { refreshToken }: RefreshRequest): Promise<Tokens> {
+  const sha256 = isToken(refreshToken) ? hashToken(refreshToken) : undefined;
+  const pair = createPair(changes.now);
+  const found = (): { kind: string; namespace: string; account: string; login: Buffer } => {
+    const token = sha256 && changes.state.tokens.get(hex(sha256));
+    if ((token?.kind === "refresh" || token?.kind === "spent") && millis(token.token.expires) > changes.now) {
+      return { kind: token.kind, ...token.login };
+    }
+    throw new StatusError(Code.UNAUTHENTICATED, "refresh_token: is unknown, expired or revoked; log in again");
+  };
+  await changes.sync();
+  const { namespace, account } = found();
+  let reused = false;
+  const decide: Parameters<Changes["issue"]>[1] = () => {
+    const { kind, login } = found();
+    reused = kind === "spent";
+    if (reused) return [{ $case: "loginRevoked", value: { login, reused } }];
+    return [{ $case: "refreshed", value: { login, ...pair.hashed } }];
+  };
+  const revision = await changes.issue({ namespace, account }, decide);
+  if (!reused) return { ...pair.shown, namespace, account };
+  await changes.settled(revision);
+  throw new StatusError(
+    Code.UNAUTHENTICATED,
+    "refresh_token: was used before, so every token of its login is revoked; log in again",
+  );
+}
+
+function createPair(now: number) {
+  const access = createToken("access");
+  const refresh = createToken("refresh");
+  const accessExpires = timestamp(now + ACCESS_LIFE);
+  const refreshExpires = timestamp(now + REFRESH_LIFE);
+  return {
+    shown: { accessToken: access, accessExpires, refreshToken: refresh, refreshExpires },
+    hashed: {
+      access: { sha256: hashToken(access), expires: accessExpires },
+      refresh: { sha256: hashToken(refresh), expires: refreshExpires },
+    },
+  };
+}
+
+/** The same whatever is wrong, so that nobody learns which accounts there are. */
+function wrong(): StatusError {
+  return new StatusError(Code.UNAUTHENTICATED, "Wrong account or password");
+}
+
+function bearerHash({ metadata }: Context): Buffer | undefined {
+  const token = /^Bearer (\S+)$/i.exec(first(metadata, "authorization") ?? "")?.[1];
+  return token === undefined ? undefined : hashToken(token);
+}

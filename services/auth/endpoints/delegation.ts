@@ -1,0 +1,178 @@
+/**
+ * Delegation: signs contexts for services that call other services. Both the service and the caller it acts for are
+ * judged by the rules of the moment, and the caller is looked up by its token: what was revoked acts no more.
+ */
+import { serviceScope } from "../../../src/access/admission.js";
+import { signContext, verifyTicket } from "../../../src/access/call-context.js";
+import { GATEWAY, ticketKeyOf } from "../../../src/access/context-keys.js";
+import { type Decision, RuleSet } from "../../../src/access/rules.js";
+import { SELF_GOVERNED } from "../../../src/contract/endpoint.js";
+import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import {
+  type CallContext,
+  DelegationService,
+  type IssueRequest,
+  type IssueResponse,
+} from "../../../src/gen/portico/auth/v1/delegation.js";
+import type { Caller } from "../../../src/gen/portico/auth/v1/policy.js";
+import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { DEFAULT_NAMESPACE } from "../callers.js";
+import type { Journal } from "../log/journal.js";
+import { hex, type NamespaceState, type State } from "../log/state.js";
+import { millis } from "../time.js";
+import { callerOf } from "../token-caller.js";
+
+interface Options {
+  readonly journal: Journal;
+  /** How long a context is good for, in milliseconds. */
+  readonly leaseMs: number;
+}
+
+/** For whom a service calls, and in which namespace. */
+interface Acting {
+  readonly namespace: string;
+  /** Undefined for nobody. */
+  readonly caller: Caller | undefined;
+  /** Of the caller's token; of the service's own where it calls for itself. */
+  readonly sha256: string;
+}
+
+export function delegation({ journal, leaseMs }: Options): Part {
+  const compiled = new CompiledRules();
+  return part("portico.auth.v1.Delegation", DelegationService, {
+    issue: async (request, context) => {
+      await journal.sync();
+      return issue({ state: journal.state, now: journal.now, leaseMs, compiled }, request, context);
+    },
+  });
+}
+
+interface Moment {
+  readonly state: State;
+  readonly now: number;
+  readonly leaseMs: number;
+  readonly compiled: CompiledRules;
+}
+
+/**
+ * @throws {StatusError} INVALID_ARGUMENT, or UNAUTHENTICATED and PERMISSION_DENIED as the endpoint itself would refuse.
+ */
+function issue(moment: Moment, request: IssueRequest, context: Context): IssueResponse {
+  const { state, now, leaseMs } = moment;
+  const service = enrolmentOf(context);
+  const { resource } = request;
+  const segments = literal(resource);
+  const acting = actingFor(moment, request, service, context);
+  for (const [who, decision] of judged(moment, segments, service, acting)) {
+    if (decision !== "granted") throw refused(decision, resource, who);
+  }
+  const [key] = state.contextKeys(segments.name);
+  const [root] = state.contextKeys(GATEWAY);
+  if (key === undefined || root === undefined) throw new StatusError(Code.UNAVAILABLE, "there are no keys yet");
+  const expires = Math.min(now + leaseMs, acting.caller === undefined ? now + leaseMs : millis(acting.caller.expires));
+  const signed: CallContext = {
+    ...{ resource, namespace: acting.namespace, caller: told(acting.caller, segments), service },
+    sha256: Buffer.from(acting.sha256, "hex"),
+    expires: BigInt(Math.floor(expires)),
+    generation: key.generation,
+    revision: BigInt(state.revision),
+  };
+  const ticket = ticketKeyOf({ generation: Number(root.generation), secret: root.key });
+  const text = signContext(signed, { generation: Number(key.generation), secret: key.key }, ticket);
+  return { context: text, lifetimeMs: BigInt(Math.max(0, Math.floor(expires - now))) };
+}
+
+/** @throws {StatusError} PERMISSION_DENIED unless an enrolled service calls. */
+function enrolmentOf({ caller }: Context): string {
+  const name = caller?.enrolment;
+  if (name !== undefined && name !== GATEWAY) return name;
+  throw new StatusError(Code.PERMISSION_DENIED, "Only an enrolled service calls other services by a context");
+}
+
+/**
+ * @throws {StatusError} UNAUTHENTICATED for a context that no gateway or authority made for this service, that has
+ * expired, or whose caller's token is good no longer.
+ */
+function actingFor(
+  { state, now }: Moment,
+  { actingFor: text, namespace }: IssueRequest,
+  service: string,
+  { caller }: Context,
+): Acting {
+  if (text === "") {
+    const sha256 = "sha256" in (caller ?? {}) ? String((caller as { sha256?: unknown }).sha256) : "";
+    return { namespace: namespace || DEFAULT_NAMESPACE, caller: callerOf(state, sha256, now), sha256 };
+  }
+  const [root] = state.contextKeys(GATEWAY);
+  const given = root && verifyTicket(text, ticketKeyOf({ generation: Number(root.generation), secret: root.key }));
+  const isGood = given !== undefined && Number(given.expires) > now && serviceOf(given.resource) === service;
+  if (!isGood) throw new StatusError(Code.UNAUTHENTICATED, "acting_for: is no valid context of a call to this service");
+  const sha256 = hex(given.sha256);
+  if (given.caller === undefined) return { namespace: given.namespace, caller: undefined, sha256 };
+  const current = callerOf(state, sha256, now);
+  if (current !== undefined) return { namespace: given.namespace, caller: current, sha256 };
+  throw new StatusError(Code.UNAUTHENTICATED, "acting_for: the token of its caller was revoked or has expired");
+}
+
+/** The caller with those of the limits of its token that matter, as contexts have it (src/access/contexts.ts). */
+function told(caller: Caller | undefined, resource: Resource): Caller | undefined {
+  return caller && { ...caller, resources: caller.resources.filter((limit) => matches(parsePattern(limit), resource)) };
+}
+
+/** The decision on the service, and on whom it acts for. */
+function judged(
+  { state, compiled }: Moment,
+  resource: Resource,
+  service: string,
+  { namespace, caller }: Acting,
+): [who: string, decision: Decision][] {
+  const rules = compiled.of(state.namespaces.get(namespace), state.revision);
+  const limited = caller?.resources.length ? caller.resources.map(parsePattern) : undefined;
+  const isBeyond = limited !== undefined && !limited.some((limit) => matches(limit, resource));
+  const name = caller?.account || `service ${caller?.enrolment ?? service}`;
+  return [
+    [`service ${service}`, rules.decide(resource, [serviceScope(service)])],
+    [name, isBeyond ? "forbidden" : rules.decide(resource, caller?.scopes)],
+  ];
+}
+
+function refused(decision: Exclude<Decision, "granted">, resource: string, who: string): StatusError {
+  const name = resource.slice(resource.indexOf(":") + 1);
+  if (decision === "forbidden")
+    return new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${name} by ${who}`);
+  return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${name} by ${who}`);
+}
+
+/** @throws {StatusError} INVALID_ARGUMENT */
+function literal(text: string): Resource {
+  const invalid = (why: string): StatusError => new StatusError(Code.INVALID_ARGUMENT, `resource: ${why}`);
+  let resource: Resource;
+  try {
+    resource = parsePattern(text);
+  } catch (error) {
+    throw invalid((error as Error).message);
+  }
+  if (text.includes("*")) throw invalid("must be without wildcards, such as service:orders:Orders.Get");
+  if (resource.type !== "service") throw invalid("must be an endpoint, such as service:orders:Orders.Get");
+  if (SELF_GOVERNED.has(resource.name)) throw invalid(`${resource.name} takes the enrolment token itself`);
+  return resource;
+}
+
+function serviceOf(resource: string): string | undefined {
+  return resource.split(":")[1];
+}
+
+/** The rules of namespaces, compiled when they are first asked, until something changes. */
+class CompiledRules {
+  readonly #compiled = new WeakMap<NamespaceState, { readonly revision: number; readonly rules: RuleSet }>();
+
+  of(namespace: NamespaceState | undefined, revision: number): RuleSet {
+    if (namespace === undefined) return new RuleSet();
+    const known = this.#compiled.get(namespace);
+    if (known?.revision === revision) return known.rules;
+    const rules = RuleSet.compile(namespace.rules.values());
+    this.#compiled.set(namespace, { revision, rules });
+    return rules;
+  }
+}

@@ -1,0 +1,102 @@
+/** Enrolments: the tokens by which gateways and services join. */
+import { randomBytes } from "node:crypto";
+import { GATEWAY } from "../../../src/access/context-keys.js";
+import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import type { Enrolment as StoredEnrolment } from "../../../src/gen/portico/auth/log/v1/log.js";
+import {
+  type CreateEnrolmentRequest,
+  type CreateEnrolmentResponse,
+  type Enrolment,
+  EnrolmentsService,
+} from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { accountOfDefault, checkName } from "../callers.js";
+import type { Changes } from "../changes.js";
+import type { Decide } from "../log/journal.js";
+import { hex, type State } from "../log/state.js";
+
+const MAX_ENROLMENTS = 1_000;
+const MAX_OF_NAME = 100;
+
+type LogEvent = ReturnType<Decide>[number];
+
+export function enrolments({ changes }: { changes: Changes }): Part {
+  return part("portico.auth.v1.Enrolments", EnrolmentsService, {
+    list: async (_, context) => {
+      accountOfDefault(context);
+      await changes.sync();
+      const present = [...changes.state.enrolments.values()].map(shown);
+      return { enrolments: present.sort((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1)) };
+    },
+    create: (request, context) => create(changes, request, context),
+    delete: async ({ name, id }, context) => {
+      await changes.make(accountOfDefault(context), (state) => {
+        const sha256 = id === "" ? Buffer.alloc(0) : find(state, name, id).sha256;
+        if (state.enrolmentsOf(name).length === 0) throw notFound(`no enrolment with the name ${name}`);
+        return [{ $case: "enrolmentDeleted", value: { name, sha256 } }, ...newSecret(name)];
+      });
+      return {};
+    },
+  });
+}
+
+async function create(
+  changes: Changes,
+  { name, replace }: CreateEnrolmentRequest,
+  context: Context,
+): Promise<CreateEnrolmentResponse> {
+  const caller = accountOfDefault(context);
+  checkName("name", name);
+  const secret = createToken("enrolment");
+  await changes.make(caller, (state) => {
+    if (!replace) checkRoom(state, name);
+    return [enrolmentCreated(name, secret, { beside: !replace }), ...(replace ? newSecret(name) : [])];
+  });
+  const stored = changes.state.enrolments.get(hex(hashToken(secret)));
+  return { secret, enrolment: stored && shown(stored) };
+}
+
+/** What the log says of a new token; others of its name stay where it is to be `beside` them. */
+export function enrolmentCreated(name: string, token: string, { beside }: { beside: boolean }): LogEvent {
+  const value = { name, sha256: hashToken(token), prefix: tokenPrefix(token), beside };
+  return { $case: "enrolmentCreated", value };
+}
+
+/** Whoever loses a gateway's token loses the root of all keys: so it is made anew from what no copy of the store has. */
+function newSecret(name: string): LogEvent[] {
+  return name === GATEWAY ? [contextSecretCreated()] : [];
+}
+
+/** What the log says of a new secret for the keys of contexts. */
+export function contextSecretCreated(): LogEvent {
+  return { $case: "contextSecretCreated", value: { secret: randomBytes(32) } };
+}
+
+/** @throws {StatusError} FAILED_PRECONDITION when there are too many. */
+function checkRoom(state: State, name: string): void {
+  const full = (most: number, of: string): StatusError =>
+    new StatusError(Code.FAILED_PRECONDITION, `there are ${most} enrolments${of}, the most there may be; delete some`);
+  if (state.enrolments.size >= MAX_ENROLMENTS) throw full(MAX_ENROLMENTS, "");
+  if (state.enrolmentsOf(name).length >= MAX_OF_NAME) throw full(MAX_OF_NAME, ` of ${name}`);
+}
+
+/** @throws {StatusError} NOT_FOUND */
+function find(state: State, name: string, id: string): StoredEnrolment {
+  const found = state.enrolmentsOf(name).find((enrolment) => idOf(enrolment) === id);
+  if (found === undefined) throw notFound(`no enrolment of ${name} with the ID ${id}`);
+  return found;
+}
+
+/** Those of older versions, whose token's start was not kept, are called by their hash. */
+function idOf({ prefix, sha256 }: StoredEnrolment): string {
+  return prefix || hex(sha256).slice(0, 10);
+}
+
+function shown(enrolment: StoredEnrolment): Enrolment {
+  return { name: enrolment.name, id: idOf(enrolment), created: enrolment.created };
+}
+
+function notFound(message: string): StatusError {
+  return new StatusError(Code.NOT_FOUND, message);
+}

@@ -1,0 +1,188 @@
+/** Keys: API keys, each caller's own; an administrator's, those of the whole namespace. */
+
+import type { KnownCaller } from "../../../src/access/callers.js";
+import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
+import { parsePattern } from "../../../src/contract/resource.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
+import {
+  type CreateKeyRequest,
+  type CreateKeyResponse,
+  type Key,
+  KeysService,
+  type RotateKeyRequest,
+} from "../../../src/gen/portico/auth/v1/keys.js";
+import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { accountOf, isAdmin } from "../callers.js";
+import type { Changes } from "../changes.js";
+import type { State } from "../log/state.js";
+import { durationMs, millis, timestamp } from "../time.js";
+import type { KeyUses } from "./key-uses.js";
+
+const DAY = 24 * 60 * 60_000;
+const DEFAULT_LIFE = 90 * DAY;
+const MAX_LIFE = 365 * DAY;
+const MAX_KEYS = 100;
+const MAX_RESOURCES = 100;
+const MAX_NAME_LENGTH = 100;
+/** What would break a line, or turn the text around it, wherever the name is shown. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
+
+interface Options {
+  readonly changes: Changes;
+  readonly keyUses: KeyUses;
+}
+
+export function keys({ changes, keyUses }: Options): Part {
+  return part("portico.auth.v1.Keys", KeysService, {
+    list: async (_, context) => {
+      const caller = accountOf(context);
+      await changes.sync();
+      const listed = visible(changes.state, caller).filter(({ expires }) => millis(expires) > changes.now);
+      return { keys: listed.map((key) => shown(key, keyUses)) };
+    },
+    create: (request, context) => create(changes, request, context),
+    revoke: async ({ prefix }, context) => {
+      const caller = accountOf(context);
+      await changes.make(caller, (state) => {
+        const { sha256 } = find(state, caller, prefix, changes.now);
+        return [{ $case: "keyRevoked", value: { sha256 } }];
+      });
+      return {};
+    },
+    rotate: (request, context) => rotate(changes, request, context),
+  });
+}
+
+async function create(changes: Changes, request: CreateKeyRequest, context: Context): Promise<CreateKeyResponse> {
+  const caller = unlimited(context);
+  const { name, resources } = request;
+  if (name.length < 1 || name.length > MAX_NAME_LENGTH || UNPRINTABLE.test(name)) {
+    throw invalid(`name: must have 1 to ${MAX_NAME_LENGTH} printable characters`);
+  }
+  if (name !== name.trim()) throw invalid("name: must not begin or end with white space");
+  const life = request.lifetime === undefined ? DEFAULT_LIFE : durationMs(request.lifetime);
+  if (!(life >= DAY && life <= MAX_LIFE)) throw invalid("lifetime: must be from 1 to 365 days");
+  checkResources(resources);
+  const { namespace, account } = caller;
+  if (isKey(changes.state, caller) && changes.now + life > caller.expires) {
+    throw new StatusError(Code.PERMISSION_DENIED, "lifetime: a key cannot create one that outlives it; log in to");
+  }
+  const { secret, key } = createKey({ namespace, account, name, resources }, changes.now, life);
+  await changes.issue(caller, (state) => {
+    checkRoom(state, key, changes.now);
+    return [{ $case: "keyCreated", value: { key } }];
+  });
+  return { secret, key: shown(key) };
+}
+
+async function rotate(changes: Changes, request: RotateKeyRequest, context: Context): Promise<CreateKeyResponse> {
+  const caller = unlimited(context);
+  const overlap = request.overlap === undefined ? 0 : durationMs(request.overlap);
+  if (overlap < 0) throw invalid("overlap: must not be negative");
+  await changes.sync();
+  const old = find(changes.state, caller, request.prefix, changes.now);
+  const life = Number(old.lifetimeMs) || millis(old.expires) - millis(old.created);
+  const latest = isKey(changes.state, caller) ? caller.expires : undefined;
+  const { secret, key } = createKey(old, changes.now, life, latest);
+  await changes.make(caller, (state, now) => {
+    const { sha256, expires } = find(state, caller, request.prefix, now);
+    checkRoom(state, key, now);
+    const end = Math.min(now + overlap, millis(expires));
+    return [
+      { $case: "keyCreated", value: { key } },
+      overlap === 0
+        ? { $case: "keyRevoked", value: { sha256 } }
+        : { $case: "keyShortened", value: { sha256, expires: timestamp(end) } },
+    ];
+  });
+  return { secret, key: shown(key) };
+}
+
+function createKey(
+  { namespace, account, name, resources }: Pick<StoredKey, "namespace" | "account" | "name" | "resources">,
+  now: number,
+  life: number,
+  latest = Number.POSITIVE_INFINITY,
+): { secret: string; key: StoredKey } {
+  const secret = createToken("key");
+  const key: StoredKey = {
+    sha256: hashToken(secret),
+    prefix: tokenPrefix(secret),
+    namespace,
+    account,
+    name,
+    created: timestamp(now),
+    expires: timestamp(Math.min(now + life, latest)),
+    lifetimeMs: BigInt(Math.round(life)),
+    lastUsed: undefined,
+    resources,
+  };
+  return { secret, key };
+}
+
+/** The keys that the caller may see and manage. */
+function visible(state: State, caller: KnownCaller): StoredKey[] {
+  return state.keys(caller.namespace, isAdmin(caller) ? undefined : caller.account);
+}
+
+/** @throws {StatusError} NOT_FOUND, the same for a key that is not the caller's. */
+function find(state: State, caller: KnownCaller, prefix: string, now: number): StoredKey {
+  const key = visible(state, caller).find((key) => key.prefix === prefix && millis(key.expires) > now);
+  if (key === undefined) throw new StatusError(Code.NOT_FOUND, `no key with the prefix ${prefix}`);
+  return key;
+}
+
+function checkRoom(state: State, { namespace, account, prefix }: StoredKey, now: number): void {
+  if (state.account(namespace, account) === undefined) {
+    throw new StatusError(Code.NOT_FOUND, `no account with the name ${account}`);
+  }
+  const alive = state.keys(namespace, account).filter(({ expires }) => millis(expires) > now);
+  if (alive.length >= MAX_KEYS) {
+    throw new StatusError(Code.FAILED_PRECONDITION, `the account has ${MAX_KEYS} keys, the most it may; revoke one`);
+  }
+  // One in 57 billion for each key there is.
+  if (state.keys(namespace).some((key) => key.prefix === prefix)) {
+    throw new StatusError(Code.ABORTED, "the new key's prefix is taken; try again");
+  }
+}
+
+function isKey(state: State, { sha256 }: KnownCaller): boolean {
+  return state.tokens.get(sha256)?.kind === "key";
+}
+
+/** A key limited to some resources must not make one that is not. */
+function unlimited(context: Context): KnownCaller {
+  const caller = accountOf(context);
+  if (caller.resources.length === 0) return caller;
+  throw new StatusError(Code.PERMISSION_DENIED, "A key that is limited to resources cannot create keys");
+}
+
+function checkResources(resources: readonly string[]): void {
+  if (resources.length > MAX_RESOURCES) throw invalid(`resources: must be at most ${MAX_RESOURCES}`);
+  for (const [index, resource] of resources.entries()) {
+    try {
+      parsePattern(resource);
+    } catch (error) {
+      throw invalid(`resources[${index}]: ${(error as Error).message}`);
+    }
+  }
+}
+
+function shown(key: StoredKey, keyUses?: KeyUses): Key {
+  const { prefix, name, account, created, expires, resources } = key;
+  const unwritten = keyUses?.lastUse(key.sha256);
+  return {
+    prefix,
+    name,
+    account,
+    created,
+    expires,
+    lastUsed: unwritten === undefined ? key.lastUsed : timestamp(unwritten),
+    resources,
+  };
+}
+
+function invalid(message: string): StatusError {
+  return new StatusError(Code.INVALID_ARGUMENT, message);
+}

@@ -1,0 +1,54 @@
+/** Namespaces, for the administrators of `default`. */
+import { Code, StatusError } from "../../../src/errors.js";
+import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
+import { type Part, part } from "../../../src/rpc/service.js";
+import { ADMIN_SCOPE, accountOfDefault, checkName, DEFAULT_NAMESPACE } from "../callers.js";
+import type { Changes } from "../changes.js";
+import { type Passwords, randomPassword } from "../login/passwords.js";
+
+const MAX_NAMESPACES = 1_000;
+
+export function namespaces({ changes, passwords }: { changes: Changes; passwords: Passwords }): Part {
+  return part("portico.auth.v1.Namespaces", NamespacesService, {
+    list: async (_, context) => {
+      accountOfDefault(context);
+      await changes.sync();
+      const present = [...changes.state.namespaces.values()].map(({ name, created }) => ({ name, created }));
+      return { namespaces: present.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+    },
+    create: async ({ name }, context) => {
+      const caller = accountOfDefault(context);
+      checkName("name", name);
+      const adminPassword = randomPassword();
+      const password = await passwords.hash(adminPassword);
+      await changes.make(caller, (state) => {
+        if (state.namespaces.has(name)) {
+          throw new StatusError(Code.ALREADY_EXISTS, `a namespace with the name ${name} exists already`);
+        }
+        if (state.namespaces.size >= MAX_NAMESPACES) {
+          throw new StatusError(
+            Code.FAILED_PRECONDITION,
+            `there are ${MAX_NAMESPACES} namespaces, the most there may be`,
+          );
+        }
+        const admin = { namespace: name, name: "admin", scopes: [ADMIN_SCOPE], password };
+        return [
+          { $case: "namespaceCreated", value: { name } },
+          { $case: "accountCreated", value: admin },
+        ];
+      });
+      return { namespace: { name, created: changes.state.namespaces.get(name)?.created }, adminPassword };
+    },
+    delete: async ({ name }, context) => {
+      const caller = accountOfDefault(context);
+      if (name === DEFAULT_NAMESPACE) {
+        throw new StatusError(Code.FAILED_PRECONDITION, `the namespace ${DEFAULT_NAMESPACE} stays`);
+      }
+      await changes.make(caller, (state) => {
+        if (!state.namespaces.has(name)) throw new StatusError(Code.NOT_FOUND, `no namespace with the name ${name}`);
+        return [{ $case: "namespaceDeleted", value: { name } }];
+      });
+      return {};
+    },
+  });
+}

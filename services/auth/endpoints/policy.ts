@@ -1,0 +1,270 @@
+/**
+ * Policy: keeps guards up to date, and finds the callers of tokens for them.
+ *
+ * What a guard has not been sent yet waits in its Watcher, joined to one message, and goes out when the stream can take
+ * it. A guard too slow for that is sent a snapshot instead.
+ */
+import { KnownCaller } from "../../../src/access/callers.js";
+import { GATEWAY } from "../../../src/access/context-keys.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import {
+  Change,
+  PolicyService,
+  type ResolveRequest,
+  type ResolveResponse,
+  type WatchRequest,
+  type WatchResponse,
+  type WatchResponse_Pong,
+  type WatchResponse_Snapshot,
+} from "../../../src/gen/portico/auth/v1/policy.js";
+import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import type { Follower, Journal } from "../log/journal.js";
+import type { Holder, Leases, Owner } from "../log/leases.js";
+import { hex, type State } from "../log/state.js";
+import { timestamp } from "../time.js";
+import { callerOf } from "../token-caller.js";
+import type { KeyUses } from "./key-uses.js";
+
+/** Most changes that wait for a guard; beyond, a snapshot is less work for both. */
+const MAX_UNSENT = 10_000;
+/** Most bytes of them: they go out in one message. */
+const MAX_UNSENT_BYTES = 512 * 1024;
+/** Most rules in one part of a snapshot. The largest rule has some 500 bytes, so a part has well under 1 MiB. */
+const MAX_PART = 1_500;
+const MAX_UNSENT_PONGS = 100;
+
+interface Options {
+  readonly journal: Journal;
+  readonly leases: Leases;
+  readonly keyUses: KeyUses;
+}
+
+export function policy(options: Options): Part {
+  return part("portico.auth.v1.Policy", PolicyService, {
+    watch: (requests, context) => watch(options, requests, context),
+    resolve: (request) => resolve(options.journal, request),
+  });
+}
+
+async function* watch(
+  options: Options,
+  requests: AsyncIterable<WatchRequest>,
+  context: Context,
+): AsyncGenerator<WatchResponse> {
+  const { journal, leases } = options;
+  const holder = leases.join(ownerOf(context));
+  const watcher = new Watcher(journal, enrolmentOf(context));
+  const stop = (): void => watcher.end();
+  context.signal.addEventListener("abort", stop);
+  let closed = false;
+  const listening = listen(options, requests, holder, watcher).then(
+    () => {
+      closed = !context.signal.aborted;
+      watcher.end();
+    },
+    (error) => watcher.end(error),
+  );
+  try {
+    yield* watcher.messages();
+    await listening;
+  } finally {
+    context.signal.removeEventListener("abort", stop);
+    watcher.end();
+    leases.leave(holder, closed);
+  }
+}
+
+/** Whose guard it is. */
+function ownerOf({ caller, system }: Context): Owner {
+  if (system || !(caller instanceof KnownCaller)) return "own process";
+  return { enrolment: caller.enrolment, sha256: caller.sha256 };
+}
+
+/** Follows what the guard sends, until it closes its side. */
+async function listen(
+  options: Options,
+  requests: AsyncIterable<WatchRequest>,
+  holder: Holder,
+  watcher: Watcher,
+): Promise<void> {
+  const { journal, leases, keyUses } = options;
+  /** The newest ping that is without a pong. */
+  let unanswered: bigint | undefined;
+  const answer = async (): Promise<void> => {
+    if (unanswered === undefined || !leases.mayGrant(holder)) return;
+    const sequence = unanswered;
+    unanswered = undefined;
+    await pong(options, holder, watcher, sequence);
+  };
+  for await (const { message } of requests) {
+    if ((message?.$case === "start") === watcher.started) {
+      throw new StatusError(Code.INVALID_ARGUMENT, "message: `start` comes first, and once");
+    }
+    switch (message?.$case) {
+      case "start":
+        await journal.sync();
+        watcher.start();
+        break;
+      case "ping":
+        for (const sha256 of message.value.usedKeys) keyUses.record(sha256);
+        unanswered = message.value.sequence;
+        await answer();
+        break;
+      case "applied":
+        leases.applied(holder, Math.min(Number(message.value.revision), journal.state.revision));
+        await answer();
+        break;
+    }
+  }
+}
+
+/** Whose keys a guard may have: this process's own guard is a gateway's. */
+function enrolmentOf({ caller, system }: Context): string {
+  return system ? GATEWAY : (caller?.enrolment ?? "");
+}
+
+/** Answers a ping, which lends the guard a lease. */
+async function pong({ journal, leases }: Options, holder: Holder, watcher: Watcher, sequence: bigint): Promise<void> {
+  await leases.prepare();
+  await journal.sync();
+  // From here to the grant nothing may be awaited: a change committed in between would not know of it.
+  const { revision } = journal.state;
+  watcher.pong({
+    sequence,
+    revision: BigInt(revision),
+    leaseMs: BigInt(leases.leaseMs),
+    time: timestamp(journal.now),
+  });
+  leases.grant(holder, revision);
+}
+
+/** What waits to be sent to one guard. */
+class Watcher implements Follower {
+  readonly #journal: Journal;
+  readonly #enrolment: string;
+  #unfollow: (() => void) | undefined;
+  #snapshot = false;
+  /** What is left to send of a snapshot. */
+  #parts: WatchResponse_Snapshot[] = [];
+  #revision = 0;
+  #changes: Change[] = [];
+  #bytes = 0;
+  #news = false;
+  #pongs: WatchResponse_Pong[] = [];
+  #ended = false;
+  #error: unknown;
+  #wake: () => void = () => undefined;
+
+  constructor(journal: Journal, enrolment: string) {
+    this.#journal = journal;
+    this.#enrolment = enrolment;
+  }
+
+  get started(): boolean {
+    return this.#unfollow !== undefined;
+  }
+
+  /** Whatever revision the guard has, it may be of another history: that of a store since restored from a backup. */
+  start(): void {
+    this.#unfollow = this.#journal.follow(this);
+    this.replaced();
+  }
+
+  changed(revision: number, made: readonly Change[]): void {
+    this.#revision = revision;
+    this.#news = true;
+    const changes = made.filter((change) => this.#maySee(change));
+    for (const change of changes) this.#bytes += Change.encode(change).finish().length;
+    if (this.#changes.length + changes.length > MAX_UNSENT || this.#bytes > MAX_UNSENT_BYTES) this.#snapshot = true;
+    if (!this.#snapshot) this.#changes.push(...changes);
+    this.#wake();
+  }
+
+  #maySee({ change }: Change): boolean {
+    return change?.$case !== "contextKey" || [GATEWAY, change.value.name].includes(this.#enrolment);
+  }
+
+  replaced(): void {
+    this.#snapshot = true;
+    this.#wake();
+  }
+
+  pong(pong: WatchResponse_Pong): void {
+    if (this.#pongs.length >= MAX_UNSENT_PONGS) this.#pongs.shift();
+    this.#pongs.push(pong);
+    this.#wake();
+  }
+
+  end(error?: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#error = error;
+    this.#unfollow?.();
+    this.#wake();
+  }
+
+  async *messages(): AsyncGenerator<WatchResponse> {
+    while (!this.#ended) {
+      const message = this.#next();
+      if (message) yield { message };
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+    if (this.#error !== undefined) throw this.#error;
+  }
+
+  #next(): WatchResponse["message"] {
+    if (this.#snapshot && this.#parts.length === 0) {
+      this.#snapshot = false;
+      this.#takeChanges();
+      this.#parts = snapshotOf(this.#journal.state, this.#enrolment);
+    }
+    const part = this.#parts.shift();
+    if (part !== undefined) return { $case: "snapshot", value: part };
+    if (this.#news) {
+      const changes = this.#takeChanges();
+      return { $case: "changes", value: { revision: BigInt(this.#revision), changes } };
+    }
+    const pong = this.#pongs.shift();
+    return pong && { $case: "pong", value: pong };
+  }
+
+  #takeChanges(): Change[] {
+    const changes = this.#changes;
+    this.#news = false;
+    this.#changes = [];
+    this.#bytes = 0;
+    return changes;
+  }
+}
+
+/** In parts that each fit a message; at least one. A namespace may be in several. */
+function snapshotOf(state: State, enrolment: string): WatchResponse_Snapshot[] {
+  const { revision, namespaces } = state;
+  const parts: WatchResponse_Snapshot[] = [];
+  let room = 0;
+  for (const { name: namespace, rules } of namespaces.values()) {
+    const all = [...rules.values()];
+    // One without rules has a place too, so that many of them do not make one large part.
+    for (let at = 0; at === 0 || at < all.length; ) {
+      if (room === 0) {
+        parts.push({ revision: BigInt(revision), namespaces: [], last: false, contextKeys: [] });
+        room = MAX_PART;
+      }
+      const some = all.slice(at, at + room);
+      parts.at(-1)?.namespaces.push({ namespace, rules: some });
+      at += Math.max(some.length, 1);
+      room -= Math.max(some.length, 1);
+    }
+  }
+  const last = parts.pop() ?? { revision: BigInt(revision), namespaces: [] };
+  return [...parts, { ...last, last: true, contextKeys: state.contextKeysFor(enrolment) }];
+}
+
+async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<ResolveResponse> {
+  if (sha256.length !== 32) throw new StatusError(Code.INVALID_ARGUMENT, "sha256: must have 32 bytes");
+  await journal.sync();
+  return { revision: BigInt(journal.state.revision), caller: callerOf(journal.state, hex(sha256), journal.now) };
+}

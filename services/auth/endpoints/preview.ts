@@ -1,0 +1,130 @@
+/**
+ * What a change of the rules would change: whose calls to which resources would be answered otherwise. Both answers come
+ * from `RuleSet`, as every gateway's does. A rule bears only on what its pattern covers and on those whom its scope
+ * names, so only they are asked about; and accounts that hold the same of the scopes that rules name are alike.
+ */
+import { setImmediate as turn } from "node:timers/promises";
+import { type Decision, LOGGED_IN, PUBLIC, type Rule, RuleSet } from "../../../src/access/rules.js";
+import { SELF_GOVERNED } from "../../../src/contract/endpoint.js";
+import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
+import type { Effect } from "../../../src/gen/portico/auth/v1/rules.js";
+
+/** How many decisions are made before others have their turn. */
+const DECISIONS_A_TURN = 20_000;
+const MAX_SHOWN_ACCOUNTS = 100;
+
+export interface PreviewOptions {
+  readonly rules: readonly Rule[];
+  readonly change: { readonly create: Rule } | { readonly delete: Rule };
+  /** As they are to be shown; without wildcards. */
+  readonly resources: readonly string[];
+  readonly accounts: readonly { readonly name: string; readonly scopes: readonly string[] }[];
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/** What a gateway answers to a call that is decided so. */
+export function codeOf(decision: Decision): number {
+  return { granted: 200, unauthorized: 401, forbidden: 403 }[decision];
+}
+
+/**
+ * What changes, for callers that are alike together.
+ * @throws {SyntaxError} when the change creates an ID that is there already; the signal's reason once it is aborted.
+ */
+export async function previewOf(options: PreviewOptions): Promise<Effect[]> {
+  const { rules, change, resources, accounts, signal } = options;
+  const before = RuleSet.compile(rules);
+  const after = RuleSet.compile(rules);
+  const rule = "create" in change ? change.create : change.delete;
+  if ("create" in change) after.add(rule);
+  else after.delete(rule.id);
+  const covered = coveredBy(rule, resources);
+  const effects = new Effects();
+  let decisions = 0;
+  for (const kind of kindsOf(rules, rule, accounts)) {
+    for (const { shown, resource } of covered) {
+      const [was, is] = [before, after].map((set) => codeOf(set.decide(resource, kind.scopes)));
+      if (was !== is) effects.add(kind, was!, is!, shown);
+      if (++decisions % DECISIONS_A_TURN !== 0) continue;
+      await turn();
+      signal.throwIfAborted();
+    }
+  }
+  return effects.list(accounts.length);
+}
+
+/** Whether the endpoint declares itself who may call it, whatever the rules say. */
+export function isSelfGoverned({ type, name }: Resource): boolean {
+  return type === "service" && SELF_GOVERNED.has(name);
+}
+
+/** The resources that the rule's pattern covers, without those that rules do not govern. */
+function coveredBy(rule: Rule, resources: readonly string[]): { shown: string; resource: Resource }[] {
+  const pattern = parsePattern(rule.resource);
+  return [...new Set(resources)]
+    .map((shown) => ({ shown, resource: parsePattern(shown) }))
+    .filter(({ resource }) => !isSelfGoverned(resource))
+    .filter(({ resource }) => matches(pattern, resource));
+}
+
+/** Callers that every rule treats alike. */
+interface Kind {
+  /** Undefined for nobody. */
+  readonly scopes: readonly string[] | undefined;
+  readonly accounts: string[];
+}
+
+/** Those that the rule's scope names. The one that holds no scope stands for any logged-in caller, there or yet to come. */
+function kindsOf(rules: readonly Rule[], rule: Rule, accounts: PreviewOptions["accounts"]): Kind[] {
+  const named = new Set([...rules, rule].map(({ scope }) => scope));
+  const kinds = new Map<string, Kind>([["[]", { scopes: [], accounts: [] }]]);
+  for (const { name, scopes } of accounts) {
+    const telling = [...new Set(scopes)].filter((scope) => named.has(scope)).sort();
+    const key = JSON.stringify(telling);
+    const kind = kinds.get(key) ?? { scopes: telling, accounts: [] };
+    kinds.set(key, kind);
+    kind.accounts.push(name);
+  }
+  const { scope } = rule;
+  if (scope === PUBLIC) return [{ scopes: undefined, accounts: [] }, ...kinds.values()];
+  return [...kinds.values()].filter(({ scopes }) => scope === LOGGED_IN || scopes?.includes(scope));
+}
+
+/** Brings together who sees the same change, and then the resources at which the same callers see it. */
+class Effects {
+  /** By the two codes and the resource. */
+  readonly #changes = new Map<string, { before: number; after: number; resource: string; kinds: Kind[] }>();
+
+  add(kind: Kind, before: number, after: number, resource: string): void {
+    const key = `${before} ${after} ${resource}`;
+    const change = this.#changes.get(key) ?? { before, after, resource, kinds: [] };
+    this.#changes.set(key, change);
+    change.kinds.push(kind);
+  }
+
+  /** @param accounts how many there are */
+  list(accounts: number): Effect[] {
+    const numbers = new Map<Kind, number>();
+    const effects = new Map<string, Effect>();
+    for (const { before, after, resource, kinds } of this.#changes.values()) {
+      for (const kind of kinds) if (!numbers.has(kind)) numbers.set(kind, numbers.size);
+      const key = [before, after, ...kinds.map((kind) => numbers.get(kind))].join();
+      const effect = effects.get(key) ?? { before, after, resources: [], ...callersOf(kinds, accounts) };
+      effects.set(key, effect);
+      effect.resources.push(resource);
+    }
+    return [...effects.values()];
+  }
+}
+
+function callersOf(kinds: readonly Kind[], all: number): Omit<Effect, "before" | "after" | "resources"> {
+  const names = kinds.flatMap(({ accounts }) => accounts).sort();
+  const everyAccount = names.length === all && kinds.some(({ scopes }) => scopes?.length === 0);
+  return {
+    nobody: kinds.some(({ scopes }) => scopes === undefined),
+    everyAccount,
+    accounts: everyAccount ? [] : names.slice(0, MAX_SHOWN_ACCOUNTS),
+    moreAccounts: everyAccount ? 0 : Math.max(0, names.length - MAX_SHOWN_ACCOUNTS),
+  };
+}

@@ -1,0 +1,146 @@
+/** Rules: who may call what. */
+
+import { checkRule, RuleSet } from "../../../src/access/rules.js";
+import { parsePattern, type Resource } from "../../../src/contract/resource.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import {
+  type ExplainRequest,
+  type ExplainResponse,
+  type PreviewRequest,
+  type PreviewResponse,
+  type Rule,
+  RulesService,
+} from "../../../src/gen/portico/auth/v1/rules.js";
+import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { accountOf } from "../callers.js";
+import type { Changes } from "../changes.js";
+import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
+
+/** Most that a preview decides on. */
+const MAX_RESOURCES = 10_000;
+
+interface Options {
+  readonly changes: Changes;
+  readonly maxRules: number;
+}
+
+export function rules({ changes, maxRules }: Options): Part {
+  return part("portico.auth.v1.Rules", RulesService, {
+    list: async (_, context) => {
+      await changes.sync();
+      return { rules: inOrder(rulesOf(changes, accountOf(context).namespace).values()) };
+    },
+    create: (request, context) => create({ changes, maxRules }, checked(request.rule), context),
+    delete: async ({ id }, context) => {
+      const caller = accountOf(context);
+      await changes.make(caller, () => {
+        if (!rulesOf(changes, caller.namespace).has(id)) throw notFound(id);
+        return [{ $case: "ruleDeleted", value: { namespace: caller.namespace, id } }];
+      });
+      return {};
+    },
+    explain: (request, context) => explain(changes, request, context),
+    preview: (request, context) => preview(changes, request, context),
+  });
+}
+
+async function create({ changes, maxRules }: Options, rule: Rule, context: Context): Promise<Rule> {
+  const caller = accountOf(context);
+  await changes.make(caller, () => {
+    const present = rulesOf(changes, caller.namespace);
+    if (present.has(rule.id)) throw taken(rule.id);
+    if (present.size >= maxRules) {
+      throw new StatusError(
+        Code.FAILED_PRECONDITION,
+        `the namespace has ${maxRules} rules, the most it may; delete one`,
+      );
+    }
+    return [{ $case: "ruleCreated", value: { namespace: caller.namespace, rule } }];
+  });
+  return rule;
+}
+
+async function explain(changes: Changes, request: ExplainRequest, context: Context): Promise<ExplainResponse> {
+  const { namespace } = accountOf(context);
+  const resource = literal(request.resource);
+  if (isSelfGoverned(resource)) {
+    throw invalid(`resource: rules do not govern ${resource.name}, whose endpoints declare who may call them`);
+  }
+  await changes.sync();
+  const account = changes.state.account(namespace, request.account);
+  if (request.account !== "" && account === undefined) {
+    throw new StatusError(Code.NOT_FOUND, `no account with the name ${request.account}`);
+  }
+  const compiled = RuleSet.compile(rulesOf(changes, namespace).values());
+  const { decision, decidedBy, matched } = compiled.explain(resource, account?.scopes);
+  return { code: codeOf(decision), decidedBy, matched };
+}
+
+async function preview(
+  changes: Changes,
+  { change, resources }: PreviewRequest,
+  context: Context,
+): Promise<PreviewResponse> {
+  const { namespace } = accountOf(context);
+  if (change === undefined) throw invalid("change: is missing: create or delete");
+  if (resources.length > MAX_RESOURCES) throw invalid(`resources: must be at most ${MAX_RESOURCES}`);
+  for (const [index, resource] of resources.entries()) literal(resource, `resources[${index}]`);
+  const created = change.$case === "create" ? checked(change.value, "create") : undefined;
+  await changes.sync();
+  const present = rulesOf(changes, namespace);
+  const accounts = [...(changes.state.namespaces.get(namespace)?.accounts.values() ?? [])];
+  if (created !== undefined && present.has(created.id)) throw taken(created.id);
+  const deleted = change.$case === "delete" ? present.get(change.value) : undefined;
+  if (change.$case === "delete" && deleted === undefined) throw notFound(change.value);
+  return {
+    effects: await previewOf({
+      rules: [...present.values()],
+      change: created === undefined ? { delete: deleted! } : { create: created },
+      resources,
+      accounts,
+      signal: context.signal,
+    }),
+  };
+}
+
+function rulesOf(changes: Changes, namespace: string): ReadonlyMap<string, Rule> {
+  return changes.state.namespaces.get(namespace)?.rules ?? new Map();
+}
+
+function inOrder(rules: Iterable<Rule>): Rule[] {
+  return [...rules].sort((a, b) => b.priority - a.priority || (a.id < b.id ? -1 : 1));
+}
+
+/** @param field where it stands in the request */
+function checked(rule: Rule | undefined, field = "rule"): Rule {
+  if (rule === undefined) throw invalid(`${field}: is missing`);
+  try {
+    return checkRule(rule);
+  } catch (error) {
+    // Its messages begin with the name of the field.
+    throw invalid((error as Error).message.replace(/^(\w+) /, `${field}.$1: `), error);
+  }
+}
+
+/** @param field where it stands in the request */
+function literal(text: string, field = "resource"): Resource {
+  try {
+    const resource = parsePattern(text);
+    if (!Object.values(resource).some((segment) => segment.includes("*"))) return resource;
+  } catch (error) {
+    throw invalid((error as Error).message.replace(/^(\w+) /, `${field}: `), error);
+  }
+  throw invalid(`${field}: must be without wildcards, such as service:helloworld:Helloworld.Call`);
+}
+
+function taken(id: string): StatusError {
+  return new StatusError(Code.ALREADY_EXISTS, `a rule with the ID ${id} exists already`);
+}
+
+function invalid(message: string, cause?: unknown): StatusError {
+  return new StatusError(Code.INVALID_ARGUMENT, message, { cause });
+}
+
+function notFound(id: string): StatusError {
+  return new StatusError(Code.NOT_FOUND, `no rule with the ID ${id}`);
+}

@@ -1,0 +1,209 @@
+/**
+ * How much endpoints were called: by the minute for the last three hours, by the hour for thirty days. It lives in rows
+ * of the store and not in the log of changes, since nothing is decided by it.
+ *
+ * Rows are never rewritten. Each authority on the store writes one for each minute in which it was told of calls. When
+ * an hour is over, one of them adds its minutes up to a row of the hour: whoever creates it. Minutes are deleted when
+ * they are old enough, and their hour is there. So nothing is counted twice, and what a crash can lose is a minute.
+ *
+ * A row has at most 300 endpoints, the most called ones, of some 100 bytes each; what is left is added up for each
+ * namespace. So an authority's rows take at most 27 MiB, and 1 MiB where ten endpoints are called all the time.
+ */
+import { randomUUID } from "node:crypto";
+import type { Logger } from "pino";
+import { Tallies, type Tally } from "../../../src/gen/portico/auth/v1/usage.js";
+import type { Collection } from "../../../src/store/store.js";
+import { Counts } from "./usage-counts.js";
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+/** How long rows are kept, in milliseconds. */
+export const MINUTES_KEPT = 3 * HOUR;
+export const HOURS_KEPT = 30 * 24 * HOUR;
+/** After the end of an hour, until when rows of its minutes may still be written. */
+const GRACE = 10 * MINUTE;
+const MAX_ENDPOINTS_A_ROW = 300;
+/** Most endpoints counted in a minute. */
+const MAX_ENDPOINTS = 10_000;
+/** How many rows are read or deleted at a time. */
+const BATCH = 256;
+
+type Unit = "minute" | "hour";
+const LENGTH: Record<Unit, number> = { minute: MINUTE, hour: HOUR };
+
+interface Row {
+  readonly key: string;
+  readonly unit: Unit;
+  /** In milliseconds of `Date.now()`. */
+  readonly start: number;
+}
+
+export interface Slice {
+  readonly start: number;
+  readonly tallies: readonly Tally[];
+}
+
+interface Options {
+  readonly rows: Collection;
+  readonly log: Logger;
+  /** Milliseconds as `Date.now()` gives them. */
+  readonly clock: () => number;
+}
+
+export class UsageWindow {
+  readonly #options: Options;
+  /** Not written yet, by the start of their minute. */
+  readonly #unwritten = new Map<number, Counts>();
+  #timer: NodeJS.Timeout | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Counts calls in the minute that runs. */
+  add(tallies: readonly Tally[]): void {
+    if (tallies.length === 0) return;
+    const minute = floor(this.#options.clock(), MINUTE);
+    const counts = this.#unwritten.get(minute) ?? new Counts(MAX_ENDPOINTS);
+    counts.addTallies(tallies);
+    this.#unwritten.set(minute, counts);
+    this.#timer ??= setTimeout(() => void this.write(), MINUTE).unref();
+  }
+
+  /**
+   * What was counted since a moment, in no order; a slice begins where its minute or hour does.
+   * @throws {StoreError}
+   */
+  read(unit: Unit, since: number): Promise<Slice[]> {
+    return this.#inTurn(async () => {
+      const rows = await this.#rows();
+      const hours = new Set(rows.filter((row) => row.unit === "hour").map(({ start }) => start));
+      const wanted = rows.filter(({ unit: has, start }) => {
+        if (unit === "minute") return has === "minute" && start >= since;
+        return floor(start, HOUR) >= since && (has === "hour" || !hours.has(floor(start, HOUR)));
+      });
+      const written = await this.#tallies(wanted);
+      const unwritten = [...this.#unwritten].map(([start, counts]) => ({ start, tallies: counts.toTallies() }));
+      return [...written, ...unwritten]
+        .map(({ start, tallies }) => ({ start: floor(start, LENGTH[unit]), tallies }))
+        .filter(({ start }) => start >= since);
+    });
+  }
+
+  /** Writes the minutes that are over, or all of them, and tidies up. */
+  write({ all = false } = {}): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    return this.#inTurn(async () => {
+      try {
+        await this.#writeMinutes(all);
+        const rows = await this.#rows();
+        await this.#addUp(rows);
+        await this.#forget(rows);
+      } catch (error) {
+        this.#options.log.warn({ err: error }, "how much endpoints were called could not be written down");
+      }
+      if (!all && this.#unwritten.size > 0) this.#timer ??= setTimeout(() => void this.write(), MINUTE).unref();
+    });
+  }
+
+  async #writeMinutes(all: boolean): Promise<void> {
+    const now = floor(this.#options.clock(), MINUTE);
+    for (const [start, counts] of [...this.#unwritten]) {
+      if (start >= now && !all) continue;
+      this.#unwritten.delete(start);
+      try {
+        await this.#create(`minute/${digits(start)}/${randomUUID()}`, counts.toTallies());
+      } catch (error) {
+        // It counts as of now: its own hour may have been added up when it can be written.
+        this.add(counts.toTallies());
+        throw error;
+      }
+    }
+  }
+
+  /** Makes the rows of the hours that are over. */
+  async #addUp(rows: readonly Row[]): Promise<void> {
+    const hours = new Set(rows.filter(({ unit }) => unit === "hour").map(({ start }) => start));
+    const minutes = rows.filter(({ unit }) => unit === "minute");
+    const over = new Set(minutes.map(({ start }) => floor(start, HOUR)).filter((hour) => this.#isOver(hour)));
+    for (const hour of over) {
+      if (hours.has(hour)) continue;
+      const slices = await this.#tallies(minutes.filter(({ start }) => floor(start, HOUR) === hour));
+      await this.#create(
+        `hour/${digits(hour)}`,
+        slices.flatMap(({ tallies }) => tallies),
+      );
+    }
+  }
+
+  /** Hours that are over have their row by now, so their minutes are needed for as long as minutes are shown. */
+  async #forget(rows: readonly Row[]): Promise<void> {
+    const now = this.#options.clock();
+    const kept = { minute: MINUTES_KEPT, hour: HOURS_KEPT };
+    const old = rows.filter(({ unit, start }) => start < now - kept[unit] - LENGTH[unit] && this.#isOver(start));
+    for (let at = 0; at < old.length; at += BATCH) {
+      await this.#options.rows.delete(old.slice(at, at + BATCH).map(({ key }) => key));
+    }
+  }
+
+  #isOver(moment: number): boolean {
+    return floor(moment, HOUR) + HOUR + GRACE < this.#options.clock();
+  }
+
+  async #rows(): Promise<Row[]> {
+    return (await this.#options.rows.keys()).map((key) => {
+      const [unit, start] = key.split("/");
+      return { key, unit: unit as Unit, start: Number(start) };
+    });
+  }
+
+  async #create(key: string, tallies: readonly Tally[]): Promise<void> {
+    const all = new Counts(Number.POSITIVE_INFINITY);
+    all.addTallies(tallies);
+    const kept = new Counts(MAX_ENDPOINTS_A_ROW);
+    for (const { count, ...endpoint } of all.list()) kept.add(endpoint, count);
+    const bytes = Tallies.encode({ tallies: kept.toTallies() }).finish();
+    await this.#options.rows.create(key, Buffer.from(bytes).toString("base64"));
+  }
+
+  async #tallies(rows: readonly Row[]): Promise<Slice[]> {
+    const slices: Slice[] = [];
+    for (let at = 0; at < rows.length; at += BATCH) {
+      const some = rows.slice(at, at + BATCH);
+      const texts = await this.#options.rows.getMany(some.map(({ key }) => key));
+      for (const [index, { key, start }] of some.entries()) {
+        slices.push({ start, tallies: this.#decode(key, texts[index]) });
+      }
+    }
+    return slices;
+  }
+
+  /** Another authority may have deleted the row since. One that is damaged is no reason to show nothing. */
+  #decode(key: string, text: string | undefined): Tally[] {
+    if (text === undefined) return [];
+    try {
+      return Tallies.decode(Buffer.from(text, "base64")).tallies;
+    } catch (error) {
+      this.#options.log.warn({ err: error, row: key }, "a row of usage is damaged and passed over");
+      return [];
+    }
+  }
+
+  /** Between the writing of a minute and its being forgotten here nobody may read, or it would count twice. */
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(act);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+export function floor(moment: number, length: number): number {
+  return Math.floor(moment / length) * length;
+}
+
+/** So that keys sort as moments do. */
+function digits(moment: number): string {
+  return String(moment).padStart(15, "0");
+}

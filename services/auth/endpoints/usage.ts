@@ -1,0 +1,127 @@
+/** Usage: how much endpoints are called, as gateways tell. */
+import { BoundedMap } from "../../../src/bounded-map.js";
+import { SELF_GOVERNED } from "../../../src/contract/endpoint.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import {
+  type ListUsageRequest,
+  type ListUsageResponse,
+  type ReportUsageRequest,
+  type Tally,
+  UsageService,
+} from "../../../src/gen/portico/auth/v1/usage.js";
+import { BOUNDS } from "../../../src/metrics.js";
+import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { StoreError } from "../../../src/store/store.js";
+import { accountOf } from "../callers.js";
+import type { Changes } from "../changes.js";
+import { durationMs, millis, timestamp } from "../time.js";
+import { Count, Counts } from "./usage-counts.js";
+import { floor, HOUR, HOURS_KEPT, MINUTE, MINUTES_KEPT, type Slice, type UsageWindow } from "./usage-window.js";
+
+const DAY = 24 * HOUR;
+/** The longest span that is shown by the hour. */
+const MOST_HOURS = 7 * DAY;
+/** Whose reports may come, by the name of the enrolment. */
+const GATEWAY = "gateway";
+const MAX_TALLIES = 10_000;
+const MAX_REPORTERS = 1_000;
+const MAX_NAME_LENGTH = 256;
+
+interface Options {
+  readonly changes: Changes;
+  readonly window: UsageWindow;
+}
+
+export function usage(options: Options): Part {
+  /** The last report of each gateway. */
+  const last = new BoundedMap<string, bigint>(MAX_REPORTERS);
+  return part("portico.auth.v1.Usage", UsageService, {
+    list: (request, context) => list(options, request, context),
+    report: (request, context) => {
+      checkReporter(context);
+      const { reporter, sequence, tallies } = checked(request);
+      if (sequence <= (last.get(reporter) ?? -1n)) return {};
+      const { namespaces } = options.changes.state;
+      options.window.add(tallies.filter((tally) => isSane(tally) && namespaces.has(tally.namespace)));
+      last.set(reporter, sequence);
+      return {};
+    },
+  });
+}
+
+async function list(
+  { changes, window }: Options,
+  request: ListUsageRequest,
+  context: Context,
+): Promise<ListUsageResponse> {
+  const { namespace } = accountOf(context);
+  const span = request.span === undefined ? HOUR : durationMs(request.span);
+  if (!(span >= MINUTE && span <= HOURS_KEPT)) throw invalid("span: must be from a minute to 30 days");
+  if (request.endpoint !== "" && request.service === "") throw invalid("service: is missing, whose endpoint it is");
+  const period = span <= MINUTES_KEPT ? MINUTE : span <= MOST_HOURS ? HOUR : DAY;
+  const last = floor(changes.now, period);
+  const starts = Array.from({ length: Math.ceil(span / period) }, (_, index) => last - index * period).reverse();
+  // What was counted before belongs to a namespace of the same name that was deleted.
+  const since = Math.max(starts[0]!, floor(millis(changes.state.namespaces.get(namespace)?.created), MINUTE));
+  const unit = period === MINUTE ? "minute" : "hour";
+  const slices = await read(window, unit, floor(since, unit === "minute" ? MINUTE : HOUR));
+  const isWanted = (tally: Tally) => tally.namespace === namespace && isAskedFor(tally, request);
+  const periods = new Map(starts.map((start) => [start, new Count()]));
+  const endpoints = new Counts(Number.POSITIVE_INFINITY);
+  for (const { start, tallies } of slices) {
+    const counts = new Counts(Number.POSITIVE_INFINITY);
+    counts.addTallies(tallies.filter(isWanted));
+    for (const { count, ...endpoint } of counts.list()) {
+      periods.get(floor(start, period))?.add(count);
+      endpoints.add(endpoint, count);
+    }
+  }
+  return {
+    period: { seconds: BigInt(period / 1000), nanos: 0 },
+    periods: [...periods].map(([start, count]) => ({ start: timestamp(start), calls: count.toCalls() })),
+    endpoints: endpoints.list().map(({ service, endpoint, count }) => ({ service, endpoint, calls: count.toCalls() })),
+  };
+}
+
+function isAskedFor(tally: Tally, { service, endpoint }: ListUsageRequest): boolean {
+  if (service === "") return !SELF_GOVERNED.has(tally.service);
+  return tally.service === service && (endpoint === "" || tally.endpoint === endpoint);
+}
+
+async function read(window: UsageWindow, ...of: Parameters<UsageWindow["read"]>): Promise<Slice[]> {
+  try {
+    return await window.read(...of);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new StatusError(Code.UNAVAILABLE, "The authority's store does not answer; try again", { cause: error });
+  }
+}
+
+/** A service could make up numbers of others. */
+function checkReporter({ caller, system, endpoint }: Context): void {
+  if (system || caller?.enrolment === GATEWAY) return;
+  throw new StatusError(Code.PERMISSION_DENIED, `Only gateways may call ${endpoint}`);
+}
+
+function checked({ reporter, sequence, tallies }: ReportUsageRequest) {
+  const all = tallies?.tallies ?? [];
+  if (reporter === "" || reporter.length > MAX_NAME_LENGTH) throw invalid("reporter: must have 1 to 256 characters");
+  if (all.length > MAX_TALLIES) throw invalid(`tallies: must be at most ${MAX_TALLIES}`);
+  return { reporter, sequence, tallies: all };
+}
+
+/** A gateway sends a report until it is taken, so one endpoint with a monstrous name must not make it be refused. */
+function isSane({ service, endpoint, byTime, clientErrors, serverErrors }: Tally): boolean {
+  const names = `${service}${endpoint}`;
+  const numbers = [...byTime, clientErrors, serverErrors];
+  return (
+    names.length <= MAX_NAME_LENGTH &&
+    !/\s/.test(names) &&
+    byTime.length <= BOUNDS.length &&
+    numbers.every((number) => number >= 0n && number <= Number.MAX_SAFE_INTEGER)
+  );
+}
+
+function invalid(message: string): StatusError {
+  return new StatusError(Code.INVALID_ARGUMENT, message);
+}

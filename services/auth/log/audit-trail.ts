@@ -1,0 +1,65 @@
+/**
+ * What a namespace's audit trail keeps. Who may do little must not be able to push out what others did, so there are three
+ * shares: what administrators and the authority itself did; what other accounts did, of which the account with the most
+ * records gives way; and failed logins, which need no account at all.
+ *
+ * A start replays every change, so adding a record costs no look at the others, but where the accounts' share is full.
+ */
+import type { AuditRecord } from "../../../src/gen/portico/auth/v1/audit.js";
+
+/** Most records of changes by administrators and by the authority itself. */
+export const MAX_AUDIT = 5_000;
+/** Most records of changes by other accounts. */
+export const MAX_ACCOUNTS_AUDIT = 5_000;
+/** Most records of failed logins. */
+export const MAX_FAILED_AUDIT = 1_000;
+
+export const LOGIN_FAILED = "login failed";
+
+export class AuditTrail {
+  // Each oldest first.
+  readonly #administrators: AuditRecord[] = [];
+  readonly #accounts: AuditRecord[] = [];
+  readonly #failedLogins: AuditRecord[] = [];
+  /** How many records of the accounts' share each account has. */
+  readonly #counts = new Map<string, number>();
+
+  /** @param records oldest first */
+  constructor(records: Iterable<AuditRecord> = []) {
+    for (const record of records) this.add(record);
+  }
+
+  /** All that is kept, oldest first. */
+  get records(): AuditRecord[] {
+    const all = [...this.#administrators, ...this.#accounts, ...this.#failedLogins];
+    return all.sort((a, b) => Number(a.revision - b.revision));
+  }
+
+  /** Adds the newest record; one of its share gives way where there are too many. */
+  add(record: AuditRecord): void {
+    if (record.action === LOGIN_FAILED) push(this.#failedLogins, record, MAX_FAILED_AUDIT);
+    else if (record.administrator) push(this.#administrators, record, MAX_AUDIT);
+    else this.#addOfAccount(record);
+  }
+
+  #addOfAccount(record: AuditRecord): void {
+    this.#accounts.push(record);
+    this.#count(record.actor, 1);
+    if (this.#accounts.length <= MAX_ACCOUNTS_AUDIT) return;
+    const [busiest] = [...this.#counts].reduce((most, one) => (one[1] > most[1] ? one : most));
+    const oldest = this.#accounts.findIndex(({ actor }) => actor === busiest);
+    this.#accounts.splice(oldest, 1);
+    this.#count(busiest, -1);
+  }
+
+  #count(actor: string, more: number): void {
+    const count = (this.#counts.get(actor) ?? 0) + more;
+    if (count === 0) this.#counts.delete(actor);
+    else this.#counts.set(actor, count);
+  }
+}
+
+function push(records: AuditRecord[], record: AuditRecord, max: number): void {
+  records.push(record);
+  if (records.length > max) records.shift();
+}

@@ -1,0 +1,241 @@
+/**
+ * How an entry of the log changes the state. Every authority must come to the same state by the same entries, so nothing
+ * here looks at a clock or anything else but the entry; and an event that has nothing to act on does nothing.
+ */
+import { GATEWAY } from "../../../src/access/context-keys.js";
+import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
+import type { Enrolment, Entry, Event, Login } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
+import { isAdmin } from "../callers.js";
+import { millis } from "../time.js";
+import { AuditTrail, LOGIN_FAILED } from "./audit-trail.js";
+import { hex, type State } from "./state.js";
+
+/** Most logins of an account at once; the oldest gives way. */
+export const MAX_LOGINS = 1_000;
+/** Most access tokens of a login that live at once; the oldest gives way. */
+export const MAX_ACCESS = 16;
+/** Most traded refresh tokens of a login that are remembered. */
+export const MAX_SPENT = 100;
+/** Every so many revisions, whatever has expired is forgotten. */
+const SWEEP_INTERVAL = 256;
+
+type Events = NonNullable<Event["event"]>;
+type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
+
+/** What an event does to the state: what guards must hear of, and the words of the audit trail. */
+interface Effect {
+  readonly changes?: Change[];
+  readonly record?: readonly [action: string, subject: string];
+  /** Where the record is not of the entry's own namespace and actor. */
+  readonly recordOf?: { readonly namespace: string; readonly actor: string };
+}
+
+type Fold = { readonly [C in Events["$case"]]: (state: State, value: Value<C>, time: Timestamp | undefined) => Effect };
+
+/** Changes the state by the entry of the next revision, and gives what guards must hear of. */
+export function fold(state: State, entry: Entry): Change[] {
+  state.revision += 1;
+  const changes: Change[] = [];
+  const administrator = isAdministrator(state, entry); // Before the events, which may change that.
+  for (const { event } of entry.events) {
+    if (event === undefined) continue;
+    const apply = FOLD[event.$case] as (state: State, value: unknown, time: Timestamp | undefined) => Effect;
+    const effect = apply(state, event.value, entry.time);
+    changes.push(...(effect.changes ?? []));
+    if (effect.record) writeAudit(state, entry, effect, administrator && effect.recordOf === undefined);
+  }
+  if (state.revision % SWEEP_INTERVAL === 0) sweep(state, millis(entry.time));
+  return changes;
+}
+
+const FOLD: Fold = {
+  namespaceCreated: (state, { name }, created) => {
+    if (state.namespaces.has(name)) return {};
+    state.namespaces.set(name, { name, created, accounts: new Map(), rules: new Map(), audit: new AuditTrail() });
+    return { record: ["namespace created", name] };
+  },
+  namespaceDeleted: (state, { name }) => {
+    const namespace = state.namespaces.get(name);
+    if (namespace === undefined) return {};
+    for (const account of namespace.accounts.keys()) removeAccount(state, name, account);
+    state.namespaces.delete(name);
+    return {
+      changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],
+      record: ["namespace deleted", name],
+    };
+  },
+  accountCreated: (state, { namespace, name, scopes, password }, created) => {
+    const accounts = state.namespaces.get(namespace)?.accounts;
+    if (accounts === undefined || accounts.has(name)) return {};
+    accounts.set(name, { name, scopes, created, password, logins: new Set(), keys: new Set() });
+    return { changes: [accountChanged(namespace, name)], record: ["account created", name] };
+  },
+  accountDeleted: (state, { namespace, name }) => {
+    if (state.account(namespace, name) === undefined) return {};
+    removeAccount(state, namespace, name);
+    return { changes: [accountChanged(namespace, name)], record: ["account deleted", name] };
+  },
+  scopesSet: (state, { namespace, name, scopes }) => {
+    const account = state.account(namespace, name);
+    if (account === undefined) return {};
+    account.scopes = scopes;
+    return { changes: [accountChanged(namespace, name)], record: ["scopes set", `${name}: ${scopes.join(", ")}`] };
+  },
+  passwordSet: (state, { namespace, name, password }) => {
+    const account = state.account(namespace, name);
+    if (account === undefined) return {};
+    account.password = password;
+    for (const login of account.logins) state.removeLogin(state.logins.get(login)!);
+    return { changes: [accountChanged(namespace, name)], record: ["password set", name] };
+  },
+  ruleCreated: (state, { namespace, rule }) => {
+    const rules = state.namespaces.get(namespace)?.rules;
+    if (rule === undefined || rules === undefined || rules.has(rule.id)) return {};
+    rules.set(rule.id, rule);
+    return {
+      changes: [{ change: { $case: "ruleCreated", value: { namespace, rule } } }],
+      record: ["rule created", rule.id],
+    };
+  },
+  ruleDeleted: (state, { namespace, id }) => {
+    if (!state.namespaces.get(namespace)?.rules.delete(id)) return {};
+    return { changes: [{ change: { $case: "ruleDeleted", value: { namespace, id } } }], record: ["rule deleted", id] };
+  },
+  loggedIn: (state, { login, namespace, account, access, refresh }) => {
+    const owner = state.account(namespace, account);
+    if (owner === undefined || access === undefined || refresh === undefined) return {};
+    state.addLogin({ login, namespace, account, access: [access], refresh, spent: [] });
+    const [oldest] = owner.logins;
+    const revoked = owner.logins.size > MAX_LOGINS ? state.removeLogin(state.logins.get(oldest!)!) : [];
+    return { changes: tokensRevoked(revoked), record: ["logged in", account] };
+  },
+  refreshed: (state, { login: name, access, refresh }) => {
+    const login = state.logins.get(hex(name));
+    if (login === undefined || access === undefined || refresh === undefined) return {};
+    const revoked = state.removeLogin(login).slice(0, 1 - MAX_ACCESS);
+    state.addLogin({
+      ...login,
+      access: [...login.access.slice(1 - MAX_ACCESS), access],
+      spent: [...login.spent, ...(login.refresh ? [login.refresh] : [])].slice(-MAX_SPENT),
+      refresh,
+    });
+    return { changes: tokensRevoked(revoked) };
+  },
+  loginsFailed: (_, { namespace, account, address, count }) => ({
+    record: [LOGIN_FAILED, address === "" ? `${count} more` : `from ${address}`],
+    recordOf: { namespace, actor: account },
+  }),
+  loginRevoked: (state, { login: name, reused }) => {
+    const login = state.logins.get(hex(name));
+    if (login === undefined) return {};
+    return {
+      changes: tokensRevoked(state.removeLogin(login)),
+      record: [reused ? "login revoked: refresh token used twice" : "logged out", login.account],
+    };
+  },
+  keyCreated: (state, { key }) => {
+    if (key === undefined || state.account(key.namespace, key.account) === undefined) return {};
+    state.addKey(key);
+    return { record: ["key created", key.prefix] };
+  },
+  keyRevoked: (state, { sha256 }) => {
+    const token = state.tokens.get(hex(sha256));
+    if (token?.kind !== "key") return {};
+    state.removeKey(token.key);
+    return { changes: tokensRevoked([sha256]), record: ["key revoked", token.key.prefix] };
+  },
+  keyShortened: (state, { sha256, expires }) => {
+    const token = state.tokens.get(hex(sha256));
+    if (token?.kind !== "key") return {};
+    token.key.expires = expires;
+    return { changes: tokensRevoked([sha256]), record: ["key shortened", token.key.prefix] };
+  },
+  keysUsed: (state, { uses }) => {
+    for (const { sha256, time } of uses) {
+      const token = state.tokens.get(hex(sha256));
+      if (token?.kind === "key") token.key.lastUsed = time;
+    }
+    return {};
+  },
+  enrolmentCreated: (state, { name, sha256, beside, prefix }, created) => {
+    const changes = beside ? [] : removeEnrolments(state, state.enrolmentsOf(name));
+    state.addEnrolment({ name, sha256, created, prefix });
+    return { changes, record: ["enrolment created", name] };
+  },
+  enrolmentDeleted: (state, { name, sha256 }) => {
+    const all = state.enrolmentsOf(name);
+    const changes = removeEnrolments(state, sha256.length === 0 ? all : all.filter((one) => one.sha256.equals(sha256)));
+    return changes.length === 0 ? {} : { changes, record: ["enrolment deleted", name] };
+  },
+  contextSecretCreated: (state, { secret }) => {
+    state.contextSecret = Buffer.from(secret);
+    state.keyGenerations.set(GATEWAY, state.revision);
+    return { changes: keysChanged(state, GATEWAY) };
+  },
+};
+
+/** Removes enrolments of one name, and replaces its key: whoever had one of them has the key. */
+function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {
+  const [first] = enrolments;
+  if (first === undefined) return [];
+  for (const enrolment of enrolments) state.removeEnrolment(enrolment);
+  state.keyGenerations.set(first.name, state.revision);
+  return [...tokensRevoked(enrolments.map(({ sha256 }) => sha256)), ...keysChanged(state, first.name)];
+}
+
+/** What guards must hear of when a name's key has changed; with that of `gateway`, every key has. */
+function keysChanged(state: State, name: string): Change[] {
+  const enrolled = [...state.enrolments.values()].map((enrolment) => enrolment.name);
+  const names = name === GATEWAY ? new Set([GATEWAY, ...enrolled]) : [name];
+  return [...names]
+    .flatMap((one) => state.contextKeys(one))
+    .map((value) => ({ change: { $case: "contextKey", value } }));
+}
+
+function accountChanged(namespace: string, account: string): Change {
+  return { change: { $case: "accountChanged", value: { namespace, account } } };
+}
+
+function tokensRevoked(sha256: Buffer[]): Change[] {
+  return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
+}
+
+function removeAccount(state: State, namespace: string, name: string): void {
+  const account = state.account(namespace, name);
+  for (const login of account?.logins ?? []) state.removeLogin(state.logins.get(login)!);
+  for (const hash of account?.keys ?? []) {
+    const token = state.tokens.get(hash);
+    if (token?.kind === "key") state.removeKey(token.key);
+  }
+  state.namespaces.get(namespace)?.accounts.delete(name);
+}
+
+function writeAudit(state: State, entry: Entry, { record, recordOf }: Effect, administrator: boolean): void {
+  const { namespace, actor } = recordOf ?? entry;
+  const [action = "", subject = ""] = record ?? [];
+  const audit = state.namespaces.get(namespace)?.audit;
+  audit?.add({ revision: BigInt(state.revision), time: entry.time, actor, action, subject, administrator });
+}
+
+/** Whether the author is an administrator, or the authority itself, which is no account. */
+function isAdministrator(state: State, { namespace, actor }: Entry): boolean {
+  const account = state.account(namespace, actor);
+  return account === undefined ? actor === "portico" : isAdmin(account);
+}
+
+/** Forgets tokens that have expired. Guards know each token's expiry, and need not hear of it. */
+function sweep(state: State, now: number): void {
+  for (const login of [...state.logins.values()]) {
+    const alive = (token: { expires: Timestamp | undefined }) => millis(token.expires) > now;
+    const kept: Login = { ...login, access: login.access.filter(alive), spent: login.spent.filter(alive) };
+    if (login.refresh && !alive(login.refresh)) kept.refresh = undefined;
+    if (kept.refresh && kept.access.length === login.access.length && kept.spent.length === login.spent.length)
+      continue;
+    state.removeLogin(login);
+    if (kept.refresh || kept.access.length > 0) state.addLogin(kept);
+  }
+  for (const token of [...state.tokens.values()]) {
+    if (token.kind === "key" && millis(token.key.expires) <= now) state.removeKey(token.key);
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * The state, kept current with the log. A change is decided on the state, written under the next revision, and folded in.
+ * Where another authority was first to that revision, its entry is read and the change decided anew. So every change was
+ * right at its place in the log, whoever wrote what lies before.
+ */
+import type { Logger } from "pino";
+import { Code, StatusError } from "../../../src/errors.js";
+import type { Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
+import { StoreError } from "../../../src/store/store.js";
+import { timestamp } from "../time.js";
+import type { Clock } from "./clock.js";
+import { coalesced } from "./coalesced.js";
+import { fold } from "./fold.js";
+import { type Log, MAX_READ } from "./log.js";
+import { State } from "./state.js";
+
+/** Who makes a change, for the audit trail of a namespace. */
+export interface Author {
+  readonly namespace: string;
+  readonly account: string;
+}
+
+/** The authority itself. */
+export const PORTICO: Author = { namespace: "default", account: "portico" };
+
+export type Decide = (state: State, now: number) => NonNullable<Event["event"]>[];
+
+export interface Follower {
+  /** A revision was folded in. */
+  changed(revision: number, changes: readonly Change[]): void;
+  /** The state was read anew: whatever happened in between is not known one by one. */
+  replaced(): void;
+}
+
+/** How often the next revision may be taken by another authority before a change is given up. */
+const MAX_ATTEMPTS = 100;
+/** How many changes may wait for their turn. */
+const MAX_WAITING = 1_000;
+/** Every so many revisions a snapshot is kept. */
+export const SNAPSHOT_INTERVAL = 1_000;
+
+export class Journal {
+  readonly #log: Log;
+  readonly #logger: Logger;
+  readonly #clock: JournalOptions["clock"];
+  readonly #followers = new Set<Follower>();
+  #state = new State();
+  #turn: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  readonly #readNext = coalesced(() => this.#read());
+  #keeping: Promise<unknown> = Promise.resolve();
+
+  private constructor({ log, logger, clock }: JournalOptions) {
+    this.#log = log;
+    this.#logger = logger;
+    this.#clock = clock;
+  }
+
+  /**
+   * Reads the log to its end.
+   * @throws {StoreError} when something in it is missing or damaged.
+   */
+  static async open(options: JournalOptions): Promise<Journal> {
+    const journal = new Journal(options);
+    await journal.#load();
+    return journal;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  get now(): number {
+    return this.#clock.now();
+  }
+
+  /** When the newest entry was made, in milliseconds since 1970; undefined where there is none, or it is gone. */
+  lastTime(): Promise<number | undefined> {
+    return this.#log.timeOf(this.#state.revision);
+  }
+
+  follow(follower: Follower): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
+  }
+
+  /**
+   * Makes a change, and gives its revision once it is on disk. `decide` may be called more than once, and throws
+   * StatusError to refuse; what it refuses, it refuses by the newest state. No events: nothing to change.
+   * @throws {StatusError} UNAVAILABLE when the clock is wrong; or when the store fails, and then the change may have been
+   *   made all the same.
+   */
+  async commit(author: Author, decide: Decide): Promise<number> {
+    if (this.#waiting >= MAX_WAITING) throw new StatusError(Code.UNAVAILABLE, "Too many changes at once; try again");
+    this.#waiting += 1;
+    const turn = this.#turn.then(() => this.#commit(author, decide));
+    this.#turn = turn.catch(() => undefined);
+    try {
+      return await turn;
+    } catch (error) {
+      throw unavailable(error);
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  /**
+   * Folds in everything that was committed, by whomever, before this call. Calls that come while the log is being read
+   * share the next reading.
+   * @throws {StatusError} UNAVAILABLE when the store fails.
+   */
+  async sync(): Promise<void> {
+    try {
+      await this.#readNext();
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** Ends when nothing is being written any more. */
+  async close(): Promise<void> {
+    await this.#turn;
+    await this.#keeping;
+  }
+
+  async #commit(author: Author, decide: Decide): Promise<number> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const state = this.#state;
+      const { revision } = state;
+      let events: ReturnType<Decide>;
+      try {
+        events = decide(state, this.#clock.now());
+      } catch (refusal) {
+        await this.sync();
+        if (this.#state === state && state.revision === revision) throw refusal;
+        continue;
+      }
+      if (events.length === 0) return revision;
+      this.#clock.check();
+      const entry: Entry = {
+        time: timestamp(this.#clock.now()),
+        actor: author.account,
+        namespace: author.namespace,
+        events: events.map((event) => ({ event })),
+      };
+      if (await this.#log.append(revision + 1, entry)) {
+        this.#fold(revision + 1, entry);
+        return revision + 1;
+      }
+      await this.sync();
+    }
+    throw new StatusError(Code.ABORTED, "Too many changes at once; try again");
+  }
+
+  /** Folds the entry in, unless a reading that ran at the same time has done so. */
+  #fold(revision: number, entry: Entry): void {
+    if (revision !== this.#state.revision + 1) return;
+    const changes = fold(this.#state, entry);
+    for (const follower of this.#followers) follower.changed(revision, changes);
+    if (revision % SNAPSHOT_INTERVAL === 0) this.#keep();
+  }
+
+  async #read(): Promise<void> {
+    for (;;) {
+      const { revision } = this.#state;
+      const entries = await this.#log.read(revision);
+      if (entries === undefined) {
+        await this.#load();
+        for (const follower of this.#followers) follower.replaced();
+        return;
+      }
+      for (const [index, entry] of entries.entries()) this.#fold(revision + 1 + index, entry);
+      if (entries.length < MAX_READ) return;
+    }
+  }
+
+  async #load(attempts = 5): Promise<void> {
+    const { snapshot, head } = await this.#log.begin();
+    const state = snapshot ? State.fromSnapshot(snapshot) : new State();
+    for (;;) {
+      const entries = await this.#log.read(state.revision);
+      if (entries === undefined && attempts > 0) return this.#load(attempts - 1);
+      if (entries === undefined) throw this.#log.fault(state.revision, "is missing");
+      for (const entry of entries) fold(state, entry);
+      if (entries.length < MAX_READ) break;
+    }
+    if (state.revision < head) throw this.#log.fault(state.revision + 1, "is missing");
+    this.#state = state;
+  }
+
+  /** Keeps a snapshot in the background; that one is missing does no harm but to the time of the next start. */
+  #keep(): void {
+    const keeping = this.#log
+      .keep(this.#state.toSnapshot())
+      .catch((error) => this.#logger.error({ err: error }, "a snapshot could not be kept"));
+    this.#keeping = Promise.all([this.#keeping, keeping]);
+  }
+}
+
+interface JournalOptions {
+  readonly log: Log;
+  readonly logger: Logger;
+  readonly clock: Pick<Clock, "now" | "check">;
+}
+
+/** What callers are told of a store that failed; other errors stay as they are. */
+export function unavailable(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error;
+  return new StatusError(Code.UNAVAILABLE, "The authority's store does not answer; try again", { cause: error });
+}

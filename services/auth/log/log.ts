@@ -1,0 +1,149 @@
+/**
+ * The log of changes, the only state there is. An entry's key is its revision, and it is written only where that key
+ * is absent, so no revision has two owners. Each text carries a checksum over its key and content: a damaged entry is
+ * noticed, never skipped.
+ *
+ * Snapshots bound the replay. The two newest are kept, and the entries from the older one on; what lies before is
+ * dropped, oldest first. So an authority that fell behind would find the key after its own revision absent, although
+ * that revision was taken long ago. It cannot mistake that for the end of the log: the entry of its own revision must be
+ * there too, read and written at the same moment (`previous` of Collection.create).
+ */
+import { crc32 } from "node:zlib";
+import type { Logger } from "pino";
+import { Entry, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { type Collection, REMEDY, type Store, StoreError } from "../../../src/store/store.js";
+import { millis } from "../time.js";
+
+/** How many entries are read at a time. */
+export const MAX_READ = 256;
+/** How many keys are deleted at a time. */
+const BATCH = 256;
+const REVISION_DIGITS = 16;
+
+export class Log {
+  readonly #name: string;
+  readonly #entries: Collection;
+  readonly #snapshots: Collection;
+  readonly #log: Logger;
+
+  constructor({ store, log }: { store: Store; log: Logger }) {
+    this.#name = store.name;
+    this.#entries = store.collection("log");
+    this.#snapshots = store.collection("snapshots");
+    this.#log = log;
+  }
+
+  /**
+   * Where to begin: the newest snapshot that is whole, or undefined for the first entry. `head` is the newest revision
+   * seen, 0 for a store that was never set up.
+   * @throws {StoreError} when something is missing or damaged.
+   */
+  async begin(): Promise<{ snapshot: Snapshot | undefined; head: number }> {
+    // Entries are dropped only after the snapshots that stand for them are written, so they must be read first.
+    const entries = await this.#entries.keys();
+    const snapshots = await this.#snapshots.keys();
+    const head = Math.max(0, Number(entries.at(-1) ?? 0), Number(snapshots.at(-1) ?? 0));
+    for (const key of snapshots.toReversed()) {
+      const text = await this.#snapshots.get(key);
+      if (text === undefined) return this.begin(); // Another authority has just replaced it by a newer one.
+      try {
+        return { snapshot: Snapshot.decode(unseal(key, text)), head };
+      } catch (error) {
+        this.#log.error({ err: error, revision: Number(key) }, "a snapshot is damaged; trying the one before it");
+      }
+    }
+    if (head > 0 && entries[0] !== keyOf(1)) {
+      throw new StoreError(`store ${this.#name} has lost the beginning of its log, or its snapshots; ${REMEDY}`);
+    }
+    return { snapshot: undefined, head };
+  }
+
+  /**
+   * The next entries after a revision, at most `MAX_READ`: fewer mean that the log ends there. Undefined when they are
+   * dropped: begin anew.
+   * @throws {StoreError} naming the revision of an entry that is missing or damaged.
+   */
+  async read(after: number): Promise<Entry[] | undefined> {
+    // From the entry of the revision itself on: only while it is there, the next one is not dropped.
+    const first = Math.max(after, 1);
+    const texts = await this.#entries.after(keyOf(first - 1), MAX_READ + (after === 0 ? 0 : 1));
+    const dropped = texts[0]?.[0] !== keyOf(first);
+    if (dropped && (after > 0 || (await this.#snapshots.after("", 1)).length > 0)) return undefined;
+    return texts.slice(after === 0 ? 0 : 1).map(([key, text], index) => {
+      const revision = after + 1 + index;
+      if (key !== keyOf(revision)) throw this.fault(revision, "is missing");
+      try {
+        return readEntry(key, text);
+      } catch (error) {
+        throw this.fault(revision, (error as Error).message);
+      }
+    });
+  }
+
+  /** When an entry was made, in milliseconds since 1970; undefined where it is not there, or does not say. */
+  async timeOf(revision: number): Promise<number | undefined> {
+    const key = keyOf(revision);
+    const text = await this.#entries.get(key);
+    if (text === undefined) return undefined;
+    const { time } = readEntry(key, text);
+    return time && millis(time);
+  }
+
+  /** The error for an entry that cannot be used. */
+  fault(revision: number, what: string): StoreError {
+    return new StoreError(`store ${this.#name} cannot be used: entry ${revision} of its log ${what}; ${REMEDY}`);
+  }
+
+  /** Writes the entry if no other has its revision. Once this resolves to true, it is on disk. */
+  async append(revision: number, entry: Entry): Promise<boolean> {
+    const key = keyOf(revision);
+    const text = seal(key, Entry.encode(entry).finish());
+    if (revision > 1) return this.#entries.create(key, text, keyOf(revision - 1));
+    if (!(await this.#entries.create(key, text))) return false;
+    // The first entry has none before it. Should it have been dropped before we came, there are snapshots.
+    if ((await this.#snapshots.keys()).length === 0) return true;
+    await this.#entries.delete([key]);
+    return false;
+  }
+
+  /** Keeps the snapshot, and drops what nobody needs any more. */
+  async keep(snapshot: Snapshot): Promise<void> {
+    const key = keyOf(Number(snapshot.revision));
+    await this.#snapshots.create(key, seal(key, Snapshot.encode(snapshot).finish()));
+    const snapshots = await this.#snapshots.keys();
+    const oldest = snapshots.at(-2);
+    if (oldest === undefined) return;
+    await this.#snapshots.delete(snapshots.slice(0, -2));
+    const unneeded = (await this.#entries.keys()).filter((entry) => entry < oldest);
+    for (let start = 0; start < unneeded.length; start += BATCH) {
+      await this.#entries.delete(unneeded.slice(start, start + BATCH));
+    }
+  }
+}
+
+/** Zero-padded, so that keys sort as revisions do. */
+function keyOf(revision: number): string {
+  return String(revision).padStart(REVISION_DIGITS, "0");
+}
+
+function checksum(key: string, content: string): string {
+  return crc32(`${key}:${content}`).toString(16).padStart(8, "0");
+}
+
+function seal(key: string, bytes: Uint8Array): string {
+  const content = Buffer.from(bytes).toString("base64");
+  return `${checksum(key, content)} ${content}`;
+}
+
+function unseal(key: string, text: string): Buffer {
+  const content = text.slice(9);
+  if (text !== `${checksum(key, content)} ${content}`) throw new Error("is damaged");
+  return Buffer.from(content, "base64");
+}
+
+function readEntry(key: string, text: string): Entry {
+  const entry = Entry.decode(unseal(key, text));
+  // To pass over a change, a revocation perhaps, would be to grant what it took away.
+  if (entry.events.some(({ event }) => event === undefined)) throw new Error("was written by a newer Portico");
+  return entry;
+}

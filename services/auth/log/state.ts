@@ -1,0 +1,168 @@
+/**
+ * What the log adds up to: namespaces with their accounts, rules and audit trail, logins, keys and enrolments, and every
+ * token by its hash. Only fold.ts changes it.
+ */
+
+import { GATEWAY, keyOf, rootOf } from "../../../src/access/context-keys.js";
+import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
+import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { ContextKey } from "../../../src/gen/portico/auth/v1/policy.js";
+import type { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
+import { AuditTrail } from "./audit-trail.js";
+
+export interface AccountState extends Account {
+  /** Its logins, oldest first, and its keys, by the hex of their SHA-256. */
+  readonly logins: Set<string>;
+  readonly keys: Set<string>;
+}
+
+export interface NamespaceState {
+  readonly name: string;
+  readonly created: Timestamp | undefined;
+  readonly accounts: Map<string, AccountState>;
+  readonly rules: Map<string, Rule>;
+  readonly audit: AuditTrail;
+}
+
+/** What a token stands for. `spent` is a refresh token that was traded. */
+export type TokenState =
+  | { readonly kind: "access" | "refresh" | "spent"; readonly login: Login; readonly token: Token }
+  | { readonly kind: "key"; readonly key: Key }
+  | { readonly kind: "enrolment"; readonly enrolment: Enrolment };
+
+export class State {
+  /** The newest revision that is folded in. */
+  revision = 0;
+  readonly namespaces = new Map<string, NamespaceState>();
+  /** By the hex of their names. */
+  readonly logins = new Map<string, Login>();
+  /** By the hex of their SHA-256. */
+  readonly enrolments = new Map<string, Enrolment>();
+  /** What the keys of contexts are derived from; empty in stores of older versions, until the authority makes it. */
+  contextSecret = Buffer.alloc(0);
+  /** By which revision each name's key was replaced last. */
+  readonly keyGenerations = new Map<string, number>();
+  /** By the hex of their SHA-256. */
+  readonly tokens = new Map<string, TokenState>();
+
+  account(namespace: string, name: string): AccountState | undefined {
+    return this.namespaces.get(namespace)?.accounts.get(name);
+  }
+
+  /** The keys of an account, or of all accounts of the namespace. */
+  keys(namespace: string, account?: string): Key[] {
+    const accounts = [...(this.namespaces.get(namespace)?.accounts.values() ?? [])];
+    return accounts
+      .filter(({ name }) => account === undefined || name === account)
+      .flatMap(({ keys }) => [...keys].map((hash) => this.tokens.get(hash)))
+      .flatMap((token) => (token?.kind === "key" ? [token.key] : []));
+  }
+
+  enrolmentsOf(name: string): Enrolment[] {
+    return [...this.enrolments.values()].filter((enrolment) => enrolment.name === name);
+  }
+
+  /** The key under which contexts of a service's calls are signed; for `gateway`, the root of all. None without a secret. */
+  contextKeys(name: string): ContextKey[] {
+    if (this.contextSecret.length === 0) return [];
+    const first = this.keyGenerations.get(GATEWAY) ?? 0;
+    const root = { generation: first, secret: rootOf(this.contextSecret, first) };
+    const key = name === GATEWAY ? root : keyOf(root, name, this.keyGenerations.get(name) ?? 0);
+    return [{ name, generation: BigInt(key.generation), key: key.secret }];
+  }
+
+  /** What a guard may know: the one of an enrolled service its own, one of gateways all. */
+  contextKeysFor(enrolment: string): ContextKey[] {
+    const names = enrolment === GATEWAY ? [GATEWAY, ...this.keyGenerations.keys()] : [enrolment];
+    return [...new Set(names)].flatMap((name) => this.contextKeys(name));
+  }
+
+  toSnapshot(): Snapshot {
+    return {
+      revision: BigInt(this.revision),
+      namespaces: [...this.namespaces.values()].map(({ name, created, accounts, rules, audit }) => ({
+        name,
+        created,
+        accounts: [...accounts.values()].map(({ name, scopes, created, password }) => ({
+          name,
+          scopes,
+          created,
+          password,
+        })),
+        rules: [...rules.values()],
+        audit: audit.records,
+      })),
+      logins: [...this.logins.values()],
+      keys: [...this.tokens.values()].flatMap((token) => (token.kind === "key" ? [token.key] : [])),
+      enrolments: [...this.enrolments.values()],
+      contextSecret: this.contextSecret,
+      keyGenerations: [...this.keyGenerations].map(([name, generation]) => ({ name, generation: BigInt(generation) })),
+    };
+  }
+
+  static fromSnapshot(snapshot: Snapshot): State {
+    const state = new State();
+    state.revision = Number(snapshot.revision);
+    for (const { name, created, accounts, rules, audit } of snapshot.namespaces) {
+      state.namespaces.set(name, {
+        name,
+        created,
+        accounts: new Map(
+          accounts.map((account) => [account.name, { ...account, logins: new Set(), keys: new Set() }]),
+        ),
+        rules: new Map(rules.map((rule) => [rule.id, rule])),
+        audit: new AuditTrail(audit),
+      });
+    }
+    for (const login of snapshot.logins) state.addLogin(login);
+    for (const key of snapshot.keys) state.addKey(key);
+    for (const enrolment of snapshot.enrolments) state.addEnrolment(enrolment);
+    state.contextSecret = Buffer.from(snapshot.contextSecret);
+    for (const { name, generation } of snapshot.keyGenerations) state.keyGenerations.set(name, Number(generation));
+    return state;
+  }
+
+  addLogin(login: Login): void {
+    const name = hex(login.login);
+    this.logins.set(name, login);
+    this.account(login.namespace, login.account)?.logins.add(name);
+    for (const token of login.access) this.tokens.set(hex(token.sha256), { kind: "access", login, token });
+    for (const token of login.spent) this.tokens.set(hex(token.sha256), { kind: "spent", login, token });
+    if (login.refresh) this.tokens.set(hex(login.refresh.sha256), { kind: "refresh", login, token: login.refresh });
+  }
+
+  /** Gives back the hashes of the tokens that were good for calls. */
+  removeLogin(login: Login): Buffer[] {
+    const name = hex(login.login);
+    this.logins.delete(name);
+    this.account(login.namespace, login.account)?.logins.delete(name);
+    for (const token of [...login.access, ...login.spent]) this.tokens.delete(hex(token.sha256));
+    if (login.refresh) this.tokens.delete(hex(login.refresh.sha256));
+    return login.access.map(({ sha256 }) => sha256);
+  }
+
+  addKey(key: Key): void {
+    this.tokens.set(hex(key.sha256), { kind: "key", key });
+    this.account(key.namespace, key.account)?.keys.add(hex(key.sha256));
+  }
+
+  removeKey(key: Key): void {
+    this.tokens.delete(hex(key.sha256));
+    this.account(key.namespace, key.account)?.keys.delete(hex(key.sha256));
+  }
+
+  addEnrolment(enrolment: Enrolment): void {
+    this.enrolments.set(hex(enrolment.sha256), enrolment);
+    this.tokens.set(hex(enrolment.sha256), { kind: "enrolment", enrolment });
+  }
+
+  removeEnrolment(enrolment: Enrolment): void {
+    this.enrolments.delete(hex(enrolment.sha256));
+    this.tokens.delete(hex(enrolment.sha256));
+  }
+}
+
+/** How hashes are written as keys of maps. */
+export function hex(hash: Uint8Array): string {
+  return Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString("hex");
+}

@@ -1,0 +1,120 @@
+/**
+ * Passwords: scrypt (RFC 7914), its parameters kept with each hash. Hashing runs on the threads that the store needs
+ * too, so only two run at once and few may wait: a flood of logins starves neither calls nor changes. Of one client even
+ * fewer passwords to check may wait, so that it leaves room for others.
+ */
+import { randomBytes, randomInt, scrypt, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+import { Code, StatusError } from "../../../src/errors.js";
+import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { networkOf } from "../../../src/network.js";
+
+/** scrypt's cost, block size and parallelization: what hashing a password takes, and guessing one. */
+export type PasswordCost = Pick<PasswordHash, "n" | "r" | "p">;
+
+const COST: PasswordCost = { n: 2 ** 15, r: 8, p: 3 };
+const HASH_LENGTH = 32;
+const AT_ONCE = 2;
+const MAX_WAITING = 32;
+const MAX_WAITING_OF_A_CLIENT = 4;
+
+const MIN_LENGTH = 12;
+const MAX_LENGTH = 128;
+/** In UTF-16 code units, of which a character has at most two. Unicode's normalization may take the square of it. */
+const MAX_UNITS = 2 * MAX_LENGTH;
+/** Without what is easily taken for something else: 0 o, 1 l i. */
+const TYPEABLE = "abcdefghjkmnpqrstuvwxyz23456789";
+
+/** 20 random characters of 31, 99 bits, in groups: `k7mfq-x2nrt-8hdwc-v3pgy`. */
+export function randomPassword(): string {
+  const characters = Array.from({ length: 20 }, () => TYPEABLE[randomInt(TYPEABLE.length)]);
+  return characters.join("").replace(/(.{5})(?!$)/g, "$1-");
+}
+
+/** Whether a password has 12 to 128 characters. */
+export function isPassword(password: string): boolean {
+  if (password.length > MAX_UNITS) return false;
+  const length = [...password].length;
+  return length >= MIN_LENGTH && length <= MAX_LENGTH;
+}
+
+/** @throws {StatusError} INVALID_ARGUMENT naming the field. */
+export function checkPassword(field: string, password: string): void {
+  if (isPassword(password)) return;
+  throw new StatusError(Code.INVALID_ARGUMENT, `${field}: must have ${MIN_LENGTH} to ${MAX_LENGTH} characters`);
+}
+
+const derive = promisify(scrypt) as (
+  password: string,
+  salt: Uint8Array,
+  length: number,
+  options: { N: number; r: number; p: number; maxmem: number },
+) => Promise<Buffer>;
+
+/** What a password to check comes with. */
+export interface Attempt {
+  /** The client's address. */
+  readonly address: string;
+  /** Called when the turn has come; may throw. */
+  readonly begin: () => void;
+}
+
+export class Passwords {
+  readonly #cost: PasswordCost;
+  #running = 0;
+  /** `client` is undefined for a password to set, which only somebody known can ask for. */
+  readonly #waiting: { readonly client: string | undefined; begin(): void }[] = [];
+
+  constructor(cost: PasswordCost = COST) {
+    this.#cost = cost;
+  }
+
+  /**
+   * @param password one that `isPassword`
+   * @throws {StatusError} RESOURCE_EXHAUSTED when too many wait.
+   */
+  async hash(password: string): Promise<PasswordHash> {
+    if (password.length > MAX_UNITS) throw new RangeError("the password was not checked");
+    const salt = randomBytes(16);
+    return { salt, hash: await this.#derive(password, { ...this.#cost, salt }), ...this.#cost };
+  }
+
+  /**
+   * Whether the password is the hash's; without a hash, or with a password longer than any may be, it takes as long and
+   * is false.
+   * @throws {StatusError} RESOURCE_EXHAUSTED when too many wait, or too many of the client.
+   */
+  async verify(password: string, hash: PasswordHash | undefined, attempt?: Attempt): Promise<boolean> {
+    const against = hash ?? { ...this.#cost, salt: Buffer.alloc(16), hash: Buffer.alloc(HASH_LENGTH) };
+    const isShort = password.length <= MAX_UNITS;
+    const derived = await this.#derive(isShort ? password : "", against, attempt);
+    return timingSafeEqual(derived, against.hash) && hash !== undefined && isShort;
+  }
+
+  async #derive(
+    password: string,
+    { salt, n, r, p }: Pick<PasswordHash, "salt" | "n" | "r" | "p">,
+    attempt?: Attempt,
+  ): Promise<Buffer> {
+    await this.#turn(attempt && networkOf(attempt.address));
+    try {
+      attempt?.begin();
+      // The same characters may be typed as different code points, by the keyboard's system.
+      return await derive(password.normalize("NFC"), salt, HASH_LENGTH, { N: n, r, p, maxmem: 256 * r * (n + p + 2) });
+    } finally {
+      // The turn goes to the next in line, or is given up.
+      const next = this.#waiting.shift();
+      if (next) next.begin();
+      else this.#running -= 1;
+    }
+  }
+
+  async #turn(client: string | undefined): Promise<void> {
+    const ofClient = client === undefined ? [] : this.#waiting.filter((waiting) => waiting.client === client);
+    if (this.#waiting.length >= MAX_WAITING || ofClient.length >= MAX_WAITING_OF_A_CLIENT) {
+      throw new StatusError(Code.RESOURCE_EXHAUSTED, "Too many logins at once; try again");
+    }
+    if (this.#running >= AT_ONCE) await new Promise<void>((begin) => this.#waiting.push({ client, begin }));
+    else this.#running += 1;
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The words in which calls are let in: who calls, what was shown, and what a guard answers. guard.ts has the one guard.
+ */
+import type { Endpoint } from "../contract/endpoint.js";
+import { Code, StatusError } from "../errors.js";
+import type { Metadata } from "../rpc/metadata.js";
+import type { Decision } from "./rules.js";
+
+/** An account that has shown a valid token. */
+export interface Caller {
+  readonly namespace: string;
+  readonly account: string;
+  readonly scopes: readonly string[];
+  /** When the token expires, in milliseconds of `Date.now()`. */
+  readonly expires: number;
+  /** Resource patterns that the token is limited to; empty means no limit. */
+  readonly resources: readonly string[];
+  /** For an enrolment token, the name it was given for; such a caller is no account, and for rules it is nobody. */
+  readonly enrolment?: string | undefined;
+}
+
+export interface Credentials {
+  /** The bearer token, as sent; undefined for none. */
+  readonly token: string | undefined;
+  /** The signed context of a call from another process, as sent; what it says stands for token and namespace. */
+  readonly context?: string | undefined;
+  /** The call was admitted when it opened, and is judged again now: its context may have expired since. */
+  readonly opened?: boolean | undefined;
+  /** The namespace asked for; undefined means the token's own, or else `default`. */
+  readonly namespace: string | undefined;
+  /** Whether a call without a valid token is refused whatever the rules say (the `/v1` shape). */
+  readonly tokenRequired: boolean;
+}
+
+/** Proof that a guard let a call in. */
+export interface Admission {
+  readonly endpoint: Endpoint;
+  readonly caller: Caller | undefined;
+  readonly namespace: string;
+  /** The service that calls, for its own account or for the caller; undefined for a gateway or a client. */
+  readonly service?: string | undefined;
+}
+
+/** The scope that rules give to a service which calls others. */
+export function serviceScope(name: string): string {
+  return `service:${name}`;
+}
+
+/**
+ * Stands for an admission where a process calls its own authority or registry in process: its guard's watch, its
+ * catalog's watch, its own registrations. Never sent on a wire.
+ */
+export const SYSTEM: unique symbol = Symbol("system");
+
+export interface Guard {
+  /**
+   * Lets a call in, at once where the token is known and the lease runs.
+   * @throws {StatusError} (or rejects with one) UNAUTHENTICATED `Unauthorized call made to helloworld:Helloworld.Call`,
+   * PERMISSION_DENIED `Forbidden call made to helloworld:Helloworld.Call by bob`, UNAVAILABLE outside the lease.
+   */
+  admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission>;
+
+  /**
+   * What `admit` would say to a caller already known, as yes or no, from the rules at hand: for lists that show each
+   * caller its own part. Not a door: a listed endpoint is judged again when it is called.
+   */
+  allows(caller: Caller | undefined, namespace: string, endpoint: Endpoint): boolean;
+
+  /**
+   * Judges an open stream again at every change. `onRefused` is called at most once; call the returned function when
+   * the stream has ended.
+   */
+  follow(admission: Admission, onRefused: (error: Error) => void): () => void;
+}
+
+/** What a gateway asks of its guard. */
+export interface SigningGuard extends Guard {
+  /** The signed context that stands for an admission in another process; nothing where the service has no key. */
+  sign(admission: Admission): Metadata;
+}
+
+/** What a refused caller is told. */
+export function refusal(
+  decision: Exclude<Decision, "granted">,
+  endpoint: Endpoint,
+  caller: Caller | undefined,
+): StatusError {
+  if (decision === "unauthorized" || caller === undefined) {
+    return withoutStack(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);
+  }
+  const name = caller.enrolment === undefined ? caller.account : `service ${caller.enrolment}`;
+  return withoutStack(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${name}`);
+}
+
+/** What is said where a decision cannot be made. */
+export function authorityUnreachable(cause?: unknown): StatusError {
+  return withoutStack(
+    Code.UNAVAILABLE,
+    "The authority cannot be reached; no decision is made without it",
+    cause === undefined ? {} : { cause },
+  );
+}
+
+/** These are answers, not faults: whence they come says nothing, and a flood of them must cost little. */
+function withoutStack(...args: ConstructorParameters<typeof StatusError>): StatusError {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return new StatusError(...args);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * The contexts that a guard signs, as a gateway's, and verifies, as a service's. Each is signed once for a caller and an
+ * endpoint and verified once for its text, and then kept: a call costs a look into a map on either side.
+ *
+ * A context is good while the lease runs by which it was signed, by the authority's time: not for longer than the
+ * authority waits for a gateway that it has lost sight of.
+ */
+
+import { BoundedMap } from "../bounded-map.js";
+import type { Endpoint } from "../contract/endpoint.js";
+import { matches, type Resource } from "../contract/resource.js";
+import { Code, StatusError } from "../errors.js";
+import type { CallContext } from "../gen/portico/auth/v1/delegation.js";
+import type { Caller } from "../gen/portico/auth/v1/policy.js";
+import { type Metadata, NO_METADATA } from "../rpc/metadata.js";
+import type { Admission } from "./admission.js";
+import { CONTEXT, macOf, readContext, signContext, verifyContext } from "./call-context.js";
+import { KnownCaller } from "./callers.js";
+import type { ContextKeys } from "./context-keys.js";
+
+/** Most contexts that are kept, signed ones and verified ones: some 600 bytes each. */
+const MAX_KEPT = 20_000;
+
+interface Signed {
+  readonly metadata: Metadata;
+  readonly caller: KnownCaller | undefined;
+  /** Of the keys. */
+  readonly version: number;
+  /** The end of the lease that it was signed in, and when it is signed anew if that has moved, in monotonic time. */
+  readonly end: number;
+  readonly renewal: number;
+}
+
+/** What a verified context says. */
+export interface Verified {
+  readonly text: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly caller: KnownCaller | undefined;
+  /** The service that calls. */
+  readonly service: string | undefined;
+  /** In milliseconds since 1970 by the authority's clock. */
+  readonly expires: number;
+  /** Of the keys. */
+  readonly version: number;
+  /** At which the caller was known to be as told. */
+  readonly revision: bigint;
+}
+
+export interface ContextsOptions {
+  readonly keys: ContextKeys;
+  /** The applied revision. */
+  readonly revision: () => bigint;
+  /** The end of the lease, in monotonic time. */
+  readonly leaseEnd: () => number;
+  /** The authority's clock at a moment of the monotonic one, in milliseconds since 1970. */
+  readonly timeAt: (monotonic: number) => number;
+  /** Resolves when a revision is applied, or does not come in time. */
+  readonly applied: (revision: number) => Promise<void>;
+}
+
+export class Contexts {
+  readonly #options: ContextsOptions;
+  readonly #signed = new BoundedMap<string, Signed>(MAX_KEPT);
+  /** By their signatures. */
+  readonly #verified = new BoundedMap<string, Verified>(MAX_KEPT);
+
+  constructor(options: ContextsOptions) {
+    this.#options = options;
+  }
+
+  /** What a service is sent with a call that this guard has admitted; nothing where its key is not known. */
+  sign({ endpoint, caller, namespace }: Admission): Metadata {
+    const { keys } = this.#options;
+    const known = caller instanceof KnownCaller ? caller : undefined;
+    const name = `${known?.sha256 ?? namespace} ${endpoint.resource}`;
+    const kept = this.#signed.get(name);
+    const end = this.#options.leaseEnd();
+    if (kept !== undefined && kept.caller === known && kept.version === keys.version) {
+      if (kept.end === end || performance.now() < kept.renewal) return kept.metadata;
+    }
+    const text = this.#sign(endpoint, namespace, known, end);
+    if (text === undefined) return NO_METADATA;
+    const metadata: Metadata = [[CONTEXT, text]];
+    const renewal = (performance.now() + end) / 2;
+    this.#signed.set(name, { metadata, caller: known, version: keys.version, end, renewal });
+    return metadata;
+  }
+
+  #sign(endpoint: Endpoint, namespace: string, caller: KnownCaller | undefined, end: number): string | undefined {
+    const { keys, revision, timeAt } = this.#options;
+    const key = keys.of(endpoint.service);
+    if (key === undefined || keys.ticket === undefined) return undefined;
+    const context: CallContext = {
+      resource: endpoint.resource,
+      namespace,
+      caller: caller && told(caller, endpoint),
+      sha256: Buffer.from(caller?.sha256 ?? "", "hex"),
+      service: "",
+      // Rounded down: rather too early than too late.
+      expires: BigInt(Math.floor(Math.min(timeAt(end), caller?.expires ?? Number.POSITIVE_INFINITY))),
+      generation: BigInt(key.generation),
+      revision: revision(),
+    };
+    return signContext(context, key, keys.ticket);
+  }
+
+  /** What a context says, where it is known here already. Looked up by its end: a text as long takes time to hash. */
+  find(text: string): Verified | undefined {
+    const known = this.#verified.get(macOf(text));
+    return known?.text === text && known.version === this.#options.keys.version ? known : undefined;
+  }
+
+  /**
+   * Verifies a context; a promise where its key is newer than what this guard has applied.
+   * @param callers the count of changes to callers, as of now
+   * @throws {StatusError} (or rejects with one) UNAUTHENTICATED for one that is not good for calls of this service;
+   * UNAVAILABLE for one signed by a gateway that has not heard yet that the key was replaced.
+   */
+  verify(text: string, endpoint: Endpoint, callers: number): Verified | Promise<Verified> {
+    const key = this.#options.keys.of(endpoint.service);
+    const context = key && verifyContext(text, key);
+    if (context !== undefined) return this.#read(text, context, callers);
+    const generation = Number(readContext(text)?.generation ?? -1n);
+    if (generation > (key?.generation ?? -1) && generation > Number(this.#options.revision())) {
+      return this.#options.applied(generation).then(() => this.#verifyLate(text, endpoint, callers));
+    }
+    throw this.#refusal(generation, key?.generation, endpoint);
+  }
+
+  #verifyLate(text: string, endpoint: Endpoint, callers: number): Verified {
+    const key = this.#options.keys.of(endpoint.service);
+    const context = key && verifyContext(text, key);
+    if (context === undefined) throw this.#refusal(-1, key?.generation, endpoint);
+    return this.#read(text, context, callers);
+  }
+
+  #refusal(generation: number, current: number | undefined, endpoint: Endpoint): StatusError {
+    if (generation > 0 && current !== undefined && generation < current) {
+      return new StatusError(Code.UNAVAILABLE, `the key of ${endpoint.service} was replaced a moment ago; try again`);
+    }
+    return badContext(endpoint);
+  }
+
+  /** @throws {StatusError} UNAUTHENTICATED for a caller that cannot be understood. */
+  #read(text: string, context: CallContext, callers: number): Verified {
+    const { resource, namespace, caller, sha256, service, expires, revision } = context;
+    return {
+      text,
+      resource,
+      namespace,
+      caller: caller && new KnownCaller(sha256.toString("hex"), caller, callers),
+      service: service || undefined,
+      expires: Number(expires),
+      version: this.#options.keys.version,
+      revision,
+    };
+  }
+
+  /** Keeps a context, until something changes about its caller or the keys. */
+  keep(verified: Verified): void {
+    this.#verified.set(macOf(verified.text), verified);
+  }
+
+  /** Forgets the contexts of callers about whom something has changed. */
+  forget(changed: (caller: KnownCaller) => boolean): void {
+    this.#verified.deleteWhere(({ caller }) => caller !== undefined && changed(caller));
+  }
+}
+
+/** The refusal of a context that is not good here. */
+export function badContext(endpoint: Endpoint): StatusError {
+  return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}: its context is not valid`);
+}
+
+/**
+ * A caller as the service is told of it: of the resources that its token is limited to those that matter here, as a
+ * token may be limited to more than fit a header. The gateway has noted the use of its key.
+ */
+function told(caller: KnownCaller, { segments }: Endpoint): Caller {
+  const { namespace, account, scopes, expires, limits, enrolment } = caller;
+  const end = BigInt(Math.floor(expires / 1000));
+  return {
+    namespace,
+    account,
+    scopes: [...scopes],
+    expires: { seconds: end, nanos: 0 },
+    resources: caller.resources.filter((_, index) => matches(limits[index] as Resource, segments)),
+    reportUse: false,
+    enrolment: enrolment ?? "",
+  };
+}

@@ -1,0 +1,251 @@
+/**
+ * The guard: token → caller → decision. One piece of code at every door: the gateway's HTTP port and every gRPC port.
+ *
+ * Rules come from the authority by a stream and are good for a lease (policy.ts, lease.ts); callers are looked up once
+ * and kept (callers.ts); calls from gateways and services are known by signed contexts (contexts.ts); open streams are judged again whenever either changes (open-streams.ts). So a call with a known
+ * token is decided at once, from memory.
+ */
+
+import { type Endpoint, Callers as MayCall } from "../contract/endpoint.js";
+import { matches, parsePattern, type Resource } from "../contract/resource.js";
+import type { Metadata } from "../rpc/metadata.js";
+import {
+  type Admission,
+  authorityUnreachable,
+  type Caller,
+  type Credentials,
+  refusal,
+  type SigningGuard,
+  serviceScope,
+} from "./admission.js";
+import { type AuthorityAccess, Callers, KnownCaller, NOBODY } from "./callers.js";
+import { badContext, Contexts, type Verified } from "./contexts.js";
+import { OpenStreams } from "./open-streams.js";
+import { Policy } from "./policy.js";
+import type { Decision } from "./rules.js";
+
+export * from "./admission.js";
+
+export interface OpenGuard extends SigningGuard {
+  /** Whether decisions can be made: not yet, now, not at the moment, never again. */
+  readonly state: "starting" | "ready" | "lost" | "closed";
+  /** Why the authority could not be followed the last time, until it answers again; undefined where nothing has failed. */
+  readonly fault: unknown;
+  /** Resolves when decisions can be made; rejects with CANCELLED when closed before. */
+  ready(): Promise<void>;
+  /**
+   * Refuses the streams still followed with UNAVAILABLE, and leaves the authority, so that it need not wait for this
+   * guard's lease. Resolves when the authority has heard of it, or does not answer.
+   */
+  close(): Promise<void>;
+}
+
+/** Opens a guard, which follows its authority until it is closed. */
+export function openGuard(authority: AuthorityAccess): OpenGuard {
+  return new PolicyGuard(authority);
+}
+
+/** What is shown with a call that has a context. */
+type Shown = Credentials & { readonly context: string };
+
+const DEFAULT_NAMESPACE = "default";
+const ADMIN_SCOPE = "admin";
+
+class PolicyGuard implements OpenGuard {
+  readonly #callers: Callers;
+  readonly #contexts: Contexts;
+  readonly #streams: OpenStreams;
+  readonly #policy: Policy;
+
+  constructor(authority: AuthorityAccess) {
+    this.#callers = new Callers(authority);
+    this.#streams = new OpenStreams({
+      callers: this.#callers,
+      now: () => this.#policy.timeAt(performance.now()),
+      judge: (admission, caller) => {
+        const decision = this.#judgeBoth(admission, caller);
+        return decision === "granted" ? undefined : refusal(decision, admission.endpoint, caller);
+      },
+    });
+    this.#policy = new Policy(authority, {
+      onRevision: (revision, changed) => {
+        if (changed !== undefined) {
+          this.#callers.forget(revision, changed);
+          this.#contexts.forget(changed);
+        }
+        return this.#streams.judgeAgain(changed);
+      },
+      onSnapshot: (revision) => {
+        this.#callers.forgetAll(revision);
+        this.#contexts.forget(() => true);
+        return this.#streams.judgeAgain(() => true);
+      },
+      onCutOff: () => this.#streams.refuseAll(authorityUnreachable()),
+      takeUsedKeys: () => this.#callers.takeUsed(),
+    });
+    const policy = this.#policy;
+    this.#contexts = new Contexts({
+      keys: policy.keys,
+      revision: () => policy.revision,
+      leaseEnd: () => policy.leaseEnd,
+      timeAt: (monotonic) => policy.timeAt(monotonic),
+      applied: (revision) => policy.applied(revision),
+    });
+  }
+
+  get state(): OpenGuard["state"] {
+    return this.#policy.state;
+  }
+
+  get fault(): unknown {
+    return this.#policy.fault;
+  }
+
+  ready(): Promise<void> {
+    return this.#policy.ready();
+  }
+
+  close(): Promise<void> {
+    this.#streams.refuseAll(authorityUnreachable());
+    return this.#policy.close();
+  }
+
+  admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission> {
+    const now = performance.now();
+    if (!this.#policy.mayDecide(now)) throw authorityUnreachable();
+    const { token, context } = credentials;
+    if (context !== undefined) return this.#admitByContext(credentials as Shown, endpoint, now);
+    const caller = token === undefined ? NOBODY : this.#callers.find(token);
+    if (caller === undefined) return this.#lookUpAndAdmit(credentials, endpoint);
+    return this.#admit(credentials, endpoint, caller === NOBODY ? undefined : caller, now);
+  }
+
+  async #lookUpAndAdmit(credentials: Credentials, endpoint: Endpoint): Promise<Admission> {
+    const caller = await this.#callers.lookUp(credentials.token ?? "");
+    // What came in the meantime may have changed the caller, or the lease may have run out: from the start again.
+    if (caller !== undefined && !this.#callers.isCurrent(caller)) return this.admit(credentials, endpoint);
+    const now = performance.now();
+    if (!this.#policy.mayDecide(now)) throw authorityUnreachable();
+    return this.#admit(credentials, endpoint, caller, now);
+  }
+
+  #admit(credentials: Credentials, endpoint: Endpoint, bearer: KnownCaller | undefined, now: number): Admission {
+    const valid = bearer !== undefined && bearer.expires > this.#policy.timeAt(now) ? bearer : undefined;
+    const own = valid?.enrolment === undefined ? valid?.namespace : undefined;
+    const namespace = credentials.namespace ?? own ?? DEFAULT_NAMESPACE;
+    const caller = countsAt(endpoint, namespace, valid) ? valid : undefined;
+    if (caller?.reportUse) this.#callers.noteUse(caller);
+    const decision =
+      credentials.tokenRequired && caller === undefined ? "unauthorized" : this.#judge(endpoint, namespace, caller);
+    if (decision !== "granted") throw refusal(decision, endpoint, caller);
+    return { endpoint, caller, namespace };
+  }
+
+  sign(admission: Admission): Metadata {
+    return this.#contexts.sign(admission);
+  }
+
+  /** @throws {StatusError} (or rejects with one) as `admit`. */
+  #admitByContext(shown: Shown, endpoint: Endpoint, now: number): Admission | Promise<Admission> {
+    // Those of the authority are reached by tokens alone: whoever has a service's key could sign a context for anybody.
+    if (endpoint.callers !== undefined) throw badContext(endpoint);
+    const known = this.#contexts.find(shown.context);
+    if (known === undefined) return this.#verifyAndAdmit(shown, endpoint);
+    this.#checkContext(known, shown, endpoint, now);
+    return this.#admitVerified(known, endpoint);
+  }
+
+  #verifyAndAdmit(shown: Shown, endpoint: Endpoint): Admission | Promise<Admission> {
+    const verified = this.#contexts.verify(shown.context, endpoint, this.#callers.changes);
+    if (!(verified instanceof Promise)) return this.#admitFresh(shown, verified, endpoint);
+    return verified.then((late) => this.#admitFresh(shown, late, endpoint));
+  }
+
+  /** Admits by a context that is not known yet. Those that are known are forgotten when their caller changes. */
+  #admitFresh(shown: Shown, verified: Verified, endpoint: Endpoint): Admission | Promise<Admission> {
+    const now = performance.now();
+    if (!this.#policy.mayDecide(now)) throw authorityUnreachable();
+    this.#checkContext(verified, shown, endpoint, now);
+    const { caller, revision } = verified;
+    if (caller !== undefined && revision < this.#callers.changedAt)
+      return this.#renewAndAdmit(shown, verified, endpoint);
+    this.#contexts.keep(verified);
+    return this.#admitVerified(verified, endpoint);
+  }
+
+  /** Something has changed about some caller since the context was signed: the authority knows whether about this one. */
+  async #renewAndAdmit(shown: Shown, verified: Verified, endpoint: Endpoint): Promise<Admission> {
+    const caller = await this.#callers.lookUpHash(verified.caller?.sha256 ?? "");
+    if (caller === undefined) throw refusal("unauthorized", endpoint, undefined);
+    // What came in the meantime may have changed the caller, or the key: from the start again.
+    if (!this.#callers.isCurrent(caller) || verified.version !== this.#policy.keys.version) {
+      return this.#verifyAndAdmit(shown, endpoint);
+    }
+    return this.#admitFresh(shown, { ...verified, caller, revision: this.#callers.changedAt }, endpoint);
+  }
+
+  /** @throws {StatusError} UNAUTHENTICATED for a context that is not of this endpoint, or has expired. */
+  #checkContext(verified: Verified, { opened }: Shown, endpoint: Endpoint, now: number): void {
+    const expired = verified.expires <= this.#policy.timeAt(now) && opened !== true;
+    if (expired || verified.resource !== endpoint.resource) throw badContext(endpoint);
+  }
+
+  #admitVerified({ caller, namespace, service }: Verified, endpoint: Endpoint): Admission {
+    const counts = caller === undefined || caller.enrolment !== undefined || caller.namespace === namespace;
+    if (!counts) throw badContext(endpoint);
+    if (caller !== undefined) this.#callers.confirm(caller);
+    const admission = { endpoint, caller, namespace, service };
+    const decision = this.#judgeBoth(admission, caller);
+    if (decision !== "granted") throw refusal(decision, endpoint, caller);
+    return admission;
+  }
+
+  /** Judges the caller, and the service that acts for it. */
+  #judgeBoth({ endpoint, namespace, service }: Admission, caller: Caller | undefined): Decision {
+    const decision = this.#judge(endpoint, namespace, caller);
+    if (decision !== "granted" || service === undefined) return decision;
+    return this.#policy.rulesOf(namespace).decide(endpoint.segments, [serviceScope(service)]);
+  }
+
+  allows(caller: Caller | undefined, namespace: string, endpoint: Endpoint): boolean {
+    return this.#judge(endpoint, namespace, countsAt(endpoint, namespace, caller) ? caller : undefined) === "granted";
+  }
+
+  follow(admission: Admission, onRefused: (error: Error) => void): () => void {
+    return this.#streams.follow(admission, onRefused);
+  }
+
+  /** @param caller one that counts at the endpoint. */
+  #judge(endpoint: Endpoint, namespace: string, caller: Caller | undefined): Decision {
+    const { callers, segments } = endpoint;
+    if (callers === MayCall.PUBLIC) return "granted";
+    const decision =
+      callers === undefined
+        ? this.#policy.rulesOf(namespace).decide(segments, caller?.scopes)
+        : decideByDeclaration(callers, caller);
+    return decision === "granted" && caller !== undefined && isBeyond(caller, segments) ? "forbidden" : decision;
+  }
+}
+
+/** A token counts only in the namespace that issued it, an enrolment only where enrolled callers are asked for. */
+function countsAt(endpoint: Endpoint, namespace: string, caller: Caller | undefined): boolean {
+  if (caller?.enrolment !== undefined) return endpoint.callers === MayCall.ENROLLED;
+  return caller?.namespace === namespace;
+}
+
+/** Decides at an endpoint that says itself which callers may call it. */
+function decideByDeclaration(callers: MayCall, caller: Caller | undefined): Decision {
+  if (caller === undefined) return "unauthorized";
+  const enough =
+    callers === MayCall.ACCOUNT ||
+    (callers === MayCall.ADMIN && caller.scopes.includes(ADMIN_SCOPE)) ||
+    (callers === MayCall.ENROLLED && caller.enrolment !== undefined);
+  return enough ? "granted" : "forbidden";
+}
+
+/** Whether a resource is outside of those that the caller's token is limited to. */
+function isBeyond(caller: Caller, resource: Resource): boolean {
+  if (caller.resources.length === 0) return false;
+  const limits = caller instanceof KnownCaller ? caller.limits : caller.resources.map(parsePattern);
+  return !limits.some((limit) => matches(limit, resource));
+}

@@ -1,0 +1,155 @@
+/**
+ * Reads header blocks (RFC 7541). A decoder lives as long as its connection, because a block refers to fields of those
+ * before it. It always offers the default table size: a peer may use that much before it has seen any setting of ours, so
+ * that offering less would gain nothing and break peers that are in the right.
+ *
+ * The table is a ring. Fields in it are objects that lists share, so what a peer repeats costs no new string.
+ */
+import { SHORT_TEXT, shortText } from "../wire/short-text.js";
+import { ConnectionError, ErrorCode } from "./errors.js";
+import { decodeHuffman } from "./huffman.js";
+import { type ReceivedField, received } from "./received-field.js";
+import { DEFAULT_TABLE_SIZE, STATIC_TABLE, sizeOf } from "./static-table.js";
+
+const STATIC_FIELDS = STATIC_TABLE.map(({ name, value }) => received(name, value));
+
+/** No field takes less than 32 bytes of the table. */
+const RING = DEFAULT_TABLE_SIZE / 32;
+
+export interface HeaderList {
+  readonly fields: readonly ReceivedField[];
+  /** The list is larger than allowed; fields beyond the limit have been dropped. */
+  readonly tooLarge: boolean;
+}
+
+export class HpackDecoder {
+  readonly #maxListSize: number;
+  readonly #ring: ReceivedField[] = new Array(RING);
+  /** Where the newest field is, and how many there are. */
+  #newest = 0;
+  #count = 0;
+  #size = 0;
+  #maxSize = DEFAULT_TABLE_SIZE;
+  // The block being read.
+  #buffer: Buffer = Buffer.alloc(0);
+  #at = 0;
+  #end = 0;
+
+  /** @param maxListSize most bytes of a list, as RFC 9113, section 6.5.2 counts them */
+  constructor(maxListSize: number) {
+    this.#maxListSize = maxListSize;
+  }
+
+  /**
+   * Reads a whole block. Reads on where the list has grown too large, because the next block relies on the table.
+   * @throws {ConnectionError} COMPRESSION_ERROR
+   */
+  decode(buffer: Buffer, start: number, end: number): HeaderList {
+    this.#buffer = buffer;
+    this.#at = start;
+    this.#end = end;
+    this.#updates();
+    const fields: ReceivedField[] = [];
+    let size = 0;
+    while (this.#at < end) {
+      const field = this.#field();
+      size += sizeOf(field);
+      if (size <= this.#maxListSize) fields.push(field);
+    }
+    return { fields, tooLarge: size > this.#maxListSize };
+  }
+
+  /** Changes of the table's size stand at the beginning of a block (section 4.2). */
+  #updates(): void {
+    while (this.#at < this.#end && ((this.#buffer[this.#at] as number) & 0xe0) === 0x20) {
+      const size = this.#integer(5);
+      if (size > DEFAULT_TABLE_SIZE) throw malformed(`a table of ${size} bytes, allowed are ${DEFAULT_TABLE_SIZE}`);
+      this.#maxSize = size;
+      this.#evict(0);
+    }
+  }
+
+  /** Section 6. */
+  #field(): ReceivedField {
+    const first = this.#buffer[this.#at] as number;
+    if (first & 0x80) return this.#entry(this.#integer(7));
+    if (first & 0x40) return this.#add(this.#literal(6));
+    if (first & 0x20) throw malformed("a change of the table's size after the beginning of the block");
+    return this.#literal(4);
+  }
+
+  #literal(prefix: number): ReceivedField {
+    const index = this.#integer(prefix);
+    if (index === 0) return received(this.#string(), this.#string());
+    const { name, kind } = this.#entry(index);
+    return { name, value: this.#string(), kind, sound: false };
+  }
+
+  #entry(index: number): ReceivedField {
+    if (index > 0 && index < STATIC_FIELDS.length) return STATIC_FIELDS[index] as ReceivedField;
+    const age = index - STATIC_FIELDS.length;
+    if (index === 0 || age >= this.#count) throw malformed(`no field has the index ${index}`);
+    return this.#ring[(this.#newest - age + RING) % RING] as ReceivedField;
+  }
+
+  /** Section 4.4: what has no room in the whole table empties it. */
+  #add(field: ReceivedField): ReceivedField {
+    const size = sizeOf(field);
+    this.#evict(size);
+    if (size > this.#maxSize) return field;
+    this.#newest = (this.#newest + 1) % RING;
+    this.#ring[this.#newest] = field;
+    this.#count++;
+    this.#size += size;
+    return field;
+  }
+
+  #evict(room: number): void {
+    while (this.#count > 0 && this.#size + room > this.#maxSize) {
+      this.#count--;
+      const oldest = (this.#newest - this.#count + RING) % RING;
+      this.#size -= sizeOf(this.#ring[oldest] as ReceivedField);
+    }
+  }
+
+  /** Section 5.1, for numbers below 2^28: no index, length or size is larger. */
+  #integer(prefix: number): number {
+    const most = (1 << prefix) - 1;
+    let value = this.#byte() & most;
+    if (value < most) return value;
+    for (let shift = 0; shift < 28; shift += 7) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) << shift;
+      if ((byte & 0x80) === 0) return value;
+    }
+    throw malformed("a number is too large");
+  }
+
+  /** Section 5.2. */
+  #string(): string {
+    const huffman = ((this.#buffer[this.#at] as number) & 0x80) !== 0;
+    const length = this.#integer(7);
+    const start = this.#at;
+    this.#at += length;
+    if (this.#at > this.#end) throw malformed("the block ends within a string");
+    if (!huffman) return this.#latin1(start, length);
+    const decoded = decodeHuffman(this.#buffer, start, this.#at);
+    if (decoded === undefined) throw malformed("a string is not of the Huffman code");
+    return decoded;
+  }
+
+  #latin1(start: number, length: number): string {
+    const buffer = this.#buffer;
+    if (length > SHORT_TEXT || start + SHORT_TEXT > buffer.length) return buffer.latin1Slice(start, start + length);
+    return shortText(buffer, start, length);
+  }
+
+  #byte(): number {
+    if (this.#at >= this.#end) throw malformed("the block ends within a field");
+    return this.#buffer[this.#at++] as number;
+  }
+}
+
+function malformed(what: string): ConnectionError {
+  return new ConnectionError(ErrorCode.COMPRESSION_ERROR, what);
+}

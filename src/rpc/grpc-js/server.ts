@@ -1,0 +1,337 @@
+/**
+ * Serves a dispatcher over @grpc/grpc-js. Every endpoint is registered there as a stream of bytes, and an interceptor
+ * takes each call over before grpc-js's own handling of streams begins: what is left of it is the protocol, and each
+ * message is asked for and answered without a stream object in between.
+ *
+ * Of the memory budget it reserves the requests that endpoints have and the answers that wait. What grpc-js itself holds,
+ * a message of which only a part has come, it does not show.
+ */
+import type { Http2Server } from "node:http2";
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from "node:net";
+import {
+  Server,
+  ServerCredentials,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type StatusObject,
+} from "@grpc/grpc-js";
+import { type Address, formatAddress } from "../../address.js";
+import type { Certificates } from "../../certificates.js";
+import type { Config } from "../../config.js";
+import { Code } from "../../errors.js";
+import { type ConnectionMemory, MemoryBudget } from "../../memory-budget.js";
+import type { Status } from "../channel.js";
+import type { Dispatcher } from "../dispatch.js";
+import { MOST_BYTES, MOST_MESSAGES } from "../message-queue.js";
+import { type Metadata, NO_METADATA } from "../metadata.js";
+import type { IncomingListener, Reply } from "../server-call.js";
+import { status } from "../status.js";
+import { asBuffer, fromGrpc, toGrpc, toGrpcStatus } from "./metadata.js";
+
+export type GrpcServerLimits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections" | "headerTime" | "keepAlive">;
+
+export interface GrpcServer {
+  /** Where it listens; the port is the one that was free when 0 was asked for. */
+  readonly address: Address;
+  /** Takes no more calls, lets those in flight finish for `drainMs`, then ends them. Resolves when all is closed. */
+  close(drainMs: number): Promise<void>;
+}
+
+/** Calls at once on one connection. */
+const MAX_STREAMS = 100;
+
+/**
+ * After this time a connection takes no new calls, because grpc-js clients look up names anew only then; in milliseconds.
+ * Calls on it end in their own time: a registration is a stream for as long as a service lives.
+ */
+const MAX_CONNECTION_AGE_MS = 30 * 60_000;
+
+/** A connection silent for this long is tested, and closed when it stays silent; in milliseconds. */
+const KEEPALIVE_MS = 60_000;
+const KEEPALIVE_TIMEOUT_MS = 20_000;
+
+/**
+ * Listens.
+ * @throws {Error} when the address cannot be had; the message names it.
+ */
+export async function serveGrpc(
+  dispatcher: Dispatcher,
+  address: Address,
+  limits: GrpcServerLimits,
+  {
+    tls,
+    budget = new MemoryBudget(limits),
+  }: { tls?: Certificates | undefined; budget?: MemoryBudget | undefined } = {},
+): Promise<GrpcServer> {
+  const memories = new Map<string, ConnectionMemory>();
+  const server = new Server({
+    interceptors: [
+      (method, call) =>
+        new ServerInterceptingCall(call, {
+          start: () => answer(dispatcher, limits, method, call, memories.get(call.getPeer())),
+        }),
+    ],
+    "grpc.max_receive_message_length": limits.maxBody,
+    "grpc.max_concurrent_streams": MAX_STREAMS,
+    "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
+    "grpc.max_connection_idle_ms": limits.keepAlive,
+    "grpc.keepalive_time_ms": KEEPALIVE_MS,
+    "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+    "grpc.enable_channelz": 0,
+  });
+  const same = (bytes: Buffer): Buffer => bytes;
+  for (const { path, requestStream } of dispatcher.methods) {
+    server.register(path, unreachable, same, same, requestStream ? "bidi" : "serverStream");
+  }
+  const connections = new Connections(server, limits.maxConnections, tls, budget, memories);
+  const port = await connections.listen(address);
+  let closing: Promise<void> | undefined;
+  return {
+    address: { host: address.host, port },
+    close(drainMs) {
+      dispatcher.leave();
+      closing ??= connections.drain(drainMs);
+      return closing;
+    },
+  };
+}
+
+/** The sockets under grpc-js: it has no bound on their number, and at a forced shutdown it forgets those it has. */
+class Connections {
+  readonly #server: Server;
+  readonly #listener: NetServer;
+  readonly #sockets = new Set<Socket>();
+
+  /** @param memories of the connections that are open, by what `getPeer` of their calls gives */
+  constructor(
+    server: Server,
+    maxConnections: number,
+    tls: Certificates | undefined,
+    budget: MemoryBudget,
+    memories: Map<string, ConnectionMemory>,
+  ) {
+    const injector = server.createConnectionInjector(credentialsOf(tls));
+    showEveryToken(server);
+    this.#server = server;
+    this.#listener = createServer({ noDelay: true }, (socket) => {
+      this.#sockets.add(socket);
+      const address = socket.remoteAddress ?? "unknown";
+      const peer = `${address}:${socket.remotePort}`;
+      const memory = budget.open(address);
+      memories.set(peer, memory);
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
+        memories.delete(peer);
+        memory.close();
+      });
+      injector.injectConnection(socket);
+    });
+    this.#listener.maxConnections = maxConnections;
+  }
+
+  listen(address: Address): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#listener.once("error", (cause) =>
+        reject(new Error(`cannot listen on ${formatAddress(address)}: ${cause.message}`, { cause })),
+      );
+      this.#listener.listen(address, () => resolve((this.#listener.address() as AddressInfo).port));
+    });
+  }
+
+  async drain(drainMs: number): Promise<void> {
+    const closed = new Promise((resolve) => this.#listener.close(resolve));
+    let force: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      force = setTimeout(() => {
+        for (const socket of this.#sockets) socket.destroy();
+        resolve();
+      }, drainMs);
+    });
+    // A connection that failed at that moment is waited for by grpc-js for ever.
+    await Promise.race([new Promise((resolve) => this.#server.tryShutdown(resolve)), late]);
+    await closed;
+    clearTimeout(force);
+  }
+}
+
+function credentialsOf(tls: Certificates | undefined): ServerCredentials {
+  if (tls?.cert === undefined || tls.key === undefined) return ServerCredentials.createInsecure();
+  return ServerCredentials.createSsl(
+    tls.ca ?? null,
+    [{ cert_chain: tls.cert, private_key: tls.key }],
+    tls.ca !== undefined,
+  );
+}
+
+/**
+ * Of a header that may come once node:http2 hides all but the first, so that two tokens look like one. The dispatcher,
+ * which refuses them, is shown both.
+ */
+function showEveryToken(server: Server): void {
+  // grpc-js has no other way to the headers as they came.
+  const { http2Servers } = server as unknown as { readonly http2Servers: ReadonlyMap<Http2Server, unknown> };
+  for (const http2Server of http2Servers.keys()) {
+    http2Server.prependListener(
+      "stream",
+      (_stream: unknown, headers: object, _flags: number, raw: readonly string[]) => {
+        const tokens = raw.filter((_, index) => raw[index - 1] === "authorization" && index % 2 === 1);
+        if (tokens.length > 1) Object.assign(headers, { authorization: tokens });
+      },
+    );
+  }
+}
+
+/** The handler behind the interceptor, which never calls it. */
+function unreachable(): never {
+  throw new Error("a call went past the interceptor");
+}
+
+function answer(
+  dispatcher: Dispatcher,
+  { maxHeaders }: GrpcServerLimits,
+  { path, requestStream }: { readonly path: string; readonly requestStream: boolean },
+  call: ServerInterceptingCallInterface,
+  memory: ConnectionMemory | undefined,
+): void {
+  const reply = new GrpcReply(call, memory);
+  call.start({
+    onReceiveMetadata(received) {
+      const metadata = fromGrpc(received);
+      if (sizeOf(metadata) > maxHeaders) {
+        reply.end(status(Code.RESOURCE_EXHAUSTED, `the metadata is larger than ${maxHeaders} bytes`));
+        return;
+      }
+      const asked = Number(call.getDeadline());
+      const start = { path, metadata, deadline: Number.isFinite(asked) ? asked : undefined };
+      reply.endpoint = dispatcher.open(start, hostOf(call.getPeer()), reply);
+      reply.read();
+    },
+    onReceiveMessage: (message: Buffer) => reply.received(message),
+    onReceiveHalfClose() {
+      // A client on node:http2 that cancels half-closes first. An endpoint must not take that for the whole stream.
+      if (requestStream) setImmediate(() => reply.endpoint?.onEnd());
+      else reply.endpoint?.onEnd();
+    },
+    onCancel: () => reply.closed(),
+  });
+}
+
+/** As HTTP/2 counts, but for values that are bytes (RFC 9113, section 6.5.2); grpc-js itself sets no bound. */
+function sizeOf(metadata: Metadata): number {
+  return metadata.reduce((size, [name, value]) => size + name.length + value.length + 32, 0);
+}
+
+/** `127.0.0.1` of `127.0.0.1:4711`. */
+function hostOf(peer: string): string {
+  return peer.replace(/:\d+$/, "");
+}
+
+const NO_MEMORY = status(Code.RESOURCE_EXHAUSTED, "too much is waiting to be received or read; try again");
+
+class GrpcReply implements Reply {
+  endpoint: IncomingListener | undefined;
+  readonly #call: ServerInterceptingCallInterface;
+  /** Undefined where the connection has gone. */
+  readonly #memory: ConnectionMemory | undefined;
+  #reserved = 0;
+  /** Bytes of messages that the endpoint has and keeps. */
+  #kept = 0;
+  /** What the connection has not taken yet. */
+  #unsentMessages = 0;
+  #unsentBytes = 0;
+  #full = false;
+  #paused = false;
+  /** A message has been asked for. */
+  #reading = false;
+  #ended = false;
+  #closed = false;
+
+  constructor(call: ServerInterceptingCallInterface, memory: ConnectionMemory | undefined) {
+    this.#call = call;
+    this.#memory = memory;
+  }
+
+  /** The stream has closed, whether it was answered or not: grpc-js holds nothing for it any more. */
+  closed(): void {
+    this.#memory?.release(this.#reserved);
+    this.#reserved = 0;
+    this.#closed = true;
+    this.endpoint?.onCancel();
+  }
+
+  /** Reserves what the call holds now; where that does not fit the call ends. */
+  #reserve(): void {
+    if (this.#memory === undefined || this.#closed) return;
+    const held = this.#kept + this.#unsentBytes;
+    if (this.#memory.tryResize(this.#reserved, held)) {
+      this.#reserved = held;
+      return;
+    }
+    this.end(NO_MEMORY);
+    queueMicrotask(() => this.endpoint?.onCancel());
+  }
+
+  sendHeaders(metadata: Metadata): void {
+    if (!this.#ended) this.#call.sendMetadata(toGrpc(metadata));
+  }
+
+  send(message: Uint8Array): boolean {
+    if (this.#ended) return true;
+    this.#unsentMessages++;
+    this.#unsentBytes += message.length;
+    this.#reserve();
+    if (this.#ended) return true;
+    this.#call.sendMessage(asBuffer(message), () => this.#sent(message.length));
+    this.#full = this.#unsentMessages >= MOST_MESSAGES || this.#unsentBytes >= MOST_BYTES;
+    return !this.#full;
+  }
+
+  end(how: Status): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#call.sendStatus(sendable(how));
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  /** The endpoint has taken all that it was given. */
+  resume(): void {
+    this.#paused = false;
+    this.#kept = 0;
+    this.#reserve();
+    this.read();
+  }
+
+  read(): void {
+    if (this.#reading) return;
+    this.#reading = true;
+    this.#call.startRead();
+  }
+
+  received(message: Buffer): void {
+    this.#reading = false;
+    this.#kept += message.length;
+    this.endpoint?.onMessage(message);
+    this.#reserve();
+    if (!this.#paused) this.read();
+  }
+
+  #sent(bytes: number): void {
+    this.#unsentMessages--;
+    this.#unsentBytes -= bytes;
+    this.#reserve();
+    if (!this.#full || this.#unsentMessages > 0) return;
+    this.#full = false;
+    this.endpoint?.onDrain();
+  }
+}
+
+function sendable(how: Status): StatusObject {
+  try {
+    return toGrpcStatus(how);
+  } catch {
+    return toGrpcStatus({ ...how, trailers: NO_METADATA });
+  }
+}

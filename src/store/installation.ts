@@ -1,0 +1,43 @@
+/**
+ * What shows that a data folder belongs to an installation: the file `store-location`, written once the store holds the
+ * installation. It names the store, so that one that is gone is never taken for a fresh installation, whose public rule
+ * would open what was closed. Folders of versions that did not write the file show it by what a first start leaves there.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeFolder, writeOnce } from "../folder.js";
+
+export interface Installation {
+  /** The store that it was set up with; undefined where the folder does not say. */
+  readonly store: string | undefined;
+}
+
+/** The installation that the data folder belongs to; undefined where the folder was never set up. */
+export function readInstallation(dataFolder: string): Installation | undefined {
+  const file = fileIn(dataFolder);
+  if (existsSync(file)) return { store: readFileSync(file, "utf8").trim() };
+  const enrolments = join(dataFolder, "enrolment");
+  const setUp =
+    existsSync(join(dataFolder, "admin-password")) || (existsSync(enrolments) && readdirSync(enrolments).length > 0);
+  return setUp ? { store: undefined } : undefined;
+}
+
+/** Records that the data folder belongs to the installation in the store. The first record stays. */
+export function recordInstallation(dataFolder: string, store: string): void {
+  if (existsSync(fileIn(dataFolder))) return;
+  makeFolder(dataFolder);
+  writeOnce(fileIn(dataFolder), () => store);
+}
+
+/** What is wrong and what to do, where `store` holds nothing of the installation. */
+export function lostInstallation(store: string, dataFolder: string, installation: Installation): string {
+  const where = installation.store === undefined || installation.store === store ? "" : ` in ${installation.store}`;
+  return (
+    `but the data folder ${dataFolder} belongs to an installation${where}: restore the store from a backup, or name it in ` +
+    "PORTICO_STORE. To start anew on purpose, without its accounts and rules, name an empty folder in PORTICO_DATA"
+  );
+}
+
+function fileIn(dataFolder: string): string {
+  return join(dataFolder, "store-location");
+}

@@ -1,0 +1,198 @@
+// A signed context stands for its caller at one endpoint of one service, for as long as the lease by which it was signed.
+import t from "tap";
+import { CONTEXT, readContext, signContext } from "../../src/access/call-context.js";
+import type { OpenGuard } from "../../src/access/guard.js";
+import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
+import { Code } from "../../src/errors.js";
+import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
+import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
+import type { CallContext } from "../../src/gen/portico/auth/v1/delegation.js";
+import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
+import { type ContextKey, PolicyService } from "../../src/gen/portico/auth/v1/policy.js";
+import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import { stream } from "../../src/rpc/client.js";
+import { ask, codeOf, type Door, joinAt, openDoor } from "./door.js";
+import { declaring, call as endpoint, endpointAt } from "./endpoints.js";
+import { readRule } from "./read-rule.js";
+
+const PASSWORD = "a password for bob";
+
+/** The keys that a token is sent. */
+async function keysOf(channel: Channel, token: string): Promise<ContextKey[]> {
+  const watch = stream(channel, PolicyService.watch, { metadata: [["authorization", `Bearer ${token}`]] });
+  watch.send({ message: { $case: "start", value: {} } });
+  for await (const { message } of watch.responses) {
+    if (message?.$case === "snapshot" && message.value.last) return message.value.contextKeys;
+  }
+  throw new Error("no snapshot came");
+}
+
+interface Scene extends Door {
+  /** The token and the guard of the service helloworld. */
+  readonly token: string;
+  readonly service: OpenGuard;
+  /** A token of bob, who holds the scope that the one rule grants to. */
+  readonly bob: string;
+  /** What the gateway sends with a call of bob's. */
+  context(at?: Endpoint): Promise<string>;
+  enrol(name: string): Promise<string>;
+}
+
+async function scene(t: Parameters<typeof openDoor>[0]): Promise<Scene> {
+  const door = await openDoor(t);
+  const { call, admin, guard } = door;
+  const enrol = async (name: string): Promise<string> =>
+    (await call(EnrolmentsService.create, { name, replace: false }, admin)).secret;
+  await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, admin);
+  await call(RulesService.create, { rule: readRule("staff granted *:*:*", "staff") }, admin);
+  await call(RulesService.delete, { id: "default" }, admin);
+  const bob = await door.login("bob", PASSWORD);
+  const token = await enrol("helloworld");
+  const context = async (at = endpoint): Promise<string> => {
+    const [entry] = guard.sign(await ask(guard, at, { token: bob }));
+    return String(entry?.[1]);
+  };
+  return { ...door, token, bob, service: await joinAt(t, door.channel, token), context, enrol };
+}
+
+t.test("a service takes the caller from a context that the gateway signed", async (t) => {
+  const { service, context } = await scene(t);
+  const { caller, namespace } = await ask(service, endpoint, { context: await context() });
+  t.match({ caller, namespace }, { caller: { account: "bob", scopes: ["staff"] }, namespace: "default" });
+});
+
+t.test("a context is signed once, and holds no token", async (t) => {
+  const { guard, bob } = await scene(t);
+  const sign = async () => guard.sign(await ask(guard, endpoint, { token: bob }));
+  const [entry] = await sign();
+  t.equal((await sign())[0], entry);
+  t.equal(entry?.[0], CONTEXT);
+  t.notMatch(entry?.[1], bob);
+  t.ok(String(entry?.[1]).length < 400, `${String(entry?.[1]).length} characters`);
+});
+
+t.test("a service is sent its own key alone, gateways the root of all", async (t) => {
+  const { channel, token, enrolment } = await scene(t);
+  t.same(
+    (await keysOf(channel, token)).map(({ name }) => name),
+    ["helloworld"],
+  );
+  const [root] = await keysOf(channel, enrolment);
+  t.equal(root?.name, "gateway");
+  t.notSame((await keysOf(channel, token))[0]?.key, root?.key);
+});
+
+t.test("what is not signed for this call is refused", async (t) => {
+  const { service, context, channel, token, enrol } = await scene(t);
+  const other = await enrol("other");
+  const elsewhere = await joinAt(t, channel, other);
+  const good = await context();
+  const [payload = "", ticket = "", mac = ""] = good.split(".");
+  const told = readContext(good) as CallContext;
+  const [own] = await keysOf(channel, token);
+  const key = { generation: Number(own?.generation), secret: own?.key as Buffer };
+  const [theirs] = await keysOf(channel, other);
+  const othersKey = { generation: Number(theirs?.generation), secret: theirs?.key as Buffer };
+  const signed = (changes: Partial<CallContext>, by = key) =>
+    signContext({ ...told, ...changes }, by, Buffer.alloc(32));
+
+  t.equal(
+    await codeOf(service, endpoint, { context: signed({}) }),
+    Code.OK,
+    "signed by the service's own key it is good",
+  );
+  const late = { context: signed({ expires: BigInt(Date.now() - 1) }), opened: true };
+  t.equal(await codeOf(service, endpoint, late), Code.OK, "one that expired after its call was opened, too");
+  const flip = (text: string, at: number): string =>
+    `${text.slice(0, at)}${text[at] === "A" ? "B" : "A"}${text.slice(at + 1)}`;
+  const REFUSED: [what: string, context: string, at?: [OpenGuard, Endpoint]][] = [
+    ["an empty one", ""],
+    ["no context at all", "x"],
+    ["three dots", "..."],
+    ["one cut short", good.slice(0, -1)],
+    ["one with more behind it", `${good}A`],
+    ["a payload without signature", payload],
+    ["a payload with its ticket alone", `${payload}.${ticket}`],
+    ["the ticket for the signature", `${payload}.${mac}.${ticket}`],
+    ["one without ticket", `${payload}..${mac}`],
+    ["one signed by another service's key", signed({}, othersKey)],
+    ["one signed by no key", signed({}, { generation: key.generation, secret: Buffer.alloc(32) })],
+    ["one that has expired", signed({ expires: BigInt(Date.now() - 1) })],
+    ["one of another namespace than its caller's", signed({ namespace: "other" })],
+    ["one of another endpoint", good, [service, endpointAt("service:helloworld:Helloworld.Stream")]],
+    ["one of another service", good, [elsewhere, endpointAt("service:other:Helloworld.Call")]],
+    ["one at an endpoint of the authority", good, [service, declaring(Callers.ACCOUNT)]],
+  ];
+  for (const [what, context, [guard, at] = [service, endpoint]] of REFUSED) {
+    t.equal(await codeOf(guard, at, { context }), Code.UNAUTHENTICATED, what);
+  }
+  const flipped = Array.from(good, (_, at) => flip(good, at));
+  const codes = await Promise.all(flipped.map((context) => codeOf(service, endpoint, { context })));
+  t.notOk(codes.includes(Code.OK), "no character may be another");
+});
+
+t.test("whoever is enrolled as the authority cannot sign a context for it", async (t) => {
+  const it = await scene(t);
+  const probe = declaring(Callers.ADMIN);
+  const [key] = await keysOf(it.channel, await it.enrol("auth"));
+  const told = readContext(await it.context()) as CallContext;
+  const caller = { ...told.caller, scopes: ["admin"] } as CallContext["caller"];
+  const forged = { ...told, caller, resource: probe.resource, generation: key?.generation ?? 0n };
+  const by = { generation: Number(key?.generation), secret: key?.key as Buffer };
+  // A gateway's guard, as the authority's own process has it, knows every key.
+  const context = signContext(forged, by, Buffer.alloc(32));
+  t.equal(await codeOf(it.guard, probe, { context }), Code.UNAUTHENTICATED);
+  const orders = endpointAt("service:auth:Orders.Get");
+  const sound = signContext({ ...forged, resource: orders.resource }, by, Buffer.alloc(32));
+  t.not(await codeOf(it.guard, orders, { context: sound }), Code.UNAVAILABLE, "the key itself is the right one");
+});
+
+t.test("what was taken away holds where a context says otherwise", async (t) => {
+  const it = await scene(t);
+  const context = await it.context();
+  const fresh = await it.context(endpointAt("service:helloworld:Helloworld.Stream"));
+  t.equal(await codeOf(it.service, endpoint, { context }), Code.OK);
+  await it.call(AccountsService.setScopes, { name: "bob", scopes: [] }, it.admin);
+  t.equal(await codeOf(it.service, endpoint, { context }), Code.UNAUTHENTICATED, "a scope, by a context that is known");
+  const stream = endpointAt("service:helloworld:Helloworld.Stream");
+  t.equal(await codeOf(it.service, stream, { context: fresh }), Code.UNAUTHENTICATED, "and by one that is not");
+  await it.call(AccountsService.setScopes, { name: "bob", scopes: ["staff"] }, it.admin);
+  t.equal(await codeOf(it.service, endpoint, { context }), Code.OK, "and what was given again");
+  await it.call(RulesService.delete, { id: "staff" }, it.admin);
+  t.equal(await codeOf(it.service, endpoint, { context }), Code.UNAUTHENTICATED, "a rule");
+});
+
+t.test("a context ends with its caller's token", async (t) => {
+  const it = await scene(t);
+  const context = await it.context();
+  t.equal(await codeOf(it.service, endpoint, { context }), Code.OK);
+  await it.call(AuthService.logout, {}, it.bob);
+  t.equal(await codeOf(it.service, endpoint, { context }), Code.UNAUTHENTICATED);
+});
+
+for (const [whose, name] of [
+  ["the service's", "helloworld"],
+  ["a gateway's", "gateway"],
+] as const) {
+  t.test(`when ${whose} enrolment is deleted, what its key signed is good no longer`, async (t) => {
+    const it = await scene(t);
+    const thief = await it.enrol(name);
+    const [key] = await keysOf(it.channel, it.token);
+    const before = await it.context();
+    t.equal(await codeOf(it.service, endpoint, { context: before }), Code.OK);
+    await it.call(EnrolmentsService.delete, { name, id: thief.slice(0, 10) }, it.admin);
+    t.not(await codeOf(it.service, endpoint, { context: before }), Code.OK);
+    const forged = signContext(
+      { ...(readContext(before) as CallContext), generation: 1_000_000n, expires: BigInt(Date.now() + 1_000) },
+      { generation: 0, secret: key?.key as Buffer },
+      Buffer.alloc(32),
+    );
+    t.equal(
+      await codeOf(it.service, endpoint, { context: forged }),
+      Code.UNAUTHENTICATED,
+      "whatever generation it names",
+    );
+    t.equal(await codeOf(it.service, endpoint, { context: await it.context() }), Code.OK, "the gateway signs anew");
+  });
+}

@@ -1,0 +1,21 @@
+/** Endpoints for guards to judge. */
+import { type Callers, type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
+import { descriptors } from "../../src/gen/descriptors.js";
+
+const [found] = endpointsOf("helloworld", readDescriptors(descriptors), ["helloworld.Helloworld"]);
+if (found === undefined) throw new Error("helloworld has no endpoint");
+
+/** `helloworld:Helloworld.Call` */
+export const call: Endpoint = found;
+
+/** An endpoint as another resource would have it, `type:name:endpoint`. */
+export function endpointAt(resource: string): Endpoint {
+  const [type = "", name = "", endpoint = ""] = resource.split(":");
+  const segments = { type, name: name.toLowerCase(), endpoint: endpoint.toLowerCase() };
+  return { ...call, service: name, name: `${name}:${endpoint}`, resource, segments };
+}
+
+/** An endpoint that says itself who may call it. */
+export function declaring(callers: Callers): Endpoint {
+  return { ...endpointAt("service:auth:Auth.Probe"), callers };
+}

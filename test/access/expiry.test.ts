@@ -1,0 +1,56 @@
+// A token is good until the authority's clock says otherwise, to the moment, at each use.
+import t from "tap";
+import { createToken, hashToken } from "../../src/access/token.js";
+import { Code } from "../../src/errors.js";
+import { ask, codeOf } from "./door.js";
+import { call } from "./endpoints.js";
+import { type ScriptedAuthority, start } from "./scripted-authority.js";
+
+const HOUR = 3_600_000;
+
+/** A token that expires at a moment of this machine's clock. */
+function issue(script: ScriptedAuthority, at: number): string {
+  const token = createToken("access");
+  const expires = { seconds: BigInt(Math.floor(at / 1000)), nanos: (at % 1000) * 1e6 };
+  script.callers.set(hashToken(token).toString("hex"), { expires });
+  return token;
+}
+
+t.test("a token that is known expires to the moment", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 30_000 });
+  await guard.ready();
+  const expiry = Date.now() + 300;
+  const token = issue(script, expiry);
+  let granted = 0;
+  for (;;) {
+    const asked = Date.now();
+    if ((await codeOf(guard, call, { token, tokenRequired: true })) !== Code.OK) break;
+    granted = asked;
+    await new Promise(setImmediate);
+  }
+  t.ok(granted > 0 && granted <= expiry, `last granted ${expiry - granted} ms before`);
+  t.equal(await codeOf(guard, call, { token, tokenRequired: true }), Code.UNAUTHENTICATED, "on /v1 it is refused");
+  t.equal((await ask(guard, call, { token })).caller, undefined, "elsewhere its caller is nobody");
+});
+
+const skewed: readonly [what: string, clockAhead: number, expiresIn: number, code: Code][] = [
+  ["the authority's clock is ahead, and the token has expired there", 2 * HOUR, HOUR, Code.UNAUTHENTICATED],
+  ["the authority's clock is ahead, and the token has not expired there", 2 * HOUR, 3 * HOUR, Code.OK],
+  ["the authority's clock is behind, and the token has not expired there", -2 * HOUR, -HOUR, Code.OK],
+  ["the authority's clock is behind, and the token has expired there", -2 * HOUR, -3 * HOUR, Code.UNAUTHENTICATED],
+];
+for (const [what, clockAhead, expiresIn, code] of skewed) {
+  t.test(what, async (t) => {
+    const { script, guard } = await start(t, { leaseMs: 30_000, clockAhead });
+    await guard.ready();
+    t.equal(await codeOf(guard, call, { token: issue(script, Date.now() + expiresIn), tokenRequired: true }), code);
+  });
+}
+
+t.test("only an enrolment may be without an expiry", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 30_000 });
+  await guard.ready();
+  const token = createToken("access");
+  script.callers.set(hashToken(token).toString("hex"), { expires: undefined });
+  t.equal(await codeOf(guard, call, { token, tokenRequired: true }), Code.UNAUTHENTICATED);
+});

@@ -1,0 +1,319 @@
+// A guard decides only inside its lease, whatever becomes of the answers to its pings.
+import { setTimeout as pause } from "node:timers/promises";
+import t from "tap";
+import type { OpenGuard } from "../../src/access/guard.js";
+import { Code, StatusError } from "../../src/errors.js";
+import { ask, codeOf } from "./door.js";
+import { call } from "./endpoints.js";
+import { readRule } from "./read-rule.js";
+import { type ScriptedAuthority, start } from "./scripted-authority.js";
+
+const UNREACHABLE = new StatusError(
+  Code.UNAVAILABLE,
+  "The authority cannot be reached; no decision is made without it",
+);
+
+/** When the guard last let a call in before it refused one, by performance.now(). */
+async function lastGrant(guard: OpenGuard): Promise<number> {
+  for (let granted = Number.NEGATIVE_INFINITY; ; ) {
+    const asked = performance.now();
+    if ((await codeOf(guard, call)) !== Code.OK) return granted;
+    granted = asked;
+    await new Promise(setImmediate);
+  }
+}
+
+t.test("nothing is decided before the first answer", async (t) => {
+  const { script, guard } = await start(t, { answersPings: false });
+  t.equal(guard.state, "starting");
+  await script.until(() => script.stream.applied.includes(1n));
+  t.throws(() => guard.admit({ token: undefined, namespace: undefined, tokenRequired: false }, call), UNREACHABLE);
+  script.stream.pong();
+  await guard.ready();
+  t.equal(guard.state, "ready");
+  await ask(guard, call);
+});
+
+t.test("an answer gives no lease until the revision that it names is applied", async (t) => {
+  const { script, guard } = await start(t, { answersPings: false });
+  await script.until(() => script.stream.applied.includes(1n));
+  script.stream.pong(script.stream.pings[0], 3n);
+  script.change();
+  await script.until(() => script.stream.applied.includes(2n));
+  t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
+  script.change();
+  await guard.ready();
+  await ask(guard, call);
+});
+
+t.test("changes without a snapshot before them give no lease", async (t) => {
+  const { script, guard } = await start(t, {
+    snapshot: () => ({ $case: "changes", value: { revision: 1n, changes: [] } }),
+  });
+  await script.until(() => script.streams.length === 3);
+  t.equal(guard.state, "starting");
+});
+
+t.test("a snapshot in parts holds when its last part has come", async (t) => {
+  const rules = (rule: string) => [{ namespace: "default", rules: [readRule(rule, rule.slice(1, 4))] }];
+  const { script, guard } = await start(t, {
+    snapshot: () => ({
+      $case: "snapshot",
+      value: { revision: 1n, namespaces: rules("<public> granted *:*:*"), last: false, contextKeys: [] },
+    }),
+  });
+  await script.until(() => script.stream.pings.length > 1);
+  t.equal(guard.state, "starting", "though its pings are answered");
+  t.same(script.stream.applied, []);
+  const namespaces = rules("* denied *:*:* 7");
+  script.stream.send({ $case: "snapshot", value: { revision: 1n, namespaces, last: true, contextKeys: [] } });
+  await guard.ready();
+  await ask(guard, call);
+});
+
+t.test("a snapshot that is broken off gives no lease, and the next one starts anew", async (t) => {
+  const whole: ScriptedAuthority["snapshot"] = () => ({
+    $case: "snapshot",
+    value: { revision: 1n, namespaces: [], last: true, contextKeys: [] },
+  });
+  const { script, guard } = await start(t, {
+    snapshot: () => ({ $case: "snapshot", value: { revision: 1n, namespaces: [], last: false, contextKeys: [] } }),
+  });
+  await script.until(() => script.streams.length === 1);
+  script.stream.send({ $case: "changes", value: { revision: 1n, changes: [] } });
+  await script.until(() => script.stream.cancelled);
+  t.equal(guard.state, "starting");
+  script.snapshot = whole;
+  await guard.ready();
+});
+
+t.test("without answers, nothing is decided after the lease; with answers, all is well again", async (t) => {
+  const { script, guard } = await start(t);
+  await guard.ready();
+  script.answersPings = false;
+  const answered = script.stream.pings.at(-1)?.received ?? Number.NaN;
+  const granted = await lastGrant(guard);
+  t.ok(granted < answered + script.leaseMs, `last granted ${granted - answered} ms after the last answered ping`);
+  t.equal(guard.state, "lost");
+  await t.rejects(ask(guard, call, { token: "anything" }), UNREACHABLE);
+
+  script.answersPings = true;
+  await guard.ready();
+  t.equal(guard.state, "ready");
+  await ask(guard, call);
+});
+
+t.test("the lease counts from the ping, however late its answer", async (t) => {
+  const { script, guard } = await start(t, { answersPings: false, leaseMs: 400 });
+  await script.until(() => script.stream.pings.length > 0);
+  const [ping] = script.stream.pings;
+  await pause(250);
+  script.stream.pong(ping);
+  await guard.ready();
+  const granted = await lastGrant(guard);
+  t.ok(granted < (ping?.received ?? 0) + script.leaseMs, "none of the time on the way is given back");
+});
+
+t.test("an answer later than the lease gives none", async (t) => {
+  const { script, guard } = await start(t, { answersPings: false, leaseMs: 200 });
+  await script.until(() => script.stream.pings.length > 0);
+  const [ping] = script.stream.pings;
+  await pause(220);
+  script.stream.pong(ping);
+  script.change();
+  await script.until(() => script.stream.applied.includes(2n));
+  t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
+});
+
+t.test("the lease ends by the wall clock too, for a machine that was suspended", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 30_000 });
+  await guard.ready();
+  script.answersPings = false;
+  await ask(guard, call);
+  const { now } = Date;
+  t.intercept(Date, "now", { value: () => now() + 30_001 });
+  t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
+  t.equal(guard.state, "lost");
+});
+
+t.test("a wall clock that is set back does not lengthen the lease", async (t) => {
+  const { script, guard } = await start(t);
+  await guard.ready();
+  script.answersPings = false;
+  const answered = script.stream.pings.at(-1)?.received ?? Number.NaN;
+  const { now } = Date;
+  t.intercept(Date, "now", { value: () => now() - 3_600_000 });
+  t.ok((await lastGrant(guard)) < answered + script.leaseMs);
+});
+
+t.test("pings keep coming, several a lease, and the next answer extends the lease", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 500 });
+  await guard.ready();
+  await script.until(() => script.stream.pings.length >= 12);
+  t.equal(guard.state, "ready");
+  const [first, last] = [script.stream.pings[1], script.stream.pings[11]];
+  t.ok((last?.received ?? 0) - (first?.received ?? 0) > script.leaseMs, "they were answered for longer than a lease");
+  t.equal(script.streams.length, 1);
+});
+
+t.test("an answer stands for the pings before it, too", async (t) => {
+  const { script, guard } = await start(t, { answersPings: false });
+  for (const count of [2, 4, 6, 8, 10, 12, 14, 16]) {
+    await script.until(() => script.stream.pings.length >= count);
+    script.stream.pong();
+  }
+  await guard.ready();
+  t.equal(script.streams.length, 1, "the stream is not taken for broken");
+});
+
+t.test("a stream that breaks is opened again, with a snapshot, within the lease", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 30_000 });
+  await guard.ready();
+  script.stream.break();
+  await script.until(() => script.streams.length === 2);
+  await ask(guard, call);
+  await script.until(() => script.stream.applied.length > 0);
+  t.same(script.stream.applied, [1n]);
+});
+
+t.test("what changed while the stream was broken comes as a snapshot", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 30_000 });
+  await guard.ready();
+  script.revision = 7n;
+  script.rules = ["* granted *:*:*"];
+  script.stream.break();
+  await script.until(() => script.streams.length === 2 && script.stream.applied.includes(7n));
+  t.equal(await codeOf(guard, call), Code.UNAUTHENTICATED);
+});
+
+t.test("an authority that cannot be reached is tried again for ever", async (t) => {
+  const { script, guard } = await start(t);
+  await guard.ready();
+  script.reachable = false;
+  script.stream.break();
+  await lastGrant(guard);
+  script.reachable = true;
+  await guard.ready();
+  await ask(guard, call);
+  t.equal(script.streams.length, 2);
+});
+
+t.test("who waits for a lease that has just run out hears of the next one", async (t) => {
+  const { script, guard } = await start(t);
+  await guard.ready();
+  script.answersPings = false;
+  const { length } = script.stream.pings;
+  await script.until(() => script.stream.pings.length > length);
+  // Without a pause in which a timer could tell that it ran out.
+  while (guard.state === "ready");
+  const ready = guard.ready();
+  script.stream.pong();
+  script.answersPings = true;
+  await ready;
+  t.equal(guard.state, "ready");
+});
+
+t.test("a stream on which pings stay without answer is given up for a new one", async (t) => {
+  const { script, guard } = await start(t);
+  await guard.ready();
+  script.answersPings = false;
+  await script.until(() => script.streams.length === 2);
+  script.answersPings = true;
+  await guard.ready();
+  t.equal(guard.state, "ready");
+});
+
+const incomprehensible: readonly [what: string, send: (script: ScriptedAuthority) => void][] = [
+  ["a change of an unknown kind", (script) => script.stream.send(changes(script, undefined))],
+  ["a message of an unknown kind", (script) => script.stream.send(undefined as never)],
+  [
+    "the deletion of a rule that is not there",
+    (script) => script.change({ $case: "ruleDeleted", value: { namespace: "default", id: "x" } }),
+  ],
+  [
+    "the creation of a rule that is there",
+    (script) => script.change({ $case: "ruleCreated", value: { namespace: "default", rule: ruleOf(script) } }),
+  ],
+  [
+    "a rule of unknown access",
+    (script) =>
+      script.change({
+        $case: "ruleCreated",
+        value: { namespace: "default", rule: { ...ruleOf(script), id: "new", access: 3 as never } },
+      }),
+  ],
+];
+
+function changes(script: ScriptedAuthority, change: undefined): Parameters<ScriptedAuthority["stream"]["send"]>[0] {
+  return { $case: "changes", value: { revision: ++script.revision, changes: [{ change }] } };
+}
+
+function ruleOf(script: ScriptedAuthority) {
+  const snapshot = script.snapshot();
+  const rule = snapshot.$case === "snapshot" ? snapshot.value.namespaces[0]?.rules[0] : undefined;
+  if (rule === undefined) throw new Error("the script has no rule");
+  return rule;
+}
+
+for (const [what, send] of incomprehensible) {
+  t.test(`${what} ends the lease at once, and a snapshot starts a new one`, async (t) => {
+    const { script, guard } = await start(t, { leaseMs: 30_000 });
+    await guard.ready();
+    script.reachable = false;
+    send(script);
+    await script.until(() => script.stream.cancelled);
+    t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
+    script.reachable = true;
+    await guard.ready();
+    await ask(guard, call);
+  });
+}
+
+t.test("nor does an answer to a ping start a new one, before the snapshot is whole", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 30_000 });
+  await guard.ready();
+  const part = script.snapshot();
+  if (part.$case === "snapshot") part.value.last = false;
+  script.snapshot = () => part;
+  const incomprehensible = undefined as never;
+  script.stream.send(incomprehensible);
+  await script.until(() => script.streams.length === 2 && script.stream.pings.length > 0);
+  let leased = false;
+  const waiting = guard.ready().then(() => {
+    leased = true;
+  });
+  // When the guard gives up this stream too, it has heard the answer.
+  const { stream } = script;
+  stream.send(incomprehensible);
+  await script.until(() => stream.cancelled);
+  t.equal(leased, false);
+  void guard.close();
+  await t.rejects(waiting, { code: Code.CANCELLED });
+});
+
+t.test("a snapshot that cannot be understood gives no lease", async (t) => {
+  const { script, guard } = await start(t, { rules: ["<public> granted *:*:*", "<public> odd *:*:*"] });
+  await script.until(() => script.streams.length === 3);
+  t.equal(guard.state, "starting");
+});
+
+t.test("a guard that closes tells the authority, decides no more, and is not revived", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 30_000 });
+  await guard.ready();
+  const { stream } = script;
+  const closed = guard.close();
+  t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
+  stream.pong();
+  await closed;
+  t.ok(stream.left);
+  t.equal(guard.state, "closed");
+  t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
+  await t.rejects(guard.ready(), { code: Code.CANCELLED });
+});
+
+t.test("waiting for a guard that is closed ends", async (t) => {
+  const { guard } = await start(t, { answersPings: false });
+  const ready = guard.ready();
+  guard.close();
+  await t.rejects(ready, { code: Code.CANCELLED });
+});

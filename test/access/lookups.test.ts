@@ -1,0 +1,246 @@
+// How a guard finds out whose a token is: once, never from an answer that a change has overtaken, and never in such
+// numbers that made-up tokens could hurt the authority or those who have good ones.
+import t from "tap";
+import { createToken, hashToken } from "../../src/access/token.js";
+import { Code, StatusError } from "../../src/errors.js";
+import type { ResolveResponse } from "../../src/gen/portico/auth/v1/policy.js";
+import { ask, codeOf } from "./door.js";
+import { call } from "./endpoints.js";
+import { readRule } from "./read-rule.js";
+import { type ScriptedAuthority, start } from "./scripted-authority.js";
+
+const onlyKnown = { rules: ["* granted *:*:*"], leaseMs: 30_000 };
+
+/** A token that the script knows. */
+function issue(script: ScriptedAuthority, account = "bob"): string {
+  const token = createToken("access");
+  script.callers.set(hex(token), { account });
+  return token;
+}
+
+function hex(token: string): string {
+  return hashToken(token).toString("hex");
+}
+
+function revoked(token: string) {
+  return { $case: "tokensRevoked" as const, value: { sha256: [hashToken(token)] } };
+}
+
+/** Has the script answer only when told. */
+function holdAnswers(script: ScriptedAuthority): (() => void)[] {
+  const held: (() => void)[] = [];
+  script.resolve = (request) =>
+    new Promise<ResolveResponse>((resolve) => {
+      const answer = script.answer(request);
+      held.push(() => resolve(answer));
+      script.notify();
+    });
+  return held;
+}
+
+/** Lets so many microtasks go before. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await undefined;
+}
+
+t.test("a token is looked up once, by its hash, and from then on known without waiting", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const token = issue(script);
+  t.equal((await ask(guard, call, { token })).caller?.account, "bob");
+  const admission = guard.admit({ token, namespace: undefined, tokenRequired: true }, call);
+  t.notOk(admission instanceof Promise, "let in at once");
+  t.same(script.asked, [hex(token)]);
+});
+
+t.test("many calls with one unknown token make one question", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const token = issue(script);
+  const held = holdAnswers(script);
+  const calls = Array.from({ length: 50 }, () => ask(guard, call, { token }));
+  await script.until(() => held.length > 0);
+  for (const answer of held) answer();
+  t.equal((await Promise.all(calls)).length, 50);
+  t.equal(script.asked.length, 1);
+});
+
+t.test("what cannot be a bearer token is nobody's, without a question", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const good = createToken("access");
+  const garbage = ["", "x", "pta_", good.slice(0, -1), `${good}0`, `${good.slice(0, -1)}${good.endsWith("0") ? 1 : 0}`];
+  for (const token of [...garbage, good.replace("pta_", "ptx_"), createToken("refresh")]) {
+    t.equal(await codeOf(guard, call, { token }), Code.UNAUTHENTICATED, token);
+  }
+  t.same(script.asked, []);
+});
+
+t.test("a token that nobody has is asked for once", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const token = createToken("key");
+  for (let times = 0; times < 3; times++) t.equal(await codeOf(guard, call, { token }), Code.UNAUTHENTICATED);
+  t.equal(script.asked.length, 1);
+});
+
+t.test("tokens that nobody has push out none that somebody has", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const token = issue(script);
+  await ask(guard, call, { token });
+  for (let made = 0; made < 12_000; made += 500) {
+    await Promise.all(Array.from({ length: 500 }, () => codeOf(guard, call, { token: createToken("access") })));
+  }
+  const { length } = script.asked;
+  t.ok(length > 12_000);
+  await ask(guard, call, { token });
+  t.equal(script.asked.length, length, "it is still known");
+});
+
+t.test("only so many tokens are looked up at once; the rest is told to come again", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const held = holdAnswers(script);
+  const calls = Array.from({ length: 1_001 }, () => codeOf(guard, call, { token: createToken("access") }));
+  t.equal(await calls[1_000], Code.UNAVAILABLE);
+  await script.until(() => held.length === 1_000);
+  for (const answer of held) answer();
+  t.same(new Set(await Promise.all(calls.slice(0, 1_000))), new Set([Code.UNAUTHENTICATED]));
+  t.equal(script.asked.length, 1_000);
+  script.resolve = (request) => script.answer(request);
+  await ask(guard, call, { token: issue(script) });
+});
+
+t.test("an answer that a revocation has overtaken is not believed", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const token = issue(script);
+  const held = holdAnswers(script);
+  const code = codeOf(guard, call, { token });
+  await script.until(() => held.length === 1);
+  script.callers.clear();
+  script.change(revoked(token));
+  await script.until(() => script.stream.applied.includes(2n));
+  held[0]?.(); // still says bob, as of revision 1
+  await script.until(() => held.length === 2);
+  held[1]?.();
+  t.equal(await code, Code.UNAUTHENTICATED);
+});
+
+t.test("a revocation that comes together with the answer counts", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  // Wherever the two meet on their way: the one some microtasks before or after the other.
+  for (let apart = -12; apart <= 12; apart++) {
+    const token = issue(script);
+    const held = holdAnswers(script);
+    const code = codeOf(guard, call, { token });
+    await script.until(() => held.length === 1);
+    script.callers.clear();
+    if (apart < 0) held[0]?.();
+    await turns(Math.abs(apart));
+    script.resolve = (request) => script.answer(request);
+    script.change(revoked(token));
+    if (apart >= 0) {
+      await turns(apart);
+      held[0]?.();
+    }
+    const { revision } = script;
+    await code;
+    await script.until(() => script.stream.applied.includes(revision));
+    t.equal(await codeOf(guard, call, { token }), Code.UNAUTHENTICATED, `${apart} microtasks apart`);
+  }
+});
+
+t.test(
+  "who loses something before others gain it never has what they gain, however the news meets a lookup",
+  async (t) => {
+    const { script, guard } = await start(t, { rules: [], leaseMs: 30_000 });
+    await guard.ready();
+    for (let apart = 0; apart <= 24; apart++) {
+      const token = issue(script);
+      const held = holdAnswers(script);
+      const code = codeOf(guard, call, { token });
+      await script.until(() => held.length === 1);
+      script.callers.clear();
+      script.resolve = (request) => script.answer(request);
+      const answer = turns(12).then(held[0]);
+      const news = turns(apart).then(() =>
+        script.change(revoked(token), {
+          $case: "ruleCreated",
+          value: { namespace: "default", rule: readRule("* granted *:*:*", "all") },
+        }),
+      );
+      await Promise.all([answer, news]);
+      t.not(await code, Code.OK, `the answer after 12 microtasks, the news after ${apart}`);
+      script.change({ $case: "ruleDeleted", value: { namespace: "default", id: "all" } });
+      const { revision } = script;
+      await script.until(() => script.stream.applied.includes(revision));
+    }
+  },
+);
+
+t.test("an authority that lags behind is asked again until it has caught up", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  script.change(revoked(createToken("access")));
+  await script.until(() => script.stream.applied.includes(2n));
+  const token = issue(script);
+  script.resolve = (request) => ({ ...script.answer(request), revision: script.asked.length < 4 ? 1n : 2n });
+  await ask(guard, call, { token });
+  t.equal(script.asked.length, 4);
+});
+
+t.test("a snapshot makes everything be asked again, tokens that nobody had included", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const [known, unknown] = [issue(script), createToken("access")];
+  await ask(guard, call, { token: known });
+  t.equal(await codeOf(guard, call, { token: unknown }), Code.UNAUTHENTICATED);
+  script.callers.clear();
+  script.callers.set(hex(unknown), {});
+  script.revision = 5n;
+  script.stream.send(script.snapshot());
+  await script.until(() => script.stream.applied.includes(5n));
+  t.equal(await codeOf(guard, call, { token: known }), Code.UNAUTHENTICATED);
+  t.equal(await codeOf(guard, call, { token: unknown }), Code.OK);
+});
+
+t.test("a lookup that fails is 503 to the caller, whatever the authority said, and is not remembered", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const token = issue(script);
+  for (const code of [Code.UNAUTHENTICATED, Code.PERMISSION_DENIED, Code.INTERNAL, Code.RESOURCE_EXHAUSTED]) {
+    script.resolve = () => {
+      throw new StatusError(code, "10.0.0.7: no");
+    };
+    await t.rejects(ask(guard, call, { token }), {
+      code: Code.UNAVAILABLE,
+      message: "The authority cannot be reached; no decision is made without it",
+    });
+  }
+  script.resolve = (request) => script.answer(request);
+  await ask(guard, call, { token });
+});
+
+t.test("an answer that comes after the lease is of no use", async (t) => {
+  const { script, guard } = await start(t, { ...onlyKnown, leaseMs: 200 });
+  await guard.ready();
+  const token = issue(script);
+  const held = holdAnswers(script);
+  const code = codeOf(guard, call, { token });
+  await script.until(() => held.length === 1);
+  script.answersPings = false;
+  while (guard.state === "ready") await new Promise(setImmediate);
+  held[0]?.();
+  t.equal(await code, Code.UNAVAILABLE);
+});
+
+t.test("a limit that cannot be understood lets nobody in", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const token = createToken("key");
+  script.callers.set(hex(token), { resources: ["**"] });
+  t.equal(await codeOf(guard, call, { token }), Code.UNAVAILABLE);
+});

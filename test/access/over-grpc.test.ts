@@ -1,0 +1,80 @@
+// A guard and its authority over a wire, as a gateway on another machine has it.
+import t from "tap";
+import type { OpenGuard } from "../../src/access/guard.js";
+import { Code } from "../../src/errors.js";
+import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
+import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";
+import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
+import { dispatcherOf, LIMITS } from "../rpc/serve.js";
+import { ask, codeOf, joinAt, openDoor } from "./door.js";
+import { call as endpoint } from "./endpoints.js";
+import { readRule } from "./read-rule.js";
+
+/** Asks without pause, from several places at once, until told to stop; gives each answer with the moment of asking. */
+function load(guard: OpenGuard): {
+  /** Resolves when so many more have been answered. */
+  more(count: number): Promise<void>;
+  stop(): Promise<{ asked: number; code: number }[]>;
+} {
+  const answers: { asked: number; code: number }[] = [];
+  let stopped = false;
+  const caller = async () => {
+    while (!stopped) {
+      const asked = performance.now();
+      answers.push({ asked, code: await codeOf(guard, endpoint) });
+      await new Promise(setImmediate);
+    }
+  };
+  const callers = Array.from({ length: 16 }, caller);
+  return {
+    more: async (count) => {
+      for (const enough = answers.length + count; answers.length < enough; ) await new Promise(setImmediate);
+    },
+    stop: async () => {
+      stopped = true;
+      await Promise.all(callers);
+      return answers;
+    },
+  };
+}
+
+t.test("over gRPC", async (t) => {
+  const door = await openDoor(t, { leaseMs: 1_000 });
+  const services = [door.authority.service];
+  const dispatcher = dispatcherOf(services, { guard: door.guard });
+  let server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, LIMITS);
+  t.teardown(() => server.close(0));
+  const { address } = server;
+  const channel = new GrpcChannel(address);
+  t.teardown(() => channel.close());
+  const guard = await joinAt(t, channel, door.enrolment);
+
+  await t.test("a token is looked up and let in", async (t) => {
+    t.equal((await ask(guard, endpoint, { token: door.admin })).caller?.account, "admin");
+  });
+
+  await t.test("a deleted rule grants nothing after the answer", async (t) => {
+    const calls = load(guard);
+    await calls.more(100);
+    await door.call(RulesService.delete, { id: "default" }, door.admin);
+    const answered = performance.now();
+    await calls.more(1_000);
+    const answers = await calls.stop();
+    const late = answers.filter(({ asked }) => asked > answered);
+    t.ok(answers.some(({ code }) => code === Code.OK));
+    t.ok(late.length > 0);
+    t.equal(late.filter(({ code }) => code === Code.OK).length, 0, `of ${late.length} calls afterwards`);
+  });
+
+  await t.test("without its authority it answers 503 after the lease, and recovers by itself", async (t) => {
+    await door.call(RulesService.create, { rule: readRule("<public> granted *:*:*", "again") }, door.admin);
+    await server.close(0);
+    const closed = performance.now();
+    while ((await codeOf(guard, endpoint)) === Code.OK) await new Promise(setImmediate);
+    t.ok(performance.now() - closed < 1_100, "not after the lease");
+    t.equal(await codeOf(guard, endpoint), Code.UNAVAILABLE);
+    server = await serveGrpc(dispatcher, address, LIMITS);
+    await guard.ready();
+    await ask(guard, endpoint, { token: door.admin, tokenRequired: true });
+  });
+});

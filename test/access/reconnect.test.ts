@@ -1,0 +1,37 @@
+/** A guard that lost its authority is back soon after the authority is, while its lease still runs. */
+import { setTimeout as sleep } from "node:timers/promises";
+import t from "tap";
+import { createToken, hashToken } from "../../src/access/token.js";
+import { Code, StatusError } from "../../src/errors.js";
+import { ask } from "./door.js";
+import { call } from "./endpoints.js";
+import { start } from "./scripted-authority.js";
+
+t.test("it tries again at short intervals while the lease runs", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 20_000 });
+  await guard.ready();
+  script.reachable = false;
+  const streams = script.streams.length;
+  script.stream.break();
+  // By then a pause that doubles each time has grown to one or two seconds.
+  await sleep(3_000);
+  script.reachable = true;
+  const reachable = performance.now();
+  await script.until(() => script.streams.length > streams);
+  const time = performance.now() - reachable;
+  t.ok(time < 400, `back after ${time} ms`);
+  t.equal(guard.state, "ready");
+});
+
+t.test("an unknown token waits for the authority to be back, within its time", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 20_000, rules: ["* granted *:*:*"] });
+  await guard.ready();
+  const token = createToken("access");
+  script.callers.set(hashToken(token).toString("hex"), { account: "bob" });
+  script.resolve = (request) => {
+    if (script.asked.length < 4) throw new StatusError(Code.UNAVAILABLE, "connection refused");
+    return script.answer(request);
+  };
+  t.equal((await ask(guard, call, { token })).caller?.account, "bob");
+  t.equal(script.asked.length, 4);
+});

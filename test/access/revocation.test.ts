@@ -1,0 +1,165 @@
+// What has been taken away is never granted again: not from the moment at which the command that took it has answered.
+import t from "tap";
+import type { Credentials } from "../../src/access/guard.js";
+import { Callers } from "../../src/contract/endpoint.js";
+import { Code } from "../../src/errors.js";
+import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
+import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
+import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
+import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
+import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
+import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
+import { ask, codeOf, type Door, openDoor } from "./door.js";
+import { declaring, call as endpoint } from "./endpoints.js";
+import { readRule } from "./read-rule.js";
+
+const PASSWORD = "a password for bob";
+const forEnrolled = declaring(Callers.ENROLLED);
+
+/** A door, and who shall lose something: an account `bob` with the scope `staff`, logged in. */
+interface Scene extends Door {
+  readonly bob: string;
+}
+
+/** What is granted before, and how it is taken away. */
+interface Case {
+  readonly what: string;
+  prepare(scene: Scene): Promise<{ shown: Partial<Credentials>; takeAway: () => Promise<unknown> }>;
+  readonly at?: typeof endpoint;
+  readonly refusal?: Code;
+}
+
+const cases: readonly Case[] = [
+  {
+    what: "a rule is deleted",
+    prepare: async ({ call, admin }) => ({
+      shown: {},
+      takeAway: () => call(RulesService.delete, { id: "default" }, admin),
+    }),
+  },
+  {
+    what: "a rule is created that denies",
+    refusal: Code.PERMISSION_DENIED,
+    prepare: async ({ call, admin, bob }) => ({
+      shown: { token: bob },
+      takeAway: () => call(RulesService.create, { rule: readRule("* denied *:*:* 1", "deny") }, admin),
+    }),
+  },
+  {
+    what: "a scope is taken from an account",
+    prepare: async ({ call, admin, bob }) => {
+      await call(RulesService.create, { rule: readRule("staff granted *:*:*", "staff") }, admin);
+      await call(RulesService.delete, { id: "default" }, admin);
+      return {
+        shown: { token: bob },
+        takeAway: () => call(AccountsService.setScopes, { name: "bob", scopes: [] }, admin),
+      };
+    },
+  },
+  {
+    what: "a token is logged out",
+    prepare: async ({ call, login }) => {
+      const token = await login("bob", PASSWORD);
+      return { shown: { token, tokenRequired: true }, takeAway: () => call(AuthService.logout, {}, token) };
+    },
+  },
+  {
+    what: "a refresh token is used twice",
+    prepare: async ({ call }) => {
+      const { accessToken, refreshToken } = await call(AuthService.login, {
+        account: "bob",
+        password: PASSWORD,
+        namespace: "",
+      });
+      await call(AuthService.refresh, { refreshToken });
+      return {
+        shown: { token: accessToken, tokenRequired: true },
+        takeAway: () => call(AuthService.refresh, { refreshToken }).catch(() => {}),
+      };
+    },
+  },
+  {
+    what: "a key is revoked",
+    prepare: async ({ call, admin, bob }) => {
+      const { secret, key } = await call(KeysService.create, { name: "k", lifetime: undefined, resources: [] }, bob);
+      return {
+        shown: { token: secret, tokenRequired: true },
+        takeAway: () => call(KeysService.revoke, { prefix: key?.prefix ?? "" }, admin),
+      };
+    },
+  },
+  {
+    what: "a password is set",
+    prepare: async ({ call, admin, bob }) => ({
+      shown: { token: bob, tokenRequired: true },
+      takeAway: () =>
+        call(AccountsService.setPassword, { name: "bob", currentPassword: "", newPassword: "another password" }, admin),
+    }),
+  },
+  {
+    what: "an account is deleted",
+    prepare: async ({ call, login, admin }) => ({
+      shown: { token: await login("bob", "another password"), tokenRequired: true },
+      takeAway: () => call(AccountsService.delete, { name: "bob" }, admin),
+    }),
+  },
+  {
+    what: "a namespace is deleted",
+    prepare: async ({ call, login, admin }) => {
+      const { adminPassword } = await call(NamespacesService.create, { name: "other" }, admin);
+      const token = await login("admin", adminPassword, "other");
+      await call(RulesService.create, { rule: readRule("<public> granted *:*:*", "r") }, token);
+      return {
+        shown: { namespace: "other" },
+        takeAway: () => call(NamespacesService.delete, { name: "other" }, admin),
+      };
+    },
+  },
+  {
+    what: "an enrolment is deleted",
+    at: forEnrolled,
+    prepare: async ({ call, admin }) => {
+      const { secret } = await call(EnrolmentsService.create, { name: "greeter", replace: false }, admin);
+      return {
+        shown: { token: secret },
+        takeAway: () => call(EnrolmentsService.delete, { name: "greeter", id: "" }, admin),
+      };
+    },
+  },
+];
+
+t.test("what has been taken away", async (t) => {
+  const door = await openDoor(t);
+  await door.call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, door.admin);
+  const bob = await door.login("bob", PASSWORD);
+  for (const { what, prepare, at = endpoint, refusal = Code.UNAUTHENTICATED } of cases) {
+    await t.test(what, async (t) => {
+      await onlyTheDefaultRule(door);
+      const { shown, takeAway } = await prepare({ ...door, bob });
+      await ask(door.guard, at, shown);
+
+      // Asked without pause before, while and after it is taken away.
+      const before = new Set<number>();
+      const after: number[] = [];
+      let answered = false;
+      const taking = takeAway().then(() => {
+        answered = true;
+      });
+      while (after.length < 100) {
+        const askedAfter = answered;
+        const code = await codeOf(door.guard, at, shown);
+        if (askedAfter) after.push(code);
+        else before.add(code);
+        await new Promise(setImmediate);
+      }
+      await taking;
+      t.ok(before.has(Code.OK), "it was granted before");
+      t.same(new Set(after), new Set([refusal]), "it was refused ever after");
+    });
+  }
+});
+
+async function onlyTheDefaultRule({ call, admin }: Door): Promise<void> {
+  for (const { id } of (await call(RulesService.list, {}, admin)).rules) await call(RulesService.delete, { id }, admin);
+  await call(RulesService.create, { rule: readRule("<public> granted *:*:*", "default") }, admin);
+}

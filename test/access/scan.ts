@@ -1,0 +1,39 @@
+/**
+ * The rules by scanning them all: the meaning of design.md, section 2, word for word, and slow. What is compiled must
+ * agree with it.
+ */
+import { Access, type Decision, type Rule } from "../../src/access/rules.js";
+
+export function scan(
+  rules: readonly Rule[],
+  resource: string,
+  scopes: readonly string[] | undefined,
+): { decision: Decision; matched: Rule[] } {
+  const matched = rules
+    .filter((rule) => coversResource(rule.resource, resource) && coversCaller(rule.scope, scopes))
+    .sort(
+      (a, b) =>
+        b.priority - a.priority ||
+        Number(a.access === Access.GRANTED) - Number(b.access === Access.GRANTED) ||
+        (a.id < b.id ? -1 : 1),
+    );
+  if (matched[0]?.access === Access.GRANTED) return { decision: "granted", matched };
+  const grantedToo = matched.some((rule) => rule.access === Access.GRANTED);
+  return { decision: scopes !== undefined && grantedToo ? "forbidden" : "unauthorized", matched };
+}
+
+function coversResource(pattern: string, resource: string): boolean {
+  const segments = resource.toLowerCase().split(":");
+  return pattern
+    .toLowerCase()
+    .split(":")
+    .every((wanted, index) => {
+      const segment = segments[index] ?? "";
+      return wanted.endsWith("*") ? segment.startsWith(wanted.slice(0, -1)) : segment === wanted;
+    });
+}
+
+function coversCaller(scope: string, scopes: readonly string[] | undefined): boolean {
+  if (scope === "<public>") return true;
+  return scopes !== undefined && (scope === "*" || scopes.includes(scope));
+}

@@ -1,0 +1,228 @@
+/**
+ * The authority's side of Policy as a script: it answers late, wrongly or not at all, which the real one cannot be made
+ * to do. A real service behind a real dispatcher, reached in process.
+ */
+
+import type { Test } from "tap";
+import type { AuthorityAccess } from "../../src/access/callers.js";
+import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/access/guard.js";
+import type { Rule } from "../../src/access/rules.js";
+import { Code, StatusError } from "../../src/errors.js";
+import { descriptors } from "../../src/gen/descriptors.js";
+import {
+  type Caller,
+  type Change,
+  PolicyService,
+  type ResolveRequest,
+  type ResolveResponse,
+  type WatchRequest,
+  type WatchResponse,
+} from "../../src/gen/portico/auth/v1/policy.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { part, type Service } from "../../src/rpc/service.js";
+import { dispatcherOf } from "../rpc/serve.js";
+import { silent } from "../services/auth/open.js";
+import { readRule } from "./read-rule.js";
+
+type Message = NonNullable<WatchResponse["message"]>;
+type Ping = {
+  readonly sequence: bigint;
+  readonly usedKeys: Buffer[] /** performance.now() */;
+  readonly received: number;
+};
+
+/** A guard's stream, as the authority has it. */
+export class Watched {
+  started = false;
+  readonly pings: Ping[] = [];
+  readonly applied: bigint[] = [];
+  /** Whether the guard has ended its side … */
+  left = false;
+  /** … or broken the stream off. */
+  cancelled = false;
+  readonly #script: ScriptedAuthority;
+  #unsent: Message[] = [];
+  #wake = (): void => {};
+  #ended = false;
+
+  constructor(script: ScriptedAuthority) {
+    this.#script = script;
+  }
+
+  send(message: Message): void {
+    this.#unsent.push(message);
+    this.#wake();
+  }
+
+  /** Answers a ping; the newest one, with the newest revision, when not told otherwise. */
+  pong(ping = this.pings.at(-1), revision = this.#script.revision): void {
+    if (ping === undefined) throw new Error("there was no ping yet");
+    const now = Date.now() + this.#script.clockAhead;
+    const time = { seconds: BigInt(Math.floor(now / 1000)), nanos: (now % 1000) * 1e6 };
+    const leaseMs = BigInt(this.#script.leaseMs);
+    this.send({ $case: "pong", value: { sequence: ping.sequence, revision, leaseMs, time } });
+  }
+
+  break(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  async listen(requests: AsyncIterable<WatchRequest>): Promise<void> {
+    try {
+      for await (const { message } of requests) this.#take(message);
+      this.left = true;
+    } catch {
+      this.cancelled = true;
+    }
+    this.break();
+    this.#script.notify();
+  }
+
+  #take(message: WatchRequest["message"]): void {
+    if (message?.$case === "start") this.started = true;
+    if (message?.$case === "applied") this.applied.push(message.value.revision);
+    if (message?.$case === "ping") {
+      this.pings.push({ ...message.value, received: performance.now() });
+      if (this.#script.answersPings) this.pong();
+    }
+    this.#script.notify();
+  }
+
+  async *messages(): AsyncGenerator<WatchResponse> {
+    while (!this.#ended) {
+      for (const message of this.#unsent.splice(0)) yield { message };
+      if (this.#unsent.length > 0 || this.#ended) continue;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    throw new StatusError(Code.UNAVAILABLE, "the script breaks the stream");
+  }
+}
+
+export class ScriptedAuthority {
+  revision = 1n;
+  leaseMs = 300;
+  /** What its clock is ahead of the one of this machine, in milliseconds. */
+  clockAhead = 0;
+  answersPings = true;
+  /** Whether streams are taken at all. */
+  reachable = true;
+  /** The rules of the namespace `default`, as in the table of rules. */
+  rules = ["<public> granted *:*:*"];
+  /** Who has which token, by its SHA-256 in hexadecimal. */
+  readonly callers = new Map<string, Partial<Caller>>();
+  /** Every question for a caller, by the SHA-256 of the token. */
+  readonly asked: string[] = [];
+  /** Answers a question for a caller. */
+  resolve: (request: ResolveRequest) => ResolveResponse | Promise<ResolveResponse> = (request) => this.answer(request);
+  readonly streams: Watched[] = [];
+  readonly #waiting = new Set<() => void>();
+
+  /** What `openGuard` takes. */
+  readonly access: AuthorityAccess;
+
+  constructor() {
+    const service: Service = {
+      name: "auth",
+      descriptors,
+      parts: [
+        part("portico.auth.v1.Policy", PolicyService, {
+          watch: (requests) => this.#watch(requests),
+          resolve: (request) => {
+            this.asked.push(request.sha256.toString("hex"));
+            this.notify();
+            return this.resolve(request);
+          },
+        }),
+      ],
+    };
+    const channel = new InProcessChannel(dispatcherOf([service], { guard: NOT_ASKED }));
+    this.access = { channel, admission: SYSTEM, log: silent };
+  }
+
+  /** The stream that was opened last. */
+  get stream(): Watched {
+    const last = this.streams.at(-1);
+    if (last === undefined) throw new Error("no stream was opened yet");
+    return last;
+  }
+
+  answer({ sha256 }: ResolveRequest): ResolveResponse {
+    const caller = this.callers.get(sha256.toString("hex"));
+    return { revision: this.revision, caller: caller && { ...NO_CALLER, ...caller } };
+  }
+
+  snapshot(): Message {
+    const rules: Rule[] = this.rules.map((rule, index) => readRule(rule, `r${index + 1}`));
+    return {
+      $case: "snapshot",
+      value: { revision: this.revision, namespaces: [{ namespace: "default", rules }], last: true, contextKeys: [] },
+    };
+  }
+
+  /** Sends changes as the next revision. */
+  change(...changes: NonNullable<Change["change"]>[]): void {
+    this.revision++;
+    const value = { revision: this.revision, changes: changes.map((change) => ({ change })) };
+    this.stream.send({ $case: "changes", value });
+  }
+
+  /** Resolves when something holds that a guard brings about. */
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.add(resolve);
+      });
+    }
+  }
+
+  notify(): void {
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+
+  async *#watch(requests: AsyncIterable<WatchRequest>): AsyncGenerator<WatchResponse> {
+    if (!this.reachable) throw new StatusError(Code.UNAVAILABLE, "the script takes no streams");
+    const watched = new Watched(this);
+    this.streams.push(watched);
+    void watched.listen(requests);
+    await this.until(() => watched.started);
+    watched.send(this.snapshot());
+    yield* watched.messages();
+  }
+}
+
+const NO_CALLER: Caller = {
+  namespace: "default",
+  account: "bob",
+  scopes: [],
+  expires: { seconds: 253_402_300_799n, nanos: 0 },
+  resources: [],
+  reportUse: false,
+  enrolment: "",
+};
+
+/** The guard of the scripted authority's own door: only the process itself comes there. */
+const NOT_ASKED: Guard = {
+  admit: () => {
+    throw new Error("nobody but SYSTEM calls a scripted authority");
+  },
+  allows: () => false,
+  follow: () => () => {},
+};
+
+export interface Started {
+  readonly script: ScriptedAuthority;
+  readonly guard: OpenGuard;
+}
+
+/** A guard that has opened its stream. */
+export async function start(t: Test, options: Partial<ScriptedAuthority> = {}): Promise<Started> {
+  const script = Object.assign(new ScriptedAuthority(), options);
+  const guard = openGuard(script.access);
+  t.teardown(() => guard.close());
+  await script.until(() => script.streams.length > 0);
+  return { script, guard };
+}

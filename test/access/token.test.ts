@@ -1,0 +1,34 @@
+/** Tokens are opaque, and a mistyped one is known as such without asking anyone. */
+import { createHash } from "node:crypto";
+import t from "tap";
+import { createToken, hashToken, isToken, PREFIXES, type TokenKind, tokenPrefix } from "../../src/access/token.js";
+
+for (const [kind, prefix] of Object.entries(PREFIXES)) {
+  t.test(kind, async (t) => {
+    const token = createToken(kind as TokenKind);
+    t.match(token, new RegExp(`^${prefix}_[0-9A-Za-z]{49}$`));
+    t.ok(isToken(token));
+    t.equal(tokenPrefix(token), token.slice(0, 10));
+    t.same(hashToken(token), createHash("sha256").update(token).digest());
+  });
+}
+
+t.test("a token made before stays one", async (t) => {
+  t.ok(isToken("ptk_DNWxONYOVnvCVpg1jq36US3m2GlFmjpZ7lob2Xy84ur4Hmcje"));
+});
+
+t.test("any one character mistyped, left out or doubled is noticed", async (t) => {
+  const token = createToken("access");
+  const wrong: string[] = [];
+  for (let at = 0; at < token.length; at++) {
+    const typed = token[at] === "x" ? "y" : "x";
+    wrong.push(token.slice(0, at) + typed + token.slice(at + 1));
+    wrong.push(token.slice(0, at) + token.slice(at + 1));
+    wrong.push(token.slice(0, at) + token[at] + token.slice(at));
+  }
+  t.same(wrong.filter(isToken), []);
+});
+
+t.test("no two are the same", async (t) => {
+  t.equal(new Set(Array.from({ length: 1_000 }, () => createToken("access"))).size, 1_000);
+});

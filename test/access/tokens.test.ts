@@ -1,0 +1,215 @@
+// What a token is worth: at endpoints open to all, to the logged-in, to a scope; in its namespace and in another; on
+// paths that need a token (`/v1`) and on those that do not.
+import t from "tap";
+import { createToken } from "../../src/access/token.js";
+import { Callers } from "../../src/contract/endpoint.js";
+import { Code, StatusError } from "../../src/errors.js";
+import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
+import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
+import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
+import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
+import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
+import { ask, type Door, joinAt, openDoor } from "./door.js";
+import { declaring, endpointAt } from "./endpoints.js";
+import { readRule } from "./read-rule.js";
+
+const PASSWORD = "a password for all";
+const HOUR = 3_600_000;
+
+const RULES = {
+  default: [
+    "<public> granted service:open:*",
+    "* granted service:members:*",
+    "staff granted service:staff:*",
+    "<public> granted service:banned:*",
+    "staff denied service:banned:* 1",
+  ],
+  other: ["<public> granted service:open:*", "* granted service:members:*"],
+};
+
+const ENDPOINTS = {
+  open: endpointAt("service:open:Open.Call"),
+  members: endpointAt("service:members:Members.Call"),
+  staff: endpointAt("service:staff:Staff.Call"),
+  banned: endpointAt("service:banned:Banned.Call"),
+  closed: endpointAt("service:closed:Closed.Call"),
+  forAll: declaring(Callers.PUBLIC),
+  forAccounts: declaring(Callers.ACCOUNT),
+  forAdmins: declaring(Callers.ADMIN),
+  forEnrolled: declaring(Callers.ENROLLED),
+};
+
+/** Whose token it is: of bob (with the scope `staff`), of a stranger (of the namespace `other`), of an administrator … */
+type Token = "none" | "bob" | "stranger" | "admin" | "key" | "enrolled" | "expired" | "loggedOut" | "refresh" | Garbage;
+type Garbage = "made up" | "mistyped" | "empty";
+
+type Row = readonly [
+  token: Token,
+  at: keyof typeof ENDPOINTS,
+  outcome: "nobody" | "bob" | "stranger" | "admin" | "gateway" | 401 | 403,
+  namespace?: string | undefined,
+  v1?: "v1",
+];
+
+// biome-ignore format: a row a line reads as a table.
+const rows: readonly Row[] = [
+  ["none", "open", "nobody"],
+  ["none", "open", 401, undefined, "v1"],
+  ["none", "members", 401],
+  ["none", "banned", "nobody"],
+  ["none", "closed", 401],
+  ["none", "open", "nobody", "other"],
+
+  // A known account may be forbidden, where a rule would let it in but for another.
+  ["bob", "open", "bob"],
+  ["bob", "open", "bob", undefined, "v1"],
+  ["bob", "members", "bob"],
+  ["bob", "members", "bob", undefined, "v1"],
+  ["bob", "staff", "bob"],
+  ["bob", "banned", 403],
+  ["bob", "banned", 403, undefined, "v1"],
+  ["bob", "closed", 401],
+  ["bob", "closed", 401, undefined, "v1"],
+
+  // In another namespace than its own, a token's caller is nobody.
+  ["stranger", "members", "stranger"],
+  ["stranger", "staff", 401],
+  ["stranger", "members", "stranger", "other", "v1"],
+  ["stranger", "members", 401, "default"],
+  ["stranger", "open", "nobody", "default"],
+  ["stranger", "open", 401, "default", "v1"],
+  ["bob", "members", 401, "other"],
+  ["bob", "open", "nobody", "other"],
+  ["bob", "open", 401, "other", "v1"],
+  ["bob", "banned", 401, "other"], // nobody there, and no rule
+  ["stranger", "banned", "nobody", "default"], // what is denied to the scope `staff` is not denied to nobody
+  ["bob", "members", 401, ""], // no namespace has an empty name
+
+  // What is no good token is nobody, and not good enough where one is required.
+  ...(["expired", "loggedOut", "refresh", "made up", "mistyped", "empty"] as const).flatMap((token): Row[] => [
+    [token, "open", "nobody"],
+    [token, "open", 401, undefined, "v1"],
+    [token, "members", 401],
+    [token, "forAll", "nobody"],
+    [token, "forAccounts", 401],
+  ]),
+
+  // An enrolled caller is no account.
+  ["enrolled", "forEnrolled", "gateway"],
+  ["enrolled", "open", "nobody"],
+  ["enrolled", "open", 401, undefined, "v1"],
+  ["enrolled", "members", 401],
+  ["enrolled", "forAll", "nobody"],
+  ["enrolled", "forAccounts", 401],
+  ["enrolled", "forAdmins", 401],
+
+  // Endpoints that say themselves who may call them, whatever the rules.
+  ["none", "forAll", "nobody"],
+  ["none", "forAll", 401, undefined, "v1"],
+  ["none", "forAccounts", 401],
+  ["none", "forAdmins", 401],
+  ["none", "forEnrolled", 401],
+  ["bob", "forAll", "bob"],
+  ["bob", "forAccounts", "bob"],
+  ["bob", "forAccounts", "bob", undefined, "v1"],
+  ["bob", "forAccounts", 401, "other"],
+  ["bob", "forAdmins", 403],
+  ["bob", "forEnrolled", 403],
+  ["stranger", "forAccounts", "stranger"],
+  ["stranger", "forAdmins", 403],
+  ["admin", "forAdmins", "admin"],
+  ["admin", "forAdmins", 401, "other"],
+  ["admin", "forEnrolled", 403],
+
+  // A key that is limited to `service:members:*` and `service:closed:*` is denied everything else that asks who calls …
+  ["key", "members", "bob"],
+  ["key", "members", "bob", undefined, "v1"],
+  ["key", "staff", 403],
+  ["key", "open", 403],
+  ["key", "forAll", "bob"],
+  ["key", "forAll", "bob", undefined, "v1"],
+  ["key", "forAccounts", 403],
+  ["key", "forAdmins", 403],
+  ["key", "banned", 403],
+  // … and opens nothing that the rules do not.
+  ["key", "closed", 401],
+  ["key", "open", "nobody", "other"], // where it does not count, its limits do not either
+];
+
+t.test("tokens", async (t) => {
+  let ahead = 0;
+  const door = await openDoor(t, { clock: () => Date.now() + ahead });
+  const tokens = await prepare(door, () => {
+    ahead += 2 * HOUR;
+  });
+  const guard = await joinAt(t, door.channel, door.enrolment);
+
+  for (const [token, at, outcome, namespace, v1] of rows) {
+    const where = `${namespace === undefined ? "" : ` in ${namespace || "the empty namespace"}`}${v1 ? " on /v1" : ""}`;
+    await t.test(`${token} at ${at}${where}: ${outcome}`, async (t) => {
+      const shown = { token: tokens[token], namespace, tokenRequired: v1 !== undefined };
+      const endpoint = ENDPOINTS[at];
+      try {
+        const { caller, namespace: entered, endpoint: admitted } = await ask(guard, endpoint, shown);
+        t.equal(caller === undefined ? "nobody" : caller.enrolment || caller.account, outcome);
+        t.equal(entered, namespace ?? (caller?.account === "stranger" ? "other" : "default"));
+        t.equal(admitted, endpoint);
+      } catch (error) {
+        const name = token === "key" ? "bob" : token;
+        t.match(error, outcome === 403 ? forbidden(endpoint.name, name) : unauthorized(endpoint.name));
+        t.type(outcome, "number");
+      }
+    });
+  }
+});
+
+function unauthorized(endpoint: string): StatusError {
+  return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint}`);
+}
+
+function forbidden(endpoint: string, account: string): StatusError {
+  return new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint} by ${account}`);
+}
+
+/** Sets up rules, accounts and tokens of every kind. */
+async function prepare(
+  { call, login, enrolment, admin: first }: Door,
+  letTimePass: () => void,
+): Promise<Record<Token, string | undefined>> {
+  await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, first);
+  const expired = await login("bob", PASSWORD);
+  letTimePass();
+
+  const admin = await login();
+  const { adminPassword } = await call(NamespacesService.create, { name: "other" }, admin);
+  const otherAdmin = await login("admin", adminPassword, "other");
+  await call(AccountsService.create, { name: "stranger", password: PASSWORD, scopes: ["staff"] }, otherAdmin);
+  await call(RulesService.delete, { id: "default" }, admin);
+  for (const [namespace, rules] of Object.entries(RULES)) {
+    const by = namespace === "default" ? admin : otherAdmin;
+    for (const [index, rule] of rules.entries()) {
+      await call(RulesService.create, { rule: readRule(rule, `r${index}`) }, by);
+    }
+  }
+
+  const bob = await login("bob", PASSWORD);
+  const resources = ["service:members:*", "service:closed:*"];
+  const key = await call(KeysService.create, { name: "limited", lifetime: undefined, resources }, bob);
+  const loggedOut = await login("bob", PASSWORD);
+  await call(AuthService.logout, {}, loggedOut);
+  const { refreshToken } = await call(AuthService.login, { account: "bob", password: PASSWORD, namespace: "" });
+  return {
+    none: undefined,
+    bob,
+    stranger: await login("stranger", PASSWORD, "other"),
+    admin,
+    key: key.secret,
+    enrolled: enrolment,
+    expired,
+    loggedOut,
+    refresh: refreshToken,
+    "made up": createToken("access"),
+    mistyped: `${bob.slice(0, -1)}${bob.endsWith("0") ? "1" : "0"}`,
+    empty: "",
+  };
+}

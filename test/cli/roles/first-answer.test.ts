@@ -1,0 +1,25 @@
+// A gateway that starts listens when it can answer: beside others at work it refuses nobody.
+import t from "tap";
+import { freePort } from "../../rpc/serve.js";
+import { call, start } from "./process.js";
+
+const data = t.testdir();
+const authority = await start(["authority"], { PORTICO_DATA: data });
+t.teardown(() => authority.stop());
+
+for (const role of [["gateway"], ["gateway", "--workers", "2"]]) {
+  t.test(role.join(" "), async (t) => {
+    const http = `127.0.0.1:${await freePort()}`;
+    const env = { PORTICO_DATA: data, PORTICO_AUTHORITY: authority.address("gRPC"), PORTICO_HTTP: http };
+    const starting = start(role, env);
+    t.teardown(async () => (await starting).stop());
+    const refused: unknown[] = [];
+    for (let answered = 0; answered < 20; ) {
+      const answer = await call(`http://${http}/registry/list`, {}).catch(() => undefined);
+      if (answer === undefined) continue;
+      answered++;
+      if (answer.status !== 200) refused.push(answer.body);
+    }
+    t.same(refused, []);
+  });
+}

@@ -1,0 +1,135 @@
+// Whoever steals a service's enrolment token gets calls of that service, and nothing else: no bearer token, no context
+// that is good elsewhere, and nothing at all once the enrolment is deleted.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { helloworld } from "../../../services/helloworld/helloworld.js";
+import { CONTEXT } from "../../../src/access/call-context.js";
+import { parseAddress } from "../../../src/address.js";
+import { Code } from "../../../src/errors.js";
+import { HelloworldService } from "../../../src/gen/helloworld/helloworld.js";
+import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
+import { Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
+import { createLog } from "../../../src/log.js";
+import { stream, unary } from "../../../src/rpc/client.js";
+import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
+import type { Metadata } from "../../../src/rpc/metadata.js";
+import { register } from "../../../src/rpc/registration.js";
+import { part, type Service } from "../../../src/rpc/service.js";
+import { dispatcherOf, listen } from "../../rpc/serve.js";
+import { administrator, call, start } from "./process.js";
+
+/** Whatever the thief's instance was sent. */
+const seen: Metadata[] = [];
+const thief: Service = {
+  ...helloworld,
+  parts: [
+    part("helloworld.Helloworld", HelloworldService, {
+      call(_request, { metadata }) {
+        seen.push(metadata);
+        return { message: "stolen", msg: "stolen" };
+      },
+      async *stream() {},
+    }),
+  ],
+};
+
+const data = t.testdir();
+const portico = await start(["server"], { PORTICO_DATA: data });
+t.teardown(() => portico.stop());
+const http = portico.address("HTTP");
+const admin = await administrator(http, data);
+const stolen = readFileSync(join(data, "enrolment", "helloworld"), "utf8").trim();
+const bearer: Metadata = [["authorization", `Bearer ${stolen}`]];
+const channel = new GrpcChannel(parseAddress(portico.address("gRPC")));
+t.teardown(() => channel.close());
+const { host, port } = (await listen(t, dispatcherOf([thief]))).address;
+const registration = register({
+  channel,
+  metadata: bearer,
+  instance: Instance.fromPartial({
+    service: "helloworld",
+    id: "thief",
+    addresses: [`${host}:${port}`],
+    descriptors: Buffer.from(helloworld.descriptors),
+    grpcServices: ["helloworld.Helloworld"],
+    // How it joined is not for the instance to say.
+    joined: 1,
+    identity: true,
+  }),
+  log: createLog("silent"),
+});
+t.teardown(() => registration.close());
+await registration.registered();
+
+/** Calls as the administrator until the thief has answered so often, of those asked so many have. */
+async function callUntilStolen(times: number): Promise<void> {
+  for (const before = seen.length; seen.length < before + times; ) {
+    const answer = await call(`${http}/v1/helloworld/Call`, { name: "Ada" }, admin);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  }
+}
+
+await callUntilStolen(10);
+const texts = seen.flat().map(([name, value]) => `${name}: ${value}`);
+const context = String(seen[0]?.find(([name]) => name === CONTEXT)?.[1]);
+
+t.test("it sees no bearer token in any call", async (t) => {
+  t.same(
+    texts.filter((text) => /pt[a-z]_|^authorization|^x-portico-(?!context)/.test(text)),
+    [],
+  );
+});
+
+t.test("what it sees opens neither the gateway nor the authority", async (t) => {
+  await call(`${http}/v1/auth/Rules/Delete`, { id: "default" }, admin);
+  for (const headers of [
+    { authorization: `Bearer ${context}` },
+    { [CONTEXT]: context },
+    { "x-portico-account": "admin", "x-portico-namespace": "default", [CONTEXT]: context },
+  ]) {
+    t.equal((await call(`${http}/v1/helloworld/Call`, { name: "Ada" }, headers)).status, 401);
+    t.equal((await call(`${http}/helloworld/Call`, { name: "Ada" }, headers)).status, 401);
+    t.equal((await call(`${http}/v1/auth/Accounts/List`, {}, headers)).status, 401);
+  }
+  const rule = { id: "default", scope: "<public>", access: "GRANTED", resource: "*:*:*" };
+  await call(`${http}/v1/auth/Rules/Create`, { rule }, admin);
+  for (const metadata of [[[CONTEXT, context]], [["authorization", `Bearer ${context}`]]] as Metadata[]) {
+    await t.rejects(unary(channel, AccountsService.list, {}, { metadata }), { code: Code.UNAUTHENTICATED });
+  }
+  await t.rejects(unary(channel, AccountsService.list, {}, { metadata: bearer }), { code: Code.UNAUTHENTICATED });
+});
+
+t.test("its token does not tell who else is registered", async (t) => {
+  const watch = stream(channel, RegistryService.watch, { metadata: bearer });
+  watch.send({});
+  watch.end();
+  await t.rejects(watch.responses[Symbol.asyncIterator]().next(), { code: Code.PERMISSION_DENIED });
+});
+
+t.test("a client of the HTTP port can send nothing in the gateway's name", async (t) => {
+  const from = seen.length;
+  while (seen.length === from) {
+    await call(`${http}/helloworld/Call`, { name: "Ada" }, { [CONTEXT]: context, "x-portico-account": "admin" });
+  }
+  const sent = seen.slice(from).flat();
+  t.notOk(sent.some(([name, value]) => name === "x-portico-account" || value === context));
+});
+
+t.test("once its enrolment is deleted it is out, and its context is good no longer", async (t) => {
+  await callUntilStolen(1);
+  const last = String(seen.at(-1)?.find(([name]) => name === CONTEXT)?.[1]);
+  const answered = await unary(channel, HelloworldService.call, { name: "Ada" }, { metadata: [[CONTEXT, last]] });
+  t.equal(answered.message, "Hello Ada", "until then it is good for the endpoint it was sent to");
+  await call(`${http}/v1/auth/Enrolments/Delete`, { name: "helloworld" }, admin);
+  await t.rejects(unary(channel, HelloworldService.call, { name: "Ada" }, { metadata: [[CONTEXT, last]] }));
+  // The gateway hears of it by the registry's watch, so calls already under way may still reach it.
+  const out = async () => (await call(`${http}/v1/registry/List`, {}, admin)).body as { services: Listed[] };
+  while ((await out()).services.find(({ name }) => name === "helloworld")?.instances !== 1) await null;
+  t.equal((await call(`${http}/v1/helloworld/Call`, { name: "Ada" }, admin)).status, 200, "the process's own answers");
+});
+
+interface Listed {
+  readonly name: string;
+  readonly instances: number;
+}

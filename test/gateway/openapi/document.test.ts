@@ -1,0 +1,180 @@
+// What a document says of endpoints of each shape: paths, methods, bodies and answers, as the gateway has them.
+import t from "tap";
+import { openApi } from "../../../gateway/openapi/document.js";
+import { type Endpoint, endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
+import { compile } from "../../services/registry/compile.js";
+
+const CONTRACT = `syntax = "proto3";
+package shop.v2;
+import "google/api/httpbody.proto";
+import "google/protobuf/wrappers.proto";
+import "google/protobuf/any.proto";
+// Sells things.
+//
+// Never on Sundays.
+service Shop {
+  // Buys a thing. Takes money.
+  //
+  // At once.
+  rpc Call(Order) returns (Order);
+  rpc Watch(Order) returns (stream Order);
+  rpc Talk(stream Order) returns (stream Order);
+  rpc Put(stream google.api.HttpBody) returns (Order);
+  rpc Picture(google.api.HttpBody) returns (google.api.HttpBody);
+  rpc Count(google.protobuf.Int32Value) returns (google.protobuf.Int32Value);
+  rpc Old(Order) returns (Order) { option deprecated = true; }
+}
+service Returns {
+  rpc Call(Order) returns (Order);
+}
+message Order {
+  // What to buy, such as \`apples\`.
+  string name = 1;
+  int64 amount = 2; // How many, such as \`3\`.
+  bytes picture = 3;
+  Order next = 4;
+  map<string, int32> counts = 5;
+  repeated Order others = 6;
+  repeated string tags = 7;
+  optional bool gift = 8;
+  Size size = 9;
+  string former_name = 10 [deprecated = true];
+  oneof payment {
+    string card = 11;
+    string cash = 12;
+  }
+  google.protobuf.Any more = 13;
+}
+enum Size {
+  ANY = 0;
+  // Not large.
+  SMALL = 1;
+}
+`;
+const HTTP_BODY = `syntax = "proto3";
+package google.api;
+message HttpBody {
+  string content_type = 1;
+  bytes data = 2;
+}
+`;
+
+const types = readDescriptors(compile(t.testdir(), { "shop.proto": CONTRACT, "google/api/httpbody.proto": HTTP_BODY }));
+const endpoints = endpointsOf("shop", types, ["shop.v2.Shop", "shop.v2.Returns"]);
+
+function documentOf(shown: readonly Endpoint[] = endpoints, omitZeros = false) {
+  return JSON.parse(openApi({ service: "shop", endpoints: shown, types, server: "/", omitZeros }));
+}
+
+const document = documentOf();
+const { paths, components } = document;
+
+/** The methods at each path, and the ids of their operations. */
+function operations(shown: Record<string, Record<string, { operationId?: string }>>) {
+  return Object.entries(shown).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, { operationId }]) =>
+      operationId ? [`${method} ${path} ${operationId}`] : [],
+    ),
+  );
+}
+
+t.test("has every path and method, and a unique name for each operation", async (t) => {
+  t.same(operations(paths), [
+    ...["post /v1/shop/Call Shop.Call", "get /shop/Call Shop.Call-get", "post /shop/Call Shop.Call-post"],
+    ...["get /shop Shop.Call-short-get", "post /shop Shop.Call-short-post"],
+    ...["post /v1/shop/Watch Shop.Watch", "get /shop/Watch Shop.Watch-get", "post /shop/Watch Shop.Watch-post"],
+    ...["get /v1/shop/Talk Shop.Talk-socket", "get /shop/Talk Shop.Talk-get"],
+    ...["get /v1/shop/Put Shop.Put-socket", "post /v1/shop/Put Shop.Put"],
+    ...["get /shop/Put Shop.Put-get", "post /shop/Put Shop.Put-post"],
+    ...[
+      "post /v1/shop/Picture Shop.Picture",
+      "get /shop/Picture Shop.Picture-get",
+      "post /shop/Picture Shop.Picture-post",
+    ],
+    ...["post /v1/shop/Count Shop.Count", "post /shop/Count Shop.Count-post"],
+    ...["post /v1/shop/Old Shop.Old", "get /shop/Old Shop.Old-get", "post /shop/Old Shop.Old-post"],
+    ...["post /v1/shop/Returns/Call Returns.Call", "get /shop/Returns/Call Returns.Call-get"],
+    "post /shop/Returns/Call Returns.Call-post",
+  ]);
+});
+
+t.test("says what the comments say", async (t) => {
+  t.equal(document.info.version, "v2");
+  t.match(document.info.description, /^Sells things\.\n\nNever on Sundays\.\n\n/);
+  t.match(paths["/v1/shop/Call"].post, {
+    summary: "Buys a thing",
+    description: "Buys a thing. Takes money.\n\nAt once.",
+  });
+  t.equal(paths["/v1/shop/Old"].post.deprecated, true);
+  const { amount, formerName } = components.schemas["shop.v2.Order-output"].properties;
+  t.equal(amount.description, "How many, such as `3`.");
+  t.equal(formerName.deprecated, true);
+  t.match(components.schemas["shop.v2.Size-output"].description, "- `SMALL`: Not large.");
+});
+
+t.test("examples are those of the comments, and go no deeper than is of use", async (t) => {
+  const { example } = paths["/v1/shop/Call"].post.requestBody.content["application/json"];
+  t.match(example, { name: "apples", amount: "3", picture: "AQID", counts: { key: 1 }, tags: ["text"], size: "SMALL" });
+  t.notOk("next" in example || "cash" in example || "formerName" in example || "more" in example);
+  t.same(example.others, []);
+});
+
+t.test("a token is needed below /v1, and may be sent elsewhere", async (t) => {
+  t.same(paths["/v1/shop/Call"].post.security, [{ bearer: [] }]);
+  t.same(paths["/shop/Call"].get.security, [{}, { bearer: [] }]);
+});
+
+t.test("what is sent and what is answered differ", async (t) => {
+  const { "shop.v2.Order-output": output, "shop.v2.Order-input": input } = components.schemas;
+  t.equal(input.additionalProperties, false, "unknown fields are refused");
+  t.equal(output.additionalProperties, undefined, "a later version may answer with more");
+  t.same(output.required, ["name", "amount", "picture", "counts", "others", "tags", "size", "formerName"]);
+  t.equal(input.required, undefined);
+  t.same(input.properties.name.type, ["string", "null"]);
+  t.equal(output.properties.name.type, "string");
+  t.match(output.properties.amount, { type: "string", format: "int64" });
+  t.same(input.not.anyOf[0].required, ["card", "cash"]);
+  const omitting = documentOf(endpoints, true).components.schemas["shop.v2.Order-output"];
+  t.equal(omitting.required, undefined, "where zeros are left out");
+});
+
+t.test("a GET has the fields as parameters, but for those that have none", async (t) => {
+  const parameters = paths["/shop/Call"].get.parameters.filter((one: { in?: string }) => one.in === "query");
+  t.same(
+    parameters.map(({ name, style }: { name: string; style: string }) => `${name} ${style}`),
+    [
+      ...["name form", "amount form", "picture form", "counts deepObject", "tags form", "gift form", "size form"],
+      ...["formerName form", "card form", "cash form"],
+    ],
+    "none of a message within itself, of a list of messages, of an Any",
+  );
+});
+
+t.test("bodies: JSON, a form where there are bytes, anything for raw bytes", async (t) => {
+  const bodyOf = (path: string) => paths[path].post.requestBody;
+  const form = bodyOf("/v1/shop/Call").content["multipart/form-data"].schema.properties;
+  t.match(form.picture, { type: "string", format: "binary" });
+  t.same(Object.keys(bodyOf("/v1/shop/Picture").content), ["*/*"]);
+  t.same(Object.keys(bodyOf("/v1/shop/Put").content), ["*/*"]);
+  t.same(Object.keys(bodyOf("/v1/shop/Count").content), ["application/json"]);
+  t.equal(bodyOf("/v1/shop/Call").required, undefined, "no body is an empty object");
+  t.equal(bodyOf("/v1/shop/Count").required, true, "which is no number");
+});
+
+t.test("streams: lines, events, WebSockets", async (t) => {
+  const { "x-websocket": socket, post } = paths["/v1/shop/Watch"];
+  const { 200: answer, 204: complete } = post.responses;
+  t.same(Object.keys(answer.content), ["application/x-ndjson", "text/event-stream"]);
+  const order = { $ref: "#/components/schemas/shop.v2.Order-output" };
+  t.same(answer.content["application/x-ndjson"]["x-item-schema"].anyOf[0], order);
+  t.ok(complete);
+  t.same(socket, { sends: { $ref: "#/components/schemas/shop.v2.Order-input" }, receives: order });
+  t.same(Object.keys(paths["/v1/shop/Talk"].get.responses), ["101", "400", "401", "403", "426", "default"]);
+  t.same(paths["/v1/shop/Talk"]["x-websocket"], socket);
+});
+
+t.test("has no more than what its endpoints need", async (t) => {
+  const count = documentOf(endpoints.filter(({ name }) => name.endsWith(".Count")));
+  t.same(Object.keys(count.components.schemas), ["gateway-error", "number-int32-input"]);
+  t.notOk("UpgradeRequired" in count.components.responses);
+});

@@ -1,0 +1,50 @@
+// The documents are valid, as a public linter judges them: those that are published, and one of every kind of field.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import t from "tap";
+import { npmPackages } from "../../outside/tools.js";
+import { ask, deploy } from "../deployment.js";
+import { createKinds } from "./kinds.js";
+
+t.setTimeout(300_000);
+
+const redocly = join(npmPackages("@redocly/cli@2.77.0"), "node_modules/.bin/redocly");
+
+/** Its advice that does not fit: what a service's licence is, no descriptor says, and of two members there is one pair. */
+const SKIPPED = ["info-license", "no-illogical-composition-keywords"];
+
+async function problems(file: string): Promise<string[]> {
+  const skipped = SKIPPED.map((rule) => `--skip-rule=${rule}`);
+  const args = ["lint", file, "--extends=recommended-strict", "--format=json", "--max-problems=1000", ...skipped];
+  const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+  const child = spawn(redocly, args, { stdio: ["ignore", "pipe", "ignore"], env });
+  const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
+  const found: { ruleId: string; message: string; location: { pointer: string }[] }[] = JSON.parse(output).problems;
+  return found.map(({ ruleId, message, location: [at] }) => `${ruleId}: ${message} (${at?.pointer})`);
+}
+
+const files = readdirSync("spec").filter((name) => name !== "index.json");
+t.ok(files.length >= 3, "the published ones were found");
+for (const file of files) t.test(file, async (t) => t.same(await problems(resolve("spec", file)), []));
+
+t.test("of every kind of field", async (t) => {
+  const deployment = await deploy(t.testdir({ data: {} }), { services: [createKinds()] });
+  t.teardown(() => deployment.close());
+  const folder = join(t.testdirName, "documents");
+  mkdirSync(folder);
+  for (const service of ["kinds", "probe"]) {
+    const { body } = await ask(deployment.handler, { target: `/openapi/${service}.json` });
+    writeFileSync(join(folder, `${service}.json`), body);
+    // It cannot see a field `__proto__`: it asks for it as for any object's.
+    const found = (await problems(join(folder, `${service}.json`))).filter((problem) => !problem.includes("__proto__"));
+    t.same(found, [], service);
+  }
+});
+
+t.test("it does find what is wrong", async (t) => {
+  const folder = t.testdir({ "broken.json": '{"openapi":"3.1.0","info":{"title":"x"},"paths":{}}' });
+  t.match((await problems(join(folder, "broken.json"))).join("\n"), /version/);
+});

@@ -1,0 +1,51 @@
+/** Runs schemathesis (https://schemathesis.readthedocs.io) against a gateway with helloworld and every kind of field. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import t, { type Test } from "tap";
+import { pythonPrograms } from "../../outside/tools.js";
+import { deploy, login } from "../deployment.js";
+import { createKinds } from "./kinds.js";
+
+export interface Run {
+  readonly title: string;
+  readonly service: "helloworld" | "kinds";
+  /** Which operations, and what else. */
+  readonly args: readonly string[];
+  /** Without one, only what a `<public>` rule grants is. */
+  readonly token?: boolean;
+}
+
+/** Runs each, the same cases each time, with all of its checks, and asks that it finds nothing. */
+export async function disagreements(runs: readonly Run[]): Promise<void> {
+  t.setTimeout(600_000);
+  const programs = pythonPrograms("schemathesis==4.32.5");
+  if (programs === undefined) return void t.test("schemathesis", { skip: "there is no Python here" }, async () => {});
+  const deployment = await deploy(t.testdir(), { services: [createKinds()], level: "warn" });
+  t.teardown(() => deployment.close());
+  const token = await login(deployment.handler, "admin");
+  const url = `http://127.0.0.1:${deployment.door.address.port}`;
+  for (const { title, service, args, token: withToken = true } of runs) {
+    const authorization = withToken ? ["-H", `Authorization: Bearer ${token}`] : [];
+    const all = ["run", `${url}/openapi/${service}.json`, "--seed=1", "--max-examples=20", ...authorization, ...args];
+    t.test(title, (t) => finds(t, join(programs, "schemathesis"), all));
+  }
+}
+
+async function finds(t: Test, program: string, args: readonly string[]): Promise<void> {
+  // A folder of its own: it keeps what it found, and would try that first the next time.
+  const cwd = t.testdir();
+  const env = {
+    PATH: process.env.PATH,
+    PYTHONDONTWRITEBYTECODE: "1",
+    SCHEMATHESIS_HOOKS: resolve("test/gateway/openapi/hooks.py"),
+  };
+  const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
+  t.teardown(() => child.kill());
+  const [output, [status]] = await Promise.all([text(child.stdout), once(child, "close")]);
+  const cases = /^ +(\d+) generated, \1 passed.*$/m.exec(output)?.[0].trim();
+  t.equal(status, 0, cases ?? "it ends well");
+  t.ok(cases, "all that it generated passed");
+  if (status !== 0 || cases === undefined) t.comment(output);
+}

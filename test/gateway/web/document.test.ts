@@ -1,0 +1,81 @@
+// A service's OpenAPI document, as the gateway makes it, read as fields.
+import t from "tap";
+import { openApi } from "../../../gateway/openapi/document.js";
+import { endpointDocument, type Field, type Message } from "../../../gateway/web/explore/document.js";
+import { endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
+import { compile } from "../../services/registry/compile.js";
+import { shopSource } from "./shop.js";
+
+const types = readDescriptors(compile(t.testdir({}), shopSource()));
+const endpoints = endpointsOf("shop", types, ["shop.Shop"]);
+const document = JSON.parse(openApi({ service: "shop", endpoints, types, server: "/" }));
+
+const read = (endpoint: string) => endpointDocument(document, `/v1/shop/${endpoint}`)!;
+const field = (message: Message | undefined, name: string) => message?.fields.find((one) => one.name === name);
+const told = (one: Field | undefined) => one && `${one.cardinality} ${one.kind} ${one.type}`;
+
+const FIELDS: readonly [name: string, told: string][] = [
+  ["customer", "one string string"],
+  ["number", "one number int64"],
+  ["gift", "one boolean bool"],
+  ["tip", "one number double"],
+  ["stamp", "one bytes bytes"],
+  ["delivery", "one enum Delivery"],
+  ["items", "list message Item"],
+  ["notes", "map string string"],
+  ["placed", "one timestamp timestamp"],
+  ["patience", "one duration duration"],
+  ["card", "one string string"],
+  ["cash", "one number int32"],
+  ["extras", "one json Struct"],
+  ["tags", "list string string"],
+];
+
+t.test("each kind of field, in what is sent and in what is answered", async (t) => {
+  const { request, response } = read("Call");
+  for (const message of [request, response]) {
+    t.same(
+      message?.fields.map((one) => [one.name, told(one)]),
+      FIELDS,
+    );
+    t.equal(message?.name, "Order");
+    t.same(field(message, "delivery")?.values, ["DELIVERY_UNSPECIFIED", "HERE", "AWAY"]);
+    t.match(field(message, "delivery")?.meaning, "`AWAY`: Carried home.");
+  }
+  t.match(
+    field(request, "customer")?.description,
+    'Who orders, such as `Ada`. <script>document.title = "owned"</script>',
+  );
+  t.same(request?.choices, [["card", "cash"]], "of which one may be given");
+  t.notOk(
+    [...request!.fields, ...response!.fields].some(({ required }) => required),
+    "what is in every answer is nothing that must be given",
+  );
+});
+
+t.test("messages that contain themselves", async (t) => {
+  let item = field(read("Call").request, "items")?.message?.();
+  for (let depth = 0; depth < 20; depth++) item = field(item, "parts")?.message?.();
+  t.match(item, { name: "Item" });
+});
+
+t.test("examples come with the document; of what streams, from the comments", async (t) => {
+  t.match(read("Call").example, { customer: "Ada", number: "42", items: [{ name: "tea" }] });
+  t.same(read("Haggle").example, { name: "tea" });
+});
+
+t.test("streams, either way", async (t) => {
+  t.match(read("Watch"), { request: { name: "WatchRequest" }, response: { name: "Tick" } });
+  t.match(read("Fill"), { request: { name: "Item" }, response: { name: "Receipt" } });
+});
+
+t.test("whether a stream to the service may be one body of any bytes", async (t) => {
+  for (const endpoint of ["Call", "Watch", "Fill", "Haggle"]) t.equal(read(endpoint).takesBytes, false, endpoint);
+  t.equal(read("Store").takesBytes, true);
+});
+
+t.test("an endpoint that the document does not have", async (t) => {
+  for (const path of ["/v1/shop/Nothing", "constructor", "__proto__"]) {
+    t.equal(endpointDocument(document, path), undefined, path);
+  }
+});

@@ -1,0 +1,232 @@
+// What comes too late, or after somebody has left: it changes nothing that it is not about, and is told for what it is.
+import type { Page } from "playwright-core";
+import t, { type Test } from "tap";
+import { call } from "../../cli/roles/process.js";
+import { ADMIN_PASSWORD, open, signIn, visit } from "./browser.js";
+
+t.test("races on a call's page", async (t) => {
+  const setting = await open(t);
+  const { origin } = setting;
+  const { body } = await call(`${origin}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
+  const admin = { authorization: `Bearer ${(body as { accessToken: string }).accessToken}` };
+  /** Denies an endpoint of the shop to everyone without a token, until the test ends. */
+  const deny = async (t: Test, endpoint: string, scope = "<public>") => {
+    const rule = { id: "closed", scope, access: "DENIED", resource: `service:shop:Shop.${endpoint}`, priority: 9 };
+    t.equal((await call(`${origin}/v1/auth/Rules/Create`, { rule }, admin)).status, 200);
+    t.teardown(() => call(`${origin}/v1/auth/Rules/Delete`, { id: "closed" }, admin));
+  };
+
+  t.test("a stream that fails on the way has failed, and says why", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Watch");
+    await page.getByRole("textbox", { name: "every" }).fill("20");
+    await page.getByRole("textbox", { name: "most" }).fill("");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText('{ "number": 3 }').waitFor();
+    await deny(t, "Watch");
+    const status = page.getByRole("region", { name: "Response" }).getByRole("status");
+    await status.getByText("failed").waitFor();
+    const told = await status.textContent();
+    t.match(told, "401: Unauthorized call made to shop:Shop.Watch");
+    t.match(told, "Nobody may call this without a token");
+  });
+
+  t.test("a stream that fails as its token is taken away ends the session", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Watch");
+    await signIn(page);
+    await page.getByRole("textbox", { name: "most" }).fill("");
+    const sent = page.waitForRequest("**/v1/shop/Watch");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText('{ "number": 1 }').waitFor();
+    await logOut(origin, await (await sent).headerValue("authorization"));
+    await t.resolves(page.getByRole("status").getByText("Your session was ended").waitFor());
+  });
+
+  t.test("a conversation that is cancelled has not failed", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
+    const closed = untilSocketCloses(page);
+    await converse(page);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await closed;
+    await page.getByRole("button", { name: "Open the stream" }).waitFor();
+    t.equal(await page.getByRole("region", { name: "Response" }).locator(".notice").count(), 0);
+    t.match(await page.getByRole("region", { name: "Response" }).textContent(), /^cancelled/);
+  });
+
+  t.test("one that is cancelled while the token is renewed is never opened", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
+    await page.clock.install();
+    await signIn(page);
+    await page.getByRole("combobox", { name: "Call as" }).waitFor();
+    await page.waitForLoadState("networkidle");
+    await page.clock.fastForward("59:30");
+    const renewing = await hold(page, "**/auth/Auth/Refresh");
+    const opened: string[] = [];
+    page.on("websocket", (socket) => opened.push(socket.url()));
+    await page.getByRole("button", { name: "Open the stream" }).click();
+    await renewing.asked;
+    await page.getByRole("button", { name: "Cancel" }).click();
+    const renewed = page.waitForResponse("**/auth/Auth/Refresh");
+    renewing.release();
+    await renewed;
+    await converse(page);
+    t.equal(opened.length, 1, "only the second one");
+  });
+
+  t.test("leaving the page closes its WebSocket", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
+    const closed = untilSocketCloses(page);
+    await converse(page);
+    await page.getByRole("link", { name: "All services" }).click();
+    await t.resolves(closed);
+  });
+
+  t.test("a WebSocket that the rules refuse says so, and what helps", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
+    const opening = page.getByRole("button", { name: "Open the stream" });
+    await opening.waitFor();
+    await deny(t, "Fill");
+    await opening.click();
+    await page.getByText("401: Unauthorized call made to shop:Shop.Fill").waitFor();
+    await t.resolves(page.getByText("Nobody may call this without a token").waitFor());
+  });
+
+  t.test("a WebSocket with a token that is none any more ends the session", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
+    await signIn(page);
+    await page.getByRole("link", { name: "Call", exact: true }).click();
+    const sent = page.waitForRequest("**/v1/shop/Call");
+    await page.getByRole("button", { name: "Send" }).click();
+    await logOut(origin, await (await sent).headerValue("authorization"));
+    await page.getByRole("link", { name: "Fill", exact: true }).click();
+    await page.getByRole("button", { name: "Open the stream" }).click();
+    await t.resolves(page.getByRole("status").getByText("Your session was ended").waitFor());
+  });
+
+  t.test("a WebSocket that something on the way lets not through", async (t) => {
+    const { page } = await visit(t, setting, "/explore");
+    await page.addInitScript(`globalThis.WebSocket = class extends WebSocket {
+      constructor(url, protocols) { super(url.replace(/[^/]*$/, "nowhere"), protocols); }
+    }`);
+    await page.goto("/explore/shop/Shop.Fill");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
+    await page.getByRole("button", { name: "Open the stream" }).click();
+    await t.resolves(page.getByText("no WebSocket could be opened").waitFor());
+  });
+
+  t.test("the advice is about who called, whoever is chosen afterwards", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
+    await signIn(page);
+    // What a new session asks for has been answered by then.
+    await page.waitForLoadState("networkidle");
+    await deny(t, "Call");
+    await page.getByRole("combobox", { name: "Call as" }).selectOption("nobody");
+    await page.getByRole("button", { name: "Send" }).click();
+    const advice = page.getByText("Nobody may call this without a token");
+    await advice.waitFor();
+    await page.getByRole("combobox", { name: "Call as" }).selectOption("self");
+    // The line above the columns follows the choice, so the choice has been drawn by then.
+    await page.locator(".path").getByText("/v1/shop/Call").waitFor();
+    t.equal(await advice.count(), 1);
+  });
+
+  t.test("who signs out leaves nothing behind; who signs in keeps what they wrote", async (t) => {
+    const { page } = await visit(t, setting, "/explore/auth/Auth.Login");
+    await page.getByRole("tab", { name: "JSON" }).click();
+    const editor = page.getByRole("textbox", { name: "Request as JSON" });
+    await editor.fill(JSON.stringify({ account: "admin", password: ADMIN_PASSWORD, namespace: "default" }));
+    await signIn(page);
+    await page.getByRole("combobox", { name: "Call as" }).waitFor();
+    t.match(await editor.inputValue(), ADMIN_PASSWORD);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("200 OK").waitFor();
+    t.match(await page.getByRole("main").textContent(), /pta_\w/);
+    await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("Signed out").waitFor();
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    await page.getByRole("tab", { name: "JSON" }).click();
+    const left = await page.evaluate<string>(
+      "[document.body.innerHTML, ...[...document.querySelectorAll('input, textarea')].map(one => one.value)].join()",
+    );
+    t.notMatch(left, /pta_\w/);
+    t.notMatch(left, ADMIN_PASSWORD);
+  });
+
+  t.test("a service's document is asked for anew when somebody signs in or out", async (t) => {
+    const { page } = await visit(t, setting, "/explore/auth");
+    await page.getByRole("link", { name: "Auth.Login" }).waitFor();
+    const asked: boolean[] = [];
+    page.on("request", (request) => {
+      if (request.url().endsWith("/openapi/auth.json")) asked.push("authorization" in request.headers());
+    });
+    const document = () => page.waitForResponse("**/openapi/auth.json");
+    const forAdmin = document();
+    await signIn(page);
+    await forAdmin;
+    await page.getByRole("link", { name: "Rules.List" }).click();
+    await page.getByRole("heading", { name: "Request" }).waitFor();
+    await page.getByRole("link", { name: "Login", exact: true }).click();
+    const forEveryone = document();
+    await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+    await forEveryone;
+    t.same(asked, [true, false]);
+  });
+
+  t.test("messages are followed, but do not jump while one reads above", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
+    await page.getByRole("button", { name: "Fill in the example" }).click();
+    const messages = page.getByRole("list", { name: "Messages" }).getByRole("listitem");
+    const say = async () => {
+      const before = await messages.count();
+      await page.getByRole("button", { name: "Send this message" }).click();
+      await messages.nth(before + 1).waitFor();
+    };
+    await page.getByRole("button", { name: "Open the stream" }).click();
+    for (let said = 0; said < 15; said++) await say();
+    const list = "document.querySelector('.messages')";
+    const toEnd = `(({ scrollTop, clientHeight, scrollHeight }) => scrollHeight - scrollTop - clientHeight)(${list})`;
+    t.ok((await page.evaluate<number>(toEnd)) < 8, "the newest is in sight");
+    await page.evaluate(`${list}.scrollTo(0, 40)`);
+    await say();
+    await say();
+    t.equal(await page.evaluate(`${list}.scrollTop`), 40);
+  });
+});
+
+async function logOut(origin: string, authorization: string | null): Promise<void> {
+  await call(`${origin}/v1/auth/Auth/Logout`, {}, { authorization: authorization ?? "" });
+}
+
+async function untilSocketCloses(page: Page): Promise<void> {
+  const socket = await page.waitForEvent("websocket");
+  if (!socket.isClosed()) await socket.waitForEvent("close");
+}
+
+/** Lets no such request go on before it is released. */
+async function hold(page: Page, url: string) {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let ask = () => {};
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve;
+  });
+  await page.route(url, async (route) => {
+    ask();
+    await released;
+    await route.continue();
+  });
+  return { release: () => release(), asked };
+}
+
+/** Opens the stream of an endpoint that answers each message, and has one answered. */
+async function converse(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Open the stream" }).click();
+  await page.getByRole("button", { name: "Send this message" }).click();
+  await page.getByRole("list", { name: "Messages" }).getByText('"text": "tea"').waitFor();
+}

@@ -1,0 +1,31 @@
+/** The built program with a shop behind it. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Test } from "tap";
+import { start } from "../../cli/roles/process.js";
+import { openShop, type Shop } from "./shop.js";
+
+export const ADMIN_PASSWORD = "correct horse battery";
+
+export interface ShopFront {
+  readonly shop: Shop;
+  /** Of the gateway. */
+  readonly origin: string;
+  /** For what a test writes. */
+  readonly folder: string;
+}
+
+/** Ends with the test. */
+export async function openShopFront(t: Test): Promise<ShopFront> {
+  const folder = t.testdir({});
+  const shop = await openShop(folder);
+  t.teardown(() => shop.close());
+  const config = join(folder, "portico.json");
+  writeFileSync(config, JSON.stringify({ services: [shop.entry] }));
+  const env = { PORTICO_DATA: join(folder, "data"), PORTICO_ADMIN_PASSWORD: ADMIN_PASSWORD, PORTICO_CONFIG: config };
+  const portico = await start(["server"], env);
+  t.teardown(() => portico.stop());
+  const origin = portico.address("HTTP");
+  await shop.untilServed(origin);
+  return { shop, origin, folder };
+}

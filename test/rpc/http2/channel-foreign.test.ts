@@ -1,0 +1,363 @@
+// The channel to servers that behave as the protocol allows, or not, and as ours never would.
+import t, { type Test } from "tap";
+import { Code } from "../../../src/errors.js";
+import { ErrorCode } from "../../../src/http2/errors.js";
+import { Flag, FrameType } from "../../../src/http2/frames.js";
+import type { Status } from "../../../src/rpc/channel.js";
+import type { Http2Channel } from "../../../src/rpc/http2/channel.js";
+import type { Metadata } from "../../../src/rpc/metadata.js";
+import {
+  block,
+  frame,
+  goaway,
+  headers,
+  isType,
+  message,
+  type RawPeer,
+  RESPONSE,
+  rawServer,
+  reset,
+  SETTINGS,
+  uint32,
+} from "../../http2/peer.js";
+import { channelTo } from "../../http2/serve.js";
+
+const END = Flag.END_HEADERS | Flag.END_STREAM;
+const OK = headers(1, [["grpc-status", "0"]], END);
+const ANSWER = frame(FrameType.DATA, 0, 1, message(Buffer.from("b")));
+
+interface Told {
+  readonly headers: Metadata | undefined;
+  readonly messages: string[];
+  readonly status: Status;
+}
+
+function call(channel: Http2Channel, extra: { metadata?: Metadata; time?: number; end?: boolean } = {}): Promise<Told> {
+  return new Promise((resolve) => {
+    const messages: string[] = [];
+    let received: Metadata | undefined;
+    const { metadata = [], time = 10_000 } = extra;
+    const opened = channel.open(
+      { path: "/raw.Raw/One", metadata, deadline: Date.now() + time },
+      {
+        onHeaders: (sent) => {
+          received = sent;
+        },
+        onMessage: (bytes) => messages.push(Buffer.from(bytes).toString()),
+        onEnd: (status) => resolve({ headers: received, messages, status }),
+      },
+    );
+    opened.send(Buffer.from("a"));
+    if (extra.end !== false) opened.end();
+  });
+}
+
+/** A channel, and the server at its other end when its settings have been acknowledged. */
+async function connect(t: Test, settings = SETTINGS) {
+  const server = await rawServer(t);
+  const channel = channelTo(t, server.address);
+  const peer = await server.next();
+  await introduce(peer, settings);
+  return { server, channel, peer };
+}
+
+async function introduce(peer: RawPeer, settings = SETTINGS): Promise<void> {
+  peer.send(settings);
+  await peer.next(({ type, flags }) => type === FrameType.SETTINGS && flags === Flag.ACK);
+}
+
+const requested = (peer: RawPeer) => peer.next(isType(FrameType.HEADERS));
+
+const large = block([...RESPONSE, ["x-large", "v".repeat(200)]]);
+
+/** All of these are one message and OK. */
+const PROPER: [what: string, answer: Buffer[]][] = [
+  ["headers, a message, trailers", [headers(1, RESPONSE), ANSWER, OK]],
+  [
+    "padding everywhere",
+    [
+      frame(
+        FrameType.HEADERS,
+        Flag.END_HEADERS | Flag.PADDED,
+        1,
+        Buffer.concat([uint8(9), block(RESPONSE), Buffer.alloc(9)]),
+      ),
+      frame(FrameType.DATA, Flag.PADDED, 1, Buffer.concat([uint8(5), message(Buffer.from("b")), Buffer.alloc(5)])),
+      OK,
+    ],
+  ],
+  [
+    "a priority",
+    [
+      frame(FrameType.HEADERS, Flag.END_HEADERS | Flag.PRIORITY, 1, Buffer.concat([Buffer.alloc(5), block(RESPONSE)])),
+      frame(FrameType.PRIORITY, 0, 1, Buffer.alloc(5)),
+      ANSWER,
+      OK,
+    ],
+  ],
+  [
+    "CONTINUATION",
+    [
+      frame(FrameType.HEADERS, 0, 1, large.subarray(0, 10)),
+      frame(FrameType.CONTINUATION, 0, 1, large.subarray(10, 100)),
+      frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1, large.subarray(100)),
+      ANSWER,
+      OK,
+    ],
+  ],
+  [
+    "interim responses",
+    [headers(1, [[":status", "103"]]), headers(1, [[":status", "100"]]), headers(1, RESPONSE), ANSWER, OK],
+  ],
+  [
+    "a message in many frames",
+    [
+      headers(1, RESPONSE),
+      ...[...message(Buffer.from("b"))].map((byte) => frame(FrameType.DATA, 0, 1, uint8(byte))),
+      OK,
+    ],
+  ],
+  ["frames of unknown types in between", [frame(0x42, 0, 1), headers(1, RESPONSE), frame(0x42, 0, 0), ANSWER, OK]],
+  ["trailers, then a reset without an error", [headers(1, RESPONSE), ANSWER, OK, reset(1, ErrorCode.NO_ERROR)]],
+  [
+    "an unused setting in between",
+    [headers(1, RESPONSE), frame(FrameType.SETTINGS, 0, 0, Buffer.alloc(6)), ANSWER, OK],
+  ],
+];
+
+function uint8(value: number): Buffer {
+  return Buffer.from([value]);
+}
+
+for (const [what, answer] of PROPER) {
+  t.test(`answered with ${what}`, async (t) => {
+    const { channel, peer } = await connect(t);
+    const told = call(channel);
+    await requested(peer);
+    peer.send(...answer);
+    t.match(await told, { messages: ["b"], status: { code: Code.OK } });
+  });
+}
+
+/** What ends a call, and how. */
+const IMPROPER: [what: string, answer: Buffer[], status: Partial<Status>][] = [
+  ["REFUSED_STREAM", [reset(1, ErrorCode.REFUSED_STREAM)], { code: Code.UNAVAILABLE, neverSent: true }],
+  ["CANCEL", [reset(1, ErrorCode.CANCEL)], { code: Code.CANCELLED }],
+  ["ENHANCE_YOUR_CALM", [reset(1, ErrorCode.ENHANCE_YOUR_CALM)], { code: Code.RESOURCE_EXHAUSTED }],
+  ["INADEQUATE_SECURITY", [reset(1, ErrorCode.INADEQUATE_SECURITY)], { code: Code.PERMISSION_DENIED }],
+  ["INTERNAL_ERROR", [reset(1, ErrorCode.INTERNAL_ERROR)], { code: Code.INTERNAL }],
+  ["NO_ERROR before the end", [reset(1, ErrorCode.NO_ERROR)], { code: Code.INTERNAL }],
+  [
+    "a proxy's 503",
+    [
+      headers(1, [
+        [":status", "503"],
+        ["content-type", "text/html"],
+      ]),
+    ],
+    { code: Code.UNAVAILABLE },
+  ],
+  ["a 404 without a body", [headers(1, [[":status", "404"]], END)], { code: Code.UNIMPLEMENTED }],
+  [
+    "another content type",
+    [
+      headers(1, [
+        [":status", "200"],
+        ["content-type", "text/html"],
+      ]),
+    ],
+    { code: Code.UNKNOWN },
+  ],
+  ["no status", [headers(1, RESPONSE), headers(1, [["x-a", "b"]], END)], { code: Code.UNKNOWN }],
+  ["no trailers", [headers(1, RESPONSE), frame(FrameType.DATA, Flag.END_STREAM, 1)], { code: Code.UNKNOWN }],
+  [
+    "trailers only",
+    [headers(1, [...RESPONSE, ["grpc-status", "5"], ["grpc-message", "%C3%A4"]], END)],
+    { code: Code.NOT_FOUND, message: "ä" },
+  ],
+  [
+    "half a message",
+    [headers(1, RESPONSE), frame(FrameType.DATA, 0, 1, message(Buffer.from("b")).subarray(0, 5)), OK],
+    { code: Code.INTERNAL },
+  ],
+  [
+    "a message too large",
+    [headers(1, RESPONSE), frame(FrameType.DATA, 0, 1, Buffer.from([0, 0xff, 0, 0, 0]))],
+    { code: Code.RESOURCE_EXHAUSTED },
+  ],
+  [
+    "an unknown flag",
+    [headers(1, RESPONSE), frame(FrameType.DATA, 0, 1, message(Buffer.from("b"), 2))],
+    { code: Code.INTERNAL },
+  ],
+  ["an unknown encoding", [headers(1, [...RESPONSE, ["grpc-encoding", "snappy"]])], { code: Code.INTERNAL }],
+  [
+    "headers too large",
+    [headers(1, [...RESPONSE, ["x-a", "v".repeat(16_000)], ["x-b", "v".repeat(300)]])],
+    { code: Code.RESOURCE_EXHAUSTED },
+  ],
+  ["malformed headers", [headers(1, [...RESPONSE, ["Upper", "x"]])], { code: Code.INTERNAL }],
+  ["headers without a status", [headers(1, [["content-type", "application/grpc"]])], { code: Code.INTERNAL }],
+  ["an interim response as the last", [headers(1, [[":status", "103"]], END)], { code: Code.INTERNAL }],
+  ["headers twice", [headers(1, RESPONSE), headers(1, RESPONSE)], { code: Code.INTERNAL }],
+];
+
+for (const [what, answer, status] of IMPROPER) {
+  t.test(`ended with ${what}; the connection goes on`, async (t) => {
+    const { channel, peer } = await connect(t);
+    const told = call(channel);
+    await requested(peer);
+    peer.send(...answer);
+    t.match((await told).status, status);
+    const next = call(channel);
+    const request = await requested(peer);
+    t.equal(request?.streamId, 3);
+    peer.send(headers(3, [...RESPONSE, ["grpc-status", "0"]], END));
+    t.match(await next, { status: { code: Code.OK } });
+  });
+}
+
+/** What ends the connection, with which error. */
+const BROKEN: [what: string, bytes: Buffer, errorCode: number][] = [
+  ["PUSH_PROMISE", frame(FrameType.PUSH_PROMISE, Flag.END_HEADERS, 1, uint32(2)), ErrorCode.PROTOCOL_ERROR],
+  ["HEADERS on an idle stream", headers(5, RESPONSE), ErrorCode.PROTOCOL_ERROR],
+  ["HEADERS on a stream of the server's own", headers(2, RESPONSE), ErrorCode.PROTOCOL_ERROR],
+  ["DATA on an idle stream", frame(FrameType.DATA, 0, 5), ErrorCode.PROTOCOL_ERROR],
+  ["DATA on stream 0", frame(FrameType.DATA, 0, 0), ErrorCode.PROTOCOL_ERROR],
+  ["padding longer than the frame", frame(FrameType.DATA, Flag.PADDED, 1, uint8(1)), ErrorCode.PROTOCOL_ERROR],
+  ["CONTINUATION without HEADERS", frame(FrameType.CONTINUATION, 0, 1), ErrorCode.PROTOCOL_ERROR],
+  [
+    "a frame within a header block",
+    Buffer.concat([headers(1, RESPONSE, 0), frame(FrameType.PING, 0, 0, Buffer.alloc(8))]),
+    ErrorCode.PROTOCOL_ERROR,
+  ],
+  ["an index there is not", frame(FrameType.HEADERS, Flag.END_HEADERS, 1, uint8(0xff)), ErrorCode.COMPRESSION_ERROR],
+  ["SETTINGS of 5 bytes", frame(FrameType.SETTINGS, 0, 0, Buffer.alloc(5)), ErrorCode.FRAME_SIZE_ERROR],
+  [
+    "a setting that allows pushes",
+    frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 2, 0, 0, 0, 1])),
+    ErrorCode.PROTOCOL_ERROR,
+  ],
+  [
+    "a window too large",
+    frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0xff, 0, 0, 0])),
+    ErrorCode.FLOW_CONTROL_ERROR,
+  ],
+  [
+    "a frame size too small",
+    frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 5, 0, 0, 0, 1])),
+    ErrorCode.PROTOCOL_ERROR,
+  ],
+  ["a frame too large", frame(FrameType.DATA, 0, 1, Buffer.alloc(16_385)), ErrorCode.FRAME_SIZE_ERROR],
+];
+
+for (const [what, bytes, errorCode] of BROKEN) {
+  t.test(`${what} breaks the connection, and a new one is made`, async (t) => {
+    const { server, channel, peer } = await connect(t);
+    const told = call(channel);
+    await requested(peer);
+    peer.send(bytes);
+    t.equal((await peer.next(isType(FrameType.GOAWAY)))?.payload.readUInt32BE(4), errorCode);
+    t.match((await told).status, { code: Code.UNAVAILABLE, neverSent: undefined });
+    await introduce(await server.next());
+  });
+}
+
+t.test("GOAWAY: calls the server has seen go on, others were never sent, new ones take a new connection", async (t) => {
+  const { server, channel, peer } = await connect(t);
+  const seen = call(channel);
+  const unseen = call(channel);
+  await peer.next(({ streamId }) => streamId === 3);
+  peer.send(headers(1, RESPONSE), goaway(1, ErrorCode.NO_ERROR));
+  t.match((await unseen).status, { code: Code.UNAVAILABLE, neverSent: true });
+  const later = call(channel);
+  const replacement = await server.next();
+  await introduce(replacement);
+  t.equal((await requested(replacement))?.streamId, 1);
+  replacement.send(headers(1, RESPONSE), ANSWER, OK);
+  t.match((await later).status, { code: Code.OK });
+  peer.send(ANSWER, OK);
+  t.match(await seen, { messages: ["b"], status: { code: Code.OK } });
+  await peer.ended();
+});
+
+t.test("calls above the server's limit wait for their turn", async (t) => {
+  const { channel, peer } = await connect(t, frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 3, 0, 0, 0, 1])));
+  const [first, second] = [call(channel), call(channel)];
+  const cancelled = call(channel, { time: 50 });
+  await requested(peer);
+  t.equal((await cancelled).status.code, Code.DEADLINE_EXCEEDED, "waiting has a deadline too");
+  t.notOk(peer.frames.some(({ streamId }) => streamId > 1));
+  peer.send(headers(1, RESPONSE), ANSWER, OK);
+  t.equal((await first).status.code, Code.OK);
+  t.equal((await requested(peer))?.streamId, 3);
+  peer.send(headers(3, [...RESPONSE, ["grpc-status", "0"]], END));
+  t.equal((await second).status.code, Code.OK);
+});
+
+t.test("no more calls wait than are likely to be served", async (t) => {
+  const { channel } = await connect(t, frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 3, 0, 0, 0, 0])));
+  const calls = Array.from({ length: 4_097 }, () => call(channel));
+  t.match((await calls.at(-1))?.status, { code: Code.UNAVAILABLE, neverSent: true });
+});
+
+t.test("a request is as the protocol has it", async (t) => {
+  const { channel, peer } = await connect(t);
+  const metadata: Metadata = [
+    ["x-text", "a"],
+    ["x-bytes-bin", Uint8Array.of(0, 1)],
+  ];
+  void call(channel, { metadata, time: 5_000 });
+  const request = await requested(peer);
+  const {
+    "grpc-timeout": timeout,
+    "user-agent": agent,
+    ":authority": authority,
+    ...rest
+  } = peer.fields(request as never);
+  t.match(timeout, /^(49\d\d|5000)m$/);
+  t.match(agent, /^grpc-node-portico/);
+  t.match(authority, /^127\.0\.0\.1:\d+$/);
+  t.same(rest, {
+    ":method": "POST",
+    ":scheme": "http",
+    ":path": "/raw.Raw/One",
+    te: "trailers",
+    "content-type": "application/grpc",
+    "grpc-accept-encoding": "identity,deflate,gzip",
+    "x-text": "a",
+    "x-bytes-bin": "AAE",
+  });
+  t.equal(request?.flags, Flag.END_HEADERS);
+  const data = await peer.next(isType(FrameType.DATA));
+  t.same(data?.payload, message(Buffer.from("a")));
+  t.equal(data?.flags, Flag.END_STREAM, "on the message itself");
+});
+
+t.test("a cancelled call resets its stream; one that was never written is not heard of", async (t) => {
+  const { channel, peer } = await connect(t);
+  const told = call(channel, { time: 30 });
+  t.equal((await told).status.code, Code.DEADLINE_EXCEEDED);
+  t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.CANCEL);
+  const silent = channel.open(
+    { path: "/raw.Raw/One", metadata: [], deadline: Date.now() + 5_000 },
+    { onMessage() {}, onEnd() {} },
+  );
+  silent.cancel();
+  void call(channel);
+  t.equal((await requested(peer))?.streamId, 5, "its id is skipped");
+});
+
+t.test("windows are obeyed, that of the connection and that of the stream", async (t) => {
+  const { channel, peer } = await connect(t, frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 3])));
+  void call(channel);
+  t.equal((await peer.next(isType(FrameType.DATA)))?.payload.length, 3, "of 6 bytes");
+  t.ok(await peer.answersPing());
+  t.notOk(peer.frames.some(isType(FrameType.DATA)), "no more than that");
+  peer.send(frame(FrameType.WINDOW_UPDATE, 0, 1, uint32(2)));
+  t.equal((await peer.next(isType(FrameType.DATA)))?.payload.length, 2);
+  peer.send(frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 4])));
+  const last = await peer.next(isType(FrameType.DATA));
+  t.equal(last?.payload.length, 1);
+  t.equal(last?.flags, Flag.END_STREAM);
+});

@@ -1,0 +1,114 @@
+/** The client under connectrpc's conformance runner: makes the calls it asks for over our HTTP/2, and says how they went. */
+import { setTimeout as wait } from "node:timers/promises";
+import { Code } from "../../../../src/errors.js";
+import type { CallListener, Status } from "../../../../src/rpc/channel.js";
+import { Http2Channel } from "../../../../src/rpc/http2/channel.js";
+import type { Metadata } from "../../../../src/rpc/metadata.js";
+import { status } from "../../../../src/rpc/status.js";
+import { fromHeaders, METHODS, type Message, make, readMessages, SERVICE, toHeaders, writeMessage } from "./schema.js";
+
+const FULL_DUPLEX = 5;
+const GZIP = 2;
+
+/** What a call is told, and a wait for the next of it. */
+class Told implements CallListener {
+  headers: Metadata = [];
+  readonly messages: Uint8Array[] = [];
+  status: Status | undefined;
+  onChange: () => void = () => {};
+
+  onHeaders(metadata: Metadata): void {
+    this.headers = metadata;
+  }
+  onMessage(message: Uint8Array): void {
+    this.messages.push(message);
+    this.onChange();
+  }
+  onEnd(status: Status): void {
+    this.status = status;
+    this.onChange();
+  }
+
+  /** Until there are so many messages, or the call has ended. */
+  async reached(messages: number): Promise<void> {
+    while (this.messages.length < messages && this.status === undefined) {
+      await new Promise<void>((resolve) => {
+        this.onChange = resolve;
+      });
+    }
+  }
+}
+
+function channelFor(asked: Message): Http2Channel {
+  const { host, port, serverTlsCert, clientTlsCreds, messageReceiveLimit, compression } = asked;
+  const own = clientTlsCreds && { cert: Buffer.from(clientTlsCreds.cert), key: Buffer.from(clientTlsCreds.key) };
+  const tls = serverTlsCert.length > 0 ? { ca: Buffer.from(serverTlsCert), ...own } : undefined;
+  const encoding = compression === GZIP ? "gzip" : "identity";
+  return new Http2Channel({ host, port }, { maxBody: messageReceiveLimit || undefined, encoding, tls });
+}
+
+async function call(channel: Http2Channel, asked: Message): Promise<Told> {
+  const told = new Told();
+  const { case: timing, value: when } = asked.cancel?.cancelTiming ?? {};
+  const start = {
+    path: `/${asked.service ?? SERVICE}/${asked.method}`,
+    metadata: fromHeaders(asked.requestHeaders),
+    deadline: asked.timeoutMs === undefined ? undefined : Date.now() + asked.timeoutMs,
+  };
+  const opened = channel.open(start, told);
+  for (const [index, { value }] of asked.requestMessages.entries()) {
+    if (asked.requestDelayMs > 0) await wait(asked.requestDelayMs);
+    opened.send(value);
+    if (asked.streamType === FULL_DUPLEX) await told.reached(index + 1);
+    if (timing === "afterNumResponses" && told.messages.length >= when) opened.cancel();
+  }
+  if (timing === "beforeCloseSend") opened.cancel();
+  opened.end();
+  if (timing === "afterCloseSendMs") void wait(when).then(() => opened.cancel());
+  if (timing === "afterNumResponses") {
+    await told.reached(when);
+    opened.cancel();
+  }
+  await told.reached(Number.POSITIVE_INFINITY);
+  return told;
+}
+
+const methodOf = (name: string) => METHODS[(name[0]?.toLowerCase() + name.slice(1)) as keyof typeof METHODS];
+
+async function run(asked: Message): Promise<object> {
+  const channel = channelFor(asked);
+  const told = await call(channel, asked);
+  channel.close();
+  const { responseStream, responseDeserialize } = methodOf(asked.method);
+  let ended = told.status as Status;
+  if (!responseStream && ended.code === Code.OK && told.messages.length !== 1) {
+    ended = status(Code.UNIMPLEMENTED, `${told.messages.length} responses where there must be one`);
+  }
+  const { code, message, details, trailers } = ended;
+  const messages = responseStream || code === Code.OK ? told.messages : [];
+  return {
+    responseHeaders: toHeaders(told.headers),
+    payloads: messages.map((bytes) => responseDeserialize(bytes as Buffer).payload ?? make("ConformancePayload", {})),
+    error: code === Code.OK ? undefined : { code, message, details },
+    responseTrailers: toHeaders(trailers),
+  };
+}
+
+/** Calls at once: deadlines run while hundreds of connections are being made. */
+const MOST = 8;
+
+const running = new Set<Promise<void>>();
+for await (const asked of readMessages("ClientCompatRequest")) {
+  if (running.size >= MOST) await Promise.race(running);
+  const done: Promise<void> = run(asked)
+    .then(
+      (value) => ({ case: "response", value }),
+      (thrown) => ({ case: "error", value: { message: `${thrown.stack}` } }),
+    )
+    .then((result) => {
+      running.delete(done);
+      writeMessage("ClientCompatResponse", { testName: asked.testName, result });
+    });
+  running.add(done);
+}
+await Promise.all(running);

@@ -1,0 +1,118 @@
+import { deflateSync, gzipSync } from "node:zlib";
+import t from "tap";
+import { Code } from "../../../src/errors.js";
+import { MessageReader } from "../../../src/rpc/http2/messages.js";
+import { message } from "../../http2/peer.js";
+
+const MAX = 100_000;
+
+/** All messages in bytes that arrive in chunks of a size. */
+function read(reader: MessageReader, bytes: Buffer, size = bytes.length): string[] {
+  const messages: string[] = [];
+  for (let start = 0; start < bytes.length; start += size) {
+    reader.push(bytes, start, Math.min(start + size, bytes.length));
+    for (let next = reader.next(); next !== undefined; next = reader.next())
+      messages.push(Buffer.from(next).toString());
+  }
+  return messages;
+}
+
+const TEXTS = ["", "a", "b".repeat(9), "c".repeat(MAX), "", "d".repeat(70_000)];
+
+t.test("messages are the same however the bytes arrive", async (t) => {
+  const bytes = Buffer.concat(TEXTS.map((text) => message(Buffer.from(text))));
+  for (const size of [bytes.length, 1, 4, 5, 6, 13, 1_000, 65_536]) {
+    const reader = new MessageReader(MAX);
+    t.same(read(reader, bytes, size), TEXTS, `in chunks of ${size}`);
+    t.equal(reader.hasMore, false);
+  }
+});
+
+t.test("messages may wait, and be taken later", async (t) => {
+  const reader = new MessageReader(MAX);
+  for (const text of TEXTS) {
+    const bytes = message(Buffer.from(text));
+    reader.push(bytes, 0, bytes.length);
+  }
+  t.same(
+    TEXTS.map(() => Buffer.from(reader.next() ?? "missing").toString()),
+    TEXTS,
+  );
+  t.equal(reader.next(), undefined);
+});
+
+t.test("a message that was handed out stays as it is", async (t) => {
+  const reader = new MessageReader(MAX);
+  const [first, second] = [message(Buffer.from("first")), message(Buffer.from("second"))];
+  reader.push(first, 0, 7);
+  reader.push(Buffer.concat([first, second]), 7, 14);
+  const taken = reader.next();
+  reader.push(Buffer.concat([first, second]), 14, 21);
+  t.equal(`${reader.next()}`, "second");
+  t.equal(`${taken}`, "first");
+});
+
+t.test("what was pushed may be written over", async (t) => {
+  const reader = new MessageReader(MAX);
+  const bytes = Buffer.concat([message(Buffer.from("whole")), message(Buffer.from("cut"))]);
+  const place = Buffer.from(bytes);
+  reader.push(place, 0, bytes.length - 2);
+  place.fill(0);
+  const first = reader.next();
+  bytes.copy(place);
+  reader.push(place, bytes.length - 2, bytes.length);
+  place.fill(0);
+  t.same([`${first}`, `${reader.next()}`], ["whole", "cut"]);
+});
+
+t.test("what is held grows with what has come, not with what was promised", async (t) => {
+  const promise = Buffer.from([0, 0xff, 0xff, 0xff, 0xff]);
+  const reader = new MessageReader(2 ** 32);
+  const before = process.memoryUsage().arrayBuffers;
+  reader.push(promise, 0, 5);
+  reader.push(Buffer.from("a"), 0, 1);
+  t.equal(reader.next(), undefined);
+  t.ok(process.memoryUsage().arrayBuffers - before < 1_000_000);
+});
+
+const COMPRESSED: [encoding: "gzip" | "deflate", compress: (bytes: Buffer) => Buffer][] = [
+  ["gzip", gzipSync],
+  ["deflate", deflateSync],
+];
+
+for (const [encoding, compress] of COMPRESSED) {
+  t.test(`messages compressed by ${encoding} are read, and those that are not`, async (t) => {
+    const reader = new MessageReader(MAX);
+    reader.encoding = encoding;
+    const text = "hello ".repeat(1_000);
+    t.same(read(reader, Buffer.concat([message(compress(Buffer.from(text)), 1), message(Buffer.from("plain"))])), [
+      text,
+      "plain",
+    ]);
+  });
+
+  t.test(`a small message of ${encoding} that stands for a large one is refused`, async (t) => {
+    const reader = new MessageReader(MAX);
+    reader.encoding = encoding;
+    const bomb = message(compress(Buffer.alloc(MAX + 1)), 1);
+    t.ok(bomb.length < 1_000);
+    t.throws(() => read(reader, bomb), { code: Code.RESOURCE_EXHAUSTED });
+  });
+}
+
+const REFUSED: [what: string, bytes: Buffer, code: Code][] = [
+  ["a message above the limit", message(Buffer.alloc(MAX + 1)), Code.RESOURCE_EXHAUSTED],
+  ["the mere promise of one", message(Buffer.alloc(MAX + 1)).subarray(0, 5), Code.RESOURCE_EXHAUSTED],
+  ["an unknown flag", message(Buffer.from("a"), 2), Code.INTERNAL],
+  ["a compressed message without an encoding", message(gzipSync(Buffer.from("a")), 1), Code.INTERNAL],
+];
+
+for (const [what, bytes, code] of REFUSED) {
+  t.test(`refuses ${what}`, async (t) => t.throws(() => read(new MessageReader(MAX), bytes), { code }));
+}
+
+t.test("refuses what is not compressed as it says", async (t) => {
+  const reader = new MessageReader(MAX);
+  reader.encoding = "gzip";
+  t.throws(() => read(reader, message(Buffer.from("not gzip"), 1)), { code: Code.INTERNAL });
+});

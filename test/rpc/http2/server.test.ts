@@ -1,0 +1,324 @@
+// What clients that know nothing of Portico see of the server, frame by frame.
+import { gzipSync } from "node:zlib";
+import t, { type Test } from "tap";
+import { Code, StatusError } from "../../../src/errors.js";
+import { ErrorCode } from "../../../src/http2/errors.js";
+import { Flag, FrameType } from "../../../src/http2/frames.js";
+import { unary } from "../../../src/rpc/client.js";
+import { serveHttp2 } from "../../../src/rpc/http2/server.js";
+import type { Context } from "../../../src/rpc/service.js";
+import {
+  type Frame,
+  frame,
+  headers,
+  isType,
+  message,
+  type RawPeer,
+  REQUEST,
+  rawClient,
+  reset,
+  uint32,
+} from "../../http2/peer.js";
+import { channelTo, listenHttp2 } from "../../http2/serve.js";
+import { collectHalfHours } from "../ages.js";
+import { type RawImplementation, RawService, rawService } from "../raw-service.js";
+import { dispatcherOf, LIMITS } from "../serve.js";
+
+const END = Flag.END_HEADERS | Flag.END_STREAM;
+
+const requestTo = (endpoint: string, ...more: [string, string][]) => [
+  ...REQUEST.map(([name, value]) => [name, name === ":path" ? `/raw.Raw/${endpoint}` : value] as const),
+  ...more,
+];
+
+async function connect(t: Test, endpoints: Partial<RawImplementation>) {
+  const server = await listenHttp2(t, dispatcherOf([rawService(endpoints)]));
+  return { server, peer: await rawClient(t, server.address) };
+}
+
+const echo: Partial<RawImplementation> = { one: (request) => request };
+
+/** The header lists of a response, and its bytes. */
+async function response(peer: RawPeer, streamId: number) {
+  const lists: Record<string, string>[] = [];
+  const data: Buffer[] = [];
+  for (;;) {
+    const next = (await peer.next((frame) => frame.streamId === streamId)) as Frame;
+    if (next.type === FrameType.HEADERS) lists.push(peer.fields(next));
+    else if (next.type === FrameType.DATA) data.push(next.payload);
+    if (next.type === FrameType.RST_STREAM || next.flags & Flag.END_STREAM) {
+      return { lists, data: Buffer.concat(data), last: next };
+    }
+  }
+}
+
+const ask = (text: string): Buffer => frame(FrameType.DATA, Flag.END_STREAM, 1, message(Buffer.from(text)));
+
+t.test("a call is answered by headers, a message and trailers", async (t) => {
+  const { peer } = await connect(t, echo);
+  peer.send(headers(1, REQUEST), ask("a"));
+  const { lists, data } = await response(peer, 1);
+  t.same(lists, [{ ":status": "200", "content-type": "application/grpc" }, { "grpc-status": "0" }]);
+  t.same(data, message(Buffer.from("a")));
+});
+
+t.test("a failure is trailers only", async (t) => {
+  const { peer } = await connect(t, {
+    one() {
+      throw new StatusError(Code.NOT_FOUND, "no ä");
+    },
+  });
+  peer.send(headers(1, REQUEST), ask("a"));
+  const { lists } = await response(peer, 1);
+  t.same(lists, [
+    { ":status": "200", "content-type": "application/grpc", "grpc-status": "5", "grpc-message": "no %C3%A4" },
+  ]);
+});
+
+const UNTYPED = REQUEST.filter(([name]) => name !== "content-type");
+
+const NOT_GRPC: [what: string, fields: (readonly [string, string])[], httpStatus: string][] = [
+  ["GET", REQUEST.map(([name, value]) => [name, name === ":method" ? "GET" : value] as const), "405"],
+  [
+    "another content type",
+    REQUEST.map(([name, value]) => [name, name === "content-type" ? "text/html" : value]),
+    "415",
+  ],
+  ["no content type", UNTYPED, "415"],
+];
+
+for (const [what, fields, httpStatus] of NOT_GRPC) {
+  t.test(`${what} is told what is spoken here`, async (t) => {
+    const { peer } = await connect(t, echo);
+    peer.send(headers(1, fields, END));
+    const { lists, data } = await response(peer, 1);
+    t.match(lists, [{ ":status": httpStatus }]);
+    t.match(`${data}`, /^gRPC is spoken here/);
+  });
+}
+
+t.test("a request that is no gRPC and breaks HTTP is told so, however late that shows", async (t) => {
+  const { peer } = await connect(t, echo);
+  peer.send(headers(1, [...UNTYPED, ["content-length", "2"]]));
+  peer.send(frame(FrameType.PING, 0, 0, Buffer.alloc(8)));
+  await peer.next(isType(FrameType.PING));
+  peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, Buffer.from("abc")));
+  const reset = await peer.next((frame) => frame.streamId === 1);
+  t.equal(reset?.type, FrameType.RST_STREAM);
+  t.equal(reset?.payload.readUInt32BE(), ErrorCode.PROTOCOL_ERROR);
+});
+
+t.test("a request that is no gRPC and does not end is refused all the same", async (t) => {
+  const { peer } = await connect(t, echo);
+  peer.send(headers(1, UNTYPED));
+  t.match((await response(peer, 1)).lists, [{ ":status": "415" }]);
+});
+
+t.test("compressed messages are read; by unknown means they are refused", async (t) => {
+  const { peer } = await connect(t, echo);
+  peer.send(headers(1, requestTo("One", ["grpc-encoding", "gzip"])));
+  peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(gzipSync("hello"), 1)));
+  t.same((await response(peer, 1)).data, message(Buffer.from("hello")));
+  peer.send(headers(3, requestTo("One", ["grpc-encoding", "br"]), END));
+  t.match((await response(peer, 3)).lists, [{ "grpc-status": "12", "grpc-accept-encoding": "identity,deflate,gzip" }]);
+});
+
+/** What a client says it reads, and how messages that came by gzip are answered. */
+const ANSWERED_BY: [accepted: string, encoding: "gzip" | undefined][] = [
+  ["identity,deflate,gzip", "gzip"],
+  ["identity, gzip", "gzip"],
+  ["identity,deflate", undefined],
+];
+
+for (const [accepted, encoding] of ANSWERED_BY) {
+  t.test(`gzip is answered by ${encoding ?? "identity"} where ${accepted} is read`, async (t) => {
+    const { peer } = await connect(t, echo);
+    peer.send(headers(1, requestTo("One", ["grpc-encoding", "gzip"], ["grpc-accept-encoding", accepted])));
+    peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(gzipSync("hello"), 1)));
+    const { lists, data } = await response(peer, 1);
+    t.equal(lists[0]?.["grpc-encoding"], encoding);
+    const body = encoding === undefined ? message(Buffer.from("hello")) : message(gzipSync("hello"), 1);
+    t.same(data, body);
+  });
+}
+
+t.test("grpc-timeout ends a call, and a malformed one is refused", async (t) => {
+  const { peer } = await connect(t, { one: () => new Promise(() => {}) });
+  peer.send(headers(1, requestTo("One", ["grpc-timeout", "30m"])), ask("a"));
+  t.match((await response(peer, 1)).lists, [{ "grpc-status": "4" }]);
+  peer.send(headers(3, requestTo("One", ["grpc-timeout", "soon"]), END));
+  t.match((await response(peer, 3)).lists, [{ "grpc-status": "13", "grpc-message": "grpc-timeout is malformed" }]);
+});
+
+for (const timeout of ["0n", "0m", "0S", "00000000H"]) {
+  t.test(`a grpc-timeout of ${timeout} has passed before the endpoint is called`, async (t) => {
+    let called = 0;
+    const { peer } = await connect(t, { one: () => Buffer.from(`${++called}`) });
+    peer.send(headers(1, requestTo("One", ["grpc-timeout", timeout])), ask("a"));
+    t.match((await response(peer, 1)).lists, [{ "grpc-status": "4" }]);
+    t.equal(called, 0);
+  });
+}
+
+for (const [value, isBase64] of [
+  ["YWJj", true],
+  ["YWI", true],
+  ["YWI=", true],
+  ["YQ==", true],
+  ["YQ", true],
+  ["", true],
+  ["YWJj,YWI=", true],
+  ["*", false],
+  ["YWJjZ", false],
+  ["YQ=", false],
+  ["YW-_", false],
+  ["YWJj,?", false],
+] as const) {
+  t.test(`-bin metadata ${JSON.stringify(value)} is ${isBase64 ? "taken" : "refused"}`, async (t) => {
+    let called = 0;
+    const { peer } = await connect(t, { one: () => Buffer.from(`${++called}`) });
+    peer.send(headers(1, requestTo("One", ["x-a-bin", value])), ask("a"));
+    const ended = (await response(peer, 1)).lists.at(-1);
+    if (isBase64) t.match(ended, { "grpc-status": "0" });
+    else t.match(ended, { "grpc-status": "13", "grpc-message": 'the metadata "x-a-bin" is not base64' });
+    t.equal(called, isBase64 ? 1 : 0);
+  });
+}
+
+t.test("a status ends the wait for a peer that does not read", async (t) => {
+  const { peer } = await connect(t, {
+    async *download(_request, { signal }) {
+      for (; !signal.aborted; ) yield Buffer.alloc(50_000);
+    },
+  });
+  peer.send(headers(1, requestTo("Download", ["grpc-timeout", "50m"])), ask("a"));
+  const { lists, data } = await response(peer, 1);
+  t.match(lists.at(-1), { "grpc-status": "4" });
+  t.equal(data.length, 65_535, "the window, which never grew");
+});
+
+t.test("a request that is not finished when it is answered is reset without an error", async (t) => {
+  const { peer } = await connect(t, { upload: () => Buffer.from("enough") });
+  peer.send(headers(1, requestTo("Upload")));
+  await response(peer, 1);
+  t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.NO_ERROR);
+  peer.send(frame(FrameType.DATA, 0, 1, message(Buffer.from("late"))), headers(1, [["x-late", "y"]], END));
+  t.ok(await peer.answersPing(), "what was under way is ignored");
+  t.notOk(peer.frames.some(isType(FrameType.RST_STREAM)));
+});
+
+t.test("END_STREAM and a reset in one go are a cancel, not the end of a stream", async (t) => {
+  let ended = false;
+  let broke: (code: Code) => void = () => {};
+  const broken = new Promise<Code>((resolve) => {
+    broke = resolve;
+  });
+  const { peer } = await connect(t, {
+    async *chat(requests) {
+      try {
+        for await (const request of requests) yield request;
+        ended = true;
+      } catch (error) {
+        broke((error as StatusError).code);
+      }
+    },
+  });
+  peer.send(headers(1, requestTo("Chat")), frame(FrameType.DATA, 0, 1, message(Buffer.from("a"))));
+  await peer.next(isType(FrameType.DATA));
+  peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1), reset(1, ErrorCode.CANCEL));
+  t.equal(await broken, Code.CANCELLED);
+  t.equal(ended, false);
+});
+
+t.test("draining takes two steps, and no call is lost between them", async (t) => {
+  let release: () => void = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { server, peer } = await connect(t, {
+    one: async (request) => {
+      await released;
+      return request;
+    },
+  });
+  peer.send(headers(1, REQUEST), ask("a"));
+  t.ok(await peer.answersPing());
+  const closed = server.close(10_000);
+  const first = await peer.next(isType(FrameType.GOAWAY));
+  t.same(first?.payload, Buffer.concat([uint32(0x7fff_ffff), uint32(0)]), "no stream is the last yet");
+  const ping = await peer.next(isType(FrameType.PING));
+  // A call that was under way when the client heard of it.
+  peer.send(headers(3, REQUEST), frame(FrameType.DATA, Flag.END_STREAM, 3, message(Buffer.from("b"))));
+  peer.send(frame(FrameType.PING, Flag.ACK, 0, ping?.payload));
+  const second = await peer.next(isType(FrameType.GOAWAY));
+  t.same(second?.payload, Buffer.concat([uint32(3), uint32(0)]));
+  peer.send(headers(5, REQUEST, END));
+  t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.REFUSED_STREAM);
+  release();
+  for (const streamId of [1, 3]) t.match((await response(peer, streamId)).lists.at(-1), { "grpc-status": "0" });
+  await peer.ended();
+  await closed;
+});
+
+t.test("draining ends calls that do not finish in time", async (t) => {
+  const { server, peer } = await connect(t, { one: () => new Promise(() => {}) });
+  peer.send(headers(1, REQUEST), ask("a"));
+  t.ok(await peer.answersPing());
+  await server.close(50);
+  await peer.ended();
+});
+
+t.test("a connection is left after its time, and no call notices", async (t) => {
+  const server = await listenHttp2(t, dispatcherOf([rawService(echo)]), { maxConnectionAge: 50 });
+  const channel = channelTo(t, server.address);
+  const until = Date.now() + 300;
+  let calls = 0;
+  let wrong = 0;
+  for (; Date.now() < until; calls++) {
+    if (`${await unary(channel, RawService.one, Buffer.from(`${calls}`))}` !== `${calls}`) wrong++;
+  }
+  t.ok(calls > 10);
+  t.equal(wrong, 0);
+});
+
+t.test("unless told otherwise, that time is about half an hour", async (t) => {
+  const halfHours = collectHalfHours(t);
+  const { peer } = await connect(t, echo);
+  t.equal(halfHours.length, 1);
+  for (const pass of halfHours) {
+    pass();
+    t.ok(await peer.next(isType(FrameType.GOAWAY)));
+  }
+});
+
+t.test("the peer is known, over IPv6 too", async (t) => {
+  let peer = "";
+  const service = rawService({
+    one(request, { clientAddress }: Context) {
+      peer = clientAddress;
+      return request;
+    },
+  });
+  for (const host of ["127.0.0.1", "::1"]) {
+    const { address } = await listenHttp2(t, dispatcherOf([service]), { address: { host, port: 0 } });
+    await unary(channelTo(t, address), RawService.one, Buffer.from("a"));
+    t.equal(peer, host);
+  }
+});
+
+t.test("a port that is taken is named", async (t) => {
+  const { address } = await listenHttp2(t, dispatcherOf([]));
+  await t.rejects(serveHttp2(dispatcherOf([]), address, LIMITS), {
+    message: new RegExp(`^cannot listen on 127\\.0\\.0\\.1:${address.port}: .*EADDRINUSE`),
+  });
+});
+
+t.test("connections above the limit are closed", async (t) => {
+  const limits = { ...LIMITS, maxConnections: 2 };
+  const server = await serveHttp2(dispatcherOf([]), { host: "127.0.0.1", port: 0 }, limits);
+  t.teardown(() => server.close(0));
+  await rawClient(t, server.address);
+  await rawClient(t, server.address);
+  const third = await rawClient(t, server.address);
+  t.equal(third.closed, true);
+});

@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { hashToken } from "../../../src/access/token.js";
+import { Code } from "../../../src/errors.js";
+import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
+import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
+import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
+import { RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { open, PASSWORD } from "./open.js";
+
+t.test("the audit trail tells who did what, newest first, and neither it nor the store has a secret", async (t) => {
+  const { call, folder, close } = await open(t);
+  const tokens = await call(AuthService.login, { account: "admin", password: PASSWORD, namespace: "" });
+  const token = tokens.accessToken;
+  const key = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, token);
+  const enrolment = await call(EnrolmentsService.create, { name: "greeter", replace: false }, token);
+  await call(AccountsService.create, { name: "bob", password: "bob's own password", scopes: [] }, token);
+  await call(RulesService.delete, { id: "default" }, token);
+  const list = async (before: bigint, limit: number) =>
+    (await call(AuditService.list, { before, limit }, token)).records;
+
+  const records = await list(0n, 0);
+  t.same(
+    records.map(({ actor, action, subject }) => [actor, action, subject]),
+    [
+      ["admin", "rule deleted", "default"],
+      ["admin", "account created", "bob"],
+      ["admin", "enrolment created", "greeter"],
+      ["admin", "key created", key.key?.prefix],
+      ["admin", "logged in", "admin"],
+      ["portico", "rule created", "default"],
+      ["portico", "account created", "admin"],
+      ["portico", "namespace created", "default"],
+    ],
+  );
+  t.same(await list(0n, 2), records.slice(0, 2));
+  t.same(await list(records[1]!.revision, 2), records.slice(2, 4));
+  await t.rejects(list(0n, 1001), { code: Code.INVALID_ARGUMENT, message: /^limit: / });
+
+  await close();
+  const secrets = [PASSWORD, "bob's own password", token, tokens.refreshToken, key.secret, enrolment.secret];
+  const trail = JSON.stringify(records, (_, value) => (typeof value === "bigint" ? `${value}` : value));
+  const stored = readFileSync(join(folder, "portico.sqlite"), "latin1");
+  // Entries are kept as base64.
+  const text =
+    trail + stored + stored.replace(/[A-Za-z0-9+/=]{40,}/g, (code) => Buffer.from(code, "base64").toString("latin1"));
+  t.ok(text.includes(hashToken(key.secret).toString("latin1")), "the search would find a secret");
+  for (const secret of secrets) t.notOk(text.includes(secret), secret);
+});

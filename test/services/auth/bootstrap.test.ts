@@ -1,0 +1,136 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { openAuthority } from "../../../services/auth/authority.js";
+import { SYSTEM } from "../../../src/access/guard.js";
+import { hashToken } from "../../../src/access/token.js";
+import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
+import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
+import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { openStore } from "../../../src/store/store.js";
+import { CHEAP } from "../../support/passwords.js";
+import { open, PASSWORD, silent } from "./open.js";
+
+const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+const passwordFile = (folder: string) => join(folder, "admin-password");
+
+t.test("the first start makes up a password, and leaves it and the enrolment tokens in files", async (t) => {
+  const folder = join(t.testdir(), "data");
+  const { authority, login, call } = await open(t, { folder, fresh: true });
+  const password = readFileSync(passwordFile(folder), "utf8").trim();
+  t.same(authority.firstStart, { passwordFile: passwordFile(folder), password });
+  t.match(password, /^[a-km-z2-9]{5}(-[a-km-z2-9]{5}){3}$/);
+  const token = await login("admin", password);
+
+  t.match((await call(RulesService.list, {}, token)).rules, [
+    { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 },
+  ]);
+  t.match((await call(EnrolmentsService.list, {}, token)).enrolments, [{ name: "gateway" }, { name: "helloworld" }]);
+  for (const name of ["gateway", "helloworld"]) {
+    const file = join(folder, "enrolment", name);
+    const sha256 = hashToken(readFileSync(file, "utf8").trim());
+    const { caller } = await call(PolicyService.resolve, { sha256 }, undefined, { admission: SYSTEM });
+    t.equal(caller?.enrolment, name);
+    t.equal(mode(file), "600");
+  }
+  t.equal(mode(folder), "700");
+  t.equal(mode(passwordFile(folder)), "600");
+  t.equal(mode(join(folder, "portico.sqlite")), "600");
+  t.match((await call(AuditService.list, { before: 0n, limit: 0 }, token)).records.at(-1), {
+    revision: 1n,
+    actor: "portico",
+    action: "namespace created",
+  });
+});
+
+t.test("the file goes when the password does", async (t) => {
+  const { authority, login, call, folder } = await open(t, { fresh: true });
+  const token = await login("admin", authority.firstStart?.password);
+  await call(AccountsService.create, { name: "second", password: PASSWORD, scopes: ["admin"] }, token);
+  await call(
+    AccountsService.setPassword,
+    { name: "second", currentPassword: "", newPassword: "another password" },
+    token,
+  );
+  t.ok(existsSync(passwordFile(folder)), "another's password leaves it");
+  await call(AccountsService.setPassword, { name: "", currentPassword: "", newPassword: PASSWORD }, token);
+  t.notOk(existsSync(passwordFile(folder)));
+});
+
+t.test("a file that cannot be deleted stands in nobody's way", async (t) => {
+  const { authority, login, call, folder } = await open(t, { fresh: true });
+  const token = await login("admin", authority.firstStart?.password);
+  rmSync(passwordFile(folder));
+  mkdirSync(passwordFile(folder));
+  await call(AccountsService.setPassword, { name: "", currentPassword: "", newPassword: PASSWORD }, token);
+  t.ok(await login("admin", PASSWORD));
+});
+
+t.test("a given password is used, and kept nowhere", async (t) => {
+  const { authority, login, folder } = await open(t, { fresh: true, adminPassword: PASSWORD });
+  t.equal(authority.firstStart, undefined);
+  t.notOk(existsSync(passwordFile(folder)));
+  t.ok(await login("admin", PASSWORD));
+});
+
+t.test("the second start changes nothing", async (t) => {
+  const folder = t.testdir();
+  const first = await open(t, { folder, fresh: true });
+  const password = first.authority.firstStart?.password ?? "";
+  await first.close();
+  const second = await open(t, { folder, fresh: true, adminPassword: "another password" });
+  t.equal(second.authority.firstStart, undefined);
+  t.equal(readFileSync(passwordFile(folder), "utf8").trim(), password);
+  await t.rejects(second.login("admin", "another password"));
+  t.ok(await second.login("admin", password));
+});
+
+for (const [what, adminPassword] of Object.entries({ short: "eleven char", long: "x".repeat(129) })) {
+  t.test(`a password that is too ${what} is refused`, (t) =>
+    t.rejects(open(t, { fresh: true, adminPassword }), {
+      name: "ConfigError",
+      message: "PORTICO_ADMIN_PASSWORD must have 12 to 128 characters",
+    }),
+  );
+}
+
+t.test("a start that crashed before its entry was written is taken up by the next", async (t) => {
+  const folder = t.testdir();
+  await openStore("sqlite:", folder).then((store) => store.close());
+  writeFileSync(passwordFile(folder), "left by the crashed one\n");
+  const { authority, login } = await open(t, { folder, fresh: true });
+  t.equal(authority.firstStart?.password, "left by the crashed one");
+  t.ok(await login("admin", "left by the crashed one"));
+});
+
+t.test("a file that no start can have written is refused", async (t) => {
+  const folder = t.testdir();
+  await openStore("sqlite:", folder).then((store) => store.close());
+  writeFileSync(passwordFile(folder), "short");
+  await t.rejects(open(t, { folder, fresh: true }), {
+    message: `${passwordFile(folder)} is not what an earlier start wrote; delete it and start again`,
+  });
+});
+
+t.test("of many that start at once on one store, one sets it up", async (t) => {
+  const folder = t.testdir();
+  const stores = await Promise.all(Array.from({ length: 5 }, () => openStore("sqlite:", folder)));
+  t.teardown(() => Promise.all(stores.map((store) => store.close())));
+  const options = { dataFolder: folder, passwordCost: CHEAP, maxRules: 9, leaseMs: 500, log: silent };
+  const opened = await Promise.all(stores.map((store) => openAuthority({ ...options, store })));
+  t.teardown(() => Promise.all(opened.map((authority) => authority.close())));
+  t.equal(opened.filter(({ firstStart }) => firstStart).length, 1);
+  t.same(await stores[0]!.collection("log").keys(), ["0000000000000001"]);
+  t.same(readdirSync(folder).sort(), [
+    "admin-password",
+    "enrolment",
+    "portico.sqlite",
+    "portico.sqlite-shm",
+    "portico.sqlite-wal",
+    "store-location",
+  ]);
+  const { login } = await open(t, { store: stores[0]!, folder });
+  t.ok(await login("admin", readFileSync(passwordFile(folder), "utf8").trim()));
+});

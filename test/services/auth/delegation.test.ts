@@ -1,0 +1,99 @@
+// A service calls another by a context that the authority signs: the rules must allow the service, and its caller.
+import t from "tap";
+import { Code } from "../../../src/errors.js";
+import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
+import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
+import { DelegationService } from "../../../src/gen/portico/auth/v1/delegation.js";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { ask, codeOf, joinAt, openDoor } from "../../access/door.js";
+import { endpointAt } from "../../access/endpoints.js";
+import { readRule } from "../../access/read-rule.js";
+
+const PASSWORD = "a password for bob";
+const FRONT = endpointAt("service:front:Front.Buy");
+const ORDERS = endpointAt("service:orders:Orders.Add");
+const { resource } = ORDERS;
+
+/** Rules that let staff call both services, and the service `front` the service `orders`. */
+async function scene(t: Parameters<typeof openDoor>[0]) {
+  const door = await openDoor(t);
+  const { call, admin, guard } = door;
+  const enrol = async (name: string): Promise<string> =>
+    (await call(EnrolmentsService.create, { name, replace: false }, admin)).secret;
+  const allow = (id: string, rule: string) => call(RulesService.create, { rule: readRule(rule, id) }, admin);
+  await allow("staff", "staff granted *:*:*");
+  await allow("front", "service:front granted service:orders:*");
+  await call(RulesService.delete, { id: "default" }, admin);
+  for (const [name, scopes] of Object.entries({ bob: ["staff"], eve: [] })) {
+    await call(AccountsService.create, { name, password: PASSWORD, scopes }, admin);
+  }
+  const bob = await door.login("bob", PASSWORD);
+  const [front, orders] = [await enrol("front"), await enrol("orders")];
+  const issue = async (token: string, actingFor = "", at = resource): Promise<string> =>
+    (await call(DelegationService.issue, { resource: at, actingFor, namespace: "" }, token)).context;
+  /** What the gateway sends with a call of bob's. */
+  const received = async (at = FRONT): Promise<string> =>
+    String(guard.sign(await ask(guard, at, { token: bob }))[0]?.[1]);
+  return { ...door, allow, bob, front, orders, issue, received, service: await joinAt(t, door.channel, orders) };
+}
+
+t.test("for its own account, by its own scope", async (t) => {
+  const { issue, front, service } = await scene(t);
+  const admission = await ask(service, ORDERS, { context: await issue(front) });
+  t.match(admission, { caller: { enrolment: "front", account: "" }, service: "front", namespace: "default" });
+});
+
+t.test("for its caller: the other service is told of both", async (t) => {
+  const { issue, front, service, received } = await scene(t);
+  const admission = await ask(service, ORDERS, { context: await issue(front, await received()) });
+  t.match(admission, { caller: { account: "bob", scopes: ["staff"] }, service: "front" });
+});
+
+t.test("what the rules do not allow is not signed", async (t) => {
+  const { issue, front, orders, call, admin, bob, received } = await scene(t);
+  const refused = { code: Code.UNAUTHENTICATED };
+  await t.rejects(issue(orders, "", FRONT.resource), refused, "a service that no rule allows");
+  const context = await received();
+  await call(AccountsService.setScopes, { name: "bob", scopes: [] }, admin);
+  await t.rejects(issue(front, context), refused, "a caller that no rule allows any more");
+  await call(AccountsService.setScopes, { name: "bob", scopes: ["staff"] }, admin);
+  t.ok(await issue(front, context));
+  await call(RulesService.delete, { id: "front" }, admin);
+  await t.rejects(issue(front, context), refused, "for a caller, where the service itself may not");
+  await call(RulesService.create, { rule: readRule("service:front granted service:orders:*", "front") }, admin);
+  await call(AuthService.logout, {}, bob);
+  await t.rejects(issue(front, context), refused, "a caller who has logged out");
+});
+
+t.test("a caller is acted for by that service alone whose call it made", async (t) => {
+  const { issue, front, orders, allow, received, enrolment, admin } = await scene(t);
+  await allow("orders", "service:orders granted *:*:*");
+  const context = await received();
+  const [payload = "", , mac = ""] = context.split(".");
+  const refused = { code: Code.UNAUTHENTICATED };
+  await t.rejects(issue(orders, context), refused, "another service that got hold of the context");
+  await t.rejects(issue(front, `${payload}.${mac}.${mac}`), refused, "a context that the service made up");
+  await t.rejects(issue(front, "none"), refused, "no context");
+  await t.rejects(issue(enrolment, ""), { code: Code.PERMISSION_DENIED }, "a gateway signs by itself");
+  await t.rejects(issue(admin, ""), { code: Code.PERMISSION_DENIED }, "an account is no service");
+});
+
+t.test("what was issued ends with the rule, and with the service's enrolment", async (t) => {
+  const { issue, front, service, received, call, admin, allow } = await scene(t);
+  const [own, acting] = [await issue(front), await issue(front, await received())];
+  for (const context of [own, acting]) t.equal(await codeOf(service, ORDERS, { context }), Code.OK);
+  await call(RulesService.delete, { id: "front" }, admin);
+  for (const context of [own, acting]) t.equal(await codeOf(service, ORDERS, { context }), Code.UNAUTHENTICATED);
+  await allow("front", "service:front granted service:orders:*");
+  t.equal(await codeOf(service, ORDERS, { context: own }), Code.OK);
+  await call(EnrolmentsService.delete, { name: "front", id: "" }, admin);
+  t.equal(await codeOf(service, ORDERS, { context: own }), Code.UNAUTHENTICATED);
+});
+
+t.test("endpoints of the authority, and what is no endpoint, are not signed for", async (t) => {
+  const { issue, front } = await scene(t);
+  for (const wrong of ["service:auth:Rules.List", "service:*:*", "*:*:*", "x", "queue:orders:Add"]) {
+    await t.rejects(issue(front, "", wrong), { code: Code.INVALID_ARGUMENT }, wrong);
+  }
+});

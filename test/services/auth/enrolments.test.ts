@@ -1,0 +1,111 @@
+import t from "tap";
+import { PORTICO } from "../../../services/auth/log/journal.js";
+import { hashToken } from "../../../src/access/token.js";
+import { Code } from "../../../src/errors.js";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { openMemoryStore } from "../../../src/store/store.js";
+import { isGood, open, openJournal } from "./open.js";
+
+const replace = { replace: true };
+const beside = { replace: false };
+
+t.test("enrolment tokens of one name live side by side", async (t) => {
+  const opened = await open(t);
+  const { call, login } = opened;
+  const token = await login();
+  const first = await call(EnrolmentsService.create, { name: "greeter", ...beside }, token);
+  const second = await call(EnrolmentsService.create, { name: "greeter", ...beside }, token);
+  t.match(first.secret, /^pte_/);
+  t.ok(await isGood(opened, first.secret), "the first stays good");
+  t.ok(await isGood(opened, second.secret));
+  const listed = (await call(EnrolmentsService.list, {}, token)).enrolments;
+  t.match(listed, [
+    { name: "greeter", id: first.secret.slice(0, 10) },
+    { name: "greeter", id: second.secret.slice(0, 10) },
+  ]);
+});
+
+t.test("one of several is deleted by its ID", async (t) => {
+  const opened = await open(t);
+  const { call, login } = opened;
+  const token = await login();
+  const first = await call(EnrolmentsService.create, { name: "greeter", ...beside }, token);
+  const second = await call(EnrolmentsService.create, { name: "greeter", ...beside }, token);
+  await call(EnrolmentsService.delete, { name: "greeter", id: first.enrolment?.id ?? "" }, token);
+  t.notOk(await isGood(opened, first.secret));
+  t.ok(await isGood(opened, second.secret));
+  await t.rejects(call(EnrolmentsService.delete, { name: "greeter", id: "pte_000000" }, token), {
+    code: Code.NOT_FOUND,
+    message: "no enrolment of greeter with the ID pte_000000",
+  });
+});
+
+t.test("all of a name are deleted, or replaced, by their name", async (t) => {
+  const opened = await open(t);
+  const { call, login } = opened;
+  const token = await login();
+  const first = await call(EnrolmentsService.create, { name: "greeter", ...beside }, token);
+  const second = await call(EnrolmentsService.create, { name: "greeter", ...replace }, token);
+  t.notOk(await isGood(opened, first.secret), "replaced");
+  t.ok(await isGood(opened, second.secret));
+  const third = await call(EnrolmentsService.create, { name: "greeter", ...beside }, token);
+  await call(EnrolmentsService.delete, { name: "greeter", id: "" }, token);
+  t.notOk((await isGood(opened, second.secret)) || (await isGood(opened, third.secret)));
+  await t.rejects(call(EnrolmentsService.delete, { name: "greeter", id: "" }, token), {
+    code: Code.NOT_FOUND,
+    message: "no enrolment with the name greeter",
+  });
+  await t.rejects(call(EnrolmentsService.create, { name: "Greeter", ...beside }, token), {
+    code: Code.INVALID_ARGUMENT,
+  });
+});
+
+t.test("a store of an older version: a token replaced the one before it, and is called by its hash", async (t) => {
+  const store = openMemoryStore();
+  const older = (token: string) => ({ name: "greeter", sha256: hashToken(token), beside: false, prefix: "" });
+  const { call, login } = await open(t, { store });
+  const another = await openJournal(store);
+  await another.commit(PORTICO, () => [{ $case: "enrolmentCreated", value: older("a") }]);
+  await another.commit(PORTICO, () => [{ $case: "enrolmentCreated", value: older("b") }]);
+  const listed = (await call(EnrolmentsService.list, {}, await login())).enrolments;
+  t.match(listed, [{ name: "greeter", id: hashToken("b").toString("hex").slice(0, 10) }]);
+});
+
+t.test("an enrolment is no account", async (t) => {
+  const { call, login } = await open(t);
+  const { secret } = await call(EnrolmentsService.create, { name: "greeter", replace: false }, await login());
+  await t.rejects(call(EnrolmentsService.list, {}, secret), { code: Code.UNAUTHENTICATED });
+});
+
+t.test("there are at most 1,000 enrolments, and each may be replaced", async (t) => {
+  const store = openMemoryStore();
+  const { call, login } = await open(t, { store });
+  const token = await login();
+  const another = await openJournal(store);
+  const names = Array.from({ length: 999 }, (_, index) => `service-${index}`);
+  await another.commit(PORTICO, () =>
+    names.map((name) => ({
+      $case: "enrolmentCreated",
+      value: { name, sha256: hashToken(name), beside: true, prefix: "" },
+    })),
+  );
+  await call(EnrolmentsService.create, { name: "last", replace: false }, token);
+  await t.rejects(call(EnrolmentsService.create, { name: "beyond", replace: false }, token), {
+    code: Code.FAILED_PRECONDITION,
+    message: "there are 1000 enrolments, the most there may be; delete some",
+  });
+  t.ok(await call(EnrolmentsService.create, { name: "last", ...replace }, token));
+});
+
+t.test("only deleting a gateway's token makes the secret anew from which all keys are derived", async (t) => {
+  const store = openMemoryStore();
+  const { call, login } = await open(t, { store });
+  const token = await login();
+  const secret = async () => (await openJournal(store)).state.contextSecret.toString("hex");
+  const first = await secret();
+  for (const name of ["greeter", "gateway"]) await call(EnrolmentsService.create, { name, ...beside }, token);
+  await call(EnrolmentsService.delete, { name: "greeter", id: "" }, token);
+  t.equal(await secret(), first);
+  await call(EnrolmentsService.delete, { name: "gateway", id: "" }, token);
+  t.not(await secret(), first);
+});

@@ -1,0 +1,266 @@
+/** What the entries of the log add up to. */
+import fc from "fast-check";
+import t from "tap";
+import { MAX_ACCOUNTS_AUDIT, MAX_AUDIT, MAX_FAILED_AUDIT } from "../../../services/auth/log/audit-trail.js";
+import { fold, MAX_ACCESS, MAX_LOGINS, MAX_SPENT } from "../../../services/auth/log/fold.js";
+import { hex, State } from "../../../services/auth/log/state.js";
+import { timestamp } from "../../../services/auth/time.js";
+import { Entry, type Event, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
+
+type Events = NonNullable<Event["event"]>;
+
+const DAY = 86_400_000;
+
+function entryOf(time: number, ...events: Events[]): Entry {
+  return { time: timestamp(time), actor: "admin", namespace: "n0", events: events.map((event) => ({ event })) };
+}
+
+/** Folds as from the log: nothing is shared between two states. */
+function apply(state: State, entry: Entry) {
+  return fold(state, Entry.decode(Entry.encode(entry).finish()));
+}
+
+const bytesOf = (state: State) => Buffer.from(Snapshot.encode(state.toSnapshot()).finish());
+
+const hash = (seed: string) => Buffer.from(seed.padEnd(32, "."));
+const token = (seed: string, expires = 30 * DAY) => ({ sha256: hash(seed), expires: timestamp(expires) });
+const password = { salt: hash("salt"), hash: hash("hash"), n: 2, r: 1, p: 1 };
+
+// Few names, so that events meet.
+const namespace = fc.constantFrom("n0", "n1");
+const name = fc.constantFrom("a", "b", "c");
+const seed = fc.integer({ min: 0, max: 9 }).map(String);
+const expires = fc.integer({ min: 0, max: 40 * DAY });
+const scopes = fc.array(name, { maxLength: 2 });
+const key = fc.record({ seed, namespace, account: name, expires }).map(({ seed, namespace, account, expires }) => ({
+  sha256: hash(`k${seed}`),
+  prefix: `ptk_${seed}`,
+  namespace,
+  account,
+  name: "key",
+  created: timestamp(0),
+  expires: timestamp(expires),
+  lastUsed: undefined,
+  resources: [],
+  lifetimeMs: 0n,
+}));
+/** Tokens are never made twice, so they go by the index of their entry. */
+const pair = (index: number, a: number, r: number) => ({
+  access: token(`a${index}`, a),
+  refresh: token(`r${index}`, r),
+});
+
+const event: fc.Arbitrary<(index: number) => Events> = fc.oneof(
+  fc
+    .record({ namespace, account: name, a: expires, r: expires })
+    .map(({ namespace, account, a, r }) => (index: number) => {
+      const value = { login: hash(`r${index}`), namespace, account, ...pair(index, a, r) };
+      return { $case: "loggedIn", value } satisfies Events;
+    }),
+  fc.record({ back: fc.nat(20), a: expires, r: expires }).map(({ back, a, r }) => (index: number) => {
+    const value = { login: hash(`r${index - back}`), ...pair(index, a, r) };
+    return { $case: "refreshed", value } satisfies Events;
+  }),
+  fc.nat(20).map((back) => (index: number) => {
+    return { $case: "loginRevoked", value: { login: hash(`r${index - back}`), reused: false } } satisfies Events;
+  }),
+  simpleEvent().map((event) => () => event),
+);
+
+function simpleEvent(): fc.Arbitrary<Events> {
+  return fc.oneof(
+    namespace.map((name): Events => ({ $case: "namespaceCreated", value: { name } })),
+    namespace.map((name): Events => ({ $case: "namespaceDeleted", value: { name } })),
+    fc
+      .record({ namespace, name, scopes })
+      .map((value): Events => ({ $case: "accountCreated", value: { ...value, password } })),
+    fc.record({ namespace, name }).map((value): Events => ({ $case: "accountDeleted", value })),
+    fc.record({ namespace, name, scopes }).map((value): Events => ({ $case: "scopesSet", value })),
+    fc.record({ namespace, name }).map((value): Events => ({ $case: "passwordSet", value: { ...value, password } })),
+    fc.record({ namespace, name }).map(({ namespace, name: id }): Events => {
+      const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+      return { $case: "ruleCreated", value: { namespace, rule } };
+    }),
+    fc.record({ namespace, id: name }).map((value): Events => ({ $case: "ruleDeleted", value })),
+    key.map((key): Events => ({ $case: "keyCreated", value: { key } })),
+    seed.map((seed): Events => ({ $case: "keyRevoked", value: { sha256: hash(`k${seed}`) } })),
+    fc.record({ seed, expires }).map(({ seed, expires }): Events => {
+      return { $case: "keyShortened", value: { sha256: hash(`k${seed}`), expires: timestamp(expires) } };
+    }),
+    seed.map((seed): Events => {
+      return { $case: "keysUsed", value: { uses: [{ sha256: hash(`k${seed}`), time: timestamp(1) }] } };
+    }),
+    fc.record({ name, seed, beside: fc.boolean() }).map(({ name, seed, beside }): Events => {
+      return { $case: "enrolmentCreated", value: { name, sha256: hash(`e${name}${seed}`), beside, prefix: "" } };
+    }),
+    fc.record({ name, seed, all: fc.boolean() }).map(({ name, seed, all }): Events => {
+      return { $case: "enrolmentDeleted", value: { name, sha256: all ? Buffer.alloc(0) : hash(`e${name}${seed}`) } };
+    }),
+    seed.map((seed): Events => ({ $case: "contextSecretCreated", value: { secret: hash(`s${seed}`) } })),
+  );
+}
+
+t.test("any entries fold, and to the same state whether from the first or from a snapshot", async (t) => {
+  const entries = fc.array(fc.record({ event, time: expires }), { minLength: 1, maxLength: 600, size: "max" });
+  fc.assert(
+    fc.property(entries, fc.nat(), (list, at) => {
+      const snapshotAt = at % list.length;
+      const whole = new State();
+      let resumed = new State();
+      for (const [index, { event, time }] of list.entries()) {
+        const entry = entryOf(time, event(index));
+        apply(whole, entry);
+        apply(resumed, entry);
+        if (index === snapshotAt) resumed = State.fromSnapshot(Snapshot.decode(bytesOf(resumed)));
+      }
+      return bytesOf(whole).equals(bytesOf(resumed)) && everyTokenHasAnOwner(whole);
+    }),
+    { numRuns: 60 },
+  );
+  t.pass("no counterexample");
+});
+
+t.test("an event that has nothing to act on does nothing, and guards hear of nothing", async (t) => {
+  const [namespace, name, rule] = [
+    "n0",
+    "b",
+    { id: "b", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 },
+  ];
+  const state = withAccount();
+  apply(state, entryOf(0, { $case: "ruleCreated", value: { namespace, rule: { ...rule, id: "a" } } }));
+  const events: Events[] = [
+    { $case: "namespaceDeleted", value: { name: "gone" } },
+    { $case: "accountCreated", value: { namespace: "gone", name, scopes: [], password } },
+    { $case: "accountDeleted", value: { namespace, name } },
+    { $case: "scopesSet", value: { namespace, name, scopes: ["x"] } },
+    { $case: "passwordSet", value: { namespace, name, password } },
+    { $case: "ruleCreated", value: { namespace: "gone", rule } },
+    { $case: "ruleCreated", value: { namespace, rule: { ...rule, id: "a", scope: "other" } } },
+    { $case: "ruleDeleted", value: { namespace, id: "b" } },
+  ];
+  const { namespaces } = state.toSnapshot();
+  for (const event of events) {
+    t.same(apply(state, entryOf(0, event)), [], event.$case);
+    t.same(state.toSnapshot().namespaces, namespaces, event.$case);
+  }
+});
+
+function everyTokenHasAnOwner(state: State): boolean {
+  return [...state.tokens.values()].every((token) => {
+    if (token.kind === "enrolment") return state.enrolments.get(hex(token.enrolment.sha256)) === token.enrolment;
+    const { namespace, account } = token.kind === "key" ? token.key : token.login;
+    return state.account(namespace, account) !== undefined;
+  });
+}
+
+function withAccount(): State {
+  const state = new State();
+  apply(
+    state,
+    entryOf(
+      0,
+      { $case: "namespaceCreated", value: { name: "n0" } },
+      { $case: "accountCreated", value: { namespace: "n0", name: "a", scopes: [], password } },
+    ),
+  );
+  return state;
+}
+
+const loggedIn = (seed: string): Events => ({
+  $case: "loggedIn",
+  value: { login: hash(seed), namespace: "n0", account: "a", access: token(`a${seed}`), refresh: token(`r${seed}`) },
+});
+
+t.test("bounds", async (t) => {
+  await t.test(
+    `an account has at most ${MAX_LOGINS} logins; the oldest gives way, and guards hear of it`,
+    async (t) => {
+      const state = withAccount();
+      for (let count = 0; count < MAX_LOGINS; count++) t.same(apply(state, entryOf(0, loggedIn(`${count}`))), []);
+      const changes = apply(state, entryOf(0, loggedIn("one more")));
+      t.match(changes, [{ change: { $case: "tokensRevoked", value: { sha256: [hash("a0")] } } }]);
+      t.equal(state.logins.size, MAX_LOGINS);
+      t.equal(state.tokens.size, 2 * MAX_LOGINS);
+    },
+  );
+
+  await t.test("a login has so many access tokens and remembered refresh tokens", async (t) => {
+    const state = withAccount();
+    apply(state, entryOf(0, loggedIn("0")));
+    for (let count = 1; count <= 200; count++) {
+      const value = { login: hash("0"), access: token(`a${count}`), refresh: token(`r${count}`) };
+      apply(state, entryOf(0, { $case: "refreshed", value }));
+    }
+    const [login] = state.logins.values();
+    t.equal(login?.access.length, MAX_ACCESS);
+    t.equal(login?.spent.length, MAX_SPENT);
+    t.equal(state.tokens.size, MAX_ACCESS + MAX_SPENT + 1);
+  });
+
+  const trail = (state: State) => state.namespaces.get("n0")?.audit.records ?? [];
+  const by = (actor: string, event: Events): Entry => ({ ...entryOf(0, event), actor });
+  const scopes = (...scopes: string[]): Events => ({
+    $case: "scopesSet",
+    value: { namespace: "n0", name: "a", scopes },
+  });
+  const failed = (count: bigint): Events => ({
+    $case: "loginsFailed",
+    value: { namespace: "n0", account: "a", address: "192.0.2.1", count },
+  });
+
+  await t.test(`an audit trail keeps ${MAX_AUDIT} records of the authority itself`, async (t) => {
+    const state = withAccount();
+    for (let count = 0; count < MAX_AUDIT; count++) apply(state, by("portico", scopes()));
+    const own = trail(state).filter(({ administrator }) => administrator);
+    t.equal(own.length, MAX_AUDIT);
+    t.equal(own.at(-1)?.revision, BigInt(MAX_AUDIT + 1));
+  });
+
+  await t.test(
+    "no account without the scope admin, and no failed login, pushes out an administrator's record",
+    async (t) => {
+      const state = withAccount();
+      apply(state, by("portico", scopes("admin")));
+      apply(state, by("a", scopes("staff"))); // An administrator until then.
+      for (let count = 0; count < 3; count++) apply(state, by("quiet", scopes()));
+      for (let count = 0; count < MAX_ACCOUNTS_AUDIT + 10; count++) apply(state, by("a", scopes()));
+      for (let count = 0; count < MAX_FAILED_AUDIT + 10; count++) apply(state, by("portico", failed(1n)));
+      const audit = trail(state);
+      t.match(
+        audit.filter(({ administrator, action }) => administrator && action === "scopes set"),
+        [{ actor: "portico" }, { actor: "a", subject: "a: staff" }],
+      );
+      t.equal(audit.filter(({ actor }) => actor === "quiet").length, 3, "nor that of an account that did little");
+      const failures = audit.filter(({ action }) => action === "login failed");
+      t.equal(failures.length, MAX_FAILED_AUDIT);
+      t.match(failures[0], { actor: "a", subject: "from 192.0.2.1" });
+      t.ok(audit.length <= MAX_AUDIT + MAX_ACCOUNTS_AUDIT + MAX_FAILED_AUDIT);
+      t.ok(
+        bytesOf(State.fromSnapshot(Snapshot.decode(bytesOf(state)))).equals(bytesOf(state)),
+        "a snapshot keeps it all",
+      );
+    },
+  );
+
+  await t.test("an account that is called portico is not the authority", async (t) => {
+    const state = withAccount();
+    apply(
+      state,
+      by("admin", { $case: "accountCreated", value: { namespace: "n0", name: "portico", scopes: [], password } }),
+    );
+    apply(state, by("portico", scopes()));
+    t.match(trail(state).at(-1), { actor: "portico", administrator: false });
+  });
+});
+
+t.test("what has expired is forgotten in time", async (t) => {
+  const state = withAccount();
+  apply(state, entryOf(0, loggedIn("0")));
+  const nothing: Events = { $case: "keysUsed", value: { uses: [] } };
+  for (let count = 0; count < 300; count++) apply(state, entryOf(30 * DAY - 1, nothing));
+  t.equal(state.tokens.size, 2, "not before");
+  for (let count = 0; count < 300; count++) apply(state, entryOf(30 * DAY, nothing));
+  t.equal(state.tokens.size, 0);
+  t.equal(state.logins.size, 0);
+});

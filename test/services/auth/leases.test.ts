@@ -1,0 +1,201 @@
+/** A change answers when no guard decides without it any more. */
+import t from "tap";
+import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
+import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { openStore } from "../../../src/store/store.js";
+import { type Open, open } from "./open.js";
+import { Watch } from "./watch.js";
+
+/** Long enough that a machine under load does not make it run out by chance. */
+const LONG = 20_000;
+const SHORT = 400;
+/** What timers may come early. */
+const EARLY = 2;
+
+async function deleteDefault({ call, login }: Open): Promise<() => Promise<number>> {
+  const token = await login();
+  return async () => {
+    const start = performance.now();
+    await call(RulesService.delete, { id: "default" }, token);
+    return performance.now() - start;
+  };
+}
+
+async function enrol({ call, login }: Open): Promise<string> {
+  return (await call(EnrolmentsService.create, { name: "gateway", replace: false }, await login())).secret;
+}
+
+t.test("a change waits until the guard has applied it, and no longer", async (t) => {
+  const opened = await open(t, { leaseMs: LONG });
+  const change = await deleteDefault(opened);
+  const watch = new Watch(t, opened.channel);
+  watch.start();
+  const { revision } = await watch.ping();
+  watch.applied(revision);
+  let answered = false;
+  const answer = change().then((time) => {
+    answered = true;
+    return time;
+  });
+  const changes = await watch.next("changes");
+  t.match(changes.changes, [{ change: { $case: "ruleDeleted", value: { namespace: "default", id: "default" } } }]);
+  watch.applied(changes.revision - 1n);
+  t.equal((await watch.ping()).revision, changes.revision, "a pong after the commit names it");
+  t.notOk(answered, "what came before is no acknowledgement");
+  watch.applied(changes.revision);
+  t.ok((await answer) < LONG / 2);
+});
+
+t.test("a guard that does not answer is waited for until its lease has run out", async (t) => {
+  const opened = await open(t, { leaseMs: SHORT });
+  const change = await deleteDefault(opened);
+  const watch = new Watch(t, opened.channel);
+  watch.start();
+  await watch.ping();
+  const granted = performance.now();
+  await change();
+  const waited = performance.now() - granted;
+  t.ok(waited >= SHORT - EARLY, `waited ${waited} ms`);
+});
+
+t.test("a pong during the wait does not prolong it", async (t) => {
+  const opened = await open(t, { leaseMs: SHORT });
+  const change = await deleteDefault(opened);
+  const watch = new Watch(t, opened.channel);
+  watch.start();
+  const { revision } = await watch.ping();
+  watch.applied(revision);
+  const changing = change();
+  await watch.next("changes");
+  await watch.ping();
+  const time = await changing;
+  t.ok(time < LONG / 2, `waited ${time} ms`);
+});
+
+t.test("who is not waited for", async (t) => {
+  const cases: Record<string, (watch: Watch) => Promise<unknown>> = {
+    "a guard that never got a pong": async (watch) => watch.next("snapshot"),
+    "a guard that had closed its side": async (watch) => {
+      await watch.ping();
+      watch.end();
+      await watch.next("pong").catch(() => "the stream has ended");
+    },
+  };
+  for (const [who, begin] of Object.entries(cases)) {
+    await t.test(who, async (t) => {
+      const opened = await open(t, { leaseMs: LONG });
+      const change = await deleteDefault(opened);
+      const watch = new Watch(t, opened.channel);
+      watch.start();
+      await begin(watch);
+      t.ok((await change()) < LONG / 2);
+    });
+  }
+});
+
+t.test("a guard whose stream broke is waited for all the same, also when it is back", async (t) => {
+  const opened = await open(t, { leaseMs: SHORT });
+  const change = await deleteDefault(opened);
+  const broken = new Watch(t, opened.channel);
+  broken.start();
+  await broken.ping();
+  const granted = performance.now();
+  broken.cancel();
+  const back = new Watch(t, opened.channel);
+  back.start();
+  const { revision } = await back.ping();
+  back.applied(revision);
+  const applying = back.next("changes").then((changes) => back.applied(changes.revision));
+  await change();
+  await applying;
+  const waited = performance.now() - granted;
+  t.ok(waited >= SHORT - EARLY, `waited ${waited} ms`);
+});
+
+t.test("a new token is waited for by nobody", async (t) => {
+  const opened = await open(t, { leaseMs: LONG });
+  const watch = new Watch(t, opened.channel);
+  watch.start();
+  await watch.ping();
+  const start = performance.now();
+  await opened.login();
+  t.ok(performance.now() - start < LONG / 2);
+});
+
+t.test("leases outlive the authority that granted them", async (t) => {
+  const cases: [what: string, own: boolean, end: (authority: Open, watch: Watch) => Promise<void>][] = [
+    ["stopped", false, (before) => before.close()],
+    ["killed", false, async () => undefined],
+    ["killed with a guard of its own only", true, async () => undefined],
+  ];
+  for (const [what, own, end] of cases) {
+    await t.test(what, async (t) => {
+      const store = await openStore("sqlite:", t.testdir());
+      t.teardown(() => store.close());
+      const before = await open(t, { store, leaseMs: SHORT });
+      const watch = new Watch(t, before.channel, own ? undefined : await enrol(before));
+      watch.start();
+      await watch.ping();
+      const granted = performance.now();
+      await end(before, watch);
+      const after = await open(t, { store, leaseMs: SHORT });
+      const time = await (await deleteDefault(after))();
+      const later = performance.now() - granted;
+      t.ok(later >= SHORT - EARLY, `acknowledged ${later} ms after the last lease was granted`);
+      t.ok(time < LONG / 2, `waited ${time} ms`);
+    });
+  }
+});
+
+t.test("an authority that stopped together with its guard leaves no trace, and is not waited for", async (t) => {
+  const store = await openStore("sqlite:", t.testdir());
+  t.teardown(() => store.close());
+  const before = await open(t, { store, leaseMs: LONG });
+  t.equal((await store.collection("grantors").keys()).length, 1);
+  await before.close();
+  t.same(await store.collection("grantors").keys(), []);
+  const after = await open(t, { store, leaseMs: LONG });
+  t.ok((await (await deleteDefault(after))()) < LONG / 2);
+});
+
+t.test("of two processes with a guard each, neither decides by what the other took away", async (t) => {
+  const store = await openStore("sqlite:", t.testdir());
+  t.teardown(() => store.close());
+  const here = await open(t, { store, leaseMs: SHORT });
+  const there = await open(t, { store, leaseMs: SHORT });
+  const token = await here.login();
+  const { secret, key } = await here.call(
+    KeysService.create,
+    { name: "ci", lifetime: undefined, resources: [] },
+    token,
+  );
+  const use = () => there.call(AuthService.whoAmI, {}, secret);
+  await use();
+  await here.call(KeysService.revoke, { prefix: key?.prefix ?? "" }, token);
+  await t.rejects(use(), "from when the answer is there");
+});
+
+t.test("a guard of another authority hears of a change at its next ping", async (t) => {
+  const store = await openStore("sqlite:", t.testdir());
+  t.teardown(() => store.close());
+  const here = await open(t, { store, leaseMs: SHORT });
+  const there = await open(t, { store, leaseMs: SHORT });
+  const watch = new Watch(t, there.channel, await enrol(here));
+  watch.start();
+  watch.applied((await watch.ping()).revision);
+  const token = await here.login();
+  const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+  const start = performance.now();
+  await here.call(RulesService.create, { rule }, token);
+  t.ok(performance.now() - start >= SHORT - EARLY, "and until its lease has run out, the change waits");
+  watch.sendPing();
+  for (;;) {
+    const { changes, revision } = await watch.next("changes");
+    if (changes.length === 0) continue; // The login.
+    t.match(changes, [{ change: { $case: "ruleCreated", value: { rule: { id: "new" } } } }]);
+    t.equal((await watch.next("pong")).revision, revision);
+    break;
+  }
+});

@@ -1,0 +1,176 @@
+/** The log and its snapshots: what is damaged or missing is noticed, and an authority that fell behind catches up. */
+import t, { type Test } from "tap";
+import { type Decide, type Journal, PORTICO, SNAPSHOT_INTERVAL } from "../../../services/auth/log/journal.js";
+import { Log } from "../../../services/auth/log/log.js";
+import { Code } from "../../../src/errors.js";
+import { openMemoryStore, REMEDY, type Store } from "../../../src/store/store.js";
+import { openJournal, silent } from "./open.js";
+
+const DAMAGED = `store in memory cannot be used: entry 3 of its log is damaged; ${REMEDY}`;
+const MISSING = `store in memory cannot be used: entry 3 of its log is missing; ${REMEDY}`;
+const keyOf = (revision: number) => String(revision).padStart(16, "0");
+const namespace =
+  (name: string): Decide =>
+  ({ namespaces }) =>
+    namespaces.has(name) ? [] : [{ $case: "namespaceCreated", value: { name } }];
+const touch: Decide = () => [{ $case: "keysUsed", value: { uses: [] } }];
+
+/** A journal with so many revisions, closed. */
+async function filled(t: Test, revisions: number): Promise<Store> {
+  const store = openMemoryStore();
+  t.teardown(() => store.close());
+  const journal = await openJournal(store);
+  await journal.commit(PORTICO, namespace("default"));
+  await advance(journal, revisions - 1);
+  await journal.close();
+  return store;
+}
+
+async function advance(journal: Journal, revisions: number): Promise<void> {
+  for (let count = 0; count < revisions; count++) await journal.commit(PORTICO, touch);
+}
+
+/** Puts another text under a key that is taken. */
+async function replace(store: Store, name: "log" | "snapshots", key: string, text: string): Promise<void> {
+  await store.collection(name).delete([key]);
+  await store.collection(name).create(key, text);
+}
+
+t.test("a store that is at fault is refused, with the revision", async (t) => {
+  const faults: Record<string, [fault: (store: Store) => Promise<unknown>, message: string]> = {
+    "a changed entry": [
+      async (store) => {
+        const text = (await store.collection("log").get(keyOf(3))) ?? "";
+        await replace(
+          store,
+          "log",
+          keyOf(3),
+          text.replace(/.$/, (last) => (last === "A" ? "B" : "A")),
+        );
+      },
+      DAMAGED,
+    ],
+    "an entry of another revision": [
+      async (store) => replace(store, "log", keyOf(3), (await store.collection("log").get(keyOf(2))) ?? ""),
+      DAMAGED,
+    ],
+    "an entry cut off": [
+      async (store) => replace(store, "log", keyOf(3), (await store.collection("log").get(keyOf(3)))!.slice(0, 20)),
+      DAMAGED,
+    ],
+    "an entry missing": [(store) => store.collection("log").delete([keyOf(3)]), MISSING],
+    "many entries missing": [
+      (store) => store.collection("log").delete(Array.from({ length: 600 }, (_, index) => keyOf(index + 3))),
+      MISSING,
+    ],
+    "the first entry missing": [
+      (store) => store.collection("log").delete([keyOf(1)]),
+      `store in memory has lost the beginning of its log, or its snapshots; ${REMEDY}`,
+    ],
+  };
+  for (const [what, [fault, message]] of Object.entries(faults)) {
+    await t.test(what, async (t) => {
+      const store = await filled(t, 700);
+      await fault(store);
+      await t.rejects(openJournal(store), { name: "StoreError", message });
+    });
+  }
+});
+
+t.test("an entry of a newer version is refused, not passed over", async (t) => {
+  const store = await filled(t, 1);
+  const unknown = { event: undefined, _unknownFields: { [(99 << 3) | 2]: [Buffer.from([0])] } };
+  const entry = { time: undefined, actor: "", namespace: "", events: [unknown] };
+  await new Log({ store, log: silent }).append(2, entry);
+  await t.rejects(openJournal(store), { message: /: entry 2 of its log was written by a newer Portico/ });
+});
+
+t.test("snapshots", async (t) => {
+  const revisions = 3 * SNAPSHOT_INTERVAL + 10;
+  const oldest = 2 * SNAPSHOT_INTERVAL;
+  await t.test("bound the log: two are kept, and the entries from the older one on", async (t) => {
+    const store = await filled(t, revisions);
+    t.same(await store.collection("snapshots").keys(), [keyOf(oldest), keyOf(3 * SNAPSHOT_INTERVAL)]);
+    const entries = await store.collection("log").keys();
+    t.equal(entries[0], keyOf(oldest));
+    t.equal(entries.length, revisions - oldest + 1);
+    const { state } = await openJournal(store);
+    t.equal(state.revision, revisions);
+    t.same([...state.namespaces.keys()], ["default"]);
+  });
+
+  await t.test("that are damaged give way to the one before", async (t) => {
+    const store = await filled(t, revisions);
+    await replace(store, "snapshots", keyOf(3 * SNAPSHOT_INTERVAL), "damaged");
+    const { state } = await openJournal(store);
+    t.equal(state.revision, revisions);
+    t.same([...state.namespaces.keys()], ["default"]);
+  });
+
+  await t.test("that are all damaged stop the start", async (t) => {
+    const store = await filled(t, revisions);
+    for (const key of await store.collection("snapshots").keys()) await replace(store, "snapshots", key, "damaged");
+    await t.rejects(openJournal(store), { name: "StoreError", message: / has lost the beginning/ });
+  });
+
+  await t.test("without the log after them stop the start", async (t) => {
+    const store = await filled(t, revisions);
+    await store.collection("log").delete(await store.collection("log").keys());
+    await t.rejects(openJournal(store), { name: "StoreError", message: / entry 3000 of its log is missing/ });
+  });
+});
+
+t.test("an authority that fell behind dropped entries", async (t) => {
+  const cases: Record<string, (behind: Journal) => Promise<unknown>> = {
+    "that reads the log": (behind) => behind.sync(),
+    "that makes a change": (behind) => behind.commit(PORTICO, namespace("late")),
+  };
+  for (const [what, act] of Object.entries(cases)) {
+    await t.test(what, async (t) => {
+      const store = openMemoryStore();
+      t.teardown(() => store.close());
+      const ahead = await openJournal(store);
+      await ahead.commit(PORTICO, namespace("default"));
+      await advance(ahead, 4);
+      const behind = await openJournal(store);
+      let replaced = 0;
+      behind.follow({ changed: () => undefined, replaced: () => replaced++ });
+      await ahead.commit(PORTICO, namespace("early"));
+      await advance(ahead, 3 * SNAPSHOT_INTERVAL);
+      await ahead.close();
+
+      await act(behind);
+      await ahead.sync();
+      t.equal(replaced, 1);
+      t.equal(behind.state.revision, ahead.state.revision);
+      t.same([...behind.state.namespaces.keys()], [...ahead.state.namespaces.keys()]);
+      t.ok(behind.state.namespaces.has("early"));
+      t.notOk((await store.collection("log").keys()).includes(keyOf(6)), "no revision is made anew");
+      await behind.close();
+    });
+  }
+
+  await t.test("that has yet to set up a store cannot do so again", async (t) => {
+    const store = openMemoryStore();
+    t.teardown(() => store.close());
+    const late = await openJournal(store);
+    const ahead = await openJournal(store);
+    await ahead.commit(PORTICO, namespace("default"));
+    await advance(ahead, 3 * SNAPSHOT_INTERVAL);
+    await ahead.close();
+    await late.commit(PORTICO, (state) => (state.revision === 0 ? namespace("again")(state, 0) : []));
+    t.same([...late.state.namespaces.keys()], ["default"]);
+    t.notOk((await store.collection("log").keys()).includes(keyOf(1)));
+  });
+});
+
+t.test("at most 1,000 changes wait for their turn", async (t) => {
+  const journal = await openJournal(await filled(t, 1));
+  const waiting = Array.from({ length: 1_000 }, () => journal.commit(PORTICO, () => []));
+  await t.rejects(journal.commit(PORTICO, touch), {
+    code: Code.UNAVAILABLE,
+    message: "Too many changes at once; try again",
+  });
+  await Promise.all(waiting);
+  t.equal(await journal.commit(PORTICO, touch), 2, "then there is room again");
+});

@@ -1,0 +1,44 @@
+/** A password longer than any may be costs no more than a wrong one: normalizing it would take the square of its length. */
+import t from "tap";
+import { isPassword, Passwords } from "../../../services/auth/login/passwords.js";
+import { Code } from "../../../src/errors.js";
+import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
+import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
+import { open, PASSWORD } from "./open.js";
+
+/** Its marks must be put in order: some ten seconds of work. */
+const LONG = `a${"\u0301\u0323".repeat(100_000)}`;
+
+/** Processor time of an unauthenticated login, in microseconds. */
+async function cost(act: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await act();
+  return process.cpuUsage(before).user;
+}
+
+t.test("a login with it is refused after as much work as any", async (t) => {
+  const { call } = await open(t, { passwordCost: undefined }); // As a real authority has it.
+  const login = (password: string) => () =>
+    t.rejects(call(AuthService.login, { account: "nobody", password, namespace: "" }), { code: Code.UNAUTHENTICATED });
+  await login("warm up")();
+  const [wrong, long] = [await cost(login("wrong")), await cost(login(LONG))];
+  t.ok(long > wrong / 2 && long < wrong * 3, `wrong ${wrong} µs, long ${long} µs`);
+});
+
+t.test("nobody has it", async (t) => {
+  const passwords = new Passwords();
+  t.notOk(isPassword(LONG));
+  await t.rejects(passwords.hash(LONG), RangeError);
+  t.notOk(await passwords.verify(LONG, await passwords.hash("")), "not even who has the password it is replaced by");
+});
+
+t.test("it is refused as the current one", async (t) => {
+  const { call, login } = await open(t);
+  await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: [] }, await login());
+  const token = await login("bob");
+  const change = { name: "", currentPassword: LONG, newPassword: PASSWORD };
+  await t.rejects(call(AccountsService.setPassword, change, token), { message: "current_password: is wrong" });
+  await t.rejects(call(AccountsService.setPassword, { ...change, newPassword: LONG }, token), {
+    message: /^new_password: /,
+  });
+});

@@ -1,0 +1,96 @@
+/** A data folder that was ever set up never starts afresh because its store is gone. */
+import { renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { openAuthority } from "../../../services/auth/authority.js";
+import { openStore } from "../../../src/store/store.js";
+import { CHEAP } from "../../support/passwords.js";
+import { silent } from "./open.js";
+
+/** Opens the authority of a folder as a process does, and closes it again. */
+async function start(folder: string, url = "sqlite:"): Promise<{ readonly first: boolean }> {
+  const store = await openStore(url, folder);
+  try {
+    const options = { store, dataFolder: folder, passwordCost: CHEAP, maxRules: 9, leaseMs: 500, log: silent };
+    const authority = await openAuthority(options);
+    await authority.close();
+    return { first: authority.firstStart !== undefined };
+  } finally {
+    await store.close();
+  }
+}
+
+const store = (folder: string): string => join(folder, "portico.sqlite");
+
+const LOSSES: Record<string, (folder: string) => void> = {
+  "its file is deleted": (folder) => rmSync(store(folder)),
+  "its file is moved away": (folder) => renameSync(store(folder), `${store(folder)}.old`),
+  "its file is deleted, and an older version left no record of it": (folder) => {
+    rmSync(store(folder));
+    rmSync(join(folder, "store-location"));
+  },
+  "its file is deleted, and only the administrator's password shows that there was one": (folder) => {
+    rmSync(store(folder));
+    rmSync(join(folder, "store-location"));
+    rmSync(join(folder, "enrolment"), { recursive: true });
+  },
+};
+
+for (const [what, lose] of Object.entries(LOSSES)) {
+  t.test(`a store is refused when ${what}`, async (t) => {
+    const folder = t.testdir();
+    t.ok((await start(folder)).first);
+    lose(folder);
+    for (const attempt of ["once", "again"]) {
+      const error = await start(folder).then(
+        () => undefined,
+        (error) => error,
+      );
+      t.equal(error?.name, "StoreError", attempt);
+      t.ok(error?.message.startsWith(`store ${store(folder)} does not exist, but the data folder ${folder} belongs`));
+      t.match(
+        error?.message,
+        /restore the store from a backup, or name it in PORTICO_STORE\. To start anew on purpose/,
+      );
+    }
+  });
+}
+
+t.test("a store elsewhere that is named wrongly is refused, and the right one named", async (t) => {
+  const folder = join(t.testdir(), "data");
+  const right = join(t.testdir(), "right.sqlite");
+  t.ok((await start(folder, `sqlite:${right}`)).first);
+  t.notOk((await start(folder, `sqlite:${right}`)).first);
+  const wrong = join(folder, "wrong.sqlite");
+  await t.rejects(start(folder, `sqlite:${wrong}`), {
+    message: `store ${wrong} does not exist, but the data folder ${folder} belongs to an installation in ${right}: `,
+  });
+});
+
+t.test("a store without any entry is refused where the folder was set up with one", async (t) => {
+  const folder = join(t.testdir(), "data");
+  await start(folder);
+  rmSync(store(folder));
+  const empty = await openStore("sqlite:", join(folder, "..", "other"));
+  await empty.close();
+  renameSync(empty.name, store(folder));
+  await t.rejects(start(folder), {
+    message: /is without any entry, but the data folder .* belongs to an installation/,
+  });
+});
+
+t.test("a second data folder on a store refuses to start without it too", async (t) => {
+  const both = t.testdir();
+  const [first, second] = [join(both, "first"), join(both, "second")];
+  t.ok((await start(first)).first);
+  t.notOk((await start(second, `sqlite:${store(first)}`)).first);
+  rmSync(store(first));
+  await t.rejects(start(second, `sqlite:${store(first)}`), { message: /belongs to an installation/ });
+});
+
+t.test("an empty folder starts anew, and one with a configuration file too", async (t) => {
+  const empty = join(t.testdir(), "empty");
+  t.ok((await start(empty)).first);
+  const configured = t.testdir({ "portico.json": "{}" });
+  t.ok((await start(configured)).first);
+});

@@ -1,0 +1,119 @@
+/** Opens an authority as a process does: on a real store, behind a dispatcher and a guard, called in process. */
+import { scryptSync } from "node:crypto";
+import pino from "pino";
+import type { Test } from "tap";
+import { type Authority, type AuthorityOptions, openAuthority } from "../../../services/auth/authority.js";
+import { firstEntry } from "../../../services/auth/bootstrap.js";
+import { Journal, PORTICO } from "../../../services/auth/log/journal.js";
+import { Log } from "../../../services/auth/log/log.js";
+import { openGuard, SYSTEM } from "../../../src/access/guard.js";
+import { hashToken } from "../../../src/access/token.js";
+import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
+import { PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
+import type { Channel } from "../../../src/rpc/channel.js";
+import { type CallOptions, unary } from "../../../src/rpc/client.js";
+import { Dispatcher } from "../../../src/rpc/dispatch.js";
+import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
+import type { MethodDefinition } from "../../../src/rpc/service.js";
+import { openStore, type Store } from "../../../src/store/store.js";
+import { CHEAP } from "../../support/passwords.js";
+
+export const PASSWORD = "correct horse battery";
+export const HASH = {
+  salt: Buffer.from("salt"),
+  ...CHEAP,
+  hash: scryptSync(PASSWORD, "salt", 32, { N: 2, r: 1, p: 1 }),
+};
+export const silent = pino({ level: "silent" });
+
+type Unary<Request, Response> = MethodDefinition<Request, Response> & {
+  readonly requestStream: false;
+  readonly responseStream: false;
+};
+
+export interface Open {
+  readonly authority: Authority;
+  readonly channel: Channel;
+  readonly folder: string;
+  /** Calls with a token, or with none. */
+  call<Request, Response>(
+    method: Unary<Request, Response>,
+    request: NoInfer<Request>,
+    token?: string,
+    options?: CallOptions,
+  ): Promise<Response>;
+  /** Logs in and gives the access token. */
+  login(account?: string, password?: string, namespace?: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** The journal that an authority on the store has; beside an open one, that of another authority. */
+export function openJournal(store: Store, now: () => number = Date.now): Promise<Journal> {
+  const clock = { now, check: () => undefined };
+  return Journal.open({ log: new Log({ store, log: silent }), logger: silent, clock });
+}
+
+/** Sets up a store as the first start does, but for the cost of the password and without enrolments. */
+async function setUp(store: Store, now: (() => number) | undefined): Promise<void> {
+  const journal = await openJournal(store, now);
+  await journal.commit(PORTICO, ({ revision }) => (revision === 0 ? firstEntry(HASH, []) : []));
+}
+
+/** `fresh` leaves it to the authority to set up the store; `clock` is both clocks of the machine. */
+export async function open(
+  t: Test,
+  {
+    folder = t.testdir(),
+    fresh = false,
+    clock,
+    ...options
+  }: Partial<AuthorityOptions> & { folder?: string; fresh?: boolean; clock?: () => number } = {},
+): Promise<Open> {
+  const store = options.store ?? (await openStore("sqlite:", folder));
+  if (!fresh) await setUp(store, options.clocks?.wall ?? clock);
+  const authority = await openAuthority({
+    store,
+    dataFolder: folder,
+    maxRules: 10_000,
+    leaseMs: 5_000,
+    passwordCost: CHEAP,
+    log: silent,
+    clocks: clock && { wall: clock, elapsed: clock },
+    ...options,
+  });
+  let channel: Channel | undefined;
+  const late: Channel = {
+    open: (start, listener) => channel!.open(start, listener),
+    state: "ready",
+    close: () => undefined,
+  };
+  const guard = openGuard({ channel: late, metadata: [], admission: SYSTEM, log: silent });
+  const limits = { maxBody: 4 * 2 ** 20, callTime: 30_000, maxCallTime: 90_000 };
+  channel = new InProcessChannel(new Dispatcher({ services: [authority.service], guard, limits, log: silent }));
+  await guard.ready();
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= (async () => {
+      await guard.close();
+      channel.close();
+      await authority.close();
+      if (options.store === undefined) await store.close();
+    })();
+    return closed;
+  };
+  t.teardown(close);
+  const call: Open["call"] = (method, request, token, more) =>
+    unary(channel, method, request, {
+      ...more,
+      metadata: token === undefined ? [] : [["authorization", `Bearer ${token}`]],
+    });
+  const login: Open["login"] = async (account = "admin", password = PASSWORD, namespace = "") =>
+    (await call(AuthService.login, { account, password, namespace })).accessToken;
+  return { authority, channel, folder, call, login, close };
+}
+
+/** Whether a guard would accept the token. */
+export async function isGood({ call }: Open, token: string): Promise<boolean> {
+  const request = { sha256: hashToken(token) };
+  return (await call(PolicyService.resolve, request, undefined, { admission: SYSTEM })).caller !== undefined;
+}

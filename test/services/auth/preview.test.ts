@@ -1,0 +1,185 @@
+// Whose calls would be answered otherwise if a rule were created or deleted.
+import t from "tap";
+import { previewOf } from "../../../services/auth/endpoints/preview.js";
+import { Code } from "../../../src/errors.js";
+import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
+import {
+  Access,
+  type Effect,
+  type PreviewRequest,
+  type Rule,
+  RulesService,
+} from "../../../src/gen/portico/auth/v1/rules.js";
+import { type Open, open, PASSWORD } from "./open.js";
+
+const CALL = "service:helloworld:Helloworld.Call";
+const STREAM = "service:helloworld:Helloworld.Stream";
+const GONE = "service:gone:Gone.Call";
+const AUTH = "service:auth:Rules.List";
+
+const rule = (id: string, fields: Partial<Rule> = {}): Rule => ({
+  id,
+  scope: "<public>",
+  access: Access.GRANTED,
+  resource: "*:*:*",
+  priority: 0,
+  ...fields,
+});
+const effect = (before: number, after: number, resources: string[], callers: Partial<Effect>): Effect => ({
+  ...{ before, after, resources, nobody: false, everyAccount: false, accounts: [], moreAccounts: 0 },
+  ...callers,
+});
+const everyone = { nobody: true, everyAccount: true };
+
+interface Case {
+  /** Beside the accounts admin, ann without scopes, and bob with the scope billing. */
+  readonly rules: readonly Rule[];
+  readonly change: PreviewRequest["change"];
+  readonly resources?: readonly string[];
+  readonly effects: readonly Effect[];
+}
+
+const deleting = (id: string): PreviewRequest["change"] => ({ $case: "delete", value: id });
+const creating = (...args: Parameters<typeof rule>): PreviewRequest["change"] => ({
+  $case: "create",
+  value: rule(...args),
+});
+
+const cases: Record<string, Case> = {
+  "deleting the only rule shuts everyone out of all that rules govern": {
+    rules: [rule("default")],
+    change: deleting("default"),
+    resources: [CALL, AUTH, STREAM, CALL],
+    effects: [effect(200, 401, [CALL, STREAM], everyone)],
+  },
+  "deleting a rule that another makes up for changes nothing": {
+    rules: [rule("default"), rule("other", { priority: -1 })],
+    change: deleting("default"),
+    effects: [],
+  },
+  "who is left to another rule is not concerned": {
+    rules: [rule("default"), rule("billing", { scope: "billing", resource: CALL })],
+    change: deleting("default"),
+    effects: [
+      effect(200, 401, [CALL], { nobody: true, accounts: ["admin", "ann"] }),
+      effect(200, 401, [STREAM, GONE], everyone),
+    ],
+  },
+  "a denial turns 200 into 403 for accounts, and 401 for nobody": {
+    rules: [rule("default")],
+    change: creating("closed", { access: Access.DENIED, priority: 1, resource: "service:helloworld:*" }),
+    effects: [
+      effect(200, 401, [CALL, STREAM], { nobody: true }),
+      effect(200, 403, [CALL, STREAM], { everyAccount: true }),
+    ],
+  },
+  "a rule for those who are logged in does not concern nobody": {
+    rules: [],
+    change: creating("onlyloggedin", { scope: "*", resource: GONE }),
+    effects: [effect(401, 200, [GONE], { everyAccount: true })],
+  },
+  "a rule for a scope concerns the accounts that hold it": {
+    rules: [],
+    change: creating("billing", { scope: "billing", resource: CALL }),
+    effects: [effect(401, 200, [CALL], { accounts: ["bob"] })],
+  },
+  "a rule for a scope that nobody holds changes nothing yet": {
+    rules: [],
+    change: creating("nobody", { scope: "shipping" }),
+    effects: [],
+  },
+  "what loses to a higher rule changes nothing": {
+    rules: [rule("closed", { access: Access.DENIED, priority: 9 })],
+    change: creating("open", { priority: 8, scope: "billing" }),
+    // But where a granted rule matches too, a known caller is forbidden, and not unknown.
+    effects: [effect(401, 403, [CALL, STREAM, GONE], { accounts: ["bob"] })],
+  },
+};
+
+const withoutUnknown = ({ _unknownFields, ...effect }: Effect): Effect => effect;
+
+async function withRules(opened: Open, token: string, rules: readonly Rule[]): Promise<void> {
+  const { call } = opened;
+  for (const { id } of (await call(RulesService.list, {}, token)).rules) await call(RulesService.delete, { id }, token);
+  for (const rule of rules) await call(RulesService.create, { rule }, token);
+}
+
+t.test("preview", async (t) => {
+  const opened = await open(t);
+  const { call, login } = opened;
+  const token = await login();
+  await call(AccountsService.create, { name: "ann", password: PASSWORD, scopes: [] }, token);
+  await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["billing"] }, token);
+  const list = async () => (await call(RulesService.list, {}, token)).rules;
+
+  for (const [what, { rules, change, resources = [CALL, STREAM, GONE], effects }] of Object.entries(cases)) {
+    await t.test(what, async (t) => {
+      await withRules(opened, token, rules);
+      const before = await list();
+      const answer = await call(RulesService.preview, { change, resources: [...resources] }, token);
+      t.same(answer.effects.map(withoutUnknown), effects);
+      t.same(await list(), before, "nothing was changed");
+    });
+  }
+
+  await t.test("foretells what Explain says after the change", async (t) => {
+    await withRules(opened, token, [rule("default"), rule("billing", { scope: "billing", resource: CALL })]);
+    const { effects } = await call(RulesService.preview, { change: deleting("default"), resources: [CALL] }, token);
+    await call(RulesService.delete, { id: "default" }, token);
+    for (const account of ["", "admin", "ann", "bob"]) {
+      const { code } = await call(RulesService.explain, { account, resource: CALL }, token);
+      const concerned = effects.some(({ nobody, accounts }) => (account === "" ? nobody : accounts.includes(account)));
+      t.equal(code, concerned ? 401 : 200, account || "nobody");
+    }
+  });
+
+  await withRules(opened, token, [rule("default")]);
+  const refused: [what: string, request: Partial<PreviewRequest>, code: Code, message: RegExp][] = [
+    ["no change", { change: undefined }, Code.INVALID_ARGUMENT, /^change: is missing/],
+    ["a rule that is not there", { change: deleting("x") }, Code.NOT_FOUND, /^no rule with the ID x$/],
+    ["an ID that is taken", { change: creating("default") }, Code.ALREADY_EXISTS, /ID default exists already$/],
+    ["a bad rule", { change: creating("x", { scope: "" }) }, Code.INVALID_ARGUMENT, /^create\.scope: /],
+    ["a pattern", { resources: [CALL, "*:*:*"] }, Code.INVALID_ARGUMENT, /^resources\[1\]: must be without wildcards/],
+    ["no resource", { resources: ["helloworld"] }, Code.INVALID_ARGUMENT, /^resources\[0\]: /],
+    ["too many", { resources: Array(10_001).fill(CALL) }, Code.INVALID_ARGUMENT, /^resources: must be at most 10000$/],
+  ];
+  for (const [what, fields, code, message] of refused) {
+    await t.test(`refuses ${what}`, (t) =>
+      t.rejects(call(RulesService.preview, { change: deleting("default"), resources: [], ...fields }, token), {
+        code,
+        message,
+      }),
+    );
+  }
+
+  await t.test("is for administrators", async (t) => {
+    const request = { change: deleting("default"), resources: [] };
+    await t.rejects(call(RulesService.preview, request, await login("ann")), { code: Code.PERMISSION_DENIED });
+  });
+});
+
+/** Somebody waits for the answer. */
+const FOREVER = new AbortController().signal;
+
+t.test("of many accounts, the first 100 are named and the others counted", async (t) => {
+  const accounts = Array.from({ length: 250 }, (_, index) => ({ name: `a${1000 + index}`, scopes: ["billing"] }));
+  const change = { delete: rule("billing", { scope: "billing" }) };
+  const [effect] = await previewOf({ rules: [change.delete], change, resources: [CALL], accounts, signal: FOREVER });
+  t.match(effect, { before: 200, after: 401, moreAccounts: 150, everyAccount: false });
+  t.same(
+    effect?.accounts,
+    accounts.slice(0, 100).map(({ name }) => name),
+  );
+});
+
+t.test("a large one lets others have their turn, and ends when nobody waits for it", async (t) => {
+  const scopes = Array.from({ length: 100 }, (_, index) => `scope${index}`);
+  const rules = scopes.map((scope) => rule(scope, { scope }));
+  const accounts = scopes.map((scope) => ({ name: scope, scopes: [scope] }));
+  const resources = Array.from({ length: 1_000 }, (_, index) => `service:big:Big.E${index}`);
+  const change = { create: rule("closed", { access: Access.DENIED }) };
+  const gone = new AbortController();
+  const answer = previewOf({ rules, change, resources, accounts, signal: gone.signal });
+  setImmediate(() => gone.abort(new Error("gone")));
+  await t.rejects(answer, new Error("gone"));
+});

@@ -1,0 +1,115 @@
+/** The rows by which an authority knows the newest time of those before it. */
+import pino from "pino";
+import t from "tap";
+import { Clock } from "../../../services/auth/log/clock.js";
+import { PORTICO } from "../../../services/auth/log/journal.js";
+import { StoredTime } from "../../../services/auth/log/stored-time.js";
+import { type Collection, openMemoryStore, StoreError } from "../../../src/store/store.js";
+import { openJournal, silent } from "./open.js";
+
+const NOW = Date.UTC(2026, 10, 22);
+const MINUTE = 60_000;
+
+async function machine(change: (rows: Collection) => Collection = (rows) => rows) {
+  const store = openMemoryStore();
+  const time = { now: NOW };
+  const now = () => time.now;
+  const rows = change(store.collection("time"));
+  const logged: string[] = [];
+  const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line).msg) });
+  const authority = async () => {
+    const journal = await openJournal(store, now);
+    const clock = new Clock({ clocks: { wall: now, elapsed: now }, log: silent });
+    return { journal, clock, stored: new StoredTime({ rows, journal, clock, log }) };
+  };
+  return { time, rows, logged, authority };
+}
+
+const namespace = (name: string) => [{ $case: "namespaceCreated" as const, value: { name } }];
+
+t.test("a fresh store has no time", async (t) => {
+  const { authority } = await machine();
+  t.equal(await (await authority()).stored.read(), undefined);
+});
+
+t.test("a store without rows has that of its last entry", async (t) => {
+  const { authority, time } = await machine();
+  const { journal } = await authority();
+  await journal.commit(PORTICO, () => namespace("one"));
+  time.now += MINUTE;
+  await journal.commit(PORTICO, () => namespace("two"));
+  t.equal(await (await authority()).stored.read(), NOW + MINUTE);
+});
+
+t.test("a row stands for the entries before it, not for those after", async (t) => {
+  const { authority, time } = await machine();
+  const { journal, stored } = await authority();
+  time.now = NOW + 5 * MINUTE;
+  await journal.commit(PORTICO, () => namespace("one"));
+  const earlier = new StoredTime({
+    rows: (await machine()).rows,
+    journal,
+    clock: { now: () => NOW, atLeast: () => undefined },
+    log: silent,
+  });
+  await earlier.write();
+  t.equal(await earlier.read(), NOW, "the row's time is accepted, and earlier than the entry's");
+  await stored.write();
+  time.now = NOW + 6 * MINUTE;
+  await journal.commit(PORTICO, () => namespace("two"));
+  t.equal(await (await authority()).stored.read(), NOW + 6 * MINUTE);
+});
+
+t.test("there is one row, however often it is written and by however many", async (t) => {
+  const { authority, time, rows } = await machine();
+  const [one, other] = [await authority(), await authority()];
+  for (let round = 0; round < 3; round++) {
+    time.now += MINUTE;
+    await one.stored.write();
+    await other.stored.write();
+  }
+  await Promise.all([one.stored.write(), other.stored.write()]);
+  await one.stored.write();
+  t.equal((await rows.keys()).length, 1);
+  t.equal(await one.stored.read(), NOW + 3 * MINUTE);
+});
+
+t.test("the later time of another authority on the store is taken over, once it writes", async (t) => {
+  const { authority, rows } = await machine();
+  const { stored, clock } = await authority();
+  await rows.create("1", `${NOW + MINUTE} 0`);
+  await stored.read();
+  await stored.write();
+  t.equal(clock.now(), NOW, "one that was there at the start was judged then");
+  await rows.create("9", `${NOW + MINUTE} 0`);
+  await stored.write();
+  t.equal(clock.now(), NOW + MINUTE);
+});
+
+t.test("a row that cannot be read is passed over", async (t) => {
+  const { authority, rows } = await machine();
+  await rows.create("1", `${NOW} 0`);
+  await rows.create("2", "tomorrow");
+  const { stored } = await authority();
+  t.equal(await stored.read(), NOW);
+  await stored.write();
+  t.same(await rows.keys(), ["0000000000000003"]);
+});
+
+t.test("that it cannot be written is logged once, until it was written again", async (t) => {
+  let full = false;
+  const { authority, logged } = await machine((rows) => ({
+    ...rows,
+    create: async (...row) => {
+      if (full) throw new StoreError("store x cannot grow");
+      return rows.create(...row);
+    },
+  }));
+  const { stored } = await authority();
+  const told: number[] = [];
+  for (full of [true, true, false, true]) {
+    await stored.write();
+    told.push(logged.length);
+  }
+  t.same(told, [1, 1, 1, 2]);
+});

@@ -1,0 +1,121 @@
+// How usage is kept: rows of minutes and hours, bounded, written once.
+import t from "tap";
+import { HOUR, MINUTE, type Slice, UsageWindow } from "../../../services/auth/endpoints/usage-window.js";
+import type { Tally } from "../../../src/gen/portico/auth/v1/usage.js";
+import { type Collection, openMemoryStore, StoreError } from "../../../src/store/store.js";
+import { silent } from "./open.js";
+
+const NOON = Math.floor(1_800_000_000_000 / HOUR) * HOUR;
+
+const tally = (calls: number, endpoint = "Helloworld.Call"): Tally => ({
+  ...{ namespace: "default", service: "helloworld", endpoint, clientErrors: 0n, serverErrors: 0n },
+  byTime: [BigInt(calls)],
+});
+
+/** Calls by the moment at which their minute or hour began. */
+function sums(slices: readonly Slice[]): Record<number, number> {
+  const sums: Record<number, number> = {};
+  for (const { start, tallies } of slices) {
+    for (const { byTime } of tallies) sums[start - NOON] = (sums[start - NOON] ?? 0) + Number(byTime[0]);
+  }
+  return sums;
+}
+
+function setUp(rows: Collection = openMemoryStore().collection("usage")) {
+  const time = { now: NOON };
+  const window = () => new UsageWindow({ rows, log: silent, clock: () => time.now });
+  return { rows, time, window };
+}
+
+const kinds = async (rows: Collection) => (await rows.keys()).map((key) => key.split("/")[0]);
+
+t.test("minutes are written when they are over, and hours added up from them", async (t) => {
+  const { rows, time, window } = setUp();
+  const usage = window();
+  for (let minute = 0; minute < 3; minute++) {
+    usage.add([tally(1)]);
+    time.now += MINUTE;
+  }
+  usage.add([tally(10)]);
+  await usage.write();
+  t.same(await kinds(rows), ["minute", "minute", "minute"], "the minute that runs is not written");
+  t.same(sums(await usage.read("minute", NOON)), { 0: 1, [MINUTE]: 1, [2 * MINUTE]: 1, [3 * MINUTE]: 10 });
+  t.same(sums(await usage.read("hour", NOON)), { 0: 13 });
+
+  time.now = NOON + HOUR + 11 * MINUTE;
+  await usage.write();
+  t.same(await kinds(rows), ["hour", "minute", "minute", "minute", "minute"]);
+  t.same(sums(await usage.read("hour", NOON)), { 0: 13 }, "nothing counts twice");
+
+  time.now = NOON + 5 * HOUR;
+  await usage.write();
+  t.same(await kinds(rows), ["hour"], "minutes are kept for three hours");
+  time.now = NOON + 32 * 24 * HOUR;
+  await usage.write();
+  t.same(await kinds(rows), [], "hours are kept for thirty days");
+});
+
+t.test("of two authorities on a store one adds up an hour, and both count", async (t) => {
+  const { rows, time, window } = setUp();
+  const [one, other] = [window(), window()];
+  one.add([tally(1)]);
+  other.add([tally(2)]);
+  time.now += 2 * HOUR;
+  await Promise.all([one.write(), other.write()]);
+  await Promise.all([one.write(), other.write()]);
+  for (const usage of [one, other]) {
+    t.same(sums(await usage.read("hour", NOON)), { 0: 3 });
+    t.same(sums(await usage.read("minute", NOON)), { 0: 3 });
+  }
+  t.same(await kinds(rows), ["hour", "minute", "minute"]);
+});
+
+t.test("what is read while it is being written counts once", async (t) => {
+  const { time, window } = setUp();
+  const usage = window();
+  usage.add([tally(1)]);
+  time.now += MINUTE;
+  const [, slices] = await Promise.all([usage.write(), usage.read("minute", NOON)]);
+  t.same(sums(slices), { 0: 1 });
+});
+
+t.test("what cannot be written waits, and counts when it can be", async (t) => {
+  const { rows, time } = setUp();
+  let broken = true;
+  const create: Collection["create"] = async (...row) => {
+    if (broken) throw new StoreError("the disk is full");
+    return rows.create(...row);
+  };
+  const usage = new UsageWindow({ rows: { ...rows, create }, log: silent, clock: () => time.now });
+  usage.add([tally(1)]);
+  time.now += MINUTE;
+  await usage.write();
+  t.same(sums(await usage.read("minute", NOON)), { [MINUTE]: 1 });
+  broken = false;
+  time.now += MINUTE;
+  await usage.write();
+  t.same(await kinds(rows), ["minute"]);
+  t.same(sums(await usage.read("minute", NOON)), { [MINUTE]: 1 });
+});
+
+t.test("a row has the 300 most called endpoints, and the sum of the rest", async (t) => {
+  const { rows, time, window } = setUp();
+  const usage = window();
+  usage.add(Array.from({ length: 1_000 }, (_, index) => tally(index + 1, `Big.Endpoint${index}`)));
+  time.now += MINUTE;
+  await usage.write();
+  const [slice] = await window().read("minute", NOON);
+  t.equal(slice?.tallies.length, 301);
+  t.same(sums([slice!]), { 0: 500_500 }, "no call is lost");
+  t.ok(slice?.tallies.some(({ endpoint, byTime }) => endpoint === "Big.Endpoint999" && byTime[0] === 1_000n));
+  const [key] = await rows.keys();
+  t.ok(Buffer.byteLength((await rows.get(key!)) ?? "") < 32 * 1024, "a row is small");
+});
+
+t.test("a row that is damaged is passed over", async (t) => {
+  const { rows, window } = setUp();
+  await rows.create(`minute/${String(NOON).padStart(15, "0")}/x`, "/////w==");
+  const usage = window();
+  usage.add([tally(1)]);
+  t.same(sums(await usage.read("minute", NOON)), { 0: 1 });
+});

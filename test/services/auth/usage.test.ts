@@ -1,0 +1,193 @@
+// How much endpoints are called: what gateways report, and what administrators are shown.
+import t from "tap";
+import { SYSTEM } from "../../../src/access/guard.js";
+import { Code } from "../../../src/errors.js";
+import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
+import { type ListUsageRequest, type Tally, UsageService } from "../../../src/gen/portico/auth/v1/usage.js";
+import { type Open, open, PASSWORD } from "./open.js";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** The beginning of a day. */
+const NOON = Math.floor(1_800_000_000_000 / DAY) * DAY + DAY / 2;
+
+/** `fast` calls of at most half a millisecond, `slow` ones of up to 50 ms. */
+const tally = (fast: number, { slow = 0, ...fields }: Partial<Tally> & { slow?: number } = {}): Tally => ({
+  namespace: "default",
+  service: "helloworld",
+  endpoint: "Helloworld.Call",
+  clientErrors: 0n,
+  serverErrors: 0n,
+  byTime: [fast, 0, 0, 0, 0, 0, slow].map(BigInt),
+  ...fields,
+});
+
+let sequence = 0n;
+const report = ({ call }: Open, ...tallies: Tally[]) =>
+  call(UsageService.report, { reporter: "gateway 1", sequence: ++sequence, tallies: { tallies } }, undefined, {
+    admission: SYSTEM,
+  });
+
+const seconds = (ms: number) => ({ seconds: BigInt(ms / 1000), nanos: 0 });
+const anHour: ListUsageRequest = { span: undefined, service: "", endpoint: "" };
+
+async function list({ call, login }: Open, fields: Partial<ListUsageRequest> = {}) {
+  const answer = await call(UsageService.list, { ...anHour, ...fields }, await login());
+  return {
+    period: Number(answer.period?.seconds) * 1000,
+    periods: answer.periods.map(({ start, calls }) => [Number(start?.seconds) * 1000, Number(calls?.total)] as const),
+    endpoints: answer.endpoints,
+  };
+}
+
+const called = (periods: readonly (readonly [start: number, calls: number])[]) =>
+  periods.filter(([, calls]) => calls > 0);
+
+t.test("calls are summed up by the minute and by endpoint", async (t) => {
+  let now = NOON;
+  const opened = await open(t, { clock: () => now });
+  await report(
+    opened,
+    tally(3, { slow: 1, clientErrors: 2n, serverErrors: 1n }),
+    tally(1, { endpoint: "Helloworld.Stream" }),
+  );
+  await report(opened, tally(6), tally(7, { service: "auth", endpoint: "Auth.Login" }));
+  now += 5 * MINUTE;
+  await report(opened, tally(1));
+  const { period, periods, endpoints } = await list(opened);
+  t.equal(period, MINUTE);
+  t.equal(periods.length, 60);
+  t.equal(periods.at(-1)?.[0], NOON + 5 * MINUTE, "the last one is still running");
+  t.same(called(periods), [
+    [NOON, 11],
+    [NOON + 5 * MINUTE, 1],
+  ]);
+  t.match(endpoints, [
+    { service: "helloworld", endpoint: "Helloworld.Call", calls: { total: 11n, clientErrors: 2n, serverErrors: 1n } },
+    { service: "helloworld", endpoint: "Helloworld.Stream", calls: { total: 1n } },
+  ]);
+  t.match((await list(opened, { service: "auth" })).endpoints, [{ endpoint: "Auth.Login", calls: { total: 7n } }]);
+  const stream = await list(opened, { service: "helloworld", endpoint: "Helloworld.Stream" });
+  t.same(called(stream.periods), [[NOON, 1]]);
+});
+
+t.test("times are estimated from counts", async (t) => {
+  const opened = await open(t);
+  await report(opened, tally(90, { slow: 10 }));
+  const [usage] = (await list(opened)).endpoints;
+  t.equal(usage?.calls?.medianMs, 0.28, "the 50th of 90 between 0 and 0.5 ms");
+  t.equal(usage?.calls?.p95Ms, 37.5, "the 5th of 10 between 25 and 50 ms");
+});
+
+t.test("long spans are shown by the hour and by the day", async (t) => {
+  let now = NOON - 30 * DAY;
+  const opened = await open(t, { clock: () => now });
+  for (const [at, calls] of [
+    [NOON - 20 * DAY, 1],
+    [NOON - 6 * DAY, 2],
+    [NOON - 6 * DAY + HOUR, 4],
+    [NOON - 2 * MINUTE, 8],
+    [NOON, 16],
+  ] as const) {
+    now = at;
+    await report(opened, tally(calls));
+  }
+  const day = await list(opened, { span: seconds(30 * DAY) });
+  t.equal(day.period, DAY);
+  t.equal(day.periods.length, 30);
+  t.same(called(day.periods), [
+    [NOON - DAY / 2 - 20 * DAY, 1],
+    [NOON - DAY / 2 - 6 * DAY, 6],
+    [NOON - DAY / 2, 24],
+  ]);
+  const hour = await list(opened, { span: seconds(7 * DAY) });
+  t.equal(hour.period, HOUR);
+  t.equal(hour.periods.length, 168);
+  t.same(called(hour.periods), [
+    [NOON - 6 * DAY, 2],
+    [NOON - 6 * DAY + HOUR, 4],
+    [NOON - HOUR, 8],
+    [NOON, 16],
+  ]);
+});
+
+t.test("it survives a restart, and leaves the log of changes alone", async (t) => {
+  const folder = t.testdir();
+  const now = NOON;
+  const before = await open(t, { folder, clock: () => now });
+  await report(before, tally(5));
+  await before.close();
+  const after = await open(t, { folder, clock: () => now });
+  await report(after, tally(1));
+  t.same(called((await list(after)).periods), [[NOON, 6]]);
+});
+
+t.test("a report that is sent again counts once", async (t) => {
+  const opened = await open(t);
+  await report(opened, tally(5));
+  sequence -= 1n;
+  await report(opened, tally(5));
+  t.match((await list(opened)).endpoints, [{ calls: { total: 5n } }]);
+});
+
+t.test("what makes no sense is passed over, and the rest counts", async (t) => {
+  const opened = await open(t);
+  await report(
+    opened,
+    tally(1, { namespace: "nowhere" }),
+    tally(1, { endpoint: "x".repeat(300) }),
+    tally(1, { endpoint: "a b" }),
+    tally(1, { serverErrors: -1n }),
+    tally(1, { byTime: Array(17).fill(1n) }),
+    tally(2),
+  );
+  t.match((await list(opened)).endpoints, [{ calls: { total: 2n } }]);
+});
+
+t.test("each namespace is shown its own, and nothing of one that had its name", async (t) => {
+  let now = NOON;
+  const opened = await open(t, { clock: () => now });
+  const { call, login } = opened;
+  const admin = await login();
+  const create = async () => (await call(NamespacesService.create, { name: "team" }, admin)).adminPassword;
+  const usageOf = async (password: string) =>
+    (await call(UsageService.list, anHour, await login("admin", password, "team"))).endpoints.length;
+  await report(opened, tally(1, { namespace: "team" })); // There is none yet, so nobody called in it.
+  const first = await create();
+  t.equal(await usageOf(first), 0);
+  await report(opened, tally(1, { namespace: "team" }), tally(2));
+  t.equal(await usageOf(first), 1);
+  await call(NamespacesService.delete, { name: "team" }, admin);
+  now += MINUTE;
+  t.equal(await usageOf(await create()), 0);
+  t.match((await list(opened)).endpoints, [{ calls: { total: 2n } }]);
+});
+
+t.test("gateways report, administrators read", async (t) => {
+  const opened = await open(t);
+  const { call, login } = opened;
+  const admin = await login();
+  await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: [] }, admin);
+  const enrol = async (name: string) => (await call(EnrolmentsService.create, { name, replace: false }, admin)).secret;
+  const request = { reporter: "x", sequence: 1n, tallies: { tallies: [tally(1)] } };
+  await t.rejects(call(UsageService.report, request, admin), { code: Code.PERMISSION_DENIED });
+  await t.rejects(call(UsageService.report, request, await enrol("helloworld")), {
+    code: Code.PERMISSION_DENIED,
+    message: "Only gateways may call auth:Usage.Report",
+  });
+  await call(UsageService.report, request, await enrol("gateway"));
+  t.match((await list(opened)).endpoints, [{ calls: { total: 1n } }]);
+  await t.rejects(call(UsageService.list, anHour, await login("bob")), { code: Code.PERMISSION_DENIED });
+
+  const refused: [request: Partial<ListUsageRequest>, message: RegExp][] = [
+    [{ span: seconds(31 * DAY) }, /^span: must be from a minute to 30 days$/],
+    [{ span: seconds(1000) }, /^span: /],
+    [{ endpoint: "Helloworld.Call" }, /^service: is missing/],
+  ];
+  for (const [fields, message] of refused) {
+    await t.rejects(call(UsageService.list, { ...anHour, ...fields }, admin), { code: Code.INVALID_ARGUMENT, message });
+  }
+});

@@ -1,0 +1,97 @@
+/** How many guards may watch, and what one that does not apply changes can hold up. */
+import t, { type Test } from "tap";
+import { Code } from "../../../src/errors.js";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { type Open, open } from "./open.js";
+import { Watch } from "./watch.js";
+
+const LONG = 20_000;
+
+async function enrol({ call, login }: Open, name: string): Promise<string> {
+  return (await call(EnrolmentsService.create, { name, replace: false }, await login())).secret;
+}
+
+async function join(t: Test, { channel }: Open, token?: string): Promise<Watch> {
+  const watch = new Watch(t, channel, token);
+  watch.start();
+  await watch.next("snapshot");
+  return watch;
+}
+
+t.test("256 guards may watch with one token; one that leaves makes room", async (t) => {
+  const opened = await open(t, { leaseMs: LONG });
+  const token = await enrol(opened, "shop");
+  const joined: Watch[] = [];
+  while (joined.length < 256) joined.push(await join(t, opened, token));
+  await t.rejects(join(t, opened, token), {
+    code: Code.RESOURCE_EXHAUSTED,
+    message: "Too many guards with one enrolment token: at most 256; create another token",
+  });
+  await t.resolves(join(t, opened, await enrol(opened, "other")), "another token has a share of its own");
+  joined[0]?.cancel();
+  for (;;) {
+    const again = await join(t, opened, token).catch((error) => error);
+    if (again instanceof Watch) break;
+    t.equal(again.code, Code.RESOURCE_EXHAUSTED, "until the authority has seen it leave");
+  }
+});
+
+t.test("the authority's own guard has a place when all others are taken", async (t) => {
+  const opened = await open(t, { leaseMs: LONG });
+  for (const name of ["a", "b", "c", "d"]) {
+    const token = await enrol(opened, name);
+    for (let count = 0; count < 250; count++) await join(t, opened, token);
+  }
+  await t.rejects(join(t, opened, await enrol(opened, "e")), {
+    code: Code.RESOURCE_EXHAUSTED,
+    message: "Too many guards at once",
+  });
+  const own = await join(t, opened);
+  await t.resolves(own.ping());
+});
+
+t.test("streams that break again and again take no room", async (t) => {
+  const opened = await open(t, { leaseMs: LONG });
+  const token = await enrol(opened, "shop");
+  for (let count = 0; count < 1_100; count++) {
+    const watch = await join(t, opened, token);
+    await watch.ping();
+    watch.cancel();
+    while ((await watch.first().catch(() => undefined)) !== undefined);
+  }
+  await t.resolves(join(t, opened, token));
+});
+
+t.test("a guard gets its next pong when it has applied the revision of the last", async (t) => {
+  const opened = await open(t, { leaseMs: LONG });
+  const watch = await join(t, opened, await enrol(opened, "shop"));
+  const first = await watch.ping();
+  watch.sendPing();
+  watch.sendPing();
+  // The stream keeps its order: had the second ping been answered, that pong would come before what the change brings.
+  await opened.login();
+  await watch.next("changes");
+  watch.applied(first.revision - 1n);
+  watch.applied(first.revision);
+  const next = await watch.next("pong");
+  t.equal(next.sequence, 3n, "the newest ping is answered, by a new reading");
+  t.ok(next.revision > first.revision);
+});
+
+t.test("a guard that applies nothing holds up changes for its first lease only", async (t) => {
+  const opened = await open(t, { leaseMs: 1_000 });
+  const token = await opened.login();
+  const watch = await join(t, opened, await enrol(opened, "shop"));
+  await watch.ping();
+  const pinging = setInterval(() => watch.sendPing(), 20);
+  t.teardown(() => clearInterval(pinging));
+  const create = async (id: string): Promise<number> => {
+    const start = performance.now();
+    const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+    await opened.call(RulesService.create, { rule }, token);
+    return performance.now() - start;
+  };
+  t.ok((await create("first")) > 300, "the first change waits for it");
+  for (const id of ["second", "third"]) t.ok((await create(id)) < 500, `${id} does not`);
+});

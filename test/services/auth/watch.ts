@@ -1,0 +1,71 @@
+/** A guard's stream, moved by hand: what it sends and when is up to the test. */
+import type { Test } from "tap";
+import { SYSTEM } from "../../../src/access/guard.js";
+import { PolicyService, type WatchRequest, type WatchResponse } from "../../../src/gen/portico/auth/v1/policy.js";
+import type { Channel } from "../../../src/rpc/channel.js";
+import { type CallOptions, type Stream, stream } from "../../../src/rpc/client.js";
+
+type Case = NonNullable<WatchResponse["message"]>["$case"];
+type Value<C extends Case> = Extract<NonNullable<WatchResponse["message"]>, { $case: C }>["value"];
+
+export class Watch {
+  readonly #stream: Stream<WatchRequest, WatchResponse>;
+  readonly #responses: AsyncIterator<WatchResponse>;
+  #sequence = 0n;
+
+  /** With an enrolment token the guard is of another process; without, of the authority's. */
+  constructor(t: Test, channel: Channel, enrolment?: string) {
+    const options: CallOptions = enrolment
+      ? { metadata: [["authorization", `Bearer ${enrolment}`]] }
+      : { admission: SYSTEM };
+    this.#stream = stream(channel, PolicyService.watch, options);
+    this.#responses = this.#stream.responses[Symbol.asyncIterator]();
+    t.teardown(() => this.#stream.cancel());
+  }
+
+  start(): void {
+    this.#stream.send({ message: { $case: "start", value: {} } });
+  }
+
+  /** Pings, and gives the pong; what comes before it is passed over. */
+  async ping(usedKeys: Buffer[] = []): Promise<Value<"pong">> {
+    this.sendPing(usedKeys);
+    for (;;) {
+      const pong = await this.next("pong");
+      if (pong.sequence === this.#sequence) return pong;
+    }
+  }
+
+  sendPing(usedKeys: Buffer[] = []): void {
+    this.#sequence += 1n;
+    this.#stream.send({ message: { $case: "ping", value: { sequence: this.#sequence, usedKeys } } });
+  }
+
+  applied(revision: bigint): void {
+    this.#stream.send({ message: { $case: "applied", value: { revision } } });
+  }
+
+  /** The next response, whatever it is. */
+  async first(): Promise<WatchResponse["message"]> {
+    return (await this.#responses.next()).value?.message;
+  }
+
+  /** The next response of a kind; others are passed over. */
+  async next<C extends Case>(kind: C): Promise<Value<C>> {
+    for (;;) {
+      const { done, value } = await this.#responses.next();
+      if (done) throw new Error(`the stream ended before ${kind}`);
+      if (value.message?.$case === kind) return value.message.value as Value<C>;
+    }
+  }
+
+  /** Says that the guard decides no more. */
+  end(): void {
+    this.#stream.end();
+  }
+
+  /** As when the connection breaks. */
+  cancel(): void {
+    this.#stream.cancel();
+  }
+}

@@ -1,0 +1,63 @@
+/** Runs writer.ts as processes of their own, bundled once so that they start quickly. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { build } from "esbuild";
+import { openStore } from "../../../src/store/store.js";
+import { openJournal } from "./open.js";
+
+export interface Writer {
+  readonly process: ChildProcess;
+  /** The names of the rules that were acknowledged, so far. */
+  readonly acknowledged: string[];
+  /** Resolves at the first acknowledgement, or when the process has ended without one. */
+  readonly begun: Promise<void>;
+  /** The exit code, or the signal, and whatever the process complained of. */
+  readonly ended: Promise<string>;
+}
+
+/** Bundles the program into the folder, which must be inside of the repository. */
+export async function bundleWriter(folder: string): Promise<(...args: string[]) => Writer> {
+  const program = join(folder, "writer.mjs");
+  await build({
+    entryPoints: ["test/services/auth/writer.ts"],
+    outfile: program,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    external: ["sqlite3"],
+    // Packages that are CommonJS want these.
+    banner: {
+      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url); const __dirname = "";',
+    },
+  });
+  return (...args) => start(program, args);
+}
+
+function start(program: string, args: string[]): Writer {
+  const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const acknowledged: string[] = [];
+  let complaints = "";
+  child.stderr.on("data", (text) => {
+    complaints += text;
+  });
+  const lines = createInterface(child.stdout);
+  const ended = new Promise<string>((resolve) => {
+    child.on("close", (code, signal) => resolve(`${signal ?? code} ${complaints}`.trim()));
+  });
+  const first = new Promise<void>((resolve) => lines.once("line", () => resolve()));
+  lines.on("line", (line) => acknowledged.push(line));
+  return { process: child, acknowledged, begun: Promise.race([first, ended.then(() => undefined)]), ended };
+}
+
+/** What the store of a folder holds: every rule's ID, and the newest revision. Reads every entry that is left. */
+export async function readStore(folder: string): Promise<{ ids: Set<string>; revision: number }> {
+  const store = await openStore("sqlite:", folder);
+  try {
+    const journal = await openJournal(store);
+    const rules = journal.state.namespaces.get("default")?.rules;
+    return { ids: new Set(rules?.keys()), revision: journal.state.revision };
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,40 @@
+// Each endpoint of Portico's own that callers reach declares whether a call takes something away: pages ask by it.
+import { hasExtension } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import t from "tap";
+import { Callers, endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
+import { descriptors } from "../../../src/gen/descriptors.js";
+
+const types = readDescriptors(descriptors);
+const option = types.getExtension("portico.options.v1.destructive")!;
+const all = Object.entries({ auth: "portico.auth.v1", registry: "portico.registry.v1" }).flatMap(([service, name]) => {
+  const own = [...types].filter((type) => type.kind === "service" && type.file.proto.package === name);
+  return endpointsOf(
+    service,
+    types,
+    own.map(({ typeName }) => typeName),
+  );
+});
+const reached = all.filter(({ callers }) => callers !== Callers.ENROLLED);
+
+t.test("each is free of side effects or says whether it is destructive", async (t) => {
+  t.ok(reached.length > 20);
+  for (const { name, method } of reached) {
+    const isFree = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+    const says = method.proto.options !== undefined && hasExtension(method.proto.options, option);
+    t.equal(says, !isFree, name);
+  }
+});
+
+t.test("what says nothing counts as destructive", async (t) => {
+  const silent = all.filter(({ callers }) => callers === Callers.ENROLLED);
+  t.ok(silent.length > 0);
+  for (const { name, destructive } of silent) t.equal(destructive, true, name);
+});
+
+t.test("what takes away or replaces is", async (t) => {
+  const destructive = reached.filter((endpoint) => endpoint.destructive).map(({ name }) => name);
+  for (const name of ["auth:Rules.Delete", "auth:Keys.Revoke", "auth:Keys.Rotate", "auth:Accounts.SetPassword"]) {
+    t.ok(destructive.includes(name), name);
+  }
+});

@@ -1,0 +1,241 @@
+/** A greeter that knows nothing of Portico, in a process of its own, joins by configuration. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { type Test, t, test } from "tap";
+import { Directory } from "../../../services/registry/directory.js";
+import { followForeign } from "../../../services/registry/foreign.js";
+import type { GrpcTarget } from "../../../src/address.js";
+import type { ForeignService } from "../../../src/config.js";
+import { Code } from "../../../src/errors.js";
+import { RegistryService, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
+import { unary } from "../../../src/rpc/client.js";
+import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
+import { compile } from "./compile.js";
+import { openMesh } from "./mesh.js";
+
+const source = readFileSync("examples/foreign-greeter/greeter.proto", "utf8");
+const changed = source.replace("rpc Greet(", "rpc Part(GreetRequest) returns (GreetResponse);\n  rpc Greet(");
+const folder = t.testdir({});
+const first = join(folder, "first.binpb");
+const second = join(folder, "second.binpb");
+writeFileSync(first, compile(join(folder, "first"), { "greeter.proto": source }));
+writeFileSync(second, compile(join(folder, "second"), { "greeter.proto": changed }));
+
+/** Starts the example; resolves with its port when it listens. */
+async function start(t: Test, port = 0, ...descriptors: string[]): Promise<{ port: number; stop(): Promise<unknown> }> {
+  const command = ["examples/foreign-greeter/server.js", `127.0.0.1:${port}`, ...descriptors];
+  const child: ChildProcess = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "inherit"] });
+  const stop = () => {
+    const exited = child.exitCode === null && child.signalCode === null ? once(child, "exit") : undefined;
+    child.kill("SIGKILL");
+    return Promise.resolve(exited);
+  };
+  t.teardown(stop);
+  const [line] = await once(child.stdout!, "data");
+  return { port: Number(/:(\d+)\s*$/.exec(String(line))![1]), stop };
+}
+
+/** Follows the services; `next` is the next change of theirs, `said` what has been logged. */
+function follow(t: Test, ...services: ForeignService[]) {
+  return followEvery(t, 100, ...services);
+}
+
+/** @param refresh between readings, in milliseconds */
+function followEvery(t: Test, refresh: number, ...services: ForeignService[]) {
+  const said: string[] = [];
+  let heard: () => void = () => {};
+  const write = (line: string) => {
+    const { reason, msg } = JSON.parse(line);
+    said.push(reason ?? msg);
+    heard();
+  };
+  const saidAbout = (pattern: RegExp) => said.filter((line) => pattern.test(line)).length;
+  const log = pino({}, { write });
+  const directory = new Directory({ log });
+  const channels: GrpcChannel[] = [];
+  const connect = (target: GrpcTarget) => {
+    const channel = new GrpcChannel(target);
+    channels.push(channel);
+    return channel;
+  };
+  const leave = followForeign({ services, directory, connect, refresh, log });
+  const closing = new AbortController();
+  const watch = directory.watch(closing.signal);
+  t.teardown(() => {
+    leave();
+    closing.abort();
+  });
+  return {
+    directory,
+    channels,
+    leave,
+    endpoints: (name: string) =>
+      directory.services
+        .get(name)
+        ?.at(-1)
+        ?.contract.endpoints.map((one) => one.name),
+    next: async () => (await watch.next()).value as WatchResponse,
+    /** Resolves when lines have matched so many times. */
+    async until(pattern: RegExp, times = 1) {
+      while (saidAbout(pattern) < times) {
+        await new Promise<void>((resolve) => {
+          heard = resolve;
+        });
+      }
+    },
+    saidAbout,
+  };
+}
+
+const target = (port: number): GrpcTarget => ({ host: "127.0.0.1", port });
+
+test("by reflection: joins when it is there, stays when it goes, and is seen anew when it has changed", async (t) => {
+  const before = await start(t, 0, first);
+  await before.stop();
+  const { port } = before;
+  const { next, until, endpoints, channels } = follow(t, {
+    name: "greeter",
+    targets: [target(port)],
+    descriptors: undefined,
+    identity: false,
+  });
+  t.match(await next(), { joined: [], complete: true }, "nothing, while it is not there");
+  await until(/127\.0\.0\.1:\d+ cannot be reached .*; start it, or correct "target" in the configuration/);
+
+  const { stop } = await start(t, port, first);
+  const address = `127.0.0.1:${port}`;
+  t.match(await next(), {
+    joined: [
+      { service: "greeter", id: address, addresses: [address], grpcServices: ["foreign.Greeter"], identity: false },
+    ],
+  });
+  t.same(endpoints("greeter"), ["greeter:Greeter.Greet"]);
+  await until(/can be read again/);
+
+  await stop();
+  await until(/cannot be reached/, 2);
+  t.same(endpoints("greeter"), ["greeter:Greeter.Greet"], "its endpoints stay");
+
+  await start(t, port, second);
+  t.match(await next(), { joined: [{ service: "greeter", id: address }], left: [] });
+  t.same(endpoints("greeter"), ["greeter:Greeter.Part", "greeter:Greeter.Greet"]);
+  t.ok(
+    channels.slice(0, -1).every((channel) => channel.state === "closed"),
+    "no channel is left open",
+  );
+});
+
+test("by file: joins without being asked, and is seen anew when the file has changed", async (t) => {
+  const path = join(folder, "current.binpb");
+  writeFileSync(path, readFileSync(first));
+  const service = { name: "greeter", targets: [target(1), target(2)], descriptors: path, identity: false };
+  const { next, until, endpoints, channels } = follow(t, service);
+  const ids = new Set<string>();
+  while (ids.size < 2) for (const { id } of (await next()).joined) ids.add(id);
+  t.same([...ids].sort(), ["127.0.0.1:1", "127.0.0.1:2"], "each target is an instance");
+  t.same(endpoints("greeter"), ["greeter:Greeter.Greet"]);
+
+  writeFileSync(path, "not descriptors");
+  await until(/current\.binpb: .*no usable google\.protobuf\.FileDescriptorSet.*; correct the file/);
+  t.same(endpoints("greeter"), ["greeter:Greeter.Greet"], "the last good ones hold");
+
+  writeFileSync(path, readFileSync(second));
+  t.equal((await next()).joined.length > 0, true);
+  t.same(endpoints("greeter"), ["greeter:Greeter.Part", "greeter:Greeter.Greet"]);
+  t.equal(channels.length, 0);
+});
+
+for (const [way, write] of [
+  ["written anew", (path: string, bytes: Buffer) => writeFileSync(path, bytes)],
+  [
+    "replaced by another",
+    (path: string, bytes: Buffer) => {
+      writeFileSync(`${path}.new`, bytes);
+      renameSync(`${path}.new`, path);
+    },
+  ],
+] as const) {
+  test(`a descriptor file that is ${way} is read at once`, async (t) => {
+    const path = join(t.testdir({}), "current.binpb");
+    write(path, readFileSync(first));
+    const service = { name: "greeter", targets: [target(1)], descriptors: path, identity: false };
+    const { next, endpoints } = followEvery(t, 3_600_000, service);
+    while (endpoints("greeter") === undefined) await next();
+    write(path, readFileSync(second));
+    await next();
+    t.same(endpoints("greeter"), ["greeter:Greeter.Part", "greeter:Greeter.Greet"]);
+  });
+}
+
+test("many services are followed without a warning of the process", async (t) => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): unknown => warnings.push(warning);
+  process.on("warning", onWarning);
+  t.teardown(() => process.off("warning", onWarning));
+  const services = Array.from({ length: 30 }, (_, index) => ({
+    name: `greeter-${index}`,
+    targets: [target(1)],
+    descriptors: index % 2 === 0 ? first : undefined,
+    identity: false,
+  }));
+  const { directory, next } = follow(t, ...services);
+  while (directory.services.size < 15) await next();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  t.same(warnings, []);
+});
+
+test("one that cannot be read never disturbs the others, and is complained of once", async (t) => {
+  const { port } = await start(t); // without reflection
+  const { next, until, directory, channels, saidAbout } = follow(
+    t,
+    { name: "silent", targets: [target(port)], descriptors: undefined, identity: false },
+    { name: "missing", targets: [target(1)], descriptors: join(folder, "missing.binpb"), identity: false },
+    { name: "greeter", targets: [target(port)], descriptors: first, identity: false },
+  );
+  while (directory.services.size === 0) await next();
+  t.same([...directory.services.keys()], ["greeter"]);
+  await until(/has no reflection; turn it on, or name a file in "descriptors" of the configuration/);
+  await until(/missing\.binpb: ENOENT/);
+  const readings = channels.length;
+  while (channels.length < readings + 3) await new Promise(setImmediate);
+  t.equal(saidAbout(/has no reflection/), 1, "though it has been asked again");
+});
+
+test("all leave when the registry closes", async (t) => {
+  const { next, leave, directory } = follow(t, {
+    name: "greeter",
+    targets: [target(1)],
+    descriptors: first,
+    identity: false,
+  });
+  while (directory.services.size === 0) await next();
+  leave();
+  t.equal(directory.services.size, 0);
+});
+
+test("names that a service cannot have stop the start", async (t) => {
+  const directory = new Directory({ log: pino({ level: "silent" }) });
+  const start = (...names: string[]) => {
+    const services = names.map((name) => ({ name, targets: [], descriptors: undefined, identity: false }));
+    const connect = (): never => t.fail("connects") as never;
+    return () => followForeign({ services, directory, connect, refresh: 1000, log: pino({ level: "silent" }) });
+  };
+  t.throws(start("auth"), { name: "ConfigError", message: /"auth" is reserved/ });
+  t.throws(start("metrics"), { name: "ConfigError", message: /"metrics" is reserved/ });
+  t.throws(start("a", "b", "a"), { name: "ConfigError", message: /"a" is there twice; list its targets in one/ });
+});
+
+test("gateways see a configured service, without a claim that it checks tokens, until the registry closes", async (t) => {
+  const foreign = [{ name: "greeter", targets: [target(1)], descriptors: first, identity: false }];
+  const mesh = await openMesh(t, { foreign });
+  const next = mesh.watch(t);
+  let seen = await next();
+  while (!seen.includes("+greeter/127.0.0.1:1")) seen = await next();
+  const { service } = await unary(mesh.connect(), RegistryService.describe, { service: "greeter" });
+  t.match(service, { instances: 0, endpoints: [{ path: "/v1/greeter/Greet" }] }); // nothing listens at port 1
+  mesh.registry.close();
+  await t.rejects(next(), { code: Code.UNAVAILABLE });
+});

@@ -1,0 +1,145 @@
+/** What each caller is shown of the services, and of their contracts. */
+import { t as root, test } from "tap";
+import { Code } from "../../../src/errors.js";
+import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
+import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
+import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
+import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
+import { unary } from "../../../src/rpc/client.js";
+import { type Metadata, NO_METADATA } from "../../../src/rpc/metadata.js";
+import { greeter, LARGE } from "./instances.js";
+import { bearer, openMesh, PASSWORD } from "./mesh.js";
+
+const mesh = await openMesh(root);
+const channel = mesh.connect();
+const asAdmin = { metadata: mesh.admin };
+
+/** The endpoints that the cases are about; the authority's and the registry's each stand for all with their callers. */
+const SAMPLE = [
+  "auth:Auth.Login",
+  "auth:Auth.WhoAmI",
+  "auth:Rules.List",
+  "auth:Policy.Watch",
+  "registry:Registry.List",
+  "registry:Registry.Register",
+  "greeter:Helloworld.Call",
+  "greeter:Helloworld.Stream",
+  "helloworld:Helloworld.Call",
+  "helloworld:Helloworld.Stream",
+];
+
+async function shown(metadata: Metadata): Promise<string[]> {
+  const { services } = await unary(channel, RegistryService.list, {}, { metadata });
+  const all = new Set(services.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource)));
+  return SAMPLE.filter((name) => all.has(`service:${name}`));
+}
+
+async function createRule(id: string, scope: string, resource: string): Promise<void> {
+  const rule = { id, scope, resource, access: Access.GRANTED, priority: 0 };
+  await unary(channel, RulesService.create, { rule }, asAdmin);
+}
+
+// helloworld has 2 endpoints; greeter is the same, registered as another service.
+mesh.registry.add(greeter());
+await unary(channel, AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, asAdmin);
+await createRule("callers-see-one", "*", "service:helloworld:helloworld.call");
+await createRule("staff-see-greeter", "staff", "service:greeter:*");
+const bob = await mesh.login("bob");
+const key = {
+  name: "limited",
+  lifetime: undefined,
+  resources: ["service:helloworld:helloworld.call", "service:registry:*"],
+};
+const limited = bearer((await unary(channel, KeysService.create, key, { metadata: mesh.admin })).secret);
+const { adminPassword } = await unary(channel, NamespacesService.create, { name: "elsewhere" }, asAdmin);
+const elsewhere = await mesh.login("admin", "elsewhere", adminPassword);
+
+const PUBLIC = ["auth:Auth.Login", "registry:Registry.List"];
+const ACCOUNT = ["auth:Auth.Login", "auth:Auth.WhoAmI", "registry:Registry.List"];
+const ADMIN = ["auth:Auth.Login", "auth:Auth.WhoAmI", "auth:Rules.List", "registry:Registry.List"];
+const GREETER = ["greeter:Helloworld.Call", "greeter:Helloworld.Stream"];
+const HELLOWORLD = ["helloworld:Helloworld.Call", "helloworld:Helloworld.Stream"];
+
+test("under the default rule everyone sees every service, and what is public of auth and registry", async (t) => {
+  t.same(await shown(NO_METADATA), [...PUBLIC, ...GREETER, ...HELLOWORLD]);
+  await unary(channel, RulesService.delete, { id: "default" }, asAdmin);
+});
+
+const cases: readonly (readonly [name: string, metadata: Metadata, shown: readonly string[]])[] = [
+  ["nobody", NO_METADATA, PUBLIC],
+  ["a bad token", bearer("pta_nonsense"), PUBLIC],
+  ["an account, by its scopes", bob, [...ACCOUNT, ...GREETER, "helloworld:Helloworld.Call"]],
+  ["an administrator, whatever the rules", mesh.admin, [...ADMIN, ...GREETER, ...HELLOWORLD]],
+  ["an administrator of another namespace, by the rules there", elsewhere, ADMIN],
+  ["a token in another namespace", [...bob, ["platform-namespace", "elsewhere"]], PUBLIC],
+  [
+    "a limited key, its part only and what is public, though an administrator's",
+    limited,
+    [...PUBLIC, "helloworld:Helloworld.Call"],
+  ],
+  ["an enrolled gateway, as nobody", mesh.gateway, PUBLIC],
+];
+
+for (const [name, metadata, expected] of cases) {
+  test(`shown: ${name}`, async (t) => t.same(await shown(metadata), expected));
+}
+
+test("an endpoint is listed with its resource, path, comment and shape", async (t) => {
+  const { services } = await unary(channel, RegistryService.list, {}, asAdmin);
+  t.match(
+    services.find(({ name }) => name === "helloworld"),
+    {
+      summary:
+        "Greets people. The smallest whole service: one endpoint that answers once, one that answers many times.",
+      instances: 1,
+      endpoints: [
+        {
+          resource: "service:helloworld:Helloworld.Call",
+          path: "/v1/helloworld/Call",
+          summary: "Greets a name.",
+          serverStreaming: false,
+        },
+        {
+          resource: "service:helloworld:Helloworld.Stream",
+          path: "/v1/helloworld/Stream",
+          serverStreaming: true,
+          clientStreaming: false,
+        },
+      ],
+    },
+  );
+  const rules = services.find(({ name }) => name === "auth")?.endpoints.map(({ path }) => path);
+  t.match(rules?.join(" "), "/v1/auth/Rules/Create", "where names differ, with the gRPC service");
+  t.match(rules?.join(" "), "/v1/auth/Login");
+});
+
+test("describing shows what the caller may call, and no more", async (t) => {
+  const describe = (service: string, metadata: Metadata) =>
+    unary(channel, RegistryService.describe, { service }, { metadata });
+  const forBob = await describe("HelloWorld", bob);
+  t.equal(forBob.service?.name, "helloworld", "whatever the case");
+  t.match(forBob.proto, "rpc Call(CallRequest) returns (CallResponse);");
+  t.notMatch(forBob.proto, "Stream");
+  t.match((await describe("helloworld", mesh.admin)).proto, "message StreamRequest {");
+  const unseen = { code: Code.NOT_FOUND, message: 'There is no service "helloworld" to be seen' };
+  await t.rejects(describe("helloworld", NO_METADATA), unseen, "what may not be called is as if it were not there");
+  await t.rejects(describe("nonsense", mesh.admin), { code: Code.NOT_FOUND });
+});
+
+test("where instances differ, the newest's contract is shown, and when it leaves, that of the one before", async (t) => {
+  const endpoints = async () => {
+    const { service } = await unary(channel, RegistryService.describe, { service: "greeter" }, asAdmin);
+    return [service?.instances, ...(service?.endpoints.map(({ resource }) => resource.split(".").at(-1)) ?? [])];
+  };
+  const leave = mesh.registry.add(
+    greeter({
+      id: "newer",
+      descriptors: LARGE,
+      grpcServices: ["helloworld.Helloworld", "portico.registry.v1.Registry"],
+    }),
+  );
+  t.same(await endpoints(), [2, "Call", "Stream", "Register", "Watch", "List", "Describe"]);
+  leave();
+  t.same(await endpoints(), [1, "Call", "Stream"]);
+});

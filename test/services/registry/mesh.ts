@@ -1,0 +1,134 @@
+/** A whole process of authority, registry and helloworld, as `portico server` has them, with a gRPC port. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import type { Test } from "tap";
+import { openAuthority } from "../../../services/auth/authority.js";
+import { helloworld } from "../../../services/helloworld/helloworld.js";
+import { createRegistry, type RegistryOptions } from "../../../services/registry/registry.js";
+import { type Guard, openGuard, SYSTEM } from "../../../src/access/guard.js";
+import type { Address } from "../../../src/address.js";
+import { loadConfig } from "../../../src/config.js";
+import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
+import { stream, unary } from "../../../src/rpc/client.js";
+import { Dispatcher } from "../../../src/rpc/dispatch.js";
+import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
+import { serveGrpc } from "../../../src/rpc/grpc-js/server.js";
+import { Http2Channel } from "../../../src/rpc/http2/channel.js";
+import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
+import type { Metadata } from "../../../src/rpc/metadata.js";
+import type { Service } from "../../../src/rpc/service.js";
+import { openMemoryStore } from "../../../src/store/store.js";
+import { CHEAP } from "../../support/passwords.js";
+import { show } from "./instances.js";
+
+export const PASSWORD = "correct horse battery staple";
+const log = pino({ level: "silent" });
+
+export const bearer = (token: string): Metadata => [["authorization", `Bearer ${token}`]];
+
+export function instanceOf({ name, parts, descriptors }: Service): Instance {
+  return Instance.fromPartial({
+    service: name,
+    id: "local",
+    descriptors: Buffer.from(descriptors),
+    grpcServices: parts.map((part) => part.grpcService),
+  });
+}
+
+export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "foreign" | "foreignRefresh">> = {}) {
+  const dataFolder = t.testdir({});
+  const limits = loadConfig({ data: dataFolder }, {});
+  const store = openMemoryStore();
+  const authority = await openAuthority({
+    store,
+    dataFolder,
+    adminPassword: PASSWORD,
+    passwordCost: CHEAP,
+    maxRules: 1000,
+    leaseMs: 5000,
+    log,
+  });
+  // The guard asks the authority, which it guards: whoever is asked first waits for the other.
+  const guard: Guard = {
+    admit: (credentials, endpoint) => opened.admit(credentials, endpoint),
+    allows: (caller, namespace, endpoint) => opened.allows(caller, namespace, endpoint),
+    follow: (admission, onRefused) => opened.follow(admission, onRefused),
+  };
+  const registry = createRegistry({
+    guard,
+    foreign: [],
+    connect: (target) => new Http2Channel(target),
+    log,
+    ...options,
+  });
+  const services = [authority.service, registry.service, helloworld];
+  const dispatcher = new Dispatcher({ services, guard, limits, log });
+  const inProcess = new InProcessChannel(dispatcher);
+  const opened = openGuard({ channel: inProcess, admission: SYSTEM, log });
+  await opened.ready();
+  for (const service of services) registry.add(instanceOf(service));
+  let server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, limits);
+  const channels: GrpcChannel[] = [];
+  t.teardown(async () => {
+    for (const channel of channels) channel.close();
+    registry.close();
+    opened.close();
+    await server.close(0);
+    inProcess.close();
+    await authority.close();
+    await store.close();
+  });
+
+  const { accessToken } = await unary(inProcess, AuthService.login, {
+    account: "admin",
+    password: PASSWORD,
+    namespace: "",
+  });
+  const admin = bearer(accessToken);
+  // Every installation has an enrolment for its gateways.
+  const gateway = bearer(readFileSync(join(dataFolder, "enrolment", "gateway"), "utf8").trim());
+  return {
+    registry,
+    inProcess,
+    /** Of the administrator of `default`. */
+    admin,
+    gateway,
+    connect(target: Address = server.address) {
+      const channel = new GrpcChannel(target);
+      channels.push(channel);
+      return channel;
+    },
+    async enrol(name: string): Promise<Metadata> {
+      const { secret } = await unary(
+        inProcess,
+        EnrolmentsService.create,
+        { name, replace: false },
+        { metadata: admin },
+      );
+      return bearer(secret);
+    },
+    async login(account: string, namespace = "", password = PASSWORD): Promise<Metadata> {
+      const tokens = await unary(inProcess, AuthService.login, { account, password, namespace });
+      return bearer(tokens.accessToken);
+    },
+    /** What a gateway is sent, one change after the other, from the start, as `show` has it. */
+    /** The process's own watch, which a stop of its gRPC port leaves alone. */
+    watch(t: Test): () => Promise<string> {
+      const call = stream(inProcess, RegistryService.watch, { admission: SYSTEM });
+      call.send({});
+      call.end();
+      t.teardown(() => call.cancel());
+      const messages = call.responses[Symbol.asyncIterator]();
+      return async () => show((await messages.next()).value!);
+    },
+    /** Ends every connection, and listens again at the same address. */
+    async restart() {
+      const { address } = server;
+      await server.close(0);
+      server = await serveGrpc(dispatcher, address, limits);
+    },
+  };
+}

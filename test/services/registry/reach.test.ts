@@ -1,0 +1,32 @@
+// A configured target that cannot be reached is not counted as an instance; nothing listens on port 1.
+import t from "tap";
+import { call, start } from "../../cli/roles/process.js";
+import { joinShop } from "../../scenarios/shop.js";
+
+const data = t.testdir();
+const shop = await joinShop(t, data, ["127.0.0.1:1"]);
+const server = await start(["server"], { PORTICO_DATA: data });
+t.teardown(() => server.stop());
+const http = server.address("HTTP");
+
+async function instances(): Promise<number | undefined> {
+  const { body } = await call(`${http}/registry/list`, {});
+  return (body as { services: { name: string; instances: number }[] }).services.find(({ name }) => name === "shop")
+    ?.instances;
+}
+
+// Both join once the file with their contract has been read.
+while ((await instances()) === undefined) await new Promise((resolve) => setTimeout(resolve, 50));
+
+t.test("one of two targets is dead", async (t) => {
+  t.equal(await instances(), 1);
+  const { body } = await call(`${http}/registry/describe`, { service: "shop" });
+  t.match(body, { service: { instances: 1 } });
+});
+
+t.test("a target that goes is counted no more within two seconds, and its endpoints stay listed", async (t) => {
+  shop.forceShutdown();
+  const late = AbortSignal.timeout(10_000);
+  while ((await instances()) !== 0 && !late.aborted) await new Promise((resolve) => setTimeout(resolve, 100));
+  t.equal(await instances(), 0);
+});

@@ -1,0 +1,164 @@
+/** How a service registers, over every kind of channel. */
+import { t as root, type Test, test } from "tap";
+import { Code } from "../../../src/errors.js";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { type Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
+import type { Channel } from "../../../src/rpc/channel.js";
+import { stream, unary } from "../../../src/rpc/client.js";
+import type { Metadata } from "../../../src/rpc/metadata.js";
+import { greeter } from "./instances.js";
+import { openMesh } from "./mesh.js";
+
+const mesh = await openMesh(root);
+
+const START = "+auth/local +registry/local +helloworld/local complete";
+
+async function watch(t: Test) {
+  const next = mesh.watch(t);
+  t.equal(await next(), START);
+  return next;
+}
+
+/** Registers; resolves when it holds, with what ends it and how it ended. */
+async function hold(channel: Channel, metadata: Metadata, instance: Instance) {
+  const call = stream(channel, RegistryService.register, { metadata });
+  call.send({ instance });
+  const answers = call.responses[Symbol.asyncIterator]();
+  await answers.next();
+  return { ...call, ended: () => answers.next() };
+}
+
+for (const kind of ["inProcess", "grpc"] as const) {
+  const open = async (t: Test) => {
+    const enrolment = await mesh.enrol("greeter");
+    return { enrolment, channel: kind === "grpc" ? mesh.connect() : mesh.inProcess, next: await watch(t) };
+  };
+
+  test(`${kind}: an instance is registered for as long as its stream is open`, async (t) => {
+    const { channel, enrolment, next } = await open(t);
+    const one = await hold(channel, enrolment, greeter({ id: "one" }));
+    t.equal(await next(), "+greeter/one complete");
+    const two = await hold(channel, enrolment, greeter({ id: "two" }));
+    t.equal(await next(), "+greeter/two complete");
+    one.cancel();
+    t.equal(await next(), "-greeter/one complete");
+    two.end();
+    t.equal(await next(), "-greeter/two complete");
+    t.equal((await two.ended()).done, true, "who ends its stream is told that all is well");
+  });
+
+  test(`${kind}: another registration with the same id and token takes its place`, async (t) => {
+    const { channel, enrolment, next } = await open(t);
+    const before = await hold(channel, enrolment, greeter());
+    t.equal(await next(), "+greeter/one complete");
+    const after = await hold(channel, enrolment, greeter({ addresses: ["127.0.0.1:9001"] }));
+    await t.rejects(before.ended(), {
+      code: Code.ABORTED,
+      message: "another instance of greeter registered with the id one",
+    });
+    t.equal(await next(), "+greeter/one complete", "and the end of the first takes nothing out");
+    after.cancel();
+    t.equal(await next(), "-greeter/one complete");
+  });
+
+  test(`${kind}: an id that another token holds cannot be taken`, async (t) => {
+    const { channel, enrolment, next } = await open(t);
+    const held = await hold(channel, enrolment, greeter());
+    t.equal(await next(), "+greeter/one complete");
+    const message = "another instance of greeter has the id one; choose another";
+    await t.rejects(hold(channel, await mesh.enrol("greeter"), greeter()), { code: Code.ALREADY_EXISTS, message });
+    held.cancel();
+    t.equal(await next(), "-greeter/one complete", "it was there until it left");
+  });
+
+  test(`${kind}: an id of the authority's own process cannot be taken`, async (t) => {
+    const { channel, next } = await open(t);
+    const enrolment = await mesh.enrol("helloworld");
+    const taken = { code: Code.ALREADY_EXISTS };
+    await t.rejects(hold(channel, enrolment, greeter({ service: "helloworld", id: "local" })), taken);
+    const other = await hold(channel, enrolment, greeter({ service: "helloworld", id: "other" }));
+    t.equal(await next(), "+helloworld/other complete", "nothing has happened to the process's own");
+    other.cancel();
+    t.equal(await next(), "-helloworld/other complete");
+  });
+
+  test(`${kind}: deleting the enrolment ends the registration`, async (t) => {
+    const { channel, enrolment, next } = await open(t);
+    const held = await hold(channel, enrolment, greeter());
+    t.equal(await next(), "+greeter/one complete");
+    await unary(mesh.inProcess, EnrolmentsService.delete, { name: "greeter", id: "" }, { metadata: mesh.admin });
+    await t.rejects(held.ended(), { code: Code.UNAUTHENTICATED });
+    t.equal(await next(), "-greeter/one complete");
+  });
+
+  test(`${kind}: a stream registers one instance`, async (t) => {
+    const { channel, enrolment, next } = await open(t);
+    const held = await hold(channel, enrolment, greeter());
+    t.equal(await next(), "+greeter/one complete");
+    held.send({ instance: greeter({ id: "two" }) });
+    await t.rejects(held.ended(), { code: Code.INVALID_ARGUMENT, message: /open another stream/ });
+    t.equal(await next(), "-greeter/one complete");
+  });
+
+  test(`${kind}: who may not register is told why, and nothing is registered`, async (t) => {
+    const { channel, enrolment, next } = await open(t);
+    const cases: readonly (readonly [string, Metadata, Instance | undefined, Code, RegExp])[] = [
+      ["nobody", [], greeter(), Code.UNAUTHENTICATED, /^Unauthorized call made to registry:Registry\.Register$/],
+      ["an administrator", mesh.admin, greeter(), Code.PERMISSION_DENIED, /^Forbidden call .* by admin$/],
+      [
+        "another service",
+        enrolment,
+        greeter({ service: "other" }),
+        Code.PERMISSION_DENIED,
+        /"other" takes the enrolment token of that name; this one is for "greeter"/,
+      ],
+      ["a gateway", mesh.gateway, greeter(), Code.PERMISSION_DENIED, /this one is for "gateway"/],
+      [
+        "the authority's name",
+        await mesh.enrol("auth"),
+        greeter({ service: "auth" }),
+        Code.INVALID_ARGUMENT,
+        /reserved/,
+      ],
+      ["no instance", enrolment, undefined, Code.INVALID_ARGUMENT, /first message must have an instance/],
+      [
+        "a program of the gateways' machines",
+        enrolment,
+        greeter({ addresses: ["127.0.0.1:9000", "unix:/run/containerd.sock"] }),
+        Code.INVALID_ARGUMENT,
+        /cannot register a unix socket: only the configuration may name one/,
+      ],
+      [
+        "broken descriptors",
+        enrolment,
+        greeter({ descriptors: Buffer.from("?") }),
+        Code.INVALID_ARGUMENT,
+        /descriptors/,
+      ],
+    ];
+    for (const [name, metadata, instance, code, message] of cases) {
+      const call = stream(channel, RegistryService.register, { metadata });
+      call.send({ instance });
+      await t.rejects(call.responses[Symbol.asyncIterator]().next(), { code, message }, name);
+    }
+    const held = await hold(channel, enrolment, greeter());
+    t.equal(await next(), "+greeter/one complete");
+    held.end();
+    t.equal(await next(), "-greeter/one complete");
+  });
+}
+
+test("an instance whose connection breaks is taken out", async (t) => {
+  const next = await watch(t);
+  const channel = mesh.connect();
+  await hold(channel, await mesh.enrol("greeter"), greeter());
+  t.equal(await next(), "+greeter/one complete");
+  channel.close();
+  t.equal(await next(), "-greeter/one complete");
+});
+
+test("a closing registry tells who is registered", async (t) => {
+  const held = await hold(mesh.connect(), await mesh.enrol("greeter"), greeter());
+  mesh.registry.close();
+  await t.rejects(held.ended(), { code: Code.UNAVAILABLE });
+});

@@ -1,0 +1,90 @@
+/** How a service keeps itself registered. */
+import { pino } from "pino";
+import { t as root, type Test, test } from "tap";
+import { Code } from "../../../src/errors.js";
+import { register } from "../../../src/rpc/registration.js";
+import { greeter } from "./instances.js";
+import { bearer, openMesh } from "./mesh.js";
+
+const mesh = await openMesh(root);
+
+function listen() {
+  const said: string[] = [];
+  let heard: () => void = () => {};
+  const write = (line: string) => {
+    const { msg, reason } = JSON.parse(line);
+    said.push(reason === undefined ? msg : `${msg}: ${reason}`);
+    heard();
+  };
+  /** Everything said, once there are so many lines. */
+  const until = async (lines: number) => {
+    while (said.length < lines) {
+      await new Promise<void>((resolve) => {
+        heard = resolve;
+      });
+    }
+    return said;
+  };
+  return { said, until, log: pino({}, { write }) };
+}
+
+async function watch(t: Test) {
+  const next = mesh.watch(t);
+  await next();
+  return next;
+}
+
+test("registers, again when the connection is lost, and no more when closed; each is said once", async (t) => {
+  const { said, until, log } = listen();
+  const next = await watch(t);
+  const channel = mesh.connect();
+  const registration = register({ channel, metadata: await mesh.enrol("greeter"), instance: greeter(), log });
+  await registration.registered();
+  t.equal(await next(), "+greeter/one complete");
+
+  const change = next();
+  await mesh.restart();
+  t.equal(await change, "-greeter/one complete");
+  t.equal(await next(), "+greeter/one complete");
+
+  await until(3);
+  registration.close();
+  t.equal(await next(), "-greeter/one complete");
+  t.match(said, ["registered", /^not registered; trying again: /, "registered"]);
+});
+
+test("tries until it may, and says once why not", async (t) => {
+  const { said, log } = listen();
+  const next = await watch(t);
+  const channel = mesh.connect();
+  const other = await mesh.enrol("other");
+  let tries = 0;
+  const counting = {
+    ...channel,
+    state: "ready" as const,
+    close: () => channel.close(),
+    open: (...call: Parameters<typeof channel.open>) => {
+      tries++;
+      return channel.open(...call);
+    },
+  };
+  const refused = register({ channel: counting, metadata: other, instance: greeter(), log });
+  while (tries < 3) await new Promise(setImmediate);
+  t.match(said, [/^not registered; trying again: Registering "greeter" takes the enrolment token of that name/]);
+  t.equal(said.length, 1);
+  refused.close();
+  await t.rejects(refused.registered(), { code: Code.CANCELLED });
+
+  const allowed = register({ channel, metadata: await mesh.enrol("greeter"), instance: greeter(), log });
+  t.equal(await next(), "+greeter/one complete");
+  allowed.close();
+});
+
+test("a registry that is not there is tried again, and closing ends that", async (t) => {
+  const { until, log } = listen();
+  const channel = mesh.connect({ host: "127.0.0.1", port: 1 });
+  const registration = register({ channel, metadata: bearer("x"), instance: greeter(), log });
+  t.match(await until(1), [/the service cannot be reached/]);
+  registration.close();
+  await t.rejects(registration.registered(), { code: Code.CANCELLED });
+});

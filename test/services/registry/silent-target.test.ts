@@ -1,0 +1,55 @@
+// A registry does not wait for ever for a configured service that takes its questions and never answers.
+import { EventEmitter, once } from "node:events";
+import { mock } from "node:test";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { pino } from "pino";
+import { test } from "tap";
+import { Directory } from "../../../services/registry/directory.js";
+import { followForeign } from "../../../services/registry/foreign.js";
+import { ServerReflectionService } from "../../../src/gen/grpc/reflection/v1/reflection.js";
+import { Http2Channel } from "../../../src/rpc/http2/channel.js";
+
+/** How much later than asked for a call may be ended, in milliseconds. */
+const LATE = 32;
+
+test("a target that does not answer is given up after 10 s, and asked again", async (t) => {
+  const target = new EventEmitter<{ asked: []; left: [] }>();
+  const server = new Server();
+  server.addService(ServerReflectionService, {
+    serverReflectionInfo(call: EventEmitter) {
+      call.on("cancelled", () => target.emit("left"));
+      target.emit("asked");
+    },
+  });
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    ),
+  );
+  t.teardown(() => server.forceShutdown());
+  mock.timers.enable({ apis: ["setTimeout", "Date"], now: Date.now() });
+  t.teardown(() => mock.timers.reset());
+
+  const said: string[] = [];
+  const log = pino({}, { write: (line: string) => said.push(JSON.parse(line).reason) });
+  const asked = once(target, "asked");
+  const leave = followForeign({
+    services: [{ name: "silent", targets: [{ host: "127.0.0.1", port }], descriptors: undefined, identity: false }],
+    directory: new Directory({ log }),
+    connect: (address) => new Http2Channel(address),
+    refresh: 100,
+    log,
+  });
+  t.teardown(leave);
+  await asked;
+  mock.timers.tick(9_999);
+  await new Promise(setImmediate);
+  t.same(said, []);
+  const left = once(target, "left");
+  const again = once(target, "asked");
+  mock.timers.tick(1 + LATE);
+  await left;
+  t.match(said, [/Deadline exceeded/]);
+  mock.timers.tick(100);
+  await again;
+});

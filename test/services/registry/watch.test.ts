@@ -1,0 +1,98 @@
+import { pino } from "pino";
+import { test } from "tap";
+import { Directory } from "../../../services/registry/directory.js";
+import { Code } from "../../../src/errors.js";
+import { greeter, LARGE, show } from "./instances.js";
+
+const local = { local: true };
+
+function setUp() {
+  const directory = new Directory({ log: pino({ level: "silent" }) });
+  const gone = new AbortController();
+  const watch = directory.watch(gone.signal);
+  return { directory, gone, watch, next: async () => show((await watch.next()).value!) };
+}
+
+test("a watch of nothing is complete at once", async (t) => {
+  t.equal(await setUp().next(), "complete");
+});
+
+test("a watch is sent everything in the order of joining, then each change", async (t) => {
+  const { directory, next } = setUp();
+  const leave = directory.join(greeter({ id: "one" }), local);
+  directory.join(greeter({ id: "two" }), local);
+  t.equal(await next(), "+greeter/one +greeter/two complete");
+  leave();
+  t.equal(await next(), "-greeter/one complete");
+  const waiting = next();
+  directory.join(greeter({ id: "one" }), local);
+  t.equal(await waiting, "+greeter/one complete");
+});
+
+test("what joined again comes after what joined before", async (t) => {
+  const { directory, next } = setUp();
+  directory.join(greeter({ id: "one" }), local);
+  directory.join(greeter({ id: "two" }), local);
+  directory.join(greeter({ id: "one" }), local);
+  t.equal(await next(), "+greeter/two +greeter/one complete");
+  directory.join(greeter({ id: "two" }), local);
+  directory.join(greeter({ id: "one" }), local);
+  directory.join(greeter({ id: "two" }), local);
+  t.equal(await next(), "+greeter/one +greeter/two complete");
+});
+
+test("a slow watch is sent how things are, not how they came about", async (t) => {
+  const { directory, next } = setUp();
+  t.equal(await next(), "complete");
+  directory.join(greeter(), local)();
+  directory.join(greeter({ addresses: ["127.0.0.1:1"] }), local);
+  directory.join(greeter({ id: "two" }), local)();
+  t.equal(await next(), "+greeter/one -greeter/two complete");
+});
+
+test("more than fits in a message comes in several, complete with the last", async (t) => {
+  const { directory, next } = setUp();
+  const ids = Array.from({ length: 60 }, (_, index) => `id${index}`);
+  for (const id of ids) directory.join(greeter({ id, descriptors: LARGE }), local);
+  const messages: string[] = [];
+  do messages.push(await next());
+  while (!messages.at(-1)!.endsWith("complete"));
+  t.same(messages.join(" ").split(" "), [...ids.map((id) => `+greeter/${id}`), "complete"]);
+  t.equal(messages.length, 3);
+});
+
+test("a watch that falls too far behind is cut, and what it held is let go", async (t) => {
+  const { directory, watch, next } = setUp();
+  const leave = directory.join(greeter({ id: "stays" }), local);
+  t.equal(await next(), "+greeter/stays complete");
+  for (let count = 0; count <= 20_000; count++) directory.join(greeter({ id: `id${count}` }), local)();
+  await t.rejects(watch.next(), { code: Code.RESOURCE_EXHAUSTED, message: /watch anew/ });
+  leave();
+});
+
+test("there are only so many watches at once; one that ends makes room", async (t) => {
+  const { directory, gone, next } = setUp();
+  await next();
+  for (let open = 1; open < 1_000; open++) await directory.watch(new AbortController().signal).next();
+  const another = () => directory.watch(new AbortController().signal).next();
+  await t.rejects(another(), { code: Code.RESOURCE_EXHAUSTED, message: "too many watches" });
+  gone.abort();
+  t.match(await another(), { done: false });
+});
+
+test("a watch ends when its caller has gone, also while it waits", async (t) => {
+  const { gone, watch, next } = setUp();
+  await next();
+  const waiting = watch.next();
+  gone.abort();
+  t.equal((await waiting).done, true);
+});
+
+test("a closing registry ends its watches", async (t) => {
+  const { directory, watch, next } = setUp();
+  await next();
+  const waiting = watch.next();
+  directory.close();
+  await t.rejects(waiting, { code: Code.UNAVAILABLE });
+  t.throws(() => directory.join(greeter(), local), { code: Code.UNAVAILABLE });
+});

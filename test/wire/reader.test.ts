@@ -1,0 +1,94 @@
+// Bytes are read as @bufbuild/protobuf's reader reads them, whether they are a message or anything else.
+import { isDeepStrictEqual } from "node:util";
+import { BinaryReader as Reference } from "@bufbuild/protobuf/wire";
+import fc from "fast-check";
+import t from "tap";
+import { BinaryReader } from "../../src/wire/reader.js";
+import { BinaryWriter } from "../../src/wire/writer.js";
+
+const READS = {
+  uint32: (reader: BinaryReader | Reference) => reader.uint32(),
+  int32: (reader: BinaryReader | Reference) => reader.int32(),
+  int64: (reader: BinaryReader | Reference) => reader.int64(),
+  uint64: (reader: BinaryReader | Reference) => reader.uint64(),
+  bool: (reader: BinaryReader | Reference) => reader.bool(),
+  double: (reader: BinaryReader | Reference) => reader.double(),
+  bytes: (reader: BinaryReader | Reference) => Buffer.from(reader.bytes()).toString("hex"),
+  // The reference refuses what is not UTF-8 when it is told to.
+  string: (reader: BinaryReader | Reference) =>
+    reader instanceof BinaryReader ? reader.string() : reader.string(true),
+  skip: (reader: BinaryReader | Reference) => Buffer.from(reader.skip(reader.uint32() & 7)).toString("hex"),
+};
+type Read = keyof typeof READS;
+
+/** What is read, and from where to where, until something is refused. */
+function outcome(reader: BinaryReader | Reference, reads: readonly Read[]): unknown[] {
+  const found: unknown[] = [];
+  for (const read of reads) {
+    try {
+      found.push(READS[read](reader), reader.pos);
+    } catch {
+      return [...found, "refused"];
+    }
+  }
+  return found;
+}
+
+const reads = fc.array(fc.constantFrom(...(Object.keys(READS) as Read[])), { minLength: 1, maxLength: 6 });
+/** Small numbers, the last byte of a varint and those before it, and anything. */
+const byte = fc.oneof(fc.nat({ max: 12 }), fc.constantFrom(0x7f, 0x80, 0x81, 0xff), fc.nat({ max: 255 }));
+const input = fc.array(byte, { maxLength: 40 }).map((bytes) => Uint8Array.from(bytes));
+
+t.test("as the reference, whatever the bytes are", async (t) => {
+  fc.assert(
+    fc.property(input, reads, (bytes, reads) =>
+      isDeepStrictEqual(outcome(new BinaryReader(bytes), reads), outcome(new Reference(bytes), reads)),
+    ),
+    { numRuns: 5_000 },
+  );
+  t.pass("no counterexample");
+});
+
+const VARINTS: [what: string, bytes: number[]][] = [
+  ["of ten bytes", [...Array(9).fill(0xff), 0x01]],
+  ["of eleven bytes", [...Array(10).fill(0xff), 0x01]],
+  ["with nothing but its high half", [0x80, 0x80, 0x80, 0x80, 0x80, 0x01]],
+  ["with bits beyond 64", [...Array(9).fill(0x80), 0x7e]],
+];
+
+for (const [what, bytes] of VARINTS) {
+  for (const read of ["uint32", "int32", "int64", "uint64", "bool", "bytes"] as const) {
+    t.test(`a varint ${what} as ${read}`, async (t) => {
+      const input = Uint8Array.from(bytes);
+      t.same(outcome(new BinaryReader(input), [read]), outcome(new Reference(input), [read]));
+    });
+  }
+}
+
+const TEXTS = ["", "Ada", "twelve chars", "thirteen char", "é", "漢字 and 😈", "x".repeat(200), "\ufeffmark", "nul \0"];
+
+for (const text of TEXTS) {
+  t.test(`the text ${JSON.stringify(text).slice(0, 20)}`, async (t) => {
+    t.equal(new BinaryReader(new BinaryWriter().string(text).finish()).string(), text);
+  });
+}
+
+/** Group within group: the tags that begin them, and perhaps those that end them. */
+const groups = (depth: number, end: number): Uint8Array =>
+  Uint8Array.from([...Array(depth).fill(0x0b), ...Array(depth).fill(end)]);
+
+const GROUPS: [what: string, bytes: Uint8Array, taken: boolean][] = [
+  ["100 deep", groups(100, 0x0c), true],
+  ["101 deep", groups(101, 0x0c), false],
+  ["one ended as another", groups(2, 0x14), false],
+  ["not ended", groups(2, 0x08), false],
+  ["with a tag of 35 bits", Uint8Array.from([0x0b, 0x88, 0x80, 0x80, 0x80, 0x40, 0x00, 0x0c]), false],
+  ["with the field 0", Uint8Array.from([0x0b, 0x00, 0x00, 0x0c]), false],
+];
+
+for (const [what, bytes, taken] of GROUPS) {
+  t.test(`groups, ${what}`, async (t) => {
+    const expected = taken ? [Buffer.from(bytes.subarray(1)).toString("hex"), bytes.length] : ["refused"];
+    for (const reader of [new Reference(bytes), new BinaryReader(bytes)]) t.same(outcome(reader, ["skip"]), expected);
+  });
+}
