@@ -8,7 +8,7 @@ import { readDescriptors } from "../../src/contract/endpoint.js";
 import { compileCodecs } from "../../src/json/compile.js";
 import { buildDescriptors } from "../support/descriptors.js";
 
-const types = readDescriptors(buildDescriptors("test/streams"));
+const types = readDescriptors(buildDescriptors("test/gateway/streams"));
 const codecOf = compileCodecs(types);
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -7,7 +7,7 @@ import { Code, StatusError } from "../../../src/errors.js";
 import { type Context, type MethodDefinition, part, type Service } from "../../../src/rpc/service.js";
 import { buildDescriptors } from "../../support/descriptors.js";
 
-const descriptors = buildDescriptors("test/streams", "test/gateway/streams/feed.proto");
+const descriptors = buildDescriptors("test/gateway/streams", "test/gateway/streams/feed.proto");
 const types = readDescriptors(descriptors);
 
 interface CountRequest {

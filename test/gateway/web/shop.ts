@@ -42,8 +42,8 @@ export interface Shop {
 export function shopSource(): Readonly<Record<string, string>> {
   const read = (file: string) => readFileSync(join("test", file), "utf8");
   return {
-    "shop.proto": read("console/shop.proto"),
-    "google/api/httpbody.proto": read("streams/google/api/httpbody.proto"),
+    "shop.proto": read("gateway/web/shop.proto"),
+    "google/api/httpbody.proto": read("gateway/streams/google/api/httpbody.proto"),
   };
 }
 
@@ -51,7 +51,12 @@ export function shopSource(): Readonly<Record<string, string>> {
 export async function openShop(folder: string): Promise<Shop> {
   const descriptors = join(folder, "shop.binpb");
   writeFileSync(descriptors, compile(join(folder, "proto"), shopSource()));
-  const options = { longs: String, defaults: false, oneofs: false, includeDirs: ["test/console", "test/streams"] };
+  const options = {
+    longs: String,
+    defaults: false,
+    oneofs: false,
+    includeDirs: ["test/gateway/web", "test/gateway/streams"],
+  };
   const loaded = loadPackageDefinition(loadSync("shop.proto", options));
   const { service } = (loaded.shop as Record<string, unknown>).Shop as ServiceClientConstructor;
   const watched = new Watched();
