@@ -1,7 +1,7 @@
 /** `portico help`: the help of a command, also of one several words long. */
 import type { Command } from "commander";
-import { examples, newCommand } from "./command.js";
-import { CommandError, EXIT } from "./exit.js";
+import { examples, newCommand } from "./terminal/command.js";
+import { CommandError, EXIT } from "./terminal/exit.js";
 
 export function help(program: Command): Command {
   const command = newCommand("help [command...]", "show the help of a command");

@@ -1,6 +1,7 @@
 /** Where the program starts. */
-import { EXIT } from "./exit.js";
+
 import { run } from "./program.js";
+import { EXIT } from "./terminal/exit.js";
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());

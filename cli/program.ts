@@ -6,13 +6,10 @@ import { nearest } from "../src/contract/nearest.js";
 import { call } from "./call/call.js";
 import { callService } from "./call/call-service.js";
 import { describe } from "./call/describe.js";
-import { examples, newCommand, pathOf } from "./command.js";
 import { complete } from "./completion/complete.js";
 import { completion } from "./completion/completion.js";
-import { CommandError, EXIT, type Exit } from "./exit.js";
 import { help } from "./help.js";
 import { connectionOptions } from "./http/connection.js";
-import type { Io } from "./io.js";
 import { newService } from "./new/new.js";
 import { auth } from "./nouns/auth.js";
 import { login } from "./nouns/login.js";
@@ -21,9 +18,12 @@ import { openapi } from "./nouns/openapi.js";
 import { services } from "./nouns/services.js";
 import { usage } from "./nouns/usage.js";
 import { user } from "./nouns/user.js";
-import { outputOption } from "./output/output.js";
-import { hasColours, paintFor, visible, visibleLines } from "./output/terminal.js";
 import { roles } from "./roles/commands.js";
+import { examples, newCommand, pathOf } from "./terminal/command.js";
+import { CommandError, EXIT, type Exit } from "./terminal/exit.js";
+import type { Io } from "./terminal/io.js";
+import { outputOption } from "./terminal/output.js";
+import { hasColours, paintFor, visible, visibleLines } from "./terminal/text.js";
 
 /**
  * Runs one command line, without the program's own name.

@@ -5,13 +5,13 @@
  */
 import type { Command } from "commander";
 import { nearest } from "../../src/contract/nearest.js";
-import { CommandError, EXIT } from "../exit.js";
 import type { Client } from "../http/client.js";
 import { connect } from "../http/connection.js";
 import { CallFailure, TAKES_STREAM } from "../http/failure.js";
-import { refuseInput } from "../input.js";
-import type { Io } from "../io.js";
-import { printAnswers } from "../output/output.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import { refuseInput } from "../terminal/input.js";
+import type { Io } from "../terminal/io.js";
+import { printAnswers } from "../terminal/output.js";
 import { findEndpoint, readContract } from "./contract.js";
 import { printCallHelp } from "./help.js";
 import { type Field, readWords } from "./words.js";

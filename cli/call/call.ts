@@ -5,15 +5,15 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { Command } from "commander";
-import { examples } from "../command.js";
-import { CommandError, EXIT } from "../exit.js";
 import type { Client } from "../http/client.js";
 import { clientCommand, connect } from "../http/connection.js";
 import { CallFailure, TAKES_STREAM } from "../http/failure.js";
 import { linesOf } from "../http/lines.js";
-import { isRedirected, refuseInput } from "../input.js";
-import type { Io } from "../io.js";
-import { outputOption, printAnswers } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import { isRedirected, refuseInput } from "../terminal/input.js";
+import type { Io } from "../terminal/io.js";
+import { outputOption, printAnswers } from "../terminal/output.js";
 import { findEndpoint, readContract } from "./contract.js";
 
 /** More than a gateway accepts by default; one that accepts more is called with another client. */

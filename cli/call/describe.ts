@@ -1,12 +1,12 @@
 /** `portico describe`: a service's endpoints and messages. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { type Connection, connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { named } from "../nouns/did-you-mean.js";
+import { named } from "../http/did-you-mean.js";
 import { listServices, type Service } from "../nouns/services.js";
-import { type Column, printItem, printList } from "../output/output.js";
-import { visibleLines } from "../output/terminal.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { type Column, printItem, printList } from "../terminal/output.js";
+import { visibleLines } from "../terminal/text.js";
 
 type Endpoint = Service["endpoints"][number];
 

@@ -1,11 +1,11 @@
 /** The help of one endpoint, `portico helloworld call --help`, and of a service: made from the contract. */
 import { Help } from "commander";
 import { nearest } from "../../src/contract/nearest.js";
-import { CommandError, EXIT } from "../exit.js";
 import type { Connection } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printItem } from "../output/output.js";
-import { visibleLines } from "../output/terminal.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
+import { printItem } from "../terminal/output.js";
+import { visibleLines } from "../terminal/text.js";
 import { type EndpointContract, type FieldContract, findEndpoint, readContract } from "./contract.js";
 import { describeService } from "./describe.js";
 

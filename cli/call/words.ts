@@ -1,6 +1,6 @@
 /** The words after a service: its endpoint, the fields of the request, and Portico's own `-o` and `--help`. */
-import { CommandError, EXIT } from "../exit.js";
-import { FORMATS, type Format } from "../output/output.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import { FORMATS, type Format } from "../terminal/output.js";
 
 export interface CallWords {
   /** `call`, or `orders/get` where the gRPC service is named too; undefined for the endpoint `Call`. */

@@ -2,12 +2,12 @@
 import type { Command, Option } from "commander";
 import { type EndpointContract, findEndpoint, readContract } from "../call/contract.js";
 import { isOutput } from "../call/words.js";
-import { pathOf } from "../command.js";
 import type { Client } from "../http/client.js";
 import { profileNames } from "../http/profile.js";
-import type { Io } from "../io.js";
 import { firstSentence, listServices, type Service } from "../nouns/services.js";
-import { FORMATS } from "../output/output.js";
+import { pathOf } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { FORMATS } from "../terminal/output.js";
 
 export interface Candidate {
   readonly text: string;

@@ -7,10 +7,10 @@
  *     __complete fish <word> … <current word>                      candidate, description
  */
 import type { Command, Option } from "commander";
-import { EXIT } from "../exit.js";
 import { connectQuietly } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { visible } from "../output/terminal.js";
+import { EXIT } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
+import { visible } from "../terminal/text.js";
 import { readBashLine, toBash } from "./bash-words.js";
 import { type Candidate, Candidates, sourceOfArgument, sourceOfOption } from "./candidates.js";
 

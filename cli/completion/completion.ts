@@ -3,8 +3,8 @@
  * know what the program knows, and stay true when it is updated.
  */
 import { Argument, type Command } from "commander";
-import { examples, newCommand } from "../command.js";
-import type { Io } from "../io.js";
+import { examples, newCommand } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
 
 const SCRIPTS = { bash: bash(), zsh: zsh(), fish: fish() };
 

@@ -1,5 +1,5 @@
 /** Calls through the gateway, by the same HTTP API that anyone can use, as the caller that the session stands for. */
-import { CommandError, EXIT } from "../exit.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
 import { failureOfLine, type Hint } from "./failure.js";
 import { type Answer, jsonOf, type RawAnswer, type Request, send, sendForMany } from "./http.js";
 import type { Session } from "./session.js";

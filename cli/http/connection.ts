@@ -1,10 +1,10 @@
 /** Where a command finds its gateway and its login: flag, then PORTICO_* variable, then profile, then default. */
 import { type Command, Option } from "commander";
-import { newCommand, pathOf } from "../command.js";
-import { CommandError, EXIT } from "../exit.js";
-import { refuseInput } from "../input.js";
-import type { Io } from "../io.js";
-import { type Format, outputOption } from "../output/output.js";
+import { newCommand, pathOf } from "../terminal/command.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import { refuseInput } from "../terminal/input.js";
+import type { Io } from "../terminal/io.js";
+import { type Format, outputOption } from "../terminal/output.js";
 import { Client } from "./client.js";
 import { Profile, type ProfileData } from "./profile.js";
 import { FixedToken, GivenToken, isFresh, type Session, StoredLogin } from "./session.js";

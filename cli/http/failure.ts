@@ -1,5 +1,5 @@
 /** A call that reached a server and failed: what the gateway answered, for people and as JSON for programs. */
-import { CommandError, type Exit } from "../exit.js";
+import { CommandError, type Exit } from "../terminal/exit.js";
 
 /** HTTP status of an endpoint that takes a stream of messages, and so is not called by plain HTTP. */
 export const TAKES_STREAM = 426;

@@ -4,7 +4,7 @@
  */
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import packageJson from "../../package.json" with { type: "json" };
-import { CommandError, interrupted } from "../exit.js";
+import { CommandError, interrupted } from "../terminal/exit.js";
 import { CallFailure, type Hint } from "./failure.js";
 import { linesOf } from "./lines.js";
 import { noAnswer } from "./unreachable.js";

@@ -1,5 +1,5 @@
 /** Lines of what comes in pieces. Each byte is looked at once and copied once, however long its line is. */
-import { CommandError, EXIT } from "../exit.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
 
 /** More than a gateway takes or answers with by default. */
 const LONGEST = 64 * 1024 * 1024;

@@ -13,7 +13,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { makeFolder } from "../../src/folder.js";
-import { CommandError, EXIT } from "../exit.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
 
 export interface Login {
   /** The access token, `pta_…`. */

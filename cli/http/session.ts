@@ -2,7 +2,7 @@
  * Whose token the calls of a command go with: the one given by PORTICO_TOKEN, else the login kept in the profile.
  * An access token lives for an hour; a login renews it by itself for 30 days.
  */
-import { CommandError, EXIT } from "../exit.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Answer, jsonOf, type Request, send } from "./http.js";
 import type { Login, Profile, ProfileData } from "./profile.js";
 

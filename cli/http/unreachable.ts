@@ -1,5 +1,5 @@
 /** Why no answer came from an address, for the person who gave the address. */
-import { CommandError } from "../exit.js";
+import { CommandError } from "../terminal/exit.js";
 
 /** Names of this computer. */
 export const LOOPBACK: readonly string[] = ["127.0.0.1", "[::1]", "localhost"];

@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createWebSocketStream, WebSocket } from "ws";
-import { CommandError, interrupted } from "../exit.js";
+import { CommandError, interrupted } from "../terminal/exit.js";
 import { CallFailure, failureOfFrame } from "./failure.js";
 import { headersOf, type Request, requestIdOf, text } from "./http.js";
 import { noAnswer } from "./unreachable.js";

@@ -3,9 +3,9 @@ import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/endpoint.js";
-import { examples, newCommand } from "../command.js";
-import { CommandError, EXIT } from "../exit.js";
-import type { Io } from "../io.js";
+import { examples, newCommand } from "../terminal/command.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
 import { entryFor, filesOf } from "./files.js";
 
 /** What a service may be called that is a package in a .proto file too. */

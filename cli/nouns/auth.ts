@@ -1,7 +1,7 @@
 /** `portico auth`: accounts, keys and rules. */
 import type { Command } from "commander";
-import { examples, newCommand } from "../command.js";
-import type { Io } from "../io.js";
+import { examples, newCommand } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
 import { createAccount } from "./create-account.js";
 import { createEnrolment } from "./create-enrolment.js";
 import { createKey } from "./create-key.js";

@@ -1,11 +1,11 @@
 /** `portico auth create account`. */
 import { type Command, Option } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { collect } from "../options.js";
-import { printItem } from "../output/output.js";
-import { newPassword } from "../prompt.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { collect } from "../terminal/options.js";
+import { printItem } from "../terminal/output.js";
+import { newPassword } from "../terminal/prompt.js";
 
 interface Options {
   readonly scope?: readonly string[];

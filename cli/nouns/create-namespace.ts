@@ -1,8 +1,8 @@
 /** `portico auth create namespace`. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
 import { printSecret } from "./secret.js";
 
 export function createNamespace(io: Io): Command {

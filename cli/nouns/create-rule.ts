@@ -1,9 +1,9 @@
 /** `portico auth create rule`. */
 import { type Command, Option } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printItem } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { printItem } from "../terminal/output.js";
 import { dryRunOption, printPreview } from "./preview.js";
 import type { Rule } from "./rule.js";
 import { warnUnserved } from "./served.js";

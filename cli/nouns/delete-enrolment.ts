@@ -1,10 +1,10 @@
 /** `portico auth delete enrolment`. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printItem } from "../output/output.js";
-import { named } from "./did-you-mean.js";
+import { named } from "../http/did-you-mean.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { printItem } from "../terminal/output.js";
 
 export function deleteEnrolment(io: Io): Command {
   const command = dataCommand("enrolment <name> [id]", "delete an enrolment token, or all of a name");

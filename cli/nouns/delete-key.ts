@@ -1,9 +1,9 @@
 /** `portico auth delete key`. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printItem } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { printItem } from "../terminal/output.js";
 import { keyPrefix } from "./key-prefix.js";
 
 export function deleteKey(io: Io): Command {

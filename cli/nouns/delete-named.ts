@@ -1,10 +1,10 @@
 /** `portico auth delete account` and `namespace`. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printItem } from "../output/output.js";
-import { named } from "./did-you-mean.js";
+import { named } from "../http/did-you-mean.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { printItem } from "../terminal/output.js";
 
 export const deleteAccount = deletes("Account", "delete an account with its logins and keys", "bob");
 export const deleteNamespace = deletes("Namespace", "delete a namespace with all that is in it", "team");

@@ -1,10 +1,10 @@
 /** `portico auth delete rule`. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printItem } from "../output/output.js";
-import { named } from "./did-you-mean.js";
+import { named } from "../http/did-you-mean.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { printItem } from "../terminal/output.js";
 import { dryRunOption, printPreview } from "./preview.js";
 import type { Rule } from "./rule.js";
 

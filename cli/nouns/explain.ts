@@ -1,10 +1,10 @@
 /** `portico auth explain`: which rule decides, and which others match. */
 import { type Command, Option } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printItem, printList } from "../output/output.js";
-import { visible } from "../output/terminal.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { printItem, printList } from "../terminal/output.js";
+import { visible } from "../terminal/text.js";
 import { RULE_COLUMNS, type Rule } from "./rule.js";
 
 interface Explanation {

@@ -1,7 +1,7 @@
 /** A key is told by its prefix, or by its name where that is the name of one key only. */
 import { nearest } from "../../src/contract/nearest.js";
-import { CommandError, EXIT } from "../exit.js";
 import type { Client } from "../http/client.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
 
 interface Key {
   readonly prefix: string;

@@ -1,9 +1,9 @@
 /** `portico auth list accounts`. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { type Column, instant, printList } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { type Column, instant, printList } from "../terminal/output.js";
 
 interface Account {
   readonly name: string;

@@ -1,9 +1,9 @@
 /** `portico auth list audit`: who changed what. */
 import { type Command, Option } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { type Column, instant, printList } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { type Column, instant, printList } from "../terminal/output.js";
 
 interface AuditRecord {
   readonly revision: string;

@@ -1,9 +1,9 @@
 /** `portico auth list rules`: in the order in which they are looked at. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printList } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { printList } from "../terminal/output.js";
 import { RULE_COLUMNS, type Rule } from "./rule.js";
 
 export function listRules(io: Io): Command {

@@ -1,10 +1,10 @@
 /** `portico login`: trades account and password for tokens, kept in the profile. */
 import { type Command, Option } from "commander";
-import { examples } from "../command.js";
 import { clientCommand, connect } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { visible } from "../output/terminal.js";
-import { ask, canAsk, currentPassword, passwordFromStdin } from "../prompt.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { ask, canAsk, currentPassword, passwordFromStdin } from "../terminal/prompt.js";
+import { visible } from "../terminal/text.js";
 
 export function login(io: Io): Command {
   const command = clientCommand("login", "log in, and stay logged in for 30 days", [

@@ -1,9 +1,9 @@
 /** `portico logout`: revokes the login's tokens and forgets them. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
-import { CommandError, EXIT } from "../exit.js";
 import { clientCommand, connect } from "../http/connection.js";
-import type { Io } from "../io.js";
+import { examples } from "../terminal/command.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
 
 export function logout(io: Io): Command {
   const command = clientCommand("logout", "log out, and revoke the login's tokens");

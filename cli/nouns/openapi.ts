@@ -1,9 +1,9 @@
 /** `portico openapi`: a service's OpenAPI document, as the gateway serves it to the caller. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { clientCommand, connect } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { outputOption, printAnswer } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { outputOption, printAnswer } from "../terminal/output.js";
 
 export function openapi(io: Io): Command {
   const command = clientCommand("openapi <service>", "print a service's OpenAPI document", [
@@ -16,7 +16,7 @@ export function openapi(io: Io): Command {
     // Whoever reads the file does not know where it was got from.
     const json = served.replace('"servers":[{"url":"/"}]', `"servers":[{"url":${JSON.stringify(client.address)}}]`);
     if (output !== "yaml") return printAnswer(io, output, json);
-    const { jsonToYaml } = await import("../output/yaml.js");
+    const { jsonToYaml } = await import("../terminal/yaml.js");
     io.stdout.write(jsonToYaml(json));
   });
 }

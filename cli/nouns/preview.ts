@@ -1,8 +1,8 @@
 /** What `--dry-run` shows: whose calls would be answered otherwise if a rule were created or deleted. */
 import { Option } from "commander";
 import type { Connection } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { type Column, printList } from "../output/output.js";
+import type { Io } from "../terminal/io.js";
+import { type Column, printList } from "../terminal/output.js";
 
 type Change = { readonly create: object } | { readonly delete: string };
 

@@ -1,10 +1,10 @@
 /** `portico auth rotate key`. */
 import { type Command, Option } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { duration } from "../options.js";
-import { instant } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { duration } from "../terminal/options.js";
+import { instant } from "../terminal/output.js";
 import type { CreatedKey } from "./create-key.js";
 import { keyPrefix } from "./key-prefix.js";
 import { printSecret } from "./secret.js";

@@ -1,5 +1,5 @@
 /** A rule as the authority sends it, and how a table shows it. */
-import type { Column } from "../output/output.js";
+import type { Column } from "../terminal/output.js";
 
 export interface Rule {
   readonly id: string;

@@ -1,6 +1,6 @@
 /** A secret that is shown once: alone on stdout, so that `KEY=$(portico auth create key ci)` works. */
-import type { Io } from "../io.js";
-import { type Format, printItem } from "../output/output.js";
+import type { Io } from "../terminal/io.js";
+import { type Format, printItem } from "../terminal/output.js";
 
 export async function printSecret(
   io: Io,

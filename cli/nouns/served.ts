@@ -2,8 +2,8 @@
 import { nearest } from "../../src/contract/nearest.js";
 import { matches, parsePattern, type Resource } from "../../src/contract/resource.js";
 import type { Client } from "../http/client.js";
-import type { Io } from "../io.js";
-import { paintFor, visible } from "../output/terminal.js";
+import type { Io } from "../terminal/io.js";
+import { paintFor, visible } from "../terminal/text.js";
 import { listServices } from "./services.js";
 
 /** Warns on stderr of each pattern that nothing matches. It may be meant for later, so it is no error. */

@@ -1,10 +1,10 @@
 /** `portico services`: what can be called. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import type { Client } from "../http/client.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { type Column, printList } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { type Column, printList } from "../terminal/output.js";
 
 /** portico.registry.v1.Service */
 export interface Service {

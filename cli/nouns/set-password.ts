@@ -1,10 +1,10 @@
 /** `portico auth set password`: for an account whose owner has lost it. */
 import { type Command, Option } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printItem } from "../output/output.js";
-import { newPassword } from "../prompt.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { printItem } from "../terminal/output.js";
+import { newPassword } from "../terminal/prompt.js";
 
 export function setPassword(io: Io): Command {
   const command = dataCommand("password <account>", "set an account's password, and log it out everywhere", [

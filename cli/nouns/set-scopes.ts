@@ -1,9 +1,9 @@
 /** `portico auth set scopes`. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printItem } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { printItem } from "../terminal/output.js";
 
 export function setScopes(io: Io): Command {
   const command = dataCommand("scopes <account> [scopes...]", "replace the scopes that an account holds");

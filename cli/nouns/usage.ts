@@ -1,10 +1,10 @@
 /** `portico usage`: how much each endpoint is called. */
 import { type Command, Option } from "commander";
-import { examples } from "../command.js";
 import { clientCommand, connect } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { duration } from "../options.js";
-import { type Column, outputOption, printList } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { duration } from "../terminal/options.js";
+import { type Column, outputOption, printList } from "../terminal/output.js";
 
 /** portico.auth.v1.EndpointUsage; whole numbers are text in JSON. */
 interface EndpointUsage {

@@ -1,9 +1,9 @@
 /** `portico user namespace`: prints the namespace that calls go to. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printItem } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { printItem } from "../terminal/output.js";
 
 export function userNamespace(io: Io): Command {
   const command = dataCommand("namespace", "print the namespace that calls go to");

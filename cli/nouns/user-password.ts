@@ -1,9 +1,9 @@
 /** `portico user password`: changes one's own password. */
 import { type Command, Option } from "commander";
-import { examples } from "../command.js";
 import { clientCommand, connect } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { currentPassword, newPassword } from "../prompt.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { currentPassword, newPassword } from "../terminal/prompt.js";
 
 export function userPassword(io: Io): Command {
   const command = clientCommand("password", "change your password, which logs you out everywhere", [

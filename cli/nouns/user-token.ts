@@ -1,9 +1,9 @@
 /** `portico user token`: prints the token and nothing else, for `$(portico user token)`. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { printItem } from "../output/output.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { printItem } from "../terminal/output.js";
 
 export function userToken(io: Io): Command {
   const command = dataCommand("token", "print the token to call with, good for a minute at least");

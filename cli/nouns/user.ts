@@ -1,10 +1,10 @@
 /** `portico user`: who is logged in. */
 import type { Command } from "commander";
-import { examples } from "../command.js";
 import { connect, dataCommand } from "../http/connection.js";
-import type { Io } from "../io.js";
-import { instant, printItem } from "../output/output.js";
-import { visible } from "../output/terminal.js";
+import { examples } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { instant, printItem } from "../terminal/output.js";
+import { visible } from "../terminal/text.js";
 import { userNamespace } from "./user-namespace.js";
 import { userPassword } from "./user-password.js";
 import { userToken } from "./user-token.js";

@@ -1,7 +1,7 @@
 /** `portico authority`. */
 import type { Flags } from "../../src/config.js";
-import type { Io } from "../io.js";
-import { type Role, runRole } from "./role.js";
+import type { Io } from "../terminal/io.js";
+import { type Role, runRole } from "./run.js";
 import { type StoreOptions, startAuthority } from "./server.js";
 
 export function run(flags: Flags & StoreOptions, io: Io): Promise<number> {

@@ -1,8 +1,8 @@
 /** `portico server`, and its parts alone. Their code is loaded only when they start, so that other commands are quick. */
 import { type Command, Option } from "commander";
 import { ConfigError, type Flags, flagName, type RoleName, SETTINGS } from "../../src/config.js";
-import { examples, newCommand } from "../command.js";
-import type { Io } from "../io.js";
+import { examples, newCommand } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
 
 /** @param onExit is given the exit code when the role has ended. */
 export function roles(io: Io, onExit: (code: number) => void): Command[] {

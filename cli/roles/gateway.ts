@@ -2,8 +2,8 @@
 import cluster from "node:cluster";
 import type { Config, Flags } from "../../src/config.js";
 import type { Logger } from "../../src/log.js";
-import type { Io } from "../io.js";
-import { runRole } from "./role.js";
+import type { Io } from "../terminal/io.js";
+import { runRole } from "./run.js";
 import type { Running } from "./server.js";
 import { runWorker, startWorkers } from "./workers.js";
 

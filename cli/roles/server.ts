@@ -37,11 +37,11 @@ import { register } from "../../src/rpc/registration.js";
 import type { Service } from "../../src/rpc/service.js";
 import { loadTransport, type Transport } from "../../src/rpc/transport.js";
 import { openStore } from "../../src/store/store.js";
-import { CommandError } from "../exit.js";
-import type { Io } from "../io.js";
-import { whyNotReady } from "./not-ready.js";
-import { Opened } from "./opened.js";
-import { aborted, type Role, runRole } from "./role.js";
+import { CommandError } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
+import { whyNotReady } from "./readiness.js";
+import { aborted, type Role, runRole } from "./run.js";
+import { Opened } from "./shutdown.js";
 
 /** The services that `portico server` runs itself, and `portico service <name>` runs alone. */
 export const SERVICES: ReadonlyMap<string, Service> = new Map([[helloworld.name, helloworld]]);

@@ -1,8 +1,8 @@
 /** `portico service <name>`. */
 import type { Flags } from "../../src/config.js";
-import { CommandError, EXIT } from "../exit.js";
-import type { Io } from "../io.js";
-import { runRole } from "./role.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
+import { runRole } from "./run.js";
 import { SERVICES, startService } from "./server.js";
 
 export function run(name: string, flags: Flags, io: Io): Promise<number> {

@@ -12,10 +12,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type Address, formatAddress } from "../../src/address.js";
 import { type Config, ConfigError, type Flags, flagName } from "../../src/config.js";
 import type { Logger } from "../../src/log.js";
-import { CommandError, EXIT, type Exit } from "../exit.js";
-import type { Io } from "../io.js";
-import { aborted, exitSoon, loadRoleConfig, onChange } from "./role.js";
-import { openRoleLog } from "./role-log.js";
+import { CommandError, EXIT, type Exit } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
+import { openRoleLog } from "./log.js";
+import { aborted, exitSoon, loadRoleConfig, onChange } from "./run.js";
 import type { Running, WorkerPlace } from "./server.js";
 
 type Start = (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;

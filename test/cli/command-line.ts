@@ -1,7 +1,7 @@
 /** Runs a command line in this process, with everything it reads and writes at hand. */
 import { PassThrough } from "node:stream";
-import type { Io } from "../../cli/io.js";
 import { run } from "../../cli/program.js";
+import type { Io } from "../../cli/terminal/io.js";
 
 interface Circumstances {
   readonly env?: NodeJS.ProcessEnv;

@@ -3,8 +3,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t, { type Test } from "tap";
-import { EXIT } from "../../cli/exit.js";
 import { filesOf } from "../../cli/new/files.js";
+import { EXIT } from "../../cli/terminal/exit.js";
 import { portico } from "./command-line.js";
 
 const modules = resolve("node_modules");

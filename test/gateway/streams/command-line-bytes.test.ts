@@ -1,8 +1,8 @@
 // What an endpoint answers as raw bytes the command line writes as they are, and sends what is on standard input as it is.
 import { PassThrough } from "node:stream";
 import t from "tap";
-import { EXIT } from "../../../cli/exit.js";
 import { run } from "../../../cli/program.js";
+import { EXIT } from "../../../cli/terminal/exit.js";
 import { ioOf, portico } from "../../cli/command-line.js";
 import { scene } from "./client.js";
 

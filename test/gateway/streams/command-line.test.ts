@@ -1,7 +1,7 @@
 // The command line prints what is streamed as it comes, and sends a stream from standard input.
 import t from "tap";
-import { EXIT } from "../../../cli/exit.js";
 import { run } from "../../../cli/program.js";
+import { EXIT } from "../../../cli/terminal/exit.js";
 import { ioOf, portico } from "../../cli/command-line.js";
 import { createRule, deleteRule, scene } from "./client.js";
 

@@ -1,6 +1,6 @@
 // The help of a role lists the options that have an effect there, and a flag of another role is refused.
 import t from "tap";
-import { portico } from "./command-line.js";
+import { portico } from "../command-line.js";
 
 const fits: [role: string, listed: string[], absent: string[]][] = [
   ["server", ["http", "grpc", "store", "lease", "cors", "advertise"], ["authority", "workers"]],

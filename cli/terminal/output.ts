@@ -2,10 +2,10 @@
 import { once } from "node:events";
 import { Option } from "commander";
 import type { RawAnswer } from "../http/http.js";
-import type { Io } from "../io.js";
 import { indent } from "./indent.js";
+import type { Io } from "./io.js";
 import { printRaw } from "./raw.js";
-import { type Colour, paintFor, visible, visibleLines } from "./terminal.js";
+import { type Colour, paintFor, visible, visibleLines } from "./text.js";
 
 export const FORMATS = ["json", "yaml", "name"] as const;
 export type Format = (typeof FORMATS)[number] | undefined;

@@ -3,8 +3,8 @@
  * before the banner: what is logged until then follows it.
  */
 import { createLog, type Logger } from "../../src/log.js";
-import type { Io, Output } from "../io.js";
-import { paintFor, visible } from "../output/terminal.js";
+import type { Io, Output } from "../terminal/io.js";
+import { paintFor, visible } from "../terminal/text.js";
 
 export interface RoleLog {
   readonly log: Logger;

@@ -1,6 +1,6 @@
 /** Lines of input that comes in pieces. */
 import t from "tap";
-import { linesOf } from "../../cli/http/lines.js";
+import { linesOf } from "../../../cli/http/lines.js";
 
 const cases: [title: string, pieces: string[], lines: string[]][] = [
   ["nothing", [], []],

@@ -5,8 +5,8 @@ import { createServer as createHttp2Server } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import t, { type Test } from "tap";
-import { createAuthority } from "../http2/certificates.js";
-import { portico } from "./command-line.js";
+import { createAuthority } from "../../http2/certificates.js";
+import { portico } from "../command-line.js";
 
 async function listen(t: Test, server: Server): Promise<string> {
   server.listen(0, "127.0.0.1");

@@ -1,7 +1,7 @@
 // Indented JSON is the same JSON, laid out as JSON.stringify does.
 import fc from "fast-check";
 import t from "tap";
-import { indent } from "../../cli/output/indent.js";
+import { indent } from "../../../cli/terminal/indent.js";
 
 t.test("as JSON.stringify lays it out, for any value", async (t) => {
   fc.assert(

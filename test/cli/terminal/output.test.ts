@@ -1,8 +1,8 @@
 // One list, as people and as programs get it.
 import t from "tap";
 import { parse } from "yaml";
-import { type Column, type Format, printAnswer, printList } from "../../cli/output/output.js";
-import { ioOf } from "./command-line.js";
+import { type Column, type Format, printAnswer, printList } from "../../../cli/terminal/output.js";
+import { ioOf } from "../command-line.js";
 
 interface Rule {
   readonly id: string;

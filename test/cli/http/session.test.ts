@@ -7,11 +7,11 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t, { type Test } from "tap";
-import { Profile } from "../../cli/http/profile.js";
-import { StoredLogin } from "../../cli/http/session.js";
-import { createToken } from "../../src/access/token.js";
-import { NOWHERE, type Outcome, portico } from "./command-line.js";
-import { start } from "./roles/process.js";
+import { Profile } from "../../../cli/http/profile.js";
+import { StoredLogin } from "../../../cli/http/session.js";
+import { createToken } from "../../../src/access/token.js";
+import { NOWHERE, type Outcome, portico } from "../command-line.js";
+import { start } from "../roles/process.js";
 
 const data = t.testdir();
 const server = await start(["server"], { PORTICO_DATA: data });

@@ -1,5 +1,5 @@
 /** A process of profile.test.ts: takes the refresh token ten times, each time leaving the next one in its place. */
-import { Profile } from "../../cli/http/profile.js";
+import { Profile } from "../../../cli/http/profile.js";
 
 for (let times = 0; times < 10; times++) {
   const taken = await new Profile("default", process.env).take();

@@ -1,6 +1,6 @@
 /** A value as YAML, with every character that a terminal would act on escaped. */
 import { Document, parse, visit } from "yaml";
-import { visibleLines } from "./terminal.js";
+import { visibleLines } from "./text.js";
 
 export function toYaml(value: unknown): string {
   const document = new Document(value);

@@ -1,10 +1,10 @@
 /** Raw bytes on stdout, as they are; on a terminal only if they are text, and then without tricks. */
 import { once } from "node:events";
 import { StringDecoder } from "node:string_decoder";
-import { CommandError, EXIT } from "../exit.js";
 import type { RawAnswer } from "../http/http.js";
-import type { Io } from "../io.js";
-import { visibleLines } from "./terminal.js";
+import { CommandError, EXIT } from "./exit.js";
+import type { Io } from "./io.js";
+import { visibleLines } from "./text.js";
 
 const TEXT = /^(?:text\/|application\/(?:.+\+)?(?:json|xml|x-ndjson|yaml)\b)/i;
 

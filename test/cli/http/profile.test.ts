@@ -4,7 +4,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSy
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
-import { Profile } from "../../cli/http/profile.js";
+import { Profile } from "../../../cli/http/profile.js";
 
 const DATA = {
   url: "http://127.0.0.1:8080/",
@@ -44,7 +44,7 @@ t.test("processes that take the token at the same time each get another one", as
   const env = { PATH: process.env.PATH, XDG_CONFIG_HOME: config };
   new Profile("default", env).writeRefreshToken("1");
   const run = promisify(execFile);
-  const taker = () => run(process.execPath, ["--import=tsx", "test/cli/take-token.ts"], { env });
+  const taker = () => run(process.execPath, ["--import=tsx", "test/cli/http/take-token.ts"], { env });
   const outputs = await Promise.all([taker(), taker(), taker()]);
   const tokens = outputs.flatMap(({ stdout }) => stdout.trim().split("\n").map(Number));
   t.same(

@@ -1,5 +1,5 @@
 /** What is safe and pleasant to write to a terminal. */
-import type { Output } from "../io.js";
+import type { Output } from "./io.js";
 
 /**
  * Characters that move the cursor, colour or reorder text: C0, DEL and C1 controls, line separators, bidirectional

@@ -1,7 +1,7 @@
 // Text that came from elsewhere cannot play tricks on the terminal.
 import t from "tap";
-import { paintFor, visible, visibleLines } from "../../cli/output/terminal.js";
-import { ioOf } from "./command-line.js";
+import { paintFor, visible, visibleLines } from "../../../cli/terminal/text.js";
+import { ioOf } from "../command-line.js";
 
 const tricks: [what: string, text: string, shown: string][] = [
   ["clears the screen", "a\u001b[2Jb", "a\\u001b[2Jb"],

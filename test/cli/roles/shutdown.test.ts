@@ -1,7 +1,7 @@
 // What a process has opened is closed at its stop and after a failed start, whatever one of the parts does.
 import t from "tap";
-import { Opened } from "../../cli/roles/opened.js";
-import { createLog } from "../../src/log.js";
+import { Opened } from "../../../cli/roles/shutdown.js";
+import { createLog } from "../../../src/log.js";
 
 function recorded() {
   const logged: string[] = [];

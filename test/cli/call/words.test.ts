@@ -1,6 +1,6 @@
 // The words after a service and its endpoint are the fields of the request.
 import t from "tap";
-import { type Field, readWords } from "../../cli/call/words.js";
+import { type Field, readWords } from "../../../cli/call/words.js";
 
 const rows: [words: string, endpoint: string | undefined, fields: Field[]][] = [
   ["call --name=Ada", "call", [["name", "Ada"]]],

@@ -1,6 +1,6 @@
 /** For a name that Portico does not know: says which one was probably meant. */
 import { nearest } from "../../src/contract/nearest.js";
-import { CallFailure } from "../http/failure.js";
+import { CallFailure } from "./failure.js";
 
 /**
  * Waits for a call about something by its name.

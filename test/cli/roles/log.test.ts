@@ -1,8 +1,8 @@
 // The log of a role on a terminal is in words and follows the banner; elsewhere it is JSON lines.
 import { PassThrough } from "node:stream";
 import t from "tap";
-import type { Io } from "../../cli/io.js";
-import { openRoleLog } from "../../cli/roles/role-log.js";
+import { openRoleLog } from "../../../cli/roles/log.js";
+import type { Io } from "../../../cli/terminal/io.js";
 
 function terminal(env: NodeJS.ProcessEnv = { NO_COLOR: "1" }) {
   const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { isTTY: true });

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import t, { type Test } from "tap";
-import { interrupted } from "../../cli/exit.js";
-import { type Request, send } from "../../cli/http/http.js";
-import { portico } from "./command-line.js";
+import { type Request, send } from "../../../cli/http/http.js";
+import { interrupted } from "../../../cli/terminal/exit.js";
+import { portico } from "../command-line.js";
 
 async function listen(t: Test, listener: RequestListener): Promise<{ server: Server; url: string }> {
   const server = createServer(listener).listen(0, "127.0.0.1");

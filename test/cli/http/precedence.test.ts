@@ -1,7 +1,7 @@
 // Where a value comes from: flag, then variable, then profile, then default.
 import t from "tap";
-import { Profile } from "../../cli/http/profile.js";
-import { portico } from "./command-line.js";
+import { Profile } from "../../../cli/http/profile.js";
+import { portico } from "../command-line.js";
 
 const config = t.testdir();
 const stored = (name: string, port: number, namespace: string) =>

@@ -6,10 +6,10 @@ import { type Address, formatAddress, formatGrpcTarget } from "../../src/address
 import { type Config, ConfigError, type Flags, loadConfig, SETTINGS } from "../../src/config.js";
 import type { Logger } from "../../src/log.js";
 import { StoreError } from "../../src/store/store.js";
-import { CommandError, EXIT } from "../exit.js";
-import type { Io } from "../io.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
 import { banner, type Line, readiness } from "./banner.js";
-import { openRoleLog } from "./role-log.js";
+import { openRoleLog } from "./log.js";
 import type { Running } from "./server.js";
 
 /** What distinguishes a role. */
