@@ -34,9 +34,9 @@ import type { Stream } from "./stream.js";
 import { StreamTable } from "./stream-table.js";
 
 /** Bytes that wait for the socket, above which no stream writes. */
-const ENOUGH_UNREAD = 256 * 1024;
+const MAX_BUFFERED = 256 * 1024;
 /** Bytes that wait for the socket, above which the peer is cut off: it makes us answer and does not read the answers. */
-const MOST_UNREAD = 1024 * 1024;
+const MAX_UNREAD = 1024 * 1024;
 
 /**
  * Most bytes of a header block. One whose list is larger than allowed is read to its end, because later blocks rely on the
@@ -512,9 +512,9 @@ export abstract class Connection implements FrameHandler {
   readonly #flush = (): void => {
     this.#woken = false;
     if (this.closed) return;
-    while (this.#ready.length > 0 && this.#unread < ENOUGH_UNREAD) this.#writeReady();
+    while (this.#ready.length > 0 && this.#unread < MAX_BUFFERED) this.#writeReady();
     this.output.flush(this.socket);
-    if (this.#unread > MOST_UNREAD || !this.#reserveUntaken()) this.destroy();
+    if (this.#unread > MAX_UNREAD || !this.#reserveUntaken()) this.destroy();
     else this.onFlushed();
   };
 
@@ -537,7 +537,7 @@ export abstract class Connection implements FrameHandler {
     this.#ready = [];
     for (let index = 0; index < streams.length; index++) {
       const stream = streams[index] as Stream;
-      if (this.#unread >= ENOUGH_UNREAD) {
+      if (this.#unread >= MAX_BUFFERED) {
         this.#ready = [...streams.slice(index), ...this.#ready];
         this.#reserveFor(streams.slice(index));
         break;

@@ -24,7 +24,7 @@ declare module "node:buffer" {
 const BY_HAND = 24;
 
 /** Most lists, and most names, whose bytes are kept. */
-const MOST_KEPT = 1_000;
+const MAX_KEPT = 1_000;
 
 const STATIC_NAMES = new Map<string, number>();
 const STATIC_FIELDS = new Map<string, number>();
@@ -94,7 +94,7 @@ export class HpackEncoder {
     const entries = this.#entries;
     const start = output.at;
     for (const field of fields) this.#repeated(output, field);
-    if (this.#entries === entries && this.#lists.size < MOST_KEPT) {
+    if (this.#entries === entries && this.#lists.size < MAX_KEPT) {
       this.#lists.set(key, Buffer.from(output.buffer.subarray(start, output.at)));
     }
   }
@@ -150,7 +150,7 @@ export class HpackEncoder {
     if (added === undefined) writeName(bytes, NEVER_ADDED, name);
     else writeInteger(bytes, NEVER_ADDED, this.#indexOf(added));
     const kept = bytes.buffer.subarray(0, bytes.at);
-    if (this.#names.size < MOST_KEPT) this.#names.set(name, kept);
+    if (this.#names.size < MAX_KEPT) this.#names.set(name, kept);
     return kept;
   }
 }

@@ -55,7 +55,7 @@ const KINDS: readonly (readonly [kind: number, ...names: string[]])[] = [
 
 /** The names above, and those that came. */
 const kinds = new Map(KINDS.flatMap(([kind, ...names]) => names.map((name) => [name, kind])));
-const MOST_KNOWN = 1_000;
+const MAX_KNOWN = 1_000;
 
 const FORBIDDEN_IN_NAME = /[^!-9;-@[-~]/;
 
@@ -68,7 +68,7 @@ export function kindOf(name: string): number {
   const known = kinds.get(name);
   if (known !== undefined) return known;
   const kind = kindOfOther(name);
-  if (kinds.size < MOST_KNOWN) kinds.set(name, kind);
+  if (kinds.size < MAX_KNOWN) kinds.set(name, kind);
   return kind;
 }
 

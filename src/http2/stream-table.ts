@@ -7,15 +7,15 @@
 import type { Stream } from "./stream.js";
 
 /** Slots at first, as a power of two. */
-const FEWEST_BITS = 4;
+const MIN_BITS = 4;
 /** 2 ** 32 by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4). */
 const GOLDEN = 0x9e3779b1;
 
 /** Open addressing, linear probing; where a stream is taken out those behind it move up. */
 export class StreamTable implements Iterable<Stream> {
-  #bits = FEWEST_BITS;
+  #bits = MIN_BITS;
   /** At most half of them are taken. */
-  #slots = empty(FEWEST_BITS);
+  #slots = empty(MIN_BITS);
   #size = 0;
 
   get size(): number {
@@ -57,8 +57,8 @@ export class StreamTable implements Iterable<Stream> {
   }
 
   clear(): void {
-    this.#bits = FEWEST_BITS;
-    this.#slots = empty(FEWEST_BITS);
+    this.#bits = MIN_BITS;
+    this.#slots = empty(MIN_BITS);
     this.#size = 0;
   }
 

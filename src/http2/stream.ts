@@ -4,7 +4,7 @@
  */
 import { StatusError } from "../errors.js";
 import { compress, type Encoding, MessageReader, PREFIX } from "../rpc/http2/messages.js";
-import { MOST_BYTES, MOST_MESSAGES } from "../rpc/message-queue.js";
+import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES } from "../rpc/message-queue.js";
 import type { Connection } from "./connection.js";
 import { ErrorCode } from "./errors.js";
 import { ReceiveWindow, STREAM_WINDOW } from "./flow-control.js";
@@ -137,7 +137,7 @@ export abstract class Stream {
     this.#unsent.push(sent);
     this.#unsentBytes += sent.length;
     this.connection?.schedule(this);
-    this.#full = this.#unsent.length >= MOST_MESSAGES || this.#unsentBytes >= MOST_BYTES;
+    this.#full = this.#unsent.length >= MAX_QUEUED_MESSAGES || this.#unsentBytes >= MAX_QUEUED_BYTES;
     return !this.#full;
   }
 

@@ -1,21 +1,26 @@
-/** The deadlines of many calls, with one timer for all. Nearly all end long before, and then cost no more than leaving a bag. */
+/**
+ * The deadlines of many calls, with one timer for all of them. Nearly all calls end long before their deadline, and then
+ * cost no more than removal from a list.
+ */
 
-import { Bag, type Placed } from "./indexed-list.js";
+import { type Indexed, IndexedList } from "./indexed-list.js";
 
 /** Milliseconds: no call is ended earlier than asked for, and none later by more than this. */
 const SLOT = 16;
-const LONGEST_TIMER = 2 ** 31 - 1;
+/** The longest delay that `setTimeout` takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export interface Expiring extends Placed {
+export interface Expiring extends Indexed {
   /** In milliseconds of `Date.now()`. */
   readonly deadline: number;
   expire(): void;
 }
 
+/** Calls `expire` of each entry when its deadline has passed; an entry that is deleted first does not expire. */
 export class Deadlines {
-  #calls = new Bag<Expiring>();
+  #calls = new IndexedList<Expiring>();
   #timer: NodeJS.Timeout | undefined;
-  /** When the timer goes off: a multiple of `SLOT`, so that it need not be set anew for each deadline a little earlier. */
+  /** When the timer goes off: a multiple of `SLOT`, so that a deadline a little earlier needs no new timer. */
   #armed = Number.POSITIVE_INFINITY;
 
   add(call: Expiring): void {
@@ -29,15 +34,15 @@ export class Deadlines {
 
   close(): void {
     clearTimeout(this.#timer);
-    this.#calls = new Bag();
+    this.#calls = new IndexedList();
     this.#armed = Number.POSITIVE_INFINITY;
   }
 
   #arm(deadline: number): void {
     clearTimeout(this.#timer);
     this.#armed = (Math.floor(deadline / SLOT) + 1) * SLOT;
-    this.#timer = setTimeout(this.#expire, Math.min(Math.max(this.#armed - Date.now(), 1), LONGEST_TIMER));
-    // What keeps a process alive is the connections of its calls, and the port where it takes them.
+    this.#timer = setTimeout(this.#expire, Math.min(Math.max(this.#armed - Date.now(), 1), MAX_TIMER_MS));
+    // A process is kept alive by the connections of its calls and the port where it takes them, not by this timer.
     this.#timer.unref();
   }
 

@@ -6,8 +6,8 @@
  */
 
 /** As much as either of these waiting, in one direction of a call, makes its sender wait. */
-export const MOST_MESSAGES = 16;
-export const MOST_BYTES = 65_536;
+export const MAX_QUEUED_MESSAGES = 16;
+export const MAX_QUEUED_BYTES = 65_536;
 
 /** The sender, as far as a queue steers it. */
 export interface Flow {
@@ -45,7 +45,7 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
     this.#bytes += message.length;
     const reader = this.#readers.shift();
     if (reader !== undefined) this.#take(reader);
-    else if (!this.#paused && (this.#waiting.length >= MOST_MESSAGES || this.#bytes >= MOST_BYTES)) {
+    else if (!this.#paused && (this.#waiting.length >= MAX_QUEUED_MESSAGES || this.#bytes >= MAX_QUEUED_BYTES)) {
       this.#paused = true;
       this.#flow.pause();
     }

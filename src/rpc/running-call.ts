@@ -77,10 +77,10 @@ export interface CallEnd {
 }
 
 /** So many responses are sent without a pause; then timers and other calls have their turn. */
-const MOST_IN_A_ROW = 64;
+const MAX_ANSWERS_IN_A_ROW = 64;
 
 export class RunningCall implements IncomingListener, Expiring {
-  place = -1;
+  index = -1;
   readonly deadline: number;
   readonly #method: ServedMethod;
   readonly #start: CallStart;
@@ -276,7 +276,7 @@ export class RunningCall implements IncomingListener, Expiring {
         if (this.#ended) return;
         if (done) break;
         if (!this.#reply.send(this.#method.encode(value))) await this.#drained();
-        else if (++sent % MOST_IN_A_ROW === 0) await new Promise(setImmediate);
+        else if (++sent % MAX_ANSWERS_IN_A_ROW === 0) await new Promise(setImmediate);
         if (this.#ended) return;
       }
       this.#end(this.#success());

@@ -12,7 +12,7 @@ t.teardown(() => mock.timers.reset());
 
 /** A call that ends so many milliseconds from now; `ended` tells after how many it did. */
 class Waiting implements Expiring {
-  place = -1;
+  index = -1;
   ended: number | undefined;
   readonly deadline: number;
   readonly #then: () => void;

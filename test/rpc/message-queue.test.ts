@@ -1,5 +1,5 @@
 import t from "tap";
-import { MessageQueue, MOST_BYTES, MOST_MESSAGES } from "../../src/rpc/message-queue.js";
+import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES, MessageQueue } from "../../src/rpc/message-queue.js";
 
 /** A queue of texts, and what it did to its sender. */
 function open() {
@@ -40,8 +40,8 @@ t.test("what was pushed before the end is still read", async (t) => {
 });
 
 for (const [what, count, size] of [
-  ["messages", MOST_MESSAGES, 1],
-  ["bytes", 2, MOST_BYTES / 2],
+  ["messages", MAX_QUEUED_MESSAGES, 1],
+  ["bytes", 2, MAX_QUEUED_BYTES / 2],
 ] as const) {
   t.test(`many ${what} waiting pause the sender until the reader has caught up`, async (t) => {
     const { queue, done, push } = open();

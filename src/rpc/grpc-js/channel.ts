@@ -10,7 +10,7 @@ import { Code } from "../../errors.js";
 import { brokenOff, ErrorCode, notGrpc, statusOfHttp } from "../../http2/errors.js";
 import type { Call, CallListener, CallStart, Channel, Status, Verify } from "../channel.js";
 import { isGrpc } from "../http2/headers.js";
-import { Bag, type Placed } from "../indexed-list.js";
+import { type Indexed, IndexedList } from "../indexed-list.js";
 import { protocolError, status } from "../status.js";
 import { asBuffer, fromGrpc, fromGrpcStatus, toGrpc } from "./metadata.js";
 import { CUT_SHORT, UNKNOWN_FLAG } from "./strict.js";
@@ -54,7 +54,7 @@ const STATES = {
 
 export class GrpcChannel implements Channel {
   readonly #channel: GrpcJsChannel;
-  readonly #open = new Bag<GrpcCall>();
+  readonly #open = new IndexedList<GrpcCall>();
   #closed = false;
   readonly #verify: Verify | undefined;
   /** Of the connection that is READY. */
@@ -172,10 +172,10 @@ export class GrpcChannel implements Channel {
   }
 }
 
-class GrpcCall implements Call, Placed {
-  place = -1;
+class GrpcCall implements Call, Indexed {
+  index = -1;
   readonly #listener: CallListener;
-  readonly #open: Bag<GrpcCall>;
+  readonly #open: IndexedList<GrpcCall>;
   #call: GrpcJsCall | undefined;
   /** grpc-js takes one message at a time: the others, and the half-close, wait here. */
   readonly #waiting: Uint8Array[] = [];
@@ -194,7 +194,7 @@ class GrpcCall implements Call, Placed {
   #notGrpc: string | undefined;
   #expiry: NodeJS.Timeout | undefined;
 
-  constructor(listener: CallListener, open: Bag<GrpcCall>) {
+  constructor(listener: CallListener, open: IndexedList<GrpcCall>) {
     this.#listener = listener;
     this.#open = open;
     open.add(this);

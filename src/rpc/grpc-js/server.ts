@@ -22,7 +22,7 @@ import { Code } from "../../errors.js";
 import { type ConnectionMemory, MemoryBudget } from "../../memory-budget.js";
 import type { Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
-import { MOST_BYTES, MOST_MESSAGES } from "../message-queue.js";
+import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES } from "../message-queue.js";
 import { type Metadata, NO_METADATA } from "../metadata.js";
 import type { IncomingListener, Reply } from "../server-call.js";
 import { status } from "../status.js";
@@ -282,7 +282,7 @@ class GrpcReply implements Reply {
     this.#reserve();
     if (this.#ended) return true;
     this.#call.sendMessage(asBuffer(message), () => this.#sent(message.length));
-    this.#full = this.#unsentMessages >= MOST_MESSAGES || this.#unsentBytes >= MOST_BYTES;
+    this.#full = this.#unsentMessages >= MAX_QUEUED_MESSAGES || this.#unsentBytes >= MAX_QUEUED_BYTES;
     return !this.#full;
   }
 

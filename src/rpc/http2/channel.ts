@@ -65,7 +65,7 @@ const KEEPALIVE = { after: 2_500, timeout: 2_500 };
 const TCP_KEEPALIVE_MS = 15_000;
 
 /** Calls that wait for a connection or for room on it. */
-const MOST_WAITING = 4_096;
+const MAX_WAITING = 4_096;
 
 export class Http2Channel implements Channel, ConnectionOwner {
   readonly #address: Http2Address;
@@ -139,7 +139,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
       call.fail(status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true }));
     } else if (this.#state === "broken") {
       call.fail(unreachable(this.#reason));
-    } else if (this.#calls.waiting.length >= MOST_WAITING) {
+    } else if (this.#calls.waiting.length >= MAX_WAITING) {
       const message = "too many calls are waiting for the service";
       call.fail(status(Code.UNAVAILABLE, message, { neverSent: true }));
     } else {

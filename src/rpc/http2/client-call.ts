@@ -30,7 +30,7 @@ export interface ChannelCalls {
 
 export class ClientCall extends Stream implements Call, Expiring {
   readonly deadline: number;
-  place = -1;
+  index = -1;
   readonly #start: CallStart;
   readonly #listener: CallListener;
   readonly #channel: ChannelCalls;

@@ -60,7 +60,7 @@ const LOOKS = 5;
 const MAX_PINGS = 2;
 
 /** Paths whose headers are kept. */
-const MOST_PATHS = 1_000;
+const MAX_PATHS = 1_000;
 
 export class ClientConnection extends Connection {
   /** The server has introduced itself, and its owner has found nothing wrong with it: calls may be opened. */
@@ -186,7 +186,7 @@ export class ClientConnection extends Connection {
     ];
     if (encoding !== "identity") fields.push({ name: "grpc-encoding", value: encoding });
     const request = { fields, room: fields.reduce((room, field) => room + sizeOf(field), 0) };
-    if (this.#requests.size < MOST_PATHS) this.#requests.set(path, request);
+    if (this.#requests.size < MAX_PATHS) this.#requests.set(path, request);
     return request;
   }
 

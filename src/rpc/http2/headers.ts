@@ -36,12 +36,12 @@ export function checkMetadata(metadata: Metadata): void {
 
 /** Names that may be sent, and what they are: there are few, and they come again with every call. */
 const sendable = new Map<string, number>();
-const MOST_KNOWN = 1_000;
+const MAX_KNOWN = 1_000;
 
 function kindToSend(name: string): number {
   const kind = kindOf(name);
   if (!NAME.test(name) || (kind & METADATA) === 0) throw new Error(`"${name}" is not a name for metadata`);
-  if (sendable.size < MOST_KNOWN) sendable.set(name, kind);
+  if (sendable.size < MAX_KNOWN) sendable.set(name, kind);
   return kind;
 }
 

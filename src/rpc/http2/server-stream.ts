@@ -153,7 +153,7 @@ export class ServerStream extends Stream implements Reply {
   /** Once the whole request has come, so that one that breaks the protocol hears of that, whatever else is wrong. */
   #refuse(refusal: Refusal): void {
     this.#refusal = refusal;
-    this.#rest = { deadline: Date.now() + REFUSAL_MS, place: -1, expire: () => this.#answerRefused() };
+    this.#rest = { deadline: Date.now() + REFUSAL_MS, index: -1, expire: () => this.#answerRefused() };
     if (this.remoteEnded) this.#answerRefused();
     else this.#connection.deadlines.add(this.#rest);
   }
@@ -311,7 +311,7 @@ export class ServerStream extends Stream implements Reply {
     const left = this.unsentSize;
     this.#stall = {
       deadline: Date.now() + stallTime,
-      place: -1,
+      index: -1,
       expire: () => {
         if (this.unsentSize < left) this.#watch();
         else this.#connection.reset(this, ErrorCode.CANCEL);

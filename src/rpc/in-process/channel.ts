@@ -8,7 +8,7 @@
 import { Code } from "../../errors.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
-import { Bag, type Placed } from "../indexed-list.js";
+import { type Indexed, IndexedList } from "../indexed-list.js";
 import type { Metadata } from "../metadata.js";
 import type { IncomingListener, Reply } from "../server-call.js";
 import { protocolError, status } from "../status.js";
@@ -18,7 +18,7 @@ const PEER = "in-process";
 
 export class InProcessChannel implements Channel {
   readonly #dispatcher: Dispatcher;
-  readonly #open = new Bag<ReplyEnd>();
+  readonly #open = new IndexedList<ReplyEnd>();
   #state: "ready" | "closed" = "ready";
 
   constructor(dispatcher: Dispatcher) {
@@ -92,8 +92,8 @@ class CallerEnd implements Call {
 }
 
 /** The endpoint's end, which delivers to the caller. */
-class ReplyEnd implements Reply, Placed {
-  place = -1;
+class ReplyEnd implements Reply, Indexed {
+  index = -1;
   endpoint: IncomingListener | undefined;
   /** The caller takes no messages for now. */
   paused = false;
@@ -101,7 +101,7 @@ class ReplyEnd implements Reply, Placed {
   requestsPaused = false;
 
   readonly #listener: CallListener;
-  readonly #open: Bag<ReplyEnd>;
+  readonly #open: IndexedList<ReplyEnd>;
   readonly #maxMessage: number;
   /** How many of the caller's uses of this call are on the stack. */
   #inside = 0;
@@ -120,7 +120,7 @@ class ReplyEnd implements Reply, Placed {
   /** The endpoint waits for `onDrain`. */
   #endpointWaits = false;
 
-  constructor(listener: CallListener, open: Bag<ReplyEnd>, maxMessage: number) {
+  constructor(listener: CallListener, open: IndexedList<ReplyEnd>, maxMessage: number) {
     this.#listener = listener;
     this.#open = open;
     this.#maxMessage = maxMessage;
