@@ -11,6 +11,7 @@ import type { Logger } from "pino";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
 import { ConfigError, type ForeignService, SETTINGS } from "../../src/config.js";
 import { Code, StatusError } from "../../src/errors.js";
+import { type Attempt, follow } from "../../src/follow.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { checkServiceName } from "./check-instance.js";
@@ -20,7 +21,7 @@ import { type Reflected, reflect } from "./reflection-client.js";
 
 /** Of one reading, in milliseconds. */
 const READ_TIME = 10_000;
-/** After the first failed reading, in milliseconds; doubled after each, up to the time between readings. */
+/** The longest pause after the first failed reading, in milliseconds (see follow.ts); the longest of all is the time between readings. */
 const FIRST_RETRY = 500;
 
 export interface ForeignOptions {
@@ -46,9 +47,7 @@ export function followForeign(options: ForeignOptions): () => void {
       const controller = new AbortController();
       closing.push(controller);
       const { signal } = controller;
-      follow(service, target, options, signal).catch((error) => {
-        if (!signal.aborted) throw error;
-      });
+      void followTarget(service, target, options, signal);
     }
   }
   return () => {
@@ -72,7 +71,7 @@ function checkNames(services: readonly ForeignService[]): void {
 }
 
 /** Reads a target's contract again and again, and keeps its instance as it was read last. */
-async function follow(
+async function followTarget(
   service: ForeignService,
   target: GrpcTarget,
   { directory, connect, refresh, log }: ForeignOptions,
@@ -82,11 +81,10 @@ async function follow(
   const about = { service: service.name, target: address };
   let held: { readonly contract: Reflected; readonly leave: () => void } | undefined;
   let trouble: string | undefined;
-  let failures = 0;
   const changes = new FileChanges(service.descriptors, signal);
   signal.addEventListener("abort", () => held?.leave());
-  while (!signal.aborted) {
-    try {
+  const readAgain = async ({ answered }: Attempt): Promise<void> => {
+    while (!signal.aborted) {
       const contract = await read(service, () => connect(target), signal);
       if (signal.aborted) return;
       if (held === undefined || !isSame(held.contract, contract)) {
@@ -95,17 +93,23 @@ async function follow(
       }
       if (trouble !== undefined) log.info(about, "the contract of a configured service can be read again");
       trouble = undefined;
-      failures = 0;
-    } catch (error) {
-      if (signal.aborted) return;
-      failures++;
+      answered();
+      await changes.wait(refresh);
+    }
+  };
+  await follow({
+    source: address,
+    attempt: readAgain,
+    onFailure({ error }) {
       const reason = explain(service, address, error);
       if (reason !== trouble) log.warn({ ...about, reason }, "the contract of a configured service cannot be read");
       trouble = reason;
-    }
-    const retry = Math.min(refresh, FIRST_RETRY * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
-    await changes.wait(failures === 0 ? refresh : retry);
-  }
+    },
+    firstDelayMs: FIRST_RETRY,
+    maxDelayMs: refresh,
+    pause: (ms) => changes.wait(ms),
+    signal,
+  });
 }
 
 /** How long a file that changes may take to be written, in milliseconds. */
@@ -134,16 +138,16 @@ class FileChanges {
     } catch {} // There is no such folder.
   }
 
-  /** @throws (rejects) when the signal is aborted */
+  /** Resolves after a time in milliseconds, when the file has changed, or when the signal is aborted. */
   async wait(ms: number): Promise<void> {
     const woken = new AbortController();
     this.#wake = () => woken.abort();
     if (!this.#changed) {
       const either = AbortSignal.any([this.#signal, woken.signal]);
-      await wait(ms, undefined, { signal: either }).catch(() => this.#signal.throwIfAborted());
+      await wait(ms, undefined, { signal: either }).catch(() => {});
     }
-    if (!this.#changed) return;
-    await wait(WRITE_TIME, undefined, { signal: this.#signal });
+    if (!this.#changed || this.#signal.aborted) return;
+    await wait(WRITE_TIME, undefined, { signal: this.#signal }).catch(() => {});
     this.#changed = false;
   }
 }

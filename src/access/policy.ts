@@ -10,9 +10,9 @@
  * Anything that cannot be understood or does not fit ends the lease and the stream; the next stream starts with a
  * snapshot. The stream is opened again for ever, until `close`.
  */
-import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "pino";
 import { Code, StatusError } from "../errors.js";
+import { follow } from "../follow.js";
 import {
   type Change,
   PolicyService,
@@ -38,11 +38,11 @@ const FIRST_LEASE_TIME = 5_000;
 const LONGEST_LEASE_TIME = 60_000;
 /** The least time between two pings, in milliseconds. */
 const SHORTEST_INTERVAL = 20;
-/** The pause before the stream is opened again, in milliseconds: doubled each time, and up to half of it taken off. */
-const SHORTEST_PAUSE = 50;
-const LONGEST_PAUSE = 2_000;
-/** While a lease runs: the authority may be back before it ends, and then no call fails. */
-const LONGEST_PAUSE_IN_LEASE = 100;
+/** The longest pause before the stream is opened again, in milliseconds: after the first failure, and ever (see follow.ts). */
+const FIRST_PAUSE = 50;
+const MAX_PAUSE = 2_000;
+/** While a lease runs, in milliseconds: the authority may be back before the lease ends, and then no call fails. */
+const MAX_PAUSE_IN_LEASE = 100;
 /** How long the authority has to end the stream after we have ended our side, in milliseconds. */
 const LEAVE_TIME = 1_000;
 
@@ -98,7 +98,6 @@ export class Policy {
   #settled: Promise<void> = Promise.resolve();
   /** How many applied messages are not acknowledged yet. */
   #unacknowledged = 0;
-  #failures = 0;
   #fault: unknown;
   /** Resolves when it follows the authority no more. */
   readonly #ran: Promise<void>;
@@ -111,7 +110,17 @@ export class Policy {
       onLost: () => authority.log.warn("the lease ran out: nothing is decided until the authority is reached again"),
       onLostForLong: () => listener.onCutOff(),
     });
-    this.#ran = this.#run();
+    this.#ran = follow({
+      source: "the authority",
+      attempt: ({ answered }) => this.#watch(answered),
+      onFailure: ({ error, repeated }) => {
+        this.#fault = error;
+        authority.log[repeated ? "debug" : "warn"]({ err: error }, "the stream from the authority broke");
+      },
+      firstDelayMs: FIRST_PAUSE,
+      maxDelayMs: () => (this.mayDecide(performance.now()) ? MAX_PAUSE_IN_LEASE : MAX_PAUSE),
+      signal: this.#closing.signal,
+    });
   }
 
   get state(): "starting" | "ready" | "lost" | "closed" {
@@ -190,27 +199,11 @@ export class Policy {
     for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#closing;
-    for (;;) {
-      await this.#settled;
-      if (signal.aborted) return;
-      try {
-        await this.#follow();
-      } catch (error) {
-        this.#fault = error;
-        const level = this.#failures === 0 && !signal.aborted ? "warn" : "debug";
-        this.#authority.log[level]({ err: error }, "the stream from the authority broke");
-      }
-      if (signal.aborted) return;
-      const longest = this.mayDecide(performance.now()) ? LONGEST_PAUSE_IN_LEASE : LONGEST_PAUSE;
-      const time = Math.min(longest, SHORTEST_PAUSE * 2 ** this.#failures++);
-      await pause(time * (1 - Math.random() / 2), undefined, { signal }).catch(() => {});
-    }
-  }
-
   /** Follows one stream to its end. */
-  async #follow(): Promise<void> {
+  async #watch(answered: () => void): Promise<void> {
+    // What the stream before it has brought is judged first: this one answers for what it brings itself.
+    await this.#settled;
+    if (this.#closing.signal.aborted) return;
     this.#parts = [];
     const { channel, metadata, admission, log } = this.#authority;
     const watch = stream(channel, PolicyService.watch, { metadata, admission });
@@ -230,7 +223,11 @@ export class Policy {
       for await (const { message } of watch.responses) {
         if (message?.$case === "pong") pings.answered(message.value);
         else this.#apply(message, watch);
-        for (const answer of pings.takeAnswers(this.#revision)) this.#extend(answer, pings);
+        for (const answer of pings.takeAnswers(this.#revision)) {
+          this.#extend(answer, pings);
+          this.#fault = undefined;
+          answered();
+        }
       }
     } finally {
       this.#closing.signal.removeEventListener("abort", leave);
@@ -329,8 +326,6 @@ export class Policy {
   #extend({ sent, pong }: Answer, pings: Pings): void {
     const { time } = pong;
     if (time === undefined) throw new Error("the authority's answer to a ping lacks its time");
-    this.#failures = 0;
-    this.#fault = undefined;
     this.#leaseTime = Math.min(Number(pong.leaseMs), LONGEST_LEASE_TIME);
     pings.setPace(this.#leaseTime);
     this.#clockLead = Number(time.seconds) * 1000 + time.nanos / 1e6 - sent.monotonic;
