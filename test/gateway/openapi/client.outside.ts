@@ -45,7 +45,7 @@ t.test("in TypeScript", async (t) => {
   const ours = resolve("node_modules/.bin");
   const generated = await run(generate, folder, join(folder, "node_modules/.bin"));
   t.equal(generated.status, 0, generated.stderr);
-  const types = `--types node --typeRoots ${resolve("node_modules/@types")}`;
+  const types = `--types node --typeRoots "${resolve("node_modules/@types")}"`;
   const check = `tsc --noEmit --strict --skipLibCheck --target es2022 --module nodenext ${types} client.ts mistaken.ts`;
   const wrong = (await run(check, folder, ours)).stdout.match(/^\S+\(.*/gm) ?? [];
   t.match(wrong, [/^mistaken.ts.*'nam' does not exist/], "a name that is wrong does not fit its types");
@@ -68,7 +68,7 @@ t.test("in Go", { skip: goPrograms === undefined && "there is no Go here" }, asy
   // The documents of Portico's own services are compiled besides: theirs have most kinds of names.
   const more = ["auth", "registry"].map(
     (name) =>
-      `mkdir ${name} && oapi-codegen -generate types,client -package ${name} -o ${name}/client.go ${resolve("spec", `${name}.json`)}`,
+      `mkdir ${name} && oapi-codegen -generate types,client -package ${name} -o ${name}/client.go "${resolve("spec", `${name}.json`)}"`,
   );
   // Where modules come from and are kept is this machine's to say.
   const go = {

@@ -51,9 +51,11 @@ const SERVERS: [name: string, program: string | undefined, args: (port: number) 
   ["Python", python && join(python, "python"), (port) => ["-c", SERVER, `${port}`], "/any.Any/Call"],
 ];
 
+// Side by side, as each is silent all the time.
+t.jobs = SERVERS.length;
 for (const [name, program, args, path] of SERVERS) {
   if (program === undefined) t.test(name, { skip: "it is not here" }, async () => {});
-  else t.test(name, (t) => survives(t, program, args, path));
+  else t.test(name, { buffered: true }, (t) => survives(t, program, args, path));
 }
 
 async function survives(t: Test, program: string, args: (port: number) => string[], path: string): Promise<void> {
