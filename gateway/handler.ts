@@ -13,6 +13,7 @@ import type { Endpoint } from "../src/contract/endpoint.js";
 import { Code, StatusError } from "../src/errors.js";
 import type { Logger } from "../src/log.js";
 import type { Metrics } from "../src/metrics.js";
+import type { Alternatives, Routes, Target } from "./catalog/routes.js";
 import { chunks, isHttpBody, RAW_HEADERS } from "./dialects/json/bodies/http-body.js";
 import {
   checkBody,
@@ -22,23 +23,18 @@ import {
   takesPieces,
   writeAnswer,
   writeJson,
-} from "./dialects/json/message.js";
-import { metadataOf } from "./dialects/json/metadata.js";
-import { StreamBody } from "./dialects/json/streams/body.js";
-import type { AdmittedStart, StreamCallOptions } from "./dialects/json/streams/call.js";
+} from "./dialects/json/json.js";
 import { ndjson } from "./dialects/json/streams/ndjson.js";
-import { StreamSocket } from "./dialects/json/streams/socket.js";
+import { StreamBody } from "./dialects/json/streams/response-stream.js";
 import { acceptsEvents, hasHadAll, serverSentEvents } from "./dialects/json/streams/sse.js";
 import { upload } from "./dialects/json/streams/upload.js";
+import { StreamSocket } from "./dialects/json/streams/websocket.js";
 import { answerError, type ErrorAnswer, HttpError } from "./errors.js";
-import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./exchange.js";
+import { checkHandshake, protocolToken } from "./handshake.js";
+import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "./http.js";
 import { NO_MEMORY } from "./node/connection-memory.js";
-import { checkHandshake, protocolToken } from "./node/upgrade.js";
 import type { OwnPaths } from "./own/own.js";
 import type { Usage } from "./own/usage.js";
-import { createRequestId } from "./request-id.js";
-import { callUnary, UnreachableError } from "./stages/call.js";
-import { Cors, foreignPage, isNavigation } from "./stages/cors.js";
 import {
   announcesBody,
   bearerToken,
@@ -49,9 +45,13 @@ import {
   type RequestHeaders,
   requestIdOf,
   timeoutOf,
-} from "./stages/headers.js";
+} from "./request-headers.js";
+import { createRequestId } from "./request-id.js";
+import { Cors, foreignPage, isNavigation } from "./stages/cors.js";
 import type { Hosts } from "./stages/hosts.js";
-import type { Alternatives, Routes, Target } from "./stages/route.js";
+import { metadataOf } from "./stages/metadata.js";
+import type { AdmittedStart, StreamCallOptions } from "./stages/stream-call.js";
+import { callUnary, UnreachableError } from "./stages/unary-call.js";
 
 export interface HandlerOptions {
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };

@@ -23,8 +23,8 @@ import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel, Verify } from "../../src/rpc/channel.js";
 import { stream } from "../../src/rpc/client.js";
 import type { Metadata } from "../../src/rpc/metadata.js";
-import { type Alternatives, Routes, type Target, type Told } from "../stages/route.js";
-import { FollowedNames, type Lookup, lookupAll, nameIn } from "./names.js";
+import { FollowedNames, type Lookup, lookupAll, nameIn } from "./dns.js";
+import { type Alternatives, Routes, type Target, type Told } from "./routes.js";
 
 export interface CatalogOptions {
   /** Leads to the registry. */

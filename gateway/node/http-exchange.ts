@@ -10,12 +10,12 @@ import {
   isStream,
   type PieceFlow,
   type PieceReader,
-} from "../exchange.js";
+} from "../http.js";
+import { type Connection, GONE, LINGER_MS, WORK, type Work } from "./connection.js";
 import { MIN_RESERVED, memoryOf, NO_MEMORY } from "./connection-memory.js";
 import type { HttpMessage } from "./http-message.js";
-import { HttpRequest } from "./http-request.js";
-import { STALL_MS, Stall } from "./stall.js";
-import { type Connection, GONE, LINGER_MS, WORK, type Work } from "./work.js";
+import { HttpRequest } from "./requests.js";
+import { STALL_MS, Stall } from "./slow-reader.js";
 
 /** An unread body up to this size is dropped and the connection kept; before a larger one it is closed. */
 const DROPPED_BODY = 64 * 1024;

@@ -1,7 +1,7 @@
 /** Node's request, but for shorter ways to its headers and its body. */
 import { type IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { HttpError } from "../errors.js";
-import { type RequestHeaders, readHeaders } from "../stages/headers.js";
+import { type RequestHeaders, readHeaders } from "../request-headers.js";
 
 /** Is given a piece of a body, or null when it was whole. */
 export type BodyTaker = (piece: Buffer | null) => void;

@@ -1,10 +1,10 @@
 /** A request for a WebSocket, until it is answered. */
 import type { Socket } from "node:net";
 import { HttpError } from "../errors.js";
-import type { GatewayRequest } from "../exchange.js";
+import type { GatewayRequest } from "../http.js";
+import { GONE, type Work } from "./connection.js";
 import type { HttpMessage } from "./http-message.js";
-import { HttpRequest } from "./http-request.js";
-import { GONE, type Work } from "./work.js";
+import { HttpRequest } from "./requests.js";
 
 export class Opening extends HttpRequest implements GatewayRequest, Work {
   readonly upgrade = true;

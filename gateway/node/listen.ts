@@ -9,13 +9,13 @@ import type { Address } from "../../src/address.js";
 import type { Config } from "../../src/config.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { HttpError, reason } from "../errors.js";
-import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "../exchange.js";
-import { RequestHeaders } from "../stages/headers.js";
+import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "../http.js";
+import { RequestHeaders } from "../request-headers.js";
+import { type Connection, LINGER_MS, WORK, type Work } from "./connection.js";
 import { Exchange } from "./http-exchange.js";
 import { HttpMessage, OTHER_VERSION } from "./http-message.js";
 import { Opening } from "./http-opening.js";
 import { type Upgrade, type WebSocketLimits, WebSockets } from "./websocket.js";
-import { type Connection, LINGER_MS, WORK, type Work } from "./work.js";
 
 export type Limits = Pick<
   Config,

@@ -8,11 +8,11 @@ import type { Socket } from "node:net";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import type { ConnectionMemory, MemoryBudget } from "../../src/memory-budget.js";
 import { HttpError } from "../errors.js";
-import type { MessageSocket, SocketSession } from "../exchange.js";
+import { PROTOCOL } from "../handshake.js";
+import type { MessageSocket, SocketSession } from "../http.js";
+import { LINGER_MS } from "./connection.js";
 import { MIN_RESERVED, memoryOf, NO_MEMORY } from "./connection-memory.js";
-import { Stall } from "./stall.js";
-import { PROTOCOL } from "./upgrade.js";
-import { LINGER_MS } from "./work.js";
+import { Stall } from "./slow-reader.js";
 
 export interface WebSocketLimits {
   /** Most bytes of a message. */

@@ -4,7 +4,7 @@
  */
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, grpcServiceOf } from "../../src/contract/endpoint.js";
-import { ERROR, ERROR_SCHEMA, RESPONSES } from "./errors.js";
+import { ERROR, ERROR_SCHEMA, RESPONSES } from "./components.js";
 import { HEADERS, PARAMETERS } from "./headers.js";
 import { pathItems } from "./operations.js";
 import type { Schema } from "./schema.js";

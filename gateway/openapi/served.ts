@@ -15,10 +15,10 @@ import { BoundedMap } from "../../src/bounded-map.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { nearest } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
+import type { Routes, Target } from "../catalog/routes.js";
 import { HttpError } from "../errors.js";
 import type { OwnAnswer, OwnPaths } from "../own/own.js";
-import { bearerToken, checkHeaders, namespaceOf, readHeaders } from "../stages/headers.js";
-import type { Routes, Target } from "../stages/route.js";
+import { bearerToken, checkHeaders, namespaceOf, readHeaders } from "../request-headers.js";
 import { openApi, summaryOfService } from "./document.js";
 import { fieldNames } from "./field-names.js";
 

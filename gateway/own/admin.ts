@@ -1,9 +1,9 @@
 /** What a process tells its operator: metrics and health, on a port of their own that callers and web pages do not reach. */
 import type { Metrics } from "../../src/metrics.js";
 import { answerError, HttpError } from "../errors.js";
-import type { GatewayRequest, Handler } from "../exchange.js";
+import type { GatewayRequest, Handler } from "../http.js";
+import { checkHost } from "../request-headers.js";
 import { Cors, foreignPage, isNavigation } from "../stages/cors.js";
-import { checkHost } from "../stages/headers.js";
 import type { Hosts } from "../stages/hosts.js";
 import type { Health } from "./health.js";
 import type { OwnAnswer } from "./own.js";

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
-import { listOf } from "../stages/headers.js";
+import { listOf } from "../request-headers.js";
 import type { OwnAnswer, OwnPaths } from "./own.js";
 
 const ASSETS = "/console/assets/";

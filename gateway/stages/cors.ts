@@ -6,7 +6,7 @@
  * which they send to https and loopback addresses, else `Origin`, which they send with all but GET and HEAD without CORS.
  */
 import { HttpError } from "../errors.js";
-import type { RequestHeaders } from "./headers.js";
+import type { RequestHeaders } from "../request-headers.js";
 
 const METHODS = "GET, HEAD, POST";
 const HEADERS = "Authorization, Content-Type, Platform-Namespace, X-Request-Id, Grpc-Timeout, Traceparent, Tracestate";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import t, { type Test } from "tap";
-import type { BodySink, GatewayResponse, Handler } from "../../gateway/exchange.js";
+import type { BodySink, GatewayResponse, Handler } from "../../gateway/http.js";
 import { type Listening, listen } from "../../gateway/node/listen.js";
 import { loadConfig } from "../../src/config.js";
 

@@ -1,7 +1,7 @@
 // Which origins' pages may call is a setting; credentials are never part of it.
 import t from "tap";
+import { readHeaders } from "../../gateway/request-headers.js";
 import { Cors } from "../../gateway/stages/cors.js";
-import { readHeaders } from "../../gateway/stages/headers.js";
 
 const GOOD = "https://good.example";
 const cases: [

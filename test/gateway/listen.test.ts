@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
 import type { HttpError } from "../../gateway/errors.js";
-import type { GatewayRequest, GatewayResponse, Handler } from "../../gateway/exchange.js";
+import type { GatewayRequest, GatewayResponse, Handler } from "../../gateway/http.js";
 import { type Limits, type Listening, listen } from "../../gateway/node/listen.js";
 import { loadConfig } from "../../src/config.js";
 import { MemoryBudget } from "../../src/memory-budget.js";

@@ -1,9 +1,9 @@
 // What services are told of a call: the token goes to the authority alone, a signed context to services that registered,
 // names to those whose configuration asks for them; and the gateway speaks for a client's address to the authority only.
 import t from "tap";
-import { metadataOf } from "../../gateway/dialects/json/metadata.js";
-import { readHeaders } from "../../gateway/stages/headers.js";
-import type { Target, Told } from "../../gateway/stages/route.js";
+import type { Target, Told } from "../../gateway/catalog/routes.js";
+import { readHeaders } from "../../gateway/request-headers.js";
+import { metadataOf } from "../../gateway/stages/metadata.js";
 import type { Caller } from "../../src/access/guard.js";
 
 const ADA: Caller = { namespace: "default", account: "ada", scopes: [], expires: 0, resources: [] };

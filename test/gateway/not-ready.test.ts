@@ -1,9 +1,9 @@
 // Before the catalog has arrived the gateway does not know what there is, and does not say that there is nothing.
 import t from "tap";
+import { Routes } from "../../gateway/catalog/routes.js";
 import { createHandler } from "../../gateway/handler.js";
 import { Health } from "../../gateway/own/health.js";
 import { Hosts } from "../../gateway/stages/hosts.js";
-import { Routes } from "../../gateway/stages/route.js";
 import type { SigningGuard } from "../../src/access/guard.js";
 import { loadConfig } from "../../src/config.js";
 import { createLog } from "../../src/log.js";

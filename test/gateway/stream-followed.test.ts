@@ -1,6 +1,6 @@
 // The gateway's guard follows a stream for as long as it is open, and no longer.
 import t from "tap";
-import { StreamCall } from "../../gateway/dialects/json/streams/call.js";
+import { StreamCall } from "../../gateway/stages/stream-call.js";
 import type { Admission } from "../../src/access/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";

@@ -2,8 +2,8 @@
 import { mock } from "node:test";
 import t from "tap";
 import { HttpError } from "../../gateway/errors.js";
-import type { BodyStream, GatewayRequest } from "../../gateway/exchange.js";
-import { readHeaders } from "../../gateway/stages/headers.js";
+import type { BodyStream, GatewayRequest } from "../../gateway/http.js";
+import { readHeaders } from "../../gateway/request-headers.js";
 import { scene } from "./streams/client.js";
 
 const HEARTBEAT_MS = 15_000;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { mock } from "node:test";
 import t from "tap";
-import type { Handler } from "../../gateway/exchange.js";
+import type { Handler } from "../../gateway/http.js";
 import { listen } from "../../gateway/node/listen.js";
 import { loadConfig } from "../../src/config.js";
 

@@ -5,7 +5,7 @@
  * proc_pid_clear_refs(5)).
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { readForm } from "../../gateway/dialects/json/bodies/multipart.js";
+import { readForm } from "../../gateway/dialects/json/bodies/form.js";
 import { JsonError, TooLargeError } from "../../src/json/codec.js";
 import { compileCodecs } from "../../src/json/compile.js";
 import { FORMS, SHAPES } from "./shapes.js";

@@ -2,8 +2,8 @@
 // catalog changes in them.
 import { readFileSync } from "node:fs";
 import t from "tap";
+import { Routes } from "../../../gateway/catalog/routes.js";
 import { ServedDocuments } from "../../../gateway/openapi/served.js";
-import { Routes } from "../../../gateway/stages/route.js";
 import { ADMIN_PASSWORD, ask, deploy, login, post } from "../deployment.js";
 
 const deployment = await deploy(t.testdir());

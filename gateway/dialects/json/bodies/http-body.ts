@@ -5,7 +5,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { HttpError } from "../../../errors.js";
-import type { Frames } from "../streams/body.js";
+import type { Frames } from "../streams/response-stream.js";
 
 export interface HttpBody {
   readonly contentType: string;

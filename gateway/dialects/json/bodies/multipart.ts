@@ -1,69 +1,112 @@
 /**
- * `multipart/form-data` (RFC 7578), as HTML forms send files: a file fills the bytes field of its name, and other parts
- * are read like query parameters. Only requests that have a bytes field may come in this way.
+ * The parts of the body of a form (RFC 7578, RFC 2046 §5.1). Each part's content is a piece of the body itself, and every
+ * search goes on where the last one ended: what a form costs grows with its length, whatever is in it.
  */
 import { isUtf8 } from "node:buffer";
-import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { ScalarType } from "@bufbuild/protobuf";
-import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { asBuffer } from "../../../../src/json/bytes.js";
-import type { Codec } from "../../../../src/json/codec.js";
-import { beginning } from "../../../../src/json/read/echo.js";
 import { HttpError } from "../../../errors.js";
-import { type Part, partsOf } from "./form-parts.js";
 
-const MAX_ECHO = 40;
-const FORM_DATA = /^multipart\/form-data[ \t]*;/i;
-
-/** Whether a body of this content type is a form, for a request that a form can fill. */
-export function isForm(contentType: string | undefined, type: DescMessage): boolean {
-  return contentType !== undefined && FORM_DATA.test(contentType) && takesForms(type);
+export interface Part {
+  readonly name: string;
+  /** Whether it is a file: has a file name. */
+  readonly isFile: boolean;
+  /** Where it is in the body, not a copy. */
+  readonly content: Buffer;
 }
 
-/** Whether a form can fill a request. */
-export function takesForms({ fields }: DescMessage): boolean {
-  return fields.some((field) => takes(field, ScalarType.BYTES));
-}
+/** A part costs far more than its few bytes. */
+const MOST_PARTS = 1000;
+const LARGEST_HEAD = 8 * 1024;
+const DASHES = Buffer.from("--");
+const LINE_END = Buffer.from("\r\n");
+const HEAD_END = Buffer.from("\r\n\r\n");
+const [TAB, SPACE] = [0x09, 0x20];
 
 /**
- * The request's wire bytes.
- * @throws {HttpError} 400 when the body is no form, a file is for no bytes field, or text is not UTF-8.
- * @throws {JsonError} when a text does not fit its field.
+ * Gives the parts in their order.
+ * @param contentType the request's header, which names the boundary
+ * @throws {HttpError} 400 when the body is no such form.
  */
-export function readForm(type: DescMessage, codec: Codec, contentType: string, body: Uint8Array): Uint8Array {
-  const parameters: [string, string][] = [];
-  const texts = new Set<DescField | undefined>();
-  // Files, and text for fields of text, are on the wire as they are here.
-  const whole: [field: DescField, content: Uint8Array][] = [];
-  for (const part of partsOf(contentType, asBuffer(body))) {
-    const { name, isFile, content } = part;
-    const field = type.fields.find((one) => one.name === name || one.jsonName === name);
-    const isWhole = field !== undefined && takes(field, isFile ? ScalarType.BYTES : ScalarType.STRING);
-    checkPart(part, isWhole, type);
-    if (isWhole) whole.push([field, content]);
-    else texts.add(field);
-    // Whether a field may be given is the codec's to see. Of two values on the wire the last one counts.
-    if (field?.fieldKind !== "list" || !isWhole) parameters.push([name, isWhole ? "" : content.toString()]);
+export function* partsOf(contentType: string, body: Buffer): Generator<Part> {
+  const delimiter = Buffer.from(`\r\n--${boundaryOf(contentType)}`);
+  let at = afterFirst(body, delimiter);
+  for (let number = 1; !startsWith(body, at, DASHES); number++) {
+    if (number > MOST_PARTS) throw new HttpError(400, `The form has more than ${MOST_PARTS} parts`);
+    const start = nextLine(body, at);
+    const end = body.indexOf(delimiter, start);
+    if (end < 0) throw new HttpError(400, `The form does not end with ${delimiter.subarray(2)}--`);
+    yield partOf(body.subarray(start, end), number);
+    at = end + delimiter.length;
   }
-  const pieces = [codec.readQuery(parameters)];
-  for (const [field, content] of whole) {
-    if (texts.has(field)) throw new HttpError(400, `${field.name}: its parts must be files or text, not both`);
-    pieces.push(lengthDelimited(field.number, content.length), content);
+  nextLine(body, at + DASHES.length);
+}
+
+/** Where the first boundary ends; what stands before it is for nobody. */
+function afterFirst(body: Buffer, delimiter: Buffer): number {
+  const first = delimiter.subarray(LINE_END.length);
+  if (startsWith(body, 0, first)) return first.length;
+  const at = body.indexOf(delimiter);
+  if (at < 0) throw new HttpError(400, `The body has no line ${first}, the boundary that Content-Type names`);
+  return at + delimiter.length;
+}
+
+/** Where the line ends of which no more than white space is left. */
+function nextLine(body: Buffer, at: number): number {
+  let end = at;
+  while (body[end] === SPACE || body[end] === TAB) end++;
+  if (end === body.length) return end;
+  if (startsWith(body, end, LINE_END)) return end + LINE_END.length;
+  throw new HttpError(400, `The form has a line that begins with the boundary, and something else at byte ${end}`);
+}
+
+function startsWith(body: Buffer, at: number, bytes: Buffer): boolean {
+  return body.subarray(at, at + bytes.length).equals(bytes);
+}
+
+const DISPOSITION = /^content-disposition[ \t]*:[ \t]*form-data[ \t]*(;.*)$/gim;
+const ENCODING = /^content-transfer-encoding[ \t]*:(?![ \t]*(?:7bit|8bit|binary)[ \t]*$)/im;
+
+function partOf(part: Buffer, number: number): Part {
+  const refuse = (reason: string) => new HttpError(400, `Part ${number} of the form ${reason}`);
+  const end = part.subarray(0, LARGEST_HEAD).indexOf(HEAD_END);
+  if (end < 0) throw refuse("has no headers that end with an empty line within 8 KiB");
+  if (!isUtf8(part.subarray(0, end))) throw refuse("has headers that are not UTF-8");
+  const head = part.toString("utf8", 0, end);
+  if (ENCODING.test(head)) throw refuse("has a Content-Transfer-Encoding; its bytes must be sent as they are");
+  const [disposition, another] = Array.from(head.matchAll(DISPOSITION), ([, parameters = ""]) => parameters);
+  const parameters = another === undefined ? parametersOf(disposition ?? "") : undefined;
+  const name = parameters?.get("name");
+  if (parameters === undefined || name === undefined) {
+    throw refuse('must have one header Content-Disposition: form-data; name="…"');
   }
-  return Buffer.concat(pieces);
+  const isFile = parameters.has("filename") || parameters.has("filename*");
+  return { name: name.replace(ESCAPED, decodeURIComponent), isFile, content: part.subarray(end + HEAD_END.length) };
 }
 
-/** What stands before a field's content on the wire. */
-function lengthDelimited(number: number, length: number): Uint8Array {
-  return new BinaryWriter().tag(number, WireType.LengthDelimited).uint32(length).finish();
+/** What browsers write for quotes and line ends in names (https://html.spec.whatwg.org/#multipart-form-data). */
+const ESCAPED = /%(?:0A|0D|22)/g;
+
+const BOUNDARY = /^[\x20-\x7e]{0,69}[\x21-\x7e]$/;
+
+function boundaryOf(contentType: string): string {
+  const boundary = parametersOf(contentType)?.get("boundary") ?? "";
+  if (BOUNDARY.test(boundary)) return boundary;
+  throw new HttpError(400, "Content-Type must name the form's boundary: one, of 1 to 70 characters of ASCII");
 }
 
-function checkPart({ name, isFile, content }: Part, isWhole: boolean, { typeName }: DescMessage): void {
-  const refuse = (reason: string) => new HttpError(400, `${beginning(name, MAX_ECHO)}: ${reason}`);
-  if (isFile && !isWhole) throw refuse(`a file can only fill a field of bytes of ${typeName}`);
-  if (!isFile && !isUtf8(content)) throw refuse("the text is not UTF-8");
-}
+/** `; name=value` or `; name="value"`; the last one may be empty. */
+const PARAMETER = /;[ \t]*(?:$|([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";]*))[ \t]*)/y;
 
-function takes({ scalar, fieldKind }: DescField, type: ScalarType): boolean {
-  return scalar === type && fieldKind !== "map";
+/** A header's parameters by name, in lower case; undefined where they are malformed, or one comes twice. */
+function parametersOf(header: string): Map<string, string> | undefined {
+  const parameters = new Map<string, string>();
+  PARAMETER.lastIndex = header.indexOf(";");
+  while (PARAMETER.lastIndex < header.length) {
+    const [match, name, quoted, plain = ""] = PARAMETER.exec(header) ?? [];
+    if (match === undefined) return undefined;
+    if (name === undefined) break;
+    if (parameters.has(name.toLowerCase())) return undefined;
+    // Of other characters browsers do not escape the backslash.
+    parameters.set(name.toLowerCase(), quoted?.replace(/\\(["\\])/g, "$1") ?? plain);
+  }
+  return parameters;
 }

@@ -7,7 +7,7 @@
  *
  * An empty line is a heartbeat.
  */
-import type { Frames } from "./body.js";
+import type { Frames } from "./response-stream.js";
 
 /** @param write gives a message as JSON without line breaks */
 export function ndjson(write: (message: Uint8Array) => string): Frames {

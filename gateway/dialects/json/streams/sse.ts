@@ -14,7 +14,7 @@
  * The event has data, because clients such as npm's eventsource 3 and 4 forget the id of an event without any, and would
  * run the stream again for ever. Its name keeps it from `onmessage`.
  */
-import type { Frames } from "./body.js";
+import type { Frames } from "./response-stream.js";
 
 const COMPLETE = "complete";
 

@@ -3,10 +3,10 @@
  * sent on as it comes and as fast as the service takes it: a piece a message, the content type in the first.
  */
 
-import type { GatewayRequest, PieceFlow, PieceReader } from "../../../exchange.js";
-import { notOne } from "../../../stages/call.js";
+import type { GatewayRequest, PieceFlow, PieceReader } from "../../../http.js";
+import { StreamCall, type StreamCallOptions, type StreamListener } from "../../../stages/stream-call.js";
+import { notOne } from "../../../stages/unary-call.js";
 import { encodeHttpBody } from "../bodies/http-body.js";
-import { StreamCall, type StreamCallOptions, type StreamListener } from "./call.js";
 
 /**
  * Sends the body of a request and waits for the one answer.

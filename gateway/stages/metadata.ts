@@ -2,10 +2,10 @@
  * What a service is told besides the message. The list is closed: no header of a client becomes metadata by its name,
  * so nobody outside can speak in the gateway's name.
  */
-import type { Admission, SigningGuard } from "../../../src/access/guard.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
-import { type RequestHeaders, traceOf } from "../../stages/headers.js";
-import type { Target } from "../../stages/route.js";
+import type { Admission, SigningGuard } from "../../src/access/guard.js";
+import type { Metadata } from "../../src/rpc/metadata.js";
+import type { Target } from "../catalog/routes.js";
+import { type RequestHeaders, traceOf } from "../request-headers.js";
 
 export interface CallFacts {
   readonly target: Target;

@@ -7,10 +7,10 @@
  * than the message.
  */
 
-import type { Admission, Guard } from "../../../../src/access/guard.js";
-import { Code, StatusError } from "../../../../src/errors.js";
-import type { Call, CallListener, CallStart, Channel, Status } from "../../../../src/rpc/channel.js";
-import { failureOf } from "../../../stages/call.js";
+import type { Admission, Guard } from "../../src/access/guard.js";
+import { Code, StatusError } from "../../src/errors.js";
+import type { Call, CallListener, CallStart, Channel, Status } from "../../src/rpc/channel.js";
+import { failureOf } from "./unary-call.js";
 
 /** How an admitted call begins. */
 export type AdmittedStart = CallStart & { readonly admission: Admission };

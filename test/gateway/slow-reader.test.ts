@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mock } from "node:test";
 import t from "tap";
-import { Stall } from "../../gateway/node/stall.js";
+import { Stall } from "../../gateway/node/slow-reader.js";
 
 const STALL_MS = 1000;
 /** What the system holds for a unix socket on either side is some 200 KiB, so each piece makes it take more. */

@@ -1,5 +1,5 @@
 /** The query of a request target as pairs of name and value (https://url.spec.whatwg.org/#urlencoded-parsing), strictly. */
-import { HttpError } from "../../../errors.js";
+import { HttpError } from "./errors.js";
 
 /**
  * Splits `a=1&b=2`.

@@ -2,8 +2,8 @@
  * The request headers that the gateway reads, taken from the raw list in one pass. A header that may be sent once but
  * came twice is an attack or a broken client: which of the two counts is never guessed.
  */
-import { bearerOf, holdsToken } from "../../src/access/token.js";
-import { HttpError } from "../errors.js";
+import { bearerOf, holdsToken } from "../src/access/token.js";
+import { HttpError } from "./errors.js";
 
 export class RequestHeaders {
   authorization: string | undefined;

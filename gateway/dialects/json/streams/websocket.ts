@@ -6,13 +6,13 @@
  * error object as the last text frame. A client that closes first ends the call.
  */
 
+import type { Target } from "../../../catalog/routes.js";
 import { type ErrorAnswer, HttpError } from "../../../errors.js";
-import type { MessageSocket, SocketSession } from "../../../exchange.js";
-import { notOne } from "../../../stages/call.js";
-import type { Target } from "../../../stages/route.js";
-import { NO_FIELDS, writeJson } from "../message.js";
-import type { StreamEnd } from "./body.js";
-import { StreamCall, type StreamCallOptions } from "./call.js";
+import type { MessageSocket, SocketSession } from "../../../http.js";
+import { StreamCall, type StreamCallOptions } from "../../../stages/stream-call.js";
+import { notOne } from "../../../stages/unary-call.js";
+import { NO_FIELDS, writeJson } from "../json.js";
+import type { StreamEnd } from "./response-stream.js";
 
 export interface StreamSocketOptions extends StreamCallOptions {
   readonly target: Target;

@@ -2,12 +2,12 @@
  * Requests and answers as messages: which content types a request may come in, and how each becomes wire bytes and back.
  */
 import { TooLargeError } from "../../../src/json/codec.js";
+import type { Target } from "../../catalog/routes.js";
 import { HttpError } from "../../errors.js";
-import { checkContentType, checkEncoding, type RequestHeaders } from "../../stages/headers.js";
-import type { Target } from "../../stages/route.js";
+import { checkContentType, checkEncoding, type RequestHeaders } from "../../request-headers.js";
+import { parseQuery } from "../../request-target.js";
+import { isForm, readForm } from "./bodies/form.js";
 import { decodeHttpBody, encodeHttpBody, isHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
-import { isForm, readForm } from "./bodies/multipart.js";
-import { parseQuery } from "./bodies/query.js";
 
 /**
  * Refuses a body that the endpoint's request cannot come in.

@@ -3,7 +3,7 @@
  * be tested by calling a function, and be put behind another kind of server.
  */
 import type { HttpError } from "./errors.js";
-import type { RequestHeaders } from "./stages/headers.js";
+import type { RequestHeaders } from "./request-headers.js";
 
 export interface GatewayRequest {
   readonly method: string;

@@ -1,6 +1,6 @@
 /** What a plain request and one for a WebSocket have in common: node's own, and an end that may come early. */
 import type { HttpError } from "../errors.js";
-import type { RequestHeaders } from "../stages/headers.js";
+import type { RequestHeaders } from "../request-headers.js";
 import type { HttpMessage } from "./http-message.js";
 
 export abstract class HttpRequest {

@@ -2,8 +2,8 @@
  * The opening of a WebSocket (RFC 6455 §4.2.1): all that the protocol's implementation checks too, so that no refusal is
  * left to it.
  */
-import { HttpError } from "../errors.js";
-import { listOf, type RequestHeaders, valuesOf } from "../stages/headers.js";
+import { HttpError } from "./errors.js";
+import { listOf, type RequestHeaders, valuesOf } from "./request-headers.js";
 
 /**
  * @throws {HttpError} 400 or 426 when a server cannot take it up.

@@ -7,8 +7,8 @@
  * error with its own HTTP status; what fails later is told in the last frame.
  */
 import type { ErrorAnswer } from "../../../errors.js";
-import type { BodySink, BodyStream } from "../../../exchange.js";
-import { StreamCall, type StreamCallOptions, type StreamListener } from "./call.js";
+import type { BodySink, BodyStream } from "../../../http.js";
+import { StreamCall, type StreamCallOptions, type StreamListener } from "../../../stages/stream-call.js";
 
 /** How a stream of messages is written. */
 export interface Frames {
