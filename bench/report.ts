@@ -1,5 +1,5 @@
-/** Writes docs/performance.md and its chart. */
-import { writeFileSync } from "node:fs";
+/** Writes the report of a run into docs/performance.md, above what is written by hand there, and its chart. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { verdicts } from "./aims.js";
 import { chart } from "./chart.js";
@@ -7,8 +7,13 @@ import type { Results, SystemResult } from "./results.js";
 
 const DOCS = join(import.meta.dirname, "../docs");
 
+const PAGE = join(DOCS, "performance.md");
+/** Ends the report in the page. Everything below this line is written by hand and stays. */
+const END = "<!-- end of the report -->";
+
 export function writeReport(results: Results): void {
-  writeFileSync(join(DOCS, "performance.md"), report(results));
+  const [, byHand = ""] = readFileSync(PAGE, "utf8").split(END);
+  writeFileSync(PAGE, report(results) + END + byHand);
   writeFileSync(join(DOCS, "performance.svg"), chart(results, results.plan.points[0]!));
 }
 
@@ -16,24 +21,25 @@ function report(results: Results): string {
   const { machine, plan } = results;
   return `# Performance
 
-<!-- Written by \`npm run bench\`. Do not edit: change bench/report.ts, or run it again. -->
+<!-- \`npm run bench\` writes this part. Do not edit it: change bench/report.ts, or run the bench again. -->
 
-One run of \`npm run bench\`, ${machine.date.replace("T", " ")} UTC, commit ${machine.commit}. Every call of Portico's carries a
-token, and is decided by the rules; nobody else here checks anything.
+The tables are one run of \`npm run bench\`, ${machine.date.replace("T", " ")} UTC, commit ${machine.commit}. Each call to Portico carries a
+token, and the guard decides it by the rules. The other systems check nothing. Below the tables stands
+[where the time of a call goes](#where-the-time-of-a-call-goes).
 
 ![Processor time a call](performance.svg)
 
 ## How it is measured
 
-The systems take turns, ${plan.rounds} rounds of them. For its turn a system is started, in processes of its own, and stopped after it. It
-gets its load from one generator: \`bench/load.ts\`, plain sockets, one call at a time on each connection. A turn begins with
-${plan.firstWarmUp / 1000} s of small calls that do not count (a gateway runs for long, and until its hot code is compiled a call costs more), and
-has ${plan.duration / 1000} s for each table below, after ${plan.warmUp / 1000} s more that do not count; what stands here are medians. The call is
-\`POST /v1/helloworld/call\`; the payload is the size of its body, and the answer is twice as
-long. All answers are compared first.
+The systems take turns, in ${plan.rounds} rounds. For its turn a system is started in processes of its own, and stopped afterwards.
+One generator, \`bench/load.ts\`, sends the load over plain sockets, with one call at a time on each connection. A turn begins
+with ${plan.firstWarmUp / 1000} s of small calls that are not counted, because a call costs more until the hot code is compiled and a gateway
+runs for long. Then each table below has ${plan.duration / 1000} s, after ${plan.warmUp / 1000} s more that are not counted. The tables show medians.
+The call is \`POST /v1/helloworld/call\`. The size in a heading is that of the request's body; the answer is twice as
+long. The answers of all systems are compared before the run.
 
-- **Processor time** a call is the figure to trust: what /proc says a process used, divided by its calls. Calls a second and times
-  depend on what else runs on the machine, and on the generator, which shares it.
+- **Processor time** of a call is the figure to trust: the processor time that /proc shows for a process, divided by its calls.
+  Calls a second and response times also depend on other work on the machine, and on the generator, which shares it.
 - **Machine**: ${machine.cores} cores of ${machine.model}, ${machine.memory} GiB, Linux ${machine.kernel}. Load average before the run: ${machine.loadBefore.toFixed(1)}${
     machine.loadBefore > 0.5 ? ", so **other work ran at the same time**: only ratios count" : ""
   }.
@@ -41,13 +47,13 @@ long. All answers are compared first.
     .filter(([, version]) => version)
     .map(([name, version]) => `${name} ${version}`)
     .join(", ")}.
-- Portico is started as [deploying](deploying.md) says, with \`--max-semi-space-size=8
-  --initial-old-space-size=64\`. Its access log is off
-  (\`PORTICO_LOG_LEVEL=warn\`) but where it says otherwise, as nobody else writes one; where it is on, the bench reads it.
-- Where a program has workers, its processor time and memory are those of all its processes. The generator and the service
-  share the machine's cores with them, so on two cores workers cannot double the calls a second. A body that is refused at
-  its end is seen by no service: there only the generator is in their way.
-- Node and nginx run one process each but for the workers named, Go as many threads as there are cores.
+- Portico runs with the flags of [deploying](deploying.md), \`--max-semi-space-size=8 --initial-old-space-size=64\`. Its access
+  log is off (\`PORTICO_LOG_LEVEL=warn\`), because the other systems write none. Where a row says that the log is on, the bench
+  reads it.
+- For a program with workers, processor time and memory are those of all its processes. The generator and the service
+  share the machine's cores with them, so on two cores workers cannot double the calls a second. A body that the gateway
+  refuses at its end reaches no service: there only the generator takes part of the cores.
+- Node and nginx run one process each, except where a row names workers. Go runs as many threads as there are cores.
 ${results.left.map(({ name, why }) => `- Left out: ${name}: ${why}.\n`).join("")}
 ## Aims
 
@@ -60,8 +66,8 @@ ${verdicts(results)
 ${plan.points.map((point) => table(results, point)).join("\n")}
 ## Start
 
-From the start of the process that callers reach, its data on disk and what is behind it running, to its first answer;
-median of ${plan.rounds}.
+The time from the start of the process that callers reach to its first answer. Its data is on disk, and the processes behind it
+run. Median of ${plan.rounds}.
 
 | | ms |
 |---|---:|
