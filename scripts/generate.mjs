@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { generateApi } from "./generate-api.mjs";
 
 const bin = (name) => join("node_modules", ".bin", name);
 const run = (name, ...args) =>
@@ -33,6 +34,7 @@ try {
 } finally {
   rmSync(folder, { recursive: true });
 }
+await generateApi();
 
 /** Descriptors that keep their comments, and of what has none do not say where in its file it stands. */
 function withoutPlaces(image) {

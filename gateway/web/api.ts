@@ -1,17 +1,22 @@
-/** Portico's own API, as everybody else calls it. */
+/** Calls Portico's own endpoints from the pages, over the HTTP API that everyone can use. */
+import type { Endpoints, Service } from "../../src/api/types.js";
 import { ApiError, get, getText, post } from "./http.js";
 import { accessToken, checkSession } from "./session.js";
 
 /**
  * Calls an endpoint as the account that is signed in.
- * @param endpoint such as `auth/Keys/Create`
+ * @param path such as `auth/Keys/Create`
  * @throws {ApiError}
  */
-export async function call<Answer>(endpoint: string, body: unknown = {}, signal?: AbortSignal): Promise<Answer> {
+export async function call<Path extends keyof Endpoints>(
+  path: Path,
+  request: Endpoints[Path]["request"],
+  signal?: AbortSignal,
+): Promise<Endpoints[Path]["response"]> {
   const token = await accessToken();
   if (token === undefined) throw new ApiError(401, "Sign in first");
   try {
-    return await post<Answer>(`/v1/${endpoint}`, body, { token, signal });
+    return await post(`/v1/${path}`, request, { token, signal });
   } catch (thrown) {
     // The rules refuse with 401 too, so only the authority can say whether it was the token.
     if ((thrown as ApiError).status === 401) await checkSession();
@@ -20,20 +25,31 @@ export async function call<Answer>(endpoint: string, body: unknown = {}, signal?
 }
 
 /**
- * Reads what may be open to everyone: with the token of whoever is signed in, if anybody is.
- * @param path such as `/registry/list`
+ * Lists the services and endpoints that the caller may call: with the session's token, if somebody is signed in.
  * @param options.asNobody leaves the token out
  * @throws {ApiError}
  */
-export async function read<Answer>(
-  path: string,
-  options: { readonly signal?: AbortSignal; readonly asNobody?: boolean } = {},
-): Promise<Answer> {
+export async function listRegistered(
+  options: { readonly signal?: AbortSignal | undefined; readonly asNobody?: boolean } = {},
+): Promise<readonly Service[]> {
   const token = options.asNobody ? undefined : await accessToken();
-  return get<Answer>(path, { token, signal: options.signal });
+  const listed = await get<Endpoints["registry/Registry/List"]["response"]>("/registry/list", {
+    token,
+    signal: options.signal,
+  });
+  return listed.services;
 }
 
-/** As `read`, the text as it came. */
+/**
+ * Reads a JSON document of the gateway: with the session's token, if somebody is signed in.
+ * @param path such as `/openapi/fields`
+ * @throws {ApiError}
+ */
+export async function read<Answer>(path: string): Promise<Answer> {
+  return get<Answer>(path, { token: await accessToken() });
+}
+
+/** The same as `read`, but gives the text as it came. */
 export async function readText(path: string): Promise<string> {
   return getText(path, { token: await accessToken() });
 }

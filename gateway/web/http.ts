@@ -1,13 +1,5 @@
 /** One request to the gateway that this page came from. Tokens travel in the header, never in the address. */
-
-/** The error object that every failed call answers with, whoever made it. */
-export interface ErrorObject {
-  readonly Id: string;
-  readonly Code: number;
-  readonly Detail: string;
-  readonly Status: string;
-  readonly Details?: readonly unknown[];
-}
+import { readError } from "../../src/api/errors.js";
 
 /** A call that failed. `message` is the error's Detail, written for the caller. */
 export class ApiError extends Error {
@@ -79,19 +71,16 @@ async function request(path: string, init: RequestInit, { token, signal }: Reque
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
     });
     if (response.ok) return await response.text();
-    throw await readError(response);
+    throw await toApiError(response);
   } catch (thrown) {
     throw ApiError.from(thrown);
   }
 }
 
-async function readError(response: Response): Promise<ApiError> {
+async function toApiError(response: Response): Promise<ApiError> {
+  const { status, statusText } = response;
   const requestId = response.headers.get("X-Request-Id") ?? undefined;
-  const text = await response.text();
-  try {
-    return new ApiError(response.status, (JSON.parse(text) as ErrorObject).Detail, requestId);
-  } catch {
-    // Whatever stands between the page and the gateway answered in its own words.
-    return new ApiError(response.status, `The answer was ${response.status} ${response.statusText}`, requestId);
-  }
+  // Without an error object it was a proxy between the page and the gateway that answered.
+  const detail = readError(await response.text())?.Detail ?? `The answer was ${status} ${statusText}`;
+  return new ApiError(status, detail, requestId);
 }

@@ -2,27 +2,16 @@
  * Who is signed in. The tokens live in this module's memory and nowhere else: not in the address, not in any storage,
  * not in a cookie. So a reload asks to sign in again, and nothing that reads the disk finds them.
  */
+import type { Tokens, WhoAmIResponse } from "../../src/api/types.js";
 import { ApiError, post } from "./http.js";
 import { Store, useStore } from "./store.js";
 
-export interface Session {
-  readonly account: string;
-  readonly namespace: string;
-  readonly scopes: readonly string[];
-}
+export type Session = Pick<WhoAmIResponse, "account" | "namespace" | "scopes">;
 
 export interface Credentials {
   readonly account: string;
   readonly password: string;
   readonly namespace: string;
-}
-
-interface Tokens {
-  readonly accessToken: string;
-  readonly accessExpires: string;
-  readonly refreshToken: string;
-  readonly namespace: string;
-  readonly account: string;
 }
 
 /**
@@ -47,7 +36,7 @@ export function useSession(): Session | undefined {
 export async function signIn(credentials: Credentials): Promise<void> {
   const fresh = await post<Tokens>("/auth/Auth/Login", credentials);
   const token = fresh.accessToken;
-  const { account, namespace, scopes } = await post<Session>("/v1/auth/Auth/WhoAmI", {}, { token });
+  const { account, namespace, scopes } = await post<WhoAmIResponse>("/v1/auth/Auth/WhoAmI", {}, { token });
   tokens = fresh;
   ended.set(undefined);
   const next = { account, namespace, scopes };

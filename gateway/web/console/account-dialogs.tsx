@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
+import type { Account } from "../../../src/api/types.js";
 import { call } from "../api.js";
 import { type ControlProps, Field } from "../ui/field.js";
 import { announce } from "../ui/status.js";
-import type { Account } from "./authority.js";
 import { FormDialog } from "./form-dialog.js";
 import { NameField } from "./name-field.js";
 

@@ -1,5 +1,6 @@
 /** The accounts of the namespace. */
 import { useState } from "preact/hooks";
+import type { Account } from "../../../src/api/types.js";
 import { call } from "../api.js";
 import { useLoad } from "../load.js";
 import { Badge } from "../ui/badge.js";
@@ -7,7 +8,7 @@ import { Button } from "../ui/button.js";
 import { PlusIcon } from "../ui/icons.js";
 import type { Column } from "../ui/table.js";
 import { CreateAccountDialog, SetPasswordDialog, SetScopesDialog } from "./account-dialogs.js";
-import { type Account, list } from "./authority.js";
+import { list } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
 import { FilteredTable } from "./filtered-table.js";
 import { Loaded } from "./loaded.js";

@@ -1,10 +1,11 @@
 /** Who changed what, newest first. */
 import { useState } from "preact/hooks";
+import type { AuditRecord } from "../../../src/api/types.js";
 import { useLoad } from "../load.js";
 import { Button } from "../ui/button.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { type Column, Table } from "../ui/table.js";
-import { type AuditRecord, list } from "./authority.js";
+import { list } from "./authority.js";
 import { Loaded } from "./loaded.js";
 import { PageHead } from "./page-head.js";
 import { useSubmit } from "./submit.js";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
+import type { CreateKeyResponse } from "../../../src/api/types.js";
 import { call } from "../api.js";
 import { Field } from "../ui/field.js";
-import type { NewKey } from "./authority.js";
 import { FormDialog } from "./form-dialog.js";
 import { NameField } from "./name-field.js";
 import { problemOf } from "./pattern.js";
@@ -14,7 +14,7 @@ const MAX_DAYS = 365;
 
 interface CreateKeyDialogProps {
   readonly onClose: () => void;
-  readonly onDone: (made: NewKey) => void;
+  readonly onDone: (made: CreateKeyResponse) => void;
 }
 
 export function CreateKeyDialog({ onClose, onDone }: CreateKeyDialogProps) {
@@ -28,7 +28,7 @@ export function CreateKeyDialog({ onClose, onDone }: CreateKeyDialogProps) {
     if (problem !== undefined) return;
     const days = expiry === ON_A_DATE ? daysUntil(endOf(date)) : Number(expiry);
     const lifetime = daysToDuration(Math.min(days, MAX_DAYS));
-    onDone(await call<NewKey>("auth/Keys/Create", { name: name.trim(), lifetime, resources }));
+    onDone(await call("auth/Keys/Create", { name: name.trim(), lifetime, resources }));
   };
   return (
     <FormDialog title="New API key" action="Make key" act={act} onClose={onClose}>

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { Effect, Rule } from "../../../src/api/types.js";
 import { call } from "../api.js";
 import type { ApiError } from "../http.js";
 import { type Loading, useLoad } from "../load.js";
@@ -6,7 +7,7 @@ import { ErrorNotice } from "../ui/error-notice.js";
 import { Field } from "../ui/field.js";
 import { Progress } from "../ui/progress.js";
 import { announce } from "../ui/status.js";
-import { type Effect, listResources, preview, type Rule } from "./authority.js";
+import { listResources, preview } from "./authority.js";
 import { Effects } from "./effects.js";
 import { FormDialog } from "./form-dialog.js";
 import { NameField } from "./name-field.js";

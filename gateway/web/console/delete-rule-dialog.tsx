@@ -1,8 +1,9 @@
+import type { Rule } from "../../../src/api/types.js";
 import { call } from "../api.js";
 import { useLoad } from "../load.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { Progress } from "../ui/progress.js";
-import { preview, type Rule } from "./authority.js";
+import { preview } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
 import { Effects } from "./effects.js";
 

@@ -1,6 +1,6 @@
 /** Whose calls a change of the rules would answer otherwise. */
+import type { Effect } from "../../../src/api/types.js";
 import { Badge } from "../ui/badge.js";
-import type { Effect } from "./authority.js";
 
 const MOST_RESOURCES = 8;
 const MOST_ACCOUNTS = 5;

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
+import type { ExplainResponse, Rule } from "../../../src/api/types.js";
 import { call } from "../api.js";
 import { type Loading, useLoad } from "../load.js";
 import { Button } from "../ui/button.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { Field } from "../ui/field.js";
-import { type Explanation, list, listResources, type Rule } from "./authority.js";
+import { list, listResources } from "./authority.js";
 import { CodeBadge } from "./effects.js";
 import { RuleTable } from "./rule-table.js";
 
@@ -72,7 +73,7 @@ export function Explain({ rules }: Pick<Question, "rules">) {
   );
 }
 
-function explain({ account, resource }: Question, signal: AbortSignal): Promise<Explanation> {
+function explain({ account, resource }: Question, signal: AbortSignal): Promise<ExplainResponse> {
   return call("auth/Rules/Explain", { account, resource }, signal);
 }
 
@@ -93,7 +94,7 @@ function NotListed({
 
 interface AnswerProps {
   readonly question: Question;
-  readonly answer: Explanation;
+  readonly answer: ExplainResponse;
 }
 
 function Answer({ question: { account, resource }, answer: { code, decidedBy, matched } }: AnswerProps) {

@@ -1,5 +1,6 @@
 /** API keys: one's own; an administrator's, those of the whole namespace. */
 import { useState } from "preact/hooks";
+import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
 import { call } from "../api.js";
 import { useLoad } from "../load.js";
 import { Badge } from "../ui/badge.js";
@@ -8,7 +9,7 @@ import { CopyButton } from "../ui/copy-button.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { PlusIcon } from "../ui/icons.js";
 import type { Column } from "../ui/table.js";
-import { type Key, list, type NewKey } from "./authority.js";
+import { list } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
 import { type ConsoleProps, isAdmin } from "./console-props.js";
 import { CreateKeyDialog } from "./create-key-dialog.js";
@@ -25,9 +26,9 @@ type Doing = { readonly what: "create" } | { readonly what: "revoke" | "rotate";
 export function KeysPage({ session }: ConsoleProps) {
   const keys = useLoad(list.keys, []);
   const [doing, setDoing] = useState<Doing>();
-  const [made, setMade] = useState<NewKey>();
+  const [made, setMade] = useState<CreateKeyResponse>();
   const onClose = () => setDoing(undefined);
-  const onDone = (key?: NewKey) => {
+  const onDone = (key?: CreateKeyResponse) => {
     onClose();
     setMade(key);
     keys.reload();
@@ -171,7 +172,13 @@ function RevokeDialog({ revoked: { name, prefix, lastUsed }, onClose, onDone }: 
 /** What every fresh installation has, to try a key with. */
 const EXAMPLE = "service:helloworld:Helloworld.Call";
 
-function MadeDialog({ made: { key, secret }, onClose }: { readonly made: NewKey; readonly onClose: () => void }) {
+function MadeDialog({
+  made: { key, secret },
+  onClose,
+}: {
+  readonly made: CreateKeyResponse;
+  readonly onClose: () => void;
+}) {
   const isTried =
     key.resources.length === 0 || key.resources.some((pattern) => coveredBy(pattern, [EXAMPLE]).length > 0);
   return (
@@ -184,7 +191,7 @@ function MadeDialog({ made: { key, secret }, onClose }: { readonly made: NewKey;
   );
 }
 
-function Example({ secret }: Pick<NewKey, "secret">) {
+function Example({ secret }: Pick<CreateKeyResponse, "secret">) {
   const command = [
     `curl ${location.origin}/v1/helloworld/Call`,
     `-H 'Authorization: Bearer ${secret}'`,

@@ -1,12 +1,13 @@
 /** Namespaces, for the administrators of `default`. */
 import { useState } from "preact/hooks";
+import type { CreateNamespaceResponse, Namespace } from "../../../src/api/types.js";
 import { call } from "../api.js";
 import { useLoad } from "../load.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { PlusIcon } from "../ui/icons.js";
 import type { Column } from "../ui/table.js";
-import { list, type Namespace } from "./authority.js";
+import { list } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
 import { FilteredTable } from "./filtered-table.js";
 import { FormDialog } from "./form-dialog.js";
@@ -16,17 +17,12 @@ import { PageHead } from "./page-head.js";
 import { SecretDialog } from "./secret-dialog.js";
 import { Moment } from "./time.js";
 
-interface Created {
-  readonly namespace: Namespace;
-  readonly adminPassword: string;
-}
-
 export function NamespacesPage() {
   const namespaces = useLoad(list.namespaces, []);
   const [creating, setCreating] = useState(false);
-  const [created, setCreated] = useState<Created>();
+  const [created, setCreated] = useState<CreateNamespaceResponse>();
   const [deleted, setDeleted] = useState<Namespace>();
-  const onCreated = (made: Created) => {
+  const onCreated = (made: CreateNamespaceResponse) => {
     setCreating(false);
     setCreated(made);
     namespaces.reload();
@@ -90,13 +86,13 @@ function NamespaceTable({ namespaces, onDelete }: NamespaceTableProps) {
 
 interface CreateDialogProps {
   readonly onClose: () => void;
-  readonly onDone: (created: Created) => void;
+  readonly onDone: (created: CreateNamespaceResponse) => void;
 }
 
 function CreateDialog({ onClose, onDone }: CreateDialogProps) {
   const [name, setName] = useState("");
   const act = async () => {
-    onDone(await call<Created>("auth/Namespaces/Create", { name }));
+    onDone(await call("auth/Namespaces/Create", { name }));
   };
   return (
     <FormDialog title="New namespace" action="Create namespace" act={act} onClose={onClose}>
@@ -112,7 +108,13 @@ function CreateDialog({ onClose, onDone }: CreateDialogProps) {
   );
 }
 
-function CreatedDialog({ created, onClose }: { readonly created: Created; readonly onClose: () => void }) {
+function CreatedDialog({
+  created,
+  onClose,
+}: {
+  readonly created: CreateNamespaceResponse;
+  readonly onClose: () => void;
+}) {
   const { namespace, adminPassword } = created;
   return (
     <SecretDialog

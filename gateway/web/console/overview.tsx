@@ -1,12 +1,13 @@
 /** Where the console begins: who one is, how things stand, and what to do first. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { Key, Rule } from "../../../src/api/types.js";
 import { useLoad } from "../load.js";
 import { checkSession } from "../session.js";
 import { Button } from "../ui/button.js";
 import { SetPasswordDialog } from "./account-dialogs.js";
 import { Scopes } from "./accounts.js";
-import { type Key, list, type Rule } from "./authority.js";
+import { list } from "./authority.js";
 import { type ConsoleProps, isAdmin } from "./console-props.js";
 import { Loaded } from "./loaded.js";
 import { PageHead } from "./page-head.js";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
+import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
 import { call } from "../api.js";
 import { Field } from "../ui/field.js";
-import type { Key, NewKey } from "./authority.js";
 import { FormDialog } from "./form-dialog.js";
 
 const OVERLAPS = [
@@ -15,13 +15,13 @@ const DEFAULT_OVERLAP = "86400s";
 interface RotateKeyDialogProps {
   readonly replaced: Key;
   readonly onClose: () => void;
-  readonly onDone: (made: NewKey) => void;
+  readonly onDone: (made: CreateKeyResponse) => void;
 }
 
 export function RotateKeyDialog({ replaced: { name, prefix }, onClose, onDone }: RotateKeyDialogProps) {
   const [overlap, setOverlap] = useState(DEFAULT_OVERLAP);
   const act = async () => {
-    onDone(await call<NewKey>("auth/Keys/Rotate", { prefix, overlap }));
+    onDone(await call("auth/Keys/Rotate", { prefix, overlap }));
   };
   return (
     <FormDialog title={`Rotate ${name}`} action="Rotate key" act={act} onClose={onClose}>

@@ -1,7 +1,7 @@
+import type { Rule } from "../../../src/api/types.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import type { Column } from "../ui/table.js";
-import type { Rule } from "./authority.js";
 import { FilteredTable } from "./filtered-table.js";
 
 interface RuleTableProps {

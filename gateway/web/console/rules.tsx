@@ -1,10 +1,11 @@
 /** Rules: who may call what, and why. */
 import { useState } from "preact/hooks";
+import type { Rule } from "../../../src/api/types.js";
 import { useLoad } from "../load.js";
 import { Button } from "../ui/button.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { PlusIcon } from "../ui/icons.js";
-import { list, type Rule } from "./authority.js";
+import { list } from "./authority.js";
 import { CreateRuleDialog } from "./create-rule-dialog.js";
 import { DeleteRuleDialog } from "./delete-rule-dialog.js";
 import { Explain } from "./explain.js";

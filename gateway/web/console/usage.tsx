@@ -1,10 +1,11 @@
 /** How much services and endpoints are called, how often that fails, and how long it takes. */
 import { useEffect, useState } from "preact/hooks";
+import type { Calls, ListUsageResponse } from "../../../src/api/types.js";
 import { useLoad } from "../load.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { Field } from "../ui/field.js";
 import { type Column, Table } from "../ui/table.js";
-import { type Calls, list, listResources, type Usage } from "./authority.js";
+import { list, listResources } from "./authority.js";
 import { Chart, ChartCard } from "./chart.js";
 import { Loaded } from "./loaded.js";
 import { PageHead } from "./page-head.js";
@@ -85,7 +86,7 @@ function NoCalls() {
   );
 }
 
-function Shown({ usage: { period, periods, endpoints } }: { readonly usage: Usage }) {
+function Shown({ usage: { period, periods, endpoints } }: { readonly usage: ListUsageResponse }) {
   const names = periods.map(({ start }) => nameOf(start, period));
   const count = (of: (calls: Calls) => number) => periods.map(({ calls }) => of(calls));
   const time = (field: "medianMs" | "p95Ms") =>
@@ -156,7 +157,7 @@ const CALL_COLUMNS: readonly Column<{ readonly calls: Calls }>[] = [
   { title: "95 of 100", cell: ({ calls }) => milliseconds(calls.p95Ms), numeric: true },
 ];
 
-const ENDPOINT_COLUMNS: readonly Column<Usage["endpoints"][number]>[] = [
+const ENDPOINT_COLUMNS: readonly Column<ListUsageResponse["endpoints"][number]>[] = [
   {
     title: "Endpoint",
     cell: ({ service, endpoint }) =>

@@ -1,6 +1,7 @@
 /** A call as the person at the page makes it: every answer is handed over as it came, errors too. */
-import { ApiError, type ErrorObject, get } from "../http.js";
-import { Lines } from "./lines.js";
+import { readError, readStreamError } from "../../../src/api/errors.js";
+import { LineSplitter } from "../../../src/api/lines.js";
+import { ApiError, get } from "../http.js";
 
 export interface Call {
   /** As it is called, such as `/helloworld/Call`. */
@@ -68,7 +69,7 @@ export async function makeCall(call: Call, listener: Listener, signal: AbortSign
       ? await response.text()
       : `${(await response.arrayBuffer()).byteLength} bytes of ${contentType || "no known type"}`;
     listener.onMessage(text);
-    return response.ok ? undefined : { status: response.status, detail: detailOf(text) };
+    return response.ok ? undefined : { status: response.status, detail: readError(text)?.Detail ?? "" };
   } catch (thrown) {
     if (signal.aborted) throw signal.reason;
     throw ApiError.from(thrown);
@@ -79,37 +80,21 @@ async function readLines(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   listener: Listener,
 ): Promise<Refusal | undefined> {
-  const lines = new Lines();
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const lines = new LineSplitter();
+  const reader = body.getReader();
   let last = "";
-  const tell = (line: string) => {
+  const deliver = (bytes: Uint8Array) => {
+    const line = new TextDecoder().decode(bytes);
+    // An empty line is a heartbeat (docs/streams.md).
+    if (line.trim() === "") return;
     last = line;
     listener.onMessage(line);
   };
-  for (let read = await reader.read(); !read.done; read = await reader.read()) lines.take(read.value).forEach(tell);
-  lines.end().forEach(tell);
-  return failureIn(last);
-}
-
-/** Why a stream failed after it began: its last line, whose only member is `error`, says so (docs/streams.md). */
-export function failureIn(line: string): Refusal | undefined {
-  const { error, ...others } = objectIn(line);
-  const { Code, Detail } = (error ?? {}) as Partial<ErrorObject>;
-  if (Object.keys(others).length > 0 || typeof Code !== "number" || typeof Detail !== "string") return undefined;
-  return { status: Code, detail: Detail };
-}
-
-function detailOf(text: string): string {
-  const { Detail } = objectIn(text);
-  return typeof Detail === "string" ? Detail : "";
-}
-
-function objectIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text));
-  } catch {
-    return {};
-  }
+  for (let read = await reader.read(); !read.done; read = await reader.read()) lines.push(read.value).forEach(deliver);
+  const unfinished = lines.end();
+  if (unfinished !== undefined) deliver(unfinished);
+  const error = readStreamError(last);
+  return error && { status: error.Code, detail: error.Detail };
 }
 
 function headersOf({ token, namespace }: Call): Record<string, string> {

@@ -1,33 +1,17 @@
 /** The services that can be called, as the registry lists them (proto/portico/registry/v1/registry.proto). */
-import { read } from "../api.js";
+import type * as api from "../../../src/api/types.js";
+import { listRegistered } from "../api.js";
 
-export interface Service {
-  readonly name: string;
-  readonly summary: string;
+export interface Service extends Omit<api.Service, "endpoints"> {
   readonly endpoints: readonly Endpoint[];
-  /** How many instances are registered. */
-  readonly instances: number;
 }
 
-export interface Endpoint {
+export interface Endpoint extends Omit<api.Endpoint, "resource"> {
   /** Unique in its service, such as `Helloworld.Call`. */
   readonly name: string;
-  /** With a token, such as `/v1/helloworld/Call`. */
-  readonly path: string;
-  readonly summary: string;
-  readonly clientStreaming: boolean;
-  readonly serverStreaming: boolean;
-  /** Whether its contract says that it should not be used any more. */
-  readonly deprecated: boolean;
   /** Whether everyone may call it, with or without a token. */
   readonly open: boolean;
 }
-
-interface Listed {
-  readonly services: readonly (Omit<Service, "endpoints"> & { readonly endpoints: readonly ListedEndpoint[] })[];
-}
-
-type ListedEndpoint = Omit<Endpoint, "name" | "open"> & { readonly resource: string };
 
 /**
  * Everything that may be called by whoever is signed in, and what of that is open to everyone.
@@ -35,13 +19,11 @@ type ListedEndpoint = Omit<Endpoint, "name" | "open"> & { readonly resource: str
  */
 export async function listServices(signedIn: boolean, signal: AbortSignal): Promise<readonly Service[]> {
   const [own, everyone] = await Promise.all([
-    read<Listed>("/registry/list", { signal }),
-    signedIn ? read<Listed>("/registry/list", { signal, asNobody: true }) : undefined,
+    listRegistered({ signal }),
+    signedIn ? listRegistered({ signal, asNobody: true }) : undefined,
   ]);
-  const open = new Set(
-    (everyone ?? own).services.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource)),
-  );
-  return own.services.map((service) => ({
+  const open = new Set((everyone ?? own).flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource)));
+  return own.map((service) => ({
     ...service,
     endpoints: service.endpoints.map(({ resource, ...endpoint }) => ({
       ...endpoint,

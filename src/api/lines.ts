@@ -1,0 +1,45 @@
+/** Splits bytes that arrive in pieces into lines (NDJSON). Each byte is looked at once and copied at most once. */
+export class LineSplitter {
+  #unfinished: Uint8Array[] = [];
+  #length = 0;
+
+  /** Bytes of the line that has not ended yet. */
+  get unfinishedLength(): number {
+    return this.#length;
+  }
+
+  /** Takes the next piece, and gives the lines that it ends, without their line feeds. */
+  push(piece: Uint8Array): Uint8Array[] {
+    const lines: Uint8Array[] = [];
+    let start = 0;
+    for (let end = piece.indexOf(LINE_FEED); end >= 0; end = piece.indexOf(LINE_FEED, start)) {
+      lines.push(this.#finish(piece.subarray(start, end)));
+      start = end + 1;
+    }
+    if (start < piece.length) {
+      this.#unfinished.push(piece.subarray(start));
+      this.#length += piece.length - start;
+    }
+    return lines;
+  }
+
+  /** The last line, when no more comes; undefined where the bytes ended with a line feed. */
+  end(): Uint8Array | undefined {
+    return this.#length === 0 ? undefined : this.#finish(new Uint8Array(0));
+  }
+
+  #finish(last: Uint8Array): Uint8Array {
+    if (this.#length === 0) return last;
+    const line = new Uint8Array(this.#length + last.length);
+    let offset = 0;
+    for (const part of [...this.#unfinished, last]) {
+      line.set(part, offset);
+      offset += part.length;
+    }
+    this.#unfinished = [];
+    this.#length = 0;
+    return line;
+  }
+}
+
+const LINE_FEED = 0x0a;

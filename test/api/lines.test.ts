@@ -1,0 +1,30 @@
+/** LineSplitter: the lines of a stream are the same however its bytes are cut into pieces. */
+import fc from "fast-check";
+import t from "tap";
+import { LineSplitter } from "../../src/api/lines.js";
+
+const STREAM = Buffer.from('{"a":1}\n\n{"b":"é\\n"}\n\n\n{"c":3}\nno end');
+
+t.test("gives the same lines for any cut, within a character too", async (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(STREAM.length)), (cuts) => {
+      const lines = new LineSplitter();
+      const ends = [...cuts, STREAM.length].sort((one, other) => one - other);
+      const taken = ends.flatMap((end, index) => lines.push(STREAM.subarray(ends[index - 1] ?? 0, end)));
+      const texts = [...taken, lines.end() ?? []].map((bytes) => Buffer.from(bytes).toString());
+      return texts.join("\n") === STREAM.toString();
+    }),
+  );
+  t.pass("no counterexample");
+});
+
+t.test("gives a line as soon as it has ended, and at the end the last one", async (t) => {
+  const lines = new LineSplitter();
+  const push = (text: string) => lines.push(Buffer.from(text)).map((bytes) => Buffer.from(bytes).toString());
+  t.same(push('{"a"'), []);
+  t.equal(lines.unfinishedLength, 4);
+  t.same(push(":1}\n{"), ['{"a":1}']);
+  t.equal(Buffer.from(lines.end() ?? []).toString(), "{");
+  t.equal(lines.end(), undefined);
+  t.equal(lines.unfinishedLength, 0);
+});
