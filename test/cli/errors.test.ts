@@ -1,7 +1,7 @@
 // An error of a call shows HTTP status and request id, by which an operator finds it in the log; with -o json it is JSON.
 import t from "tap";
+import { start } from "../support/process.js";
 import { portico } from "./command-line.js";
-import { start } from "./roles/process.js";
 
 const server = await start(["server"], { PORTICO_DATA: t.testdir(), PORTICO_LOG_LEVEL: "info" });
 t.teardown(() => server.stop());

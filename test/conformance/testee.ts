@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { create, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
 import * as grpc from "@grpc/grpc-js";
 import { readDescriptors } from "../../src/contract/endpoint.js";
-import { type Portico, start } from "../cli/roles/process.js";
+import { type Portico, start } from "../support/process.js";
 import { buildDescriptors } from "./suite.js";
 
 /** Members of conformance.ConformanceRequest and -Response, as far as they are used here. */

@@ -6,8 +6,8 @@ import { join, resolve } from "node:path";
 import t from "tap";
 import { Agent, fetch } from "undici";
 import { WebSocket } from "ws";
-import { start } from "../cli/roles/process.js";
 import { freePort } from "../rpc/serve.js";
+import { start } from "../support/process.js";
 import { codeOf } from "./markdown.js";
 
 const page = readFileSync("docs/deploying.md", "utf8");

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { administrator, call, type Portico, start } from "../cli/roles/process.js";
+import { administrator, call, type Portico, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { codeOf, tablesOf } from "./markdown.js";
 

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { call, start } from "../cli/roles/process.js";
 import { pythonPrograms } from "../outside/tools.js";
+import { call, start } from "../support/process.js";
 import { codeOf } from "./markdown.js";
 
 const page = readFileSync("docs/writing-a-service.md", "utf8");

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { call, type Portico, start } from "../cli/roles/process.js";
+import { call, type Portico, start } from "../support/process.js";
 import { codeOf } from "./markdown.js";
 
 const blocks = codeOf(readFileSync("docs/roles.md", "utf8"), "");

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import t from "tap";
 import { Access, checkRule, type Decision, type Rule, RuleSet } from "../../src/access/rules.js";
 import type { Resource } from "../../src/contract/resource.js";
-import { start } from "../cli/roles/process.js";
 import { replay } from "../scenarios/transcript.js";
+import { start } from "../support/process.js";
 import { tablesOf } from "./markdown.js";
 
 const page = readFileSync("docs/rules.md", "utf8");

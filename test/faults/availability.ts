@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import sqlite3 from "sqlite3";
-import type { Portico } from "../cli/roles/process.js";
+import type { Portico } from "../support/process.js";
 import { Administrator, type Cluster, HELLO } from "./cluster.js";
 import type { Fault, Figures } from "./fault.js";
 import { failed, Load, type Sample } from "./load.js";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { administrator, call, type Portico, start } from "../cli/roles/process.js";
+import { administrator, call, type Portico, start } from "../support/process.js";
 import type { Network } from "./network.js";
 
 export interface ClusterOptions {

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import t, { type Test } from "tap";
-import { call, type Portico, start } from "../cli/roles/process.js";
+import { call, type Portico, start } from "../support/process.js";
 import { launch } from "./web/browser.js";
 
 const PASSWORD = "correct horse battery";

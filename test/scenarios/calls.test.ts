@@ -1,7 +1,7 @@
 // A service called from the command line by its fields, at a real terminal.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { start } from "../cli/roles/process.js";
+import { start } from "../support/process.js";
 import { joinShop } from "./shop.js";
 import { replay } from "./transcript.js";
 

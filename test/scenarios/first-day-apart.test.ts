@@ -1,7 +1,7 @@
 // The same first day, at a real terminal, with authority, gateway and service in three processes.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { start } from "../cli/roles/process.js";
+import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
 /** Three processes that know each other by the authority's address; `http` and `grpc` may be addresses to take again. */

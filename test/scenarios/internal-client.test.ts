@@ -1,7 +1,7 @@
 // An internal client that is in no way ours, beside the command line, at a real terminal.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { start } from "../cli/roles/process.js";
+import { start } from "../support/process.js";
 import { GRPCURL } from "./grpcurl-program.js";
 import { replay } from "./transcript.js";
 

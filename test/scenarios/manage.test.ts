@@ -1,7 +1,7 @@
 // Every command that manages, at a real terminal, against a real Portico.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { start } from "../cli/roles/process.js";
+import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
 t.test("manage", async (t) => {

@@ -1,7 +1,7 @@
 // What the command line says to somebody who does not know it yet, at a real terminal.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { start } from "../cli/roles/process.js";
+import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
 t.test("mistakes", async (t) => {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t from "tap";
-import { call, start } from "../cli/roles/process.js";
+import { call, start } from "../support/process.js";
 
 const folder = t.testdir({ data: {} });
 const greeter = join(folder, "greeter");

@@ -1,7 +1,7 @@
 /** A transcript played against everything in one process, which it may start anew. */
 import { readFileSync } from "node:fs";
 import type { Test } from "tap";
-import { start } from "../cli/roles/process.js";
+import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
 /** @param file the transcript's, in this folder */

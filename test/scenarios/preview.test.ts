@@ -1,7 +1,7 @@
 // Seeing what a rule would change, at a real terminal, against a real Portico.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { start } from "../cli/roles/process.js";
+import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
 t.test("preview", async (t) => {

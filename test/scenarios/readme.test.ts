@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { flagName, SETTINGS } from "../../src/config.js";
-import { start } from "../cli/roles/process.js";
+import { start } from "../support/process.js";
 import { GRPCURL } from "./grpcurl-program.js";
 import { replay } from "./transcript.js";
 

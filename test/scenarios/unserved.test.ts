@@ -1,7 +1,7 @@
 // A rule for a service or endpoint that nobody serves is warned of.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { start } from "../cli/roles/process.js";
+import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
 t.test("rules for what nobody serves", async (t) => {

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t from "tap";
-import { call, start } from "../cli/roles/process.js";
+import { call, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
 
 t.test("the packed program serves and answers", async (t) => {

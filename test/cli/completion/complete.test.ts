@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t from "tap";
 import { joinShop } from "../../scenarios/shop.js";
+import { administrator, call, start } from "../../support/process.js";
 import { portico } from "../command-line.js";
-import { administrator, call, start } from "../roles/process.js";
 
 const folder = t.testdir({ data: {}, config: {} });
 const data = join(folder, "data");

@@ -6,8 +6,8 @@ import { join, resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { spawn } from "@lydell/node-pty";
 import t, { type Test } from "tap";
+import { start } from "../../support/process.js";
 import { portico } from "../command-line.js";
-import { start } from "../roles/process.js";
 
 const folder = t.testdir({ data: {}, home: {} });
 const data = join(folder, "data");

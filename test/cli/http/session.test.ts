@@ -10,8 +10,8 @@ import t, { type Test } from "tap";
 import { Profile } from "../../../cli/http/profile.js";
 import { StoredLogin } from "../../../cli/http/session.js";
 import { createToken } from "../../../src/access/token.js";
+import { start } from "../../support/process.js";
 import { NOWHERE, type Outcome, portico } from "../command-line.js";
-import { start } from "../roles/process.js";
 
 const data = t.testdir();
 const server = await start(["server"], { PORTICO_DATA: data });

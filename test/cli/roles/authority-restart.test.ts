@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { administrator, call, type Portico, start } from "./process.js";
+import { administrator, call, type Portico, start } from "../../support/process.js";
 
 /** Long enough that a start on a busy machine takes less. */
 const LEASE = "15s";

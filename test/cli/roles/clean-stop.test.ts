@@ -1,6 +1,6 @@
 /** A clean stop leaves nothing to wait for where no other process holds a lease. */
 import t from "tap";
-import { administrator, call, start } from "./process.js";
+import { administrator, call, start } from "../../support/process.js";
 
 t.test("after a stop under load and a start, deleting a rule does not wait for a lease", async (t) => {
   // So long that a wait for one cannot be taken for a busy machine.

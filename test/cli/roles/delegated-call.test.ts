@@ -7,7 +7,7 @@ import { HelloworldService } from "../../../src/gen/helloworld/helloworld.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import type { Metadata } from "../../../src/rpc/metadata.js";
-import { administrator, call, start } from "./process.js";
+import { administrator, call, start } from "../../support/process.js";
 
 const RESOURCE = "service:helloworld:Helloworld.Call";
 

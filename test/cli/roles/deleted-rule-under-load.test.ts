@@ -2,7 +2,7 @@
 // them in is deleted. A call that starts after the acknowledgement is never granted.
 import t from "tap";
 import { Pool } from "undici";
-import { administrator, call, start } from "./process.js";
+import { administrator, call, start } from "../../support/process.js";
 
 const CONNECTIONS = 16;
 

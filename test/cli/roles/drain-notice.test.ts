@@ -1,7 +1,7 @@
 // From SIGTERM on balancers are told, and for the time of the notice calls are taken as before.
 import { once } from "node:events";
 import t from "tap";
-import { administrator, call, start } from "./process.js";
+import { administrator, call, start } from "../../support/process.js";
 
 /** Asks until the answer is not 200; gives that answer. */
 async function notReady(url: string) {

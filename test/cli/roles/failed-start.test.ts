@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import t, { type Test } from "tap";
-import { start } from "./process.js";
+import { start } from "../../support/process.js";
 
 /** Far more than the second that it may take, since the tests beside this one take processor time too. */
 const PATIENCE = 60_000;

@@ -1,7 +1,7 @@
 // A gateway that starts listens when it can answer: beside others at work it refuses nobody.
 import t from "tap";
 import { freePort } from "../../rpc/serve.js";
-import { call, start } from "./process.js";
+import { call, start } from "../../support/process.js";
 
 const data = t.testdir();
 const authority = await start(["authority"], { PORTICO_DATA: data });

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { createAuthority } from "../../http2/certificates.js";
+import { call, start } from "../../support/process.js";
 import { socketPath } from "../../support/temporary.js";
-import { call, start } from "./process.js";
 
 const descriptors = join(t.testdir(), "greeter.binpb");
 execFileSync("node_modules/.bin/buf", ["build", "examples/foreign-greeter", "-o", descriptors]);

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import t from "tap";
-import { administrator, call, start } from "./process.js";
+import { administrator, call, start } from "../../support/process.js";
 
 const data = t.testdir();
 const portico = await start(["server"], { PORTICO_DATA: data });

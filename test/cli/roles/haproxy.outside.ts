@@ -7,7 +7,7 @@ import { Agent, get } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { type Portico, start } from "./process.js";
+import { type Portico, start } from "../../support/process.js";
 
 /** Connections that call without a pause. */
 const CALLERS = 16;

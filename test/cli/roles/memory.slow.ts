@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import t from "tap";
-import { start } from "./process.js";
+import { start } from "../../support/process.js";
 
 const MOST = 150e6 / 2 ** 20; // 124 to 126 MiB were measured, 136 to 178 without the flags.
 const [, flags = ""] = /^ExecStart=\S+ (--.*) \S*portico\.js/m.exec(readFileSync("docs/deploying.md", "utf8")) ?? [];

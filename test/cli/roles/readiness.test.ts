@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import t, { type Test } from "tap";
 import { freePort } from "../../rpc/serve.js";
-import { type Portico, start } from "./process.js";
+import { type Portico, start } from "../../support/process.js";
 
 const data = t.testdir();
 const first = await start(["authority"], { PORTICO_DATA: data });

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, existsSync, readFileSync, writeFileSync } from "node
 import { createServer } from "node:net";
 import { join } from "node:path";
 import t from "tap";
-import { refused, start } from "./process.js";
+import { refused, start } from "../../support/process.js";
 
 // A store that holds data, to be copied and spoilt.
 const template = t.testdir();

@@ -5,7 +5,7 @@ import { parseAddress } from "../../../src/address.js";
 import { HealthService } from "../../../src/gen/grpc/health/v1/health.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
-import { administrator, call, type Portico, start } from "./process.js";
+import { administrator, call, type Portico, start } from "../../support/process.js";
 
 const data = t.testdir();
 /** So long that a gateway on a busy machine does not lose it between two answers. */

@@ -7,7 +7,7 @@ import { HealthService } from "../../../src/gen/grpc/health/v1/health.js";
 import { unary } from "../../../src/rpc/client.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { createAuthority } from "../../http2/certificates.js";
-import { call, start } from "./process.js";
+import { call, start } from "../../support/process.js";
 
 const certified = createAuthority("authority");
 const own = certified.issue("localhost");

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { administrator, call, start } from "./process.js";
+import { administrator, call, start } from "../../support/process.js";
 
 t.test("first start: a password that is shown once, and kept for the owner's eyes only", async (t) => {
   const data = join(t.testdir(), "data");

@@ -17,7 +17,7 @@ import type { Metadata } from "../../../src/rpc/metadata.js";
 import { register } from "../../../src/rpc/registration.js";
 import { part, type Service } from "../../../src/rpc/service.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
-import { administrator, call, start } from "./process.js";
+import { administrator, call, start } from "../../support/process.js";
 
 /** Whatever the thief's instance was sent. */
 const seen: Metadata[] = [];

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import t from "tap";
-import { call, start } from "./process.js";
+import { call, start } from "../../support/process.js";
 
 /** More than a connection holds that is not read. */
 const LONG = `/helloworld/stream?messages=10000&name=${"a".repeat(4000)}`;

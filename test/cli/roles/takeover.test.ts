@@ -7,7 +7,7 @@ import { Instance } from "../../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../../src/log.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { register } from "../../../src/rpc/registration.js";
-import { administrator, call, start } from "./process.js";
+import { administrator, call, start } from "../../support/process.js";
 
 t.test("an enrolled service cannot borrow the authority", async (t) => {
   const data = t.testdir();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import KeyvSqlite from "@keyv/sqlite";
 import t, { type Test } from "tap";
-import { administrator, call, start } from "./process.js";
+import { administrator, call, start } from "../../support/process.js";
 
 const LEASE = 500;
 

@@ -1,6 +1,6 @@
 // What is called is counted to the last call, across stops and between processes.
 import t from "tap";
-import { administrator, call, type Portico, start } from "./process.js";
+import { administrator, call, type Portico, start } from "../../support/process.js";
 
 interface Listed {
   readonly endpoints: readonly { readonly endpoint: string; readonly calls: Readonly<Record<string, string>> }[];

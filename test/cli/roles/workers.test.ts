@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { parseAddress } from "../../../src/address.js";
-import { administrator, call, type Portico, refused, start } from "./process.js";
+import { administrator, call, type Portico, refused, start } from "../../support/process.js";
 
 const PATIENCE = 20_000;
 

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import t, { type Test } from "tap";
-import { administrator, call, start } from "./process.js";
+import { administrator, call, start } from "../../support/process.js";
 
 const descriptors = join(t.testdir(), "helloworld.binpb");
 execFileSync("node_modules/.bin/buf", ["build", "proto", "--path", "proto/helloworld", "-o", descriptors]);

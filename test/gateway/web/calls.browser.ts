@@ -1,6 +1,6 @@
 // A call tried from its page: form and JSON in step, with and without a token, and what is said of refusals.
 import t from "tap";
-import { call } from "../../cli/roles/process.js";
+import { call } from "../../support/process.js";
 import { ADMIN_PASSWORD, checkClean, open, signIn, visit } from "./browser.js";
 
 t.test("a call to try", async (t) => {

@@ -1,7 +1,7 @@
 // What comes too late, or after somebody has left: it changes nothing that it is not about, and is told for what it is.
 import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
-import { call } from "../../cli/roles/process.js";
+import { call } from "../../support/process.js";
 import { ADMIN_PASSWORD, open, signIn, visit } from "./browser.js";
 
 t.test("races on a call's page", async (t) => {

@@ -1,6 +1,6 @@
 // Where no rule grants anything, the page says so, and what comes next: to sign in, or to ask an administrator.
 import t from "tap";
-import { call } from "../../cli/roles/process.js";
+import { call } from "../../support/process.js";
 import { ADMIN_PASSWORD, open, screenshot, signIn, visit } from "./browser.js";
 
 t.test("nothing to call", async (t) => {

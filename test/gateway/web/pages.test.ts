@@ -2,7 +2,7 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { request } from "undici";
-import { start } from "../../cli/roles/process.js";
+import { start } from "../../support/process.js";
 
 const portico = await start(["server"], { PORTICO_DATA: t.testdir() });
 t.teardown(() => portico.stop());

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
-import { start } from "../../cli/roles/process.js";
+import { start } from "../../support/process.js";
 import { openShop, type Shop } from "./shop.js";
 
 export const ADMIN_PASSWORD = "correct horse battery";

@@ -7,7 +7,7 @@ import { delimiter, join, resolve } from "node:path";
 import { text as printed } from "node:stream/consumers";
 import type { Test } from "tap";
 import { type Shape, type Snippet, snippetsFor } from "../../../gateway/web/snippets.js";
-import { call } from "../../cli/roles/process.js";
+import { call } from "../../support/process.js";
 import { ADMIN_PASSWORD, type ShopFront } from "./shop-front.js";
 
 /** Hard to write down: quotes of every language, escapes, line breaks, and words of other languages. */

@@ -1,7 +1,7 @@
 // A configured target that cannot be reached is not counted as an instance; nothing listens on port 1.
 import t from "tap";
-import { call, start } from "../../cli/roles/process.js";
 import { joinShop } from "../../scenarios/shop.js";
+import { call, start } from "../../support/process.js";
 
 const data = t.testdir();
 const shop = await joinShop(t, data, ["127.0.0.1:1"]);
