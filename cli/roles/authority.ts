@@ -1,10 +1,99 @@
-/** `portico authority`. */
-import type { Flags } from "../../src/config.js";
+/** `portico authority`: the store, the authority and the registry, on the gRPC port. `portico server` has the same parts. */
+import { Health } from "../../gateway/own/health.js";
+import { type Authority, openAuthority } from "../../services/auth/authority.js";
+import { createRegistry } from "../../services/registry/registry.js";
+import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/access/guard.js";
+import type { Config, Flags } from "../../src/config.js";
+import { Code, StatusError } from "../../src/errors.js";
+import type { Logger } from "../../src/log.js";
+import { Dispatcher } from "../../src/rpc/dispatch.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import type { Service } from "../../src/rpc/service.js";
+import { openStore } from "../../src/store/store.js";
 import type { Io } from "../terminal/io.js";
-import { type Role, runRole } from "./run.js";
-import { type StoreOptions, startAuthority } from "./server.js";
+import { type GrpcPort, instanceOf, openAdminPort, openGrpcPort } from "./ports.js";
+import { keepGrpcHealth, whyNotReady } from "./readiness.js";
+import { runRole } from "./run.js";
+import { messageLimits, type ProcessContext, type Running, startProcess } from "./start.js";
 
-export function run(flags: Flags & StoreOptions, io: Io): Promise<number> {
-  const start: Role["start"] = (config, log, signal) => startAuthority(config, log, signal, flags);
+/** Options of the command line that are no settings: they hold for one start. */
+export interface StoreOptions {
+  /** Whether the machine's clock is right, whatever the store says. */
+  readonly acceptTime?: boolean;
+}
+
+/**
+ * Runs until the process is told to stop.
+ * @returns the exit code.
+ */
+export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<number> {
+  const start = (config: Config, log: Logger, signal: AbortSignal) =>
+    startProcess(config, log, signal, (context) => openAuthorityProcess(context, flags));
   return runRole({ title: "authority", start, hasStore: true }, flags, io);
 }
+
+async function openAuthorityProcess(context: ProcessContext, options: StoreOptions): Promise<Omit<Running, "stop">> {
+  const { guard, grpc, firstStart } = await openCore(context, [], options);
+  const health = new Health({ guard: () => guard.state === "ready" });
+  const admin = await openAdminPort(context, health);
+  return { grpc: grpc.target, admin, firstStart, notReady: () => whyNotReady(health.missing, guard) };
+}
+
+/** The authority and the registry of this process, and what follows them. */
+export interface Core {
+  readonly guard: OpenGuard;
+  /** Answers calls to every service of this process. */
+  readonly grpc: GrpcPort;
+  /** Whether an instance is of this process. Another may give the same address, but cannot know an ID beforehand. */
+  readonly isLocal: (instance: { readonly service: string; readonly id: string }) => boolean;
+  readonly firstStart: Authority["firstStart"];
+}
+
+/**
+ * Opens the store, the authority, the registry, and the gRPC port.
+ * @param more services that the same process serves.
+ * @throws {CommandError|StoreError}
+ */
+export async function openCore(
+  context: ProcessContext,
+  more: readonly Service[],
+  { acceptTime }: StoreOptions,
+): Promise<Core> {
+  const { config, log, transport, shutdown } = context;
+  const store = await openStore(config.store, config.data);
+  shutdown.add(() => store.close());
+  const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
+  const authority = await openAuthority({ store, dataFolder, adminPassword, maxRules, leaseMs, log, acceptTime });
+  shutdown.add(() => authority.close());
+  // The guard asks the authority, and calls on the gRPC port pass the guard. So the guard has a dispatcher of its own.
+  const toAuthority = new Dispatcher({
+    services: [authority.service],
+    guard: REFUSE_ALL,
+    limits: messageLimits(config),
+    log,
+  });
+  const guard = openGuard({ channel: new InProcessChannel(toAuthority), admission: SYSTEM, log });
+  shutdown.add(() => guard.close());
+  const registry = createRegistry({ guard, foreign: config.services, connect: transport.connect, log });
+  shutdown.add(() => registry.close());
+  const services = [authority.service, registry.service, ...more];
+  const grpc = await openGrpcPort(context, services, guard);
+  // Before the port: its streams would never end by themselves.
+  shutdown.add(() => registry.close());
+  const instances = services.map((service) => instanceOf(service, grpc, config));
+  for (const instance of instances) registry.add(instance);
+  const localIds = new Set(instances.map(({ service, id }) => `${service} ${id}`));
+  await guard.ready();
+  keepGrpcHealth(shutdown, grpc.dispatcher, guard);
+  const isLocal: Core["isLocal"] = ({ service, id }) => localIds.has(`${service} ${id}`);
+  return { guard, grpc, isLocal, firstStart: authority.firstStart };
+}
+
+/** For a dispatcher that only this process calls, with an admission of its own. */
+const REFUSE_ALL: Guard = {
+  admit(_credentials, endpoint) {
+    throw new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);
+  },
+  allows: () => false,
+  follow: () => () => {},
+};

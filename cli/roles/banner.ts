@@ -1,36 +1,102 @@
-/** What a server says of itself when it is ready: where it is reached, and what to do next. */
+/** What a server prints when it is ready: where it is reached, and what to do next. At most 80 columns, but for long values. */
+import { homedir } from "node:os";
+import { basename, resolve } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
+import { type Address, formatAddress, formatGrpcTarget } from "../../src/address.js";
+import type { Config } from "../../src/config.js";
+import type { Running } from "./start.js";
 
-/** A line of the table: a word and what stands behind it. */
-export type Line = readonly [word: string, value: string];
+/** A row of the table: a word and what stands behind it. */
+type Row = readonly [word: string, value: string];
 
-export interface Banner {
+export interface BannerOptions {
+  /** What runs, after `Portico 1.2.3`. */
   readonly title: string;
-  readonly lines: readonly Line[];
-  /** Said at the first start only. */
-  readonly password?: { readonly password: string; readonly file: string } | undefined;
-  /** Commands to try. */
-  readonly commands: readonly string[];
-  /** Why it cannot serve yet; undefined where it can. */
-  readonly notReady: string | undefined;
+  readonly running: Running;
+  readonly config: Config;
+  /** Whether the store is in this process; else the authority is another one. */
+  readonly hasStore: boolean;
+  readonly env: NodeJS.ProcessEnv;
 }
 
-/** Whether it can serve, in words; also said on its own, when that changes. */
+/** The banner as text. It ends with `Ready`, or with what is missing. */
+export function banner({ title, running, config, hasStore, env }: BannerOptions): string {
+  const rows = rowsOf(running, config, hasStore, env);
+  const width = Math.max(...rows.map(([word]) => word.length));
+  const table = rows.map(([word, value]) => `  ${word.padEnd(width)}   ${value}`);
+  const commands = running.http && hasStore ? commandsToTry(formatAddress(running.http)) : [];
+  const tries = commands.length > 0 ? ["", "  Try", "", ...commands.map((command) => `      ${command}`)] : [];
+  const lines = [...table, ...firstPassword(running), ...tries];
+  return [
+    "",
+    `  Portico ${packageJson.version} · ${title}`,
+    "",
+    ...lines,
+    "",
+    readiness(running.notReady()),
+    "",
+    "",
+  ].join("\n");
+}
+
+/** Whether the process can serve, in words; also printed on its own, when that changes. */
 export function readiness(notReady: string | undefined): string {
   if (notReady === undefined) return "  Ready. Ctrl-C stops it.";
   return `  Not ready: ${notReady}.\n  Calls are refused with 503 until it is. Ctrl-C stops it.`;
 }
 
-/** The banner as text, at most 80 columns wide but for long values. It ends with `Ready`, or with what is missing. */
-export function banner({ title, lines, password, commands, notReady }: Banner): string {
-  const width = Math.max(...lines.map(([word]) => word.length));
-  const table = lines.map(([word, value]) => `  ${word.padEnd(width)}   ${value}`);
-  const secret = password && [
+function firstPassword({ firstStart }: Running): string[] {
+  if (firstStart === undefined) return [];
+  return [
     "",
     "  Log in as admin with this one-time password. It is shown only now and kept in",
-    `  ${password.file}`,
+    `  ${firstStart.passwordFile}`,
     "",
-    `      ${password.password}`,
+    `      ${firstStart.password}`,
   ];
-  const tries = commands.length > 0 ? ["", "  Try", "", ...commands.map((command) => `      ${command}`)] : [];
-  return ["", `  ${title}`, "", ...table, ...(secret ?? []), ...tries, "", readiness(notReady), "", ""].join("\n");
+}
+
+function rowsOf(
+  { http, grpc, admin, workers = [] }: Running,
+  config: Config,
+  hasStore: boolean,
+  env: NodeJS.ProcessEnv,
+): Row[] {
+  return [
+    ...(http ? pagesOf(`http://${formatAddress(http)}`) : []),
+    ...(grpc ? [["gRPC", formatGrpcTarget(grpc)] as const] : []),
+    ...(admin ? [["Metrics", metricsOf(admin)] as const] : []),
+    ...workers.map(({ pid, admin }, index) => [`Worker ${index + 1}`, `${metricsOf(admin)}, process ${pid}`] as const),
+    hasStore ? ["Data", shorten(config.data, env)] : ["Authority", formatGrpcTarget(config.authority)],
+  ];
+}
+
+function pagesOf(url: string): Row[] {
+  return [
+    ["HTTP", url],
+    ["Explore", `${url}/explore`],
+    ["Console", `${url}/console`],
+  ];
+}
+
+function metricsOf(admin: Address): string {
+  return `http://${formatAddress(admin)}/metrics`;
+}
+
+function shorten(path: string, env: NodeJS.ProcessEnv): string {
+  const home = env.HOME || homedir();
+  return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+}
+
+function commandsToTry(http: string): string[] {
+  const url = http === formatAddress({ host: "127.0.0.1", port: 8080 }) ? "" : ` --url http://${http}`;
+  const program = programName(process.argv[1] ?? "portico");
+  return [`curl 'http://${http}/helloworld/call?name=Ada'`, `${program} login${url}`, `${program} auth list rules`];
+}
+
+/** What to type for this program: its name where it was found by that, else its absolute path, which works in any folder. */
+function programName(path: string): string {
+  if (basename(path) === "portico") return "portico";
+  const absolute = resolve(path);
+  return /^[\w./+-]+$/.test(absolute) ? absolute : `'${absolute.replaceAll("'", "'\\''")}'`;
 }

@@ -8,20 +8,20 @@ import type { Io } from "../terminal/io.js";
 export function roles(io: Io, onExit: (code: number) => void): Command[] {
   const server = role("server", "run everything in one process");
   examples(server, "portico server", "portico server --http 127.0.0.1:0 --data ./data");
-  server.action(async (flags: Flags) => onExit(await (await import("./server.js")).run(flags, io)));
+  server.action(async (flags: Flags) => onExit(await (await import("./server.js")).runServer(flags, io)));
 
   const gateway = role("gateway", "run a gateway alone");
   examples(gateway, "portico gateway --authority 10.0.0.5:8081", "portico gateway --workers 4");
-  gateway.action(async (flags: Flags) => onExit(await (await import("./gateway.js")).run(flags, io)));
+  gateway.action(async (flags: Flags) => onExit(await (await import("./workers.js")).runGateway(flags, io)));
 
   const authority = role("authority", "run the authority alone, with the registry");
   examples(authority, "portico authority --grpc 0.0.0.0:8081");
-  authority.action(async (flags: Flags) => onExit(await (await import("./authority.js")).run(flags, io)));
+  authority.action(async (flags: Flags) => onExit(await (await import("./authority.js")).runAuthority(flags, io)));
 
   const service = role("service <name>", "run one of Portico's own services alone");
   examples(service, "portico service helloworld --authority 10.0.0.5:8081");
   service.action(async (name: string, flags: Flags) =>
-    onExit(await (await import("./service.js")).run(name, flags, io)),
+    onExit(await (await import("./service.js")).runService(name, flags, io)),
   );
   return [server, gateway, authority, service];
 }

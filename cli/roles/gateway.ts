@@ -1,20 +1,72 @@
-/** `portico gateway`, in one process or in several. */
-import cluster from "node:cluster";
-import type { Config, Flags } from "../../src/config.js";
+/** `portico gateway` in one process: the catalog, the handler, and the HTTP port. `portico server` has the same parts. */
+import { join } from "node:path";
+import { type CatalogOptions, createCatalog } from "../../gateway/catalog/catalog.js";
+import { createHandler } from "../../gateway/handler.js";
+import { listen } from "../../gateway/node/listen.js";
+import { ServedDocuments } from "../../gateway/openapi/served.js";
+import { Health } from "../../gateway/own/health.js";
+import { Pages } from "../../gateway/own/pages.js";
+import { Usage } from "../../gateway/own/usage.js";
+import { Hosts } from "../../gateway/stages/hosts.js";
+import { readConnection } from "../../services/registry/connection-contract.js";
+import type { OpenGuard } from "../../src/access/guard.js";
+import { type Address, type GrpcTarget, parseGrpcTarget } from "../../src/address.js";
+import type { Config } from "../../src/config.js";
 import type { Logger } from "../../src/log.js";
-import type { Io } from "../terminal/io.js";
-import { runRole } from "./run.js";
-import type { Running } from "./server.js";
-import { runWorker, startWorkers } from "./workers.js";
+import { joinAuthority } from "./join.js";
+import { listening, openAdminPort } from "./ports.js";
+import { waitForAuthority, whyNotReady } from "./readiness.js";
+import { messageLimits, type ProcessContext, type Running, startProcess } from "./start.js";
 
-export function run(flags: Flags, io: Io): Promise<number> {
-  if (cluster.isWorker) return runWorker(start, flags, io);
-  const startAll: typeof start = (config, log, signal) =>
-    config.workers > 1 ? startWorkers(config, flags, log, signal) : start(config, log, signal);
-  return runRole({ title: "gateway", start: startAll, hasStore: false, hasWorkers: true }, flags, io);
+/** Starts a gateway that follows the authority and the registry of another process. */
+export function startGateway(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
+  return startProcess(config, log, signal, (context) => {
+    const { guard, enrolment, ...registry } = joinAuthority(context, "gateway");
+    const connect: CatalogOptions["connect"] = (address, _instance, options) =>
+      context.transport.connect(parseGrpcTarget(address), options);
+    const { authority } = config;
+    return openGateway(context, { registry: { ...registry, connect }, guard, enrolment, authority });
+  });
 }
 
-/** Loaded only where it runs: the process that looks after workers needs none of it. */
-async function start(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
-  return (await import("./server.js")).startGateway(config, log, signal);
+/** What a gateway follows, in this process or in another. */
+interface GatewayOptions {
+  /** How to follow the registry, and to reach what is registered. */
+  readonly registry: Omit<CatalogOptions, "readContract">;
+  readonly guard: OpenGuard;
+  /** The gateway's enrolment token, where the authority is another process. */
+  readonly enrolment?: string;
+  /** The authority's address, where it is another process. */
+  readonly authority?: GrpcTarget;
+}
+
+/**
+ * Opens the catalog that follows the registry, the handler, the HTTP port and the admin port.
+ * @throws {CommandError} when a port cannot be listened on.
+ */
+export async function openGateway(
+  context: ProcessContext,
+  { registry, guard, enrolment, authority }: GatewayOptions,
+): Promise<{ http: Address; admin: Address; notReady: Running["notReady"] }> {
+  const { config, log, metrics, budget, shutdown } = context;
+  const { omitZeros } = config;
+  const options = { ...registry, readContract: readConnection };
+  const catalog = createCatalog({ ...options, omitZeros, maxMessage: messageLimits(config).maxBody });
+  shutdown.add(() => catalog.close());
+  const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
+  // scripts/build-web.mjs puts the pages beside the bundle.
+  const pages = new Pages({ folder: join(import.meta.dirname, "console") });
+  const documents = new ServedDocuments({ catalog, guard, omitZeros });
+  const usage = new Usage(options);
+  shutdown.add(() => usage.close());
+  const own = [health, documents, pages];
+  const hosts = await Hosts.of(config.http, config.httpHosts);
+  const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage });
+  // A port that is open before the gateway can answer refuses calls that another gateway on it would have answered.
+  await waitForAuthority(Promise.all([guard.ready(), catalog.arrived]));
+  const server = await listening("http", config, () => listen(handler, config.http, { ...config, budget }));
+  shutdown.onBegin(() => server.leave());
+  shutdown.add((drainMs) => server.close(drainMs));
+  const admin = await openAdminPort(context, health);
+  return { http: server.address, admin, notReady: () => whyNotReady(health.missing, guard, authority) };
 }

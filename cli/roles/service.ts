@@ -1,15 +1,45 @@
-/** `portico service <name>`. */
-import type { Flags } from "../../src/config.js";
+/** `portico service <name>`: one of Portico's own services alone, which registers for as long as it runs. */
+import { Health } from "../../gateway/own/health.js";
+import { helloworld } from "../../services/helloworld/helloworld.js";
+import type { Config, Flags } from "../../src/config.js";
+import type { Logger } from "../../src/log.js";
+import { register } from "../../src/rpc/registration.js";
+import type { Service } from "../../src/rpc/service.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
+import { joinAuthority } from "./join.js";
+import { instanceOf, openAdminPort, openGrpcPort } from "./ports.js";
+import { keepGrpcHealth, waitForAuthority, whyNotReady } from "./readiness.js";
 import { runRole } from "./run.js";
-import { SERVICES, startService } from "./server.js";
+import { type ProcessContext, type Running, startProcess } from "./start.js";
 
-export function run(name: string, flags: Flags, io: Io): Promise<number> {
+/** By name, the services that `portico service <name>` runs alone and `portico server` runs in its own process. */
+export const SERVICES: ReadonlyMap<string, Service> = new Map([[helloworld.name, helloworld]]);
+
+/**
+ * Runs until the process is told to stop.
+ * @returns the exit code.
+ * @throws {CommandError} when there is no service of that name.
+ */
+export function runService(name: string, flags: Flags, io: Io): Promise<number> {
   const service = SERVICES.get(name);
   if (service === undefined) {
     throw new CommandError(`There is no service ${name}; there are: ${[...SERVICES.keys()].join(", ")}`, EXIT.usage);
   }
-  const start = startService.bind(undefined, service);
+  const start = (config: Config, log: Logger, signal: AbortSignal) =>
+    startProcess(config, log, signal, (context) => openService(context, service));
   return runRole({ title: `service ${name}`, start, hasStore: false }, flags, io);
+}
+
+async function openService(context: ProcessContext, service: Service): Promise<Omit<Running, "stop">> {
+  const { config, shutdown } = context;
+  const { channel, metadata, guard, log } = joinAuthority(context, service.name);
+  const grpc = await openGrpcPort(context, [service], guard);
+  keepGrpcHealth(shutdown, grpc.dispatcher, guard);
+  const registration = register({ channel, metadata, log, instance: instanceOf(service, grpc, config) });
+  shutdown.add(() => registration.close());
+  const health = new Health({ guard: () => guard.state === "ready" });
+  const admin = await openAdminPort(context, health);
+  await waitForAuthority(guard.ready());
+  return { grpc: grpc.target, admin, notReady: () => whyNotReady(health.missing, guard, config.authority) };
 }

@@ -1,58 +1,59 @@
 /**
- * What a process has opened, closed in the opposite order: at its stop, and where its start fails. A part whose closing
- * throws or hangs keeps neither the others nor the process.
+ * Closes what a process has opened, in the opposite order: at its stop, and where its start fails. A part whose closing
+ * throws or hangs keeps neither the others nor the process open.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "../../src/log.js";
+import { CommandError } from "../terminal/exit.js";
 
 /** Closes one part. `drainMs` is what is left of the time in which calls may finish. */
 export type Close = (drainMs: number) => unknown;
 
 /** How long closing may take beyond the time to drain, in milliseconds. */
 const CLOSE_MS = 3_000;
-/** The same where a start has failed: nobody is being served yet. */
+/** The same where a start has failed: no calls are being served yet. */
 const FAILED_START_MS = 500;
 
-export class Opened {
+export class Shutdown {
   readonly #log: Logger;
   readonly #closers: Close[] = [];
-  readonly #onLeave: (() => void)[] = [];
+  readonly #listeners: (() => void)[] = [];
   #closing = false;
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  /** Whoever opens a part after closing has begun, as a start that was given up may, has it closed at once. */
-  own(close: Close): void {
+  /** Adds what closes a part. After closing has begun, as where a start was given up, the part is closed at once. */
+  add(close: Close): void {
     if (this.#closing) void this.#run(close, 0);
     else this.#closers.push(close);
   }
 
-  /** What is to be closed after everything else. */
-  ownLast(close: Close): void {
+  /** The same for a part that is closed after all others. */
+  addLast(close: Close): void {
     if (this.#closing) void this.#run(close, 0);
     else this.#closers.unshift(close);
   }
 
-  /** Runs when the process has been told to stop, before anything is closed. */
-  onLeave(leave: () => void): void {
-    this.#onLeave.push(leave);
+  /** Calls the listener when the process has been told to stop, before anything is closed. */
+  onBegin(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   /**
-   * Stops in good order: says that it does, goes on for `noticeMs`, then closes everything.
-   * @param drainMs in all, notice included; what is still in flight then is ended.
+   * Stops in good order: calls the listeners, goes on serving for `noticeMs`, then closes everything.
+   * @param drainMs in all, notice included; calls in flight after that are ended.
    */
-  async leave({ noticeMs, drainMs }: { readonly noticeMs: number; readonly drainMs: number }): Promise<void> {
+  async run({ noticeMs, drainMs }: { readonly noticeMs: number; readonly drainMs: number }): Promise<void> {
     const until = performance.now() + drainMs;
-    for (const leave of this.#onLeave) leave();
+    for (const listener of this.#listeners) listener();
     if (noticeMs > 0) await wait(noticeMs);
     await this.#close(until, until + CLOSE_MS);
   }
 
   /** Closes everything where a start has failed, within half a second. */
-  abandon(): Promise<void> {
+  abandonStart(): Promise<void> {
     const now = performance.now();
     return this.#close(now, now + FAILED_START_MS);
   }
@@ -62,10 +63,10 @@ export class Opened {
     for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) {
       const now = performance.now();
       const closed = this.#run(close, Math.max(0, drainUntil - now));
-      const given = new AbortController();
-      const late = wait(Math.max(0, giveUpAt - now), undefined, { signal: given.signal }).catch(() => {});
+      const timer = new AbortController();
+      const late = wait(Math.max(0, giveUpAt - now), undefined, { signal: timer.signal }).catch(() => {});
       await Promise.race([closed, late]);
-      given.abort();
+      timer.abort();
     }
   }
 
@@ -76,4 +77,21 @@ export class Opened {
       this.#log.error({ err }, "a part could not be closed");
     }
   }
+}
+
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/**
+ * Waits for a start.
+ * @throws {CommandError} when the process is told to stop first.
+ */
+export function unlessStopped<T>(start: Promise<T>, signal: AbortSignal): Promise<T> {
+  const stopped = aborted(signal).then(() => Promise.reject(new CommandError("Stopped before it was ready")));
+  return Promise.race([start, stopped]);
 }

@@ -1,10 +1,11 @@
 /**
- * Several gateways on one HTTP port, to use more than one core. The first process, the primary, only looks after the
- * others: it starts them, says where they are, replaces those that die, and stops them. Each worker is a whole gateway
- * with a lease, a catalog and an admin port of its own, so that what holds for one gateway holds for each.
+ * `portico gateway`, in one process or in several that share one HTTP port, to use more than one core. With several, the
+ * first process, the primary, only looks after the others: it starts them, says where they are, replaces those that die,
+ * and stops them. Each worker is a complete gateway with a lease, a catalog and an admin port of its own, so that what
+ * holds for one gateway holds for each.
  *
- * They share the listening socket and each takes connections from it itself (SCHED_NONE of node:cluster): handing
- * connections out from the primary would triple what a new one costs.
+ * The workers share the listening socket and each accepts connections from it (SCHED_NONE of node:cluster), because
+ * handing connections out from the primary makes new ones expensive; see docs/performance.md, "Workers".
  */
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
@@ -15,91 +16,106 @@ import type { Logger } from "../../src/log.js";
 import { CommandError, EXIT, type Exit } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { openRoleLog } from "./log.js";
-import { aborted, exitSoon, loadRoleConfig, onChange } from "./run.js";
-import type { Running, WorkerPlace } from "./server.js";
-
-type Start = (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
+import { exitSoon, loadRoleConfig, onChange, runRole } from "./run.js";
+import { aborted, unlessStopped } from "./shutdown.js";
+import type { Running, WorkerProcess } from "./start.js";
 
 /** Before a worker that died is replaced, in milliseconds: at first, doubled each time, and at most. */
-const FIRST_PAUSE = 100;
-const LONGEST_PAUSE = 10_000;
-/** A worker that ran for so long did not die of its start; in milliseconds. */
-const WELL = 60_000;
+const MIN_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 10_000;
+/** A worker that has run for this long did not die of its start, in milliseconds. */
+const STABLE_MS = 60_000;
 /** What a worker may take to stop beyond the time to drain, before it is killed, in milliseconds. */
-const STOP_TIME = 5_000;
+const STOP_MS = 5_000;
 /** The same where another worker could not start, in milliseconds. */
-const FAILED_START_TIME = 500;
+const FAILED_START_MS = 500;
 
-/** What a worker tells the primary first: where it is reached, or why it cannot be. */
-type Told = ({ readonly http: Address; readonly admin: Address } & Readiness) | Failure;
+/** The first message of a worker to the primary: where it is reached, or why it cannot be. */
+type StartMessage = ({ readonly http: Address; readonly admin: Address } & ReadinessMessage) | FailureMessage;
 
-/** What a worker tells the primary also later, when it changes. */
-interface Readiness {
+/** What a worker sends later, when its readiness changes. */
+interface ReadinessMessage {
   readonly notReady?: string | undefined;
 }
 
-interface Failure {
+interface FailureMessage {
   readonly failure: string;
   readonly exit: Exit;
 }
 
-/** What the primary tells a worker. A signal would be a second one where the whole group of processes gets it. */
+/** The message of the primary to a worker. A signal would be a second one where the whole process group gets it. */
 const STOP = "stop";
+
+/**
+ * Runs until the process is told to stop.
+ * @returns the exit code.
+ */
+export function runGateway(flags: Flags, io: Io): Promise<number> {
+  if (cluster.isWorker) return runWorker(flags, io);
+  const start: typeof startGateway = (config, log, signal) =>
+    config.workers > 1 ? startWorkers(config, flags, log, signal) : startGateway(config, log, signal);
+  return runRole({ title: "gateway", start, hasStore: false, hasWorkers: true }, flags, io);
+}
+
+/** Loads the gateway only where it runs: the primary needs none of it. */
+async function startGateway(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
+  return (await import("./gateway.js")).startGateway(config, log, signal);
+}
 
 /**
  * Starts as many workers as the settings say.
  * @throws {CommandError} when one of them cannot start; then none is left.
  */
-export async function startWorkers(config: Config, flags: Flags, log: Logger, signal: AbortSignal): Promise<Running> {
+async function startWorkers(config: Config, flags: Flags, log: Logger, signal: AbortSignal): Promise<Running> {
   const workers = new Workers(config, flags, log);
-  const stopped = aborted(signal).then(() => Promise.reject(new CommandError("Stopped before it was ready")));
   try {
-    return await Promise.race([workers.start(), stopped]);
+    return await unlessStopped(workers.start(), signal);
   } catch (error) {
-    await workers.stop(FAILED_START_TIME);
+    await workers.stop(FAILED_START_MS);
     throw error;
   }
 }
 
 /** Runs a worker until the primary or a signal stops it; gives its exit code. */
-export async function runWorker(start: Start, flags: Flags, io: Io): Promise<number> {
+async function runWorker(flags: Flags, io: Io): Promise<number> {
   const stopping = new AbortController();
   process.on("message", (message) => message === STOP && stopping.abort());
   try {
     const config = loadRoleConfig(flags, io);
-    const { log: whole, show } = openRoleLog(config.logLevel, io);
-    const log = whole.child({ worker: process.pid });
+    const { log: roleLog, show } = openRoleLog(config.logLevel, io);
+    const log = roleLog.child({ worker: process.pid });
     const signal = AbortSignal.any([stopping.signal, io.signal]);
-    const { http, admin, notReady, stop } = await start(config, log, signal);
+    const { http, admin, notReady, stop } = await startGateway(config, log, signal);
     const first = notReady();
-    tell({ http: http!, admin: admin!, notReady: first });
+    send({ http: http!, admin: admin!, notReady: first });
     show();
-    const stopTelling = onChange(notReady, first, (why) => tell({ notReady: why }));
+    const stopWatching = onChange(notReady, first, (why) => send({ notReady: why }));
     await aborted(signal);
-    stopTelling();
+    stopWatching();
     await stop();
     log.flush();
     return EXIT.ok;
   } catch (error) {
-    const told = failureOf(error);
-    tell(told);
-    return told.exit;
+    const message = toFailure(error);
+    send(message);
+    return message.exit;
   } finally {
     cluster.worker?.disconnect();
     exitSoon();
   }
 }
 
-function tell(told: Told | Readiness): void {
-  process.send?.(told);
+function send(message: StartMessage | ReadinessMessage): void {
+  process.send?.(message);
 }
 
-function failureOf(error: unknown): Failure {
+function toFailure(error: unknown): FailureMessage {
   if (error instanceof CommandError) return { failure: error.message, exit: error.exit };
   if (error instanceof ConfigError) return { failure: error.message, exit: EXIT.usage };
   return { failure: `Portico itself is at fault: ${error instanceof Error ? error.stack : error}`, exit: EXIT.failed };
 }
 
+/** The workers of this process, as the primary sees them. */
 class Workers {
   readonly #config: Config;
   readonly #flags: Flags;
@@ -116,48 +132,49 @@ class Workers {
   }
 
   async start(): Promise<Running> {
-    const workers = await Promise.all(Array.from({ length: this.#config.workers }, (_, index) => this.#first(index)));
+    const indices = Array.from({ length: this.#config.workers }, (_, index) => index);
+    const workers = await Promise.all(indices.map((index) => this.#startFirst(index)));
     const { http } = workers[0]!;
     const notReady = () => [...this.#notReady.values()].find((why) => why !== undefined);
-    return { http, workers, notReady, stop: () => this.stop(this.#config.drain + STOP_TIME) };
+    return { http, workers, notReady, stop: () => this.stop(this.#config.drain + STOP_MS) };
   }
 
-  /** Has each stop in good order; one that takes longer than `patienceMs` is killed. */
-  async stop(patienceMs: number): Promise<void> {
+  /** Stops each in good order; one that takes longer than `timeoutMs` is killed. */
+  async stop(timeoutMs: number): Promise<void> {
     this.#stopping.abort();
     const exits = [...this.#living].map((worker) => {
-      worker.send(STOP, () => {}); // One that is dying does not hear it.
-      const late = setTimeout(() => worker.process.kill("SIGKILL"), patienceMs);
+      worker.send(STOP, () => {}); // One that is dying does not receive it.
+      const late = setTimeout(() => worker.process.kill("SIGKILL"), timeoutMs);
       return once(worker, "exit").then(() => clearTimeout(late));
     });
     await Promise.all(exits);
   }
 
-  /** Starts a worker for the first time, and replaces it from then on. */
-  async #first(index: number): Promise<WorkerPlace & { http: Address }> {
+  /** Starts a worker, which is replaced from then on whenever it dies. */
+  async #startFirst(index: number): Promise<WorkerProcess & { http: Address }> {
     const worker = this.#fork(index);
-    const told = await toldBy(worker);
-    if ("failure" in told) throw new CommandError(told.failure, told.exit);
-    void this.#keep(worker, index);
-    return { ...told, pid: worker.process.pid! };
+    const message = await firstMessage(worker);
+    if ("failure" in message) throw new CommandError(message.failure, message.exit);
+    void this.#keepReplaced(worker, index);
+    return { ...message, pid: worker.process.pid! };
   }
 
-  async #keep(worker: Worker, index: number): Promise<void> {
+  async #keepReplaced(worker: Worker, index: number): Promise<void> {
     for (let failures = 0; ; failures++) {
       const since = performance.now();
       if (!worker.isDead()) await once(worker, "exit");
       if (this.#stopping.signal.aborted) return;
-      if (performance.now() - since > WELL) failures = 0;
-      const pauseMs = Math.min(FIRST_PAUSE * 2 ** failures, LONGEST_PAUSE);
+      if (performance.now() - since > STABLE_MS) failures = 0;
+      const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** failures, MAX_PAUSE_MS);
       const { pid, exitCode, signalCode } = worker.process;
       this.#log.error({ worker: pid, exitCode, signal: signalCode, pauseMs }, "a worker ended and is replaced");
       await wait(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => {});
       if (this.#stopping.signal.aborted) return;
       worker = this.#fork(index);
-      const told = await toldBy(worker);
+      const message = await firstMessage(worker);
       const next = worker.process.pid;
-      if ("failure" in told) this.#log.error({ worker: next, reason: told.failure }, "a worker cannot start");
-      else this.#log.warn({ worker: next, metrics: formatAddress(told.admin) }, `a worker took the place of ${pid}`);
+      if ("failure" in message) this.#log.error({ worker: next, reason: message.failure }, "a worker cannot start");
+      else this.#log.warn({ worker: next, metrics: formatAddress(message.admin) }, `a worker took the place of ${pid}`);
     }
   }
 
@@ -169,7 +186,7 @@ class Workers {
     cluster.setupPrimary({ exec: process.argv[1]!, args: ["gateway", ...args] });
     const worker = cluster.fork();
     this.#living.add(worker);
-    worker.on("message", ({ notReady }: Readiness) => this.#notReady.set(worker, notReady));
+    worker.on("message", ({ notReady }: ReadinessMessage) => this.#notReady.set(worker, notReady));
     worker.once("exit", () => {
       this.#living.delete(worker);
       this.#notReady.delete(worker);
@@ -178,19 +195,19 @@ class Workers {
   }
 }
 
-async function toldBy(worker: Worker): Promise<Told> {
+async function firstMessage(worker: Worker): Promise<StartMessage> {
   const settled = new AbortController();
   const { signal } = settled;
   try {
     return await Promise.race([
-      once(worker, "message", { signal }).then(([told]) => told as Told),
-      once(worker, "exit", { signal }).then(([code, killer]) => died(code, killer)),
+      once(worker, "message", { signal }).then(([message]) => message as StartMessage),
+      once(worker, "exit", { signal }).then(([code, killer]) => endedEarly(code, killer)),
     ]);
   } finally {
     settled.abort();
   }
 }
 
-function died(code: number | null, killer: NodeJS.Signals | null): Failure {
+function endedEarly(code: number | null, killer: NodeJS.Signals | null): FailureMessage {
   return { failure: `a worker ended (${killer ?? `exit code ${code}`}) before it was ready`, exit: EXIT.failed };
 }

@@ -1,0 +1,54 @@
+/** How a gateway or a service alone joins the authority and the registry of another process. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type OpenGuard, openGuard } from "../../src/access/guard.js";
+import { formatGrpcTarget } from "../../src/address.js";
+import { type Config, ConfigError } from "../../src/config.js";
+import type { Logger } from "../../src/log.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import type { Metadata } from "../../src/rpc/metadata.js";
+import type { ProcessContext } from "./start.js";
+
+/** The connection to the authority's process. */
+export interface Joined {
+  readonly channel: Channel;
+  /** The enrolment token, as calls to the authority and the registry carry it. */
+  readonly metadata: Metadata;
+  readonly enrolment: string;
+  /** Follows the authority's rules, accounts and tokens. */
+  readonly guard: OpenGuard;
+  /** Names the authority's address in each line. */
+  readonly log: Logger;
+}
+
+/** How soon a lost authority is connected to again, in milliseconds: within a lease, so that its restart fails no call. */
+const AUTHORITY_RECONNECT_MS = 200;
+
+/**
+ * Connects to the authority.
+ * @param name the enrolment's: `gateway`, or the service's name.
+ * @throws {ConfigError} when there is no enrolment token.
+ */
+export function joinAuthority({ config, log: own, transport, shutdown }: ProcessContext, name: string): Joined {
+  const enrolment = readEnrolment(name, config);
+  const log = own.child({ authority: formatGrpcTarget(config.authority) });
+  const channel = transport.connect(config.authority, { maxReconnectMs: AUTHORITY_RECONNECT_MS });
+  shutdown.add(() => channel.close());
+  const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
+  const guard = openGuard({ channel, metadata, log });
+  shutdown.add(() => guard.close());
+  return { channel, metadata, enrolment, guard, log };
+}
+
+function readEnrolment(name: string, config: Config): string {
+  if (config.enrolment !== undefined) return config.enrolment;
+  const file = join(config.data, "enrolment", name);
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw new ConfigError(
+      `no enrolment token: PORTICO_ENROLMENT is not set, and ${file} cannot be read (${(error as Error).message}). ` +
+        `Create one where the authority runs: portico auth create enrolment ${name}`,
+    );
+  }
+}
