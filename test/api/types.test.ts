@@ -4,7 +4,7 @@
  */
 import t from "tap";
 import ts from "typescript";
-import { start } from "../cli/roles/process.js";
+import { start } from "../support/process.js";
 
 const PASSWORD = "correct horse battery";
 
