@@ -3,6 +3,7 @@
  * came twice is an attack or a broken client: which of the two counts is never guessed.
  */
 import { bearerOf, holdsToken } from "../src/access/token.js";
+import { parseTimeout } from "../src/rpc/timeout.js";
 import { HttpError } from "./errors.js";
 
 export class RequestHeaders {
@@ -174,8 +175,6 @@ interface Trace {
 
 const NO_TRACE: Trace = { parent: undefined, state: undefined };
 
-const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
-
 /**
  * How long the call may take, in milliseconds: `Grpc-Timeout: 500m`, one to eight digits and a unit
  * (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Timeout"; HTTP has no header of its own for it).
@@ -183,9 +182,7 @@ const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 10
  */
 export function timeoutOf({ timeout }: RequestHeaders): number | undefined {
   if (timeout === undefined) return undefined;
-  const match = /^(\d{1,8})([HMSmun])$/.exec(timeout);
-  if (match === null) {
-    throw new HttpError(400, "Grpc-Timeout must be up to eight digits and a unit (H M S m u n), such as 500m");
-  }
-  return Number(match[1]) * (UNITS[match[2] as string] as number);
+  const milliseconds = parseTimeout(timeout);
+  if (milliseconds !== undefined) return milliseconds;
+  throw new HttpError(400, "Grpc-Timeout must be up to eight digits and a unit (H M S m u n), such as 500m");
 }

@@ -7,7 +7,8 @@ import type { Config } from "../../src/config.js";
 import type { Logger } from "../../src/log.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { Metrics } from "../../src/metrics.js";
-import { loadTransport, type Transport } from "../../src/rpc/transport.js";
+import { loadTransport } from "../../src/rpc/load-transport.js";
+import type { Transport } from "../../src/rpc/transport.js";
 import { Shutdown, unlessStopped } from "./shutdown.js";
 
 /** A process that runs: its addresses, and how to stop it. */

@@ -12,6 +12,7 @@ import {
   type FileDescriptorSet,
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
+import { asBuffer } from "../../src/buffer.js";
 import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
 import { countElements } from "./count-elements.js";
 
@@ -79,7 +80,7 @@ function readSet(descriptors: Uint8Array): ReadSet {
   const known = read.get(descriptors);
   if (known !== undefined) return known;
   const { set, changed } = inOrder(parse(descriptors).file);
-  const given = Buffer.from(descriptors.buffer, descriptors.byteOffset, descriptors.length);
+  const given = asBuffer(descriptors);
   // Most are in order already: then one copy does.
   const ordered = changed ? serialize(set) : given;
   const found = { given, ordered, types: createFileRegistry(set) };
@@ -147,8 +148,7 @@ function inOrder(files: readonly FileDescriptorProto[]): { set: FileDescriptorSe
 }
 
 function serialize(set: FileDescriptorSet): Buffer {
-  const bytes = toBinary(FileDescriptorSetSchema, set);
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return asBuffer(toBinary(FileDescriptorSetSchema, set));
 }
 
 /** The files of google/protobuf/, which many servers do not send. */

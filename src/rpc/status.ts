@@ -3,7 +3,7 @@
  * trailer `grpc-status-details-bin`, as a serialized google.rpc.Status
  * (https://grpc.io/docs/guides/error/#richer-error-model).
  */
-import { type Code, StatusError } from "../errors.js";
+import { Code, StatusError } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
 import { Status as StatusMessage } from "../gen/google/rpc/status.js";
 import type { Status } from "./channel.js";
@@ -20,17 +20,56 @@ export function status(
   return { code, message, details: [], trailers: NO_METADATA, ...extra };
 }
 
-/** The end of a call whose peer broke the protocol. `code` is what the gRPC documents have for it. */
+/** The end of a call whose peer broke the protocol; `code` is the one that the gRPC documents name for it. */
 export function protocolError(code: Code, message: string): Status {
   return status(code, message, { protocolError: true });
 }
 
-/** What a failed call throws. */
+/** The end of a call that the service certainly never saw. */
+export function unreachable(cause?: Error): Status {
+  return status(Code.UNAVAILABLE, "the service cannot be reached", { neverSent: true, cause });
+}
+
+/** The end of a call that was opened on a channel after its `close`. */
+export function channelClosed(): Status {
+  return status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true });
+}
+
+/** The end of a call that was open, or waiting, when its channel was closed. */
+export function closedDuringCall(neverSent = false): Status {
+  return status(Code.UNAVAILABLE, "the channel was closed", neverSent ? { neverSent } : {});
+}
+
+/** The end of a call whose connection broke after it was sent. */
+export function connectionLost(): Status {
+  return status(Code.UNAVAILABLE, "the connection to the service was lost");
+}
+
+export function cancelled(): Status {
+  return status(Code.CANCELLED, "Cancelled");
+}
+
+export function deadlineExceeded(): Status {
+  return status(Code.DEADLINE_EXCEEDED, "Deadline exceeded");
+}
+
+/** The end of a call that was not sent, because its metadata cannot be. */
+export function unsendable(error: Error): Status {
+  return status(Code.INTERNAL, `the metadata cannot be sent: ${error.message}`);
+}
+
+/** The server's end of a call that does not fit into the memory budget. */
+export const NO_MEMORY: Status = status(
+  Code.RESOURCE_EXHAUSTED,
+  "too much is waiting to be received or read; try again",
+);
+
+/** The StatusError that a caller throws for a call that failed. */
 export function toError({ code, message, details, cause }: Status): StatusError {
   return new StatusError(code, message, { details, cause });
 }
 
-/** What a thrown error ends its call with. */
+/** The status that a call ends with whose endpoint threw. */
 export function toStatus({ code, message, details }: StatusError, trailers: Metadata = NO_METADATA): Status {
   return { code, message, details, trailers };
 }

@@ -1,6 +1,6 @@
 /**
- * The two ways to speak gRPC between processes: our own HTTP/2, and @grpc/grpc-js, which takes 3 MB of a process and so is
- * loaded only where it is chosen.
+ * A transport speaks gRPC between processes. There are two, with the same options and the same behaviour as far as
+ * test/contract/channel.ts describes it: `http2/`, which is Portico's own, and `grpc-js/`. load-transport.ts chooses.
  */
 import type { Address, GrpcTarget } from "../address.js";
 import type { Certificates } from "../certificates.js";
@@ -8,53 +8,62 @@ import type { Config } from "../config.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { Channel, Verify } from "./channel.js";
 import type { Dispatcher } from "./dispatch.js";
-import type { GrpcServer, GrpcServerLimits } from "./grpc-js/server.js";
-import { Http2Channel } from "./http2/channel.js";
-import { serveHttp2 } from "./http2/server.js";
 
 export interface Transport {
   /**
-   * Listens; with a certificate over TLS, and with one of an authority for clients that show one of it.
+   * Listens; with a certificate over TLS, and with a certificate authority for clients that show a certificate of it.
    * @throws {Error} (rejects) when the address cannot be had; the message names it.
    */
   serve(dispatcher: Dispatcher, address: Address): Promise<GrpcServer>;
-  /**
-   * @param options `maxReconnectMs`, the longest pause before a connection that failed is tried again; `verify`, what is
-   * asked of each connection before it takes calls; `ip`, the address to connect to, of the several that the name has
-   */
-  connect(
-    target: GrpcTarget,
-    options?: {
-      readonly maxReconnectMs?: number;
-      readonly verify?: Verify | undefined;
-      readonly ip?: string | undefined;
-    },
-  ): Channel;
+  connect(target: GrpcTarget, options?: Pick<ChannelOptions, "maxReconnectMs" | "verify" | "ip">): Channel;
 }
 
-/**
- * @param limits of what is served, and of the messages that are received
- * @param budget of this process
- */
-export async function loadTransport(
-  name: Config["transport"],
-  limits: GrpcServerLimits,
-  certificates: Certificates,
-  budget: MemoryBudget,
-): Promise<Transport> {
-  const { maxBody } = limits;
-  const served = { tls: certificates.cert === undefined ? undefined : certificates, budget };
-  const reached = (target: GrpcTarget) => ({ maxBody, tls: "tls" in target ? certificates : undefined, budget });
-  if (name === "http2") {
-    return {
-      serve: (dispatcher, address) => serveHttp2(dispatcher, address, limits, served),
-      connect: (target, options) => new Http2Channel(target, { ...reached(target), ...options }),
-    };
-  }
-  const { serveGrpc } = await import("./grpc-js/server.js");
-  const { GrpcChannel } = await import("./grpc-js/channel.js");
-  return {
-    serve: (dispatcher, address) => serveGrpc(dispatcher, address, limits, served),
-    connect: (target, options) => new GrpcChannel(target, { ...reached(target), ...options }),
-  };
+export interface GrpcServer {
+  /** Where it listens; the port is the one that was free when 0 was asked for. Of a unix socket its path, and port 0. */
+  readonly address: Address;
+  /** Takes no more calls, lets those in flight finish for `drainMs`, then ends them. Resolves when all is closed. */
+  close(drainMs: number): Promise<void>;
 }
+
+export type ServerLimits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections" | "headerTime" | "keepAlive">;
+
+export interface ServerOptions {
+  /** With it TLS is spoken; with `ca` clients must show a certificate of that authority. */
+  readonly tls?: Certificates | undefined;
+  /** Of this process; default one of its own. */
+  readonly budget?: MemoryBudget | undefined;
+}
+
+export interface ChannelOptions {
+  /** Maximum bytes of a message received; default 4 MiB. */
+  readonly maxBody?: number | undefined;
+  /** The longest pause before a connection that failed is tried again, in milliseconds; default 5 s. */
+  readonly maxReconnectMs?: number | undefined;
+  /** With it TLS is spoken; its own certificate makes it mutual. */
+  readonly tls?: Certificates | undefined;
+  /** What is asked of each connection before it takes calls. */
+  readonly verify?: Verify | undefined;
+  /** Of the host's addresses the one to connect to; default is what the system finds. */
+  readonly ip?: string | undefined;
+}
+
+export const DEFAULT_MAX_BODY = 4 * 2 ** 20;
+
+/** The pause before a connection that failed is tried again, in milliseconds: at first, doubled each time, and at most. */
+export const RECONNECT_MS = 100;
+export const MAX_RECONNECT_MS = 5_000;
+
+/** Calls of a channel that may wait for a connection. */
+export const MAX_WAITING = 4_096;
+
+/** Calls at once on one connection that a server allows. */
+export const MAX_STREAMS = 100;
+
+/**
+ * After this time a server's connection takes no new calls, in milliseconds, so that clients look up names again and find
+ * new servers. Calls on it end in their own time: a registration is a stream for as long as a service lives.
+ */
+export const MAX_CONNECTION_AGE_MS = 30 * 60_000;
+
+/** A server tests a connection that was silent for `after` with a PING, and closes it without an answer; milliseconds. */
+export const SERVER_KEEPALIVE = { after: 60_000, timeout: 20_000 } as const;

@@ -2,7 +2,8 @@
  * Protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) as the generated code reads it: the methods of
  * @bufbuild/protobuf's BinaryReader that it calls, without the DataView that a reader of that library begins with.
  */
-import { Buffer, isUtf8 } from "node:buffer";
+import { type Buffer, isUtf8 } from "node:buffer";
+import { asBuffer } from "../buffer.js";
 
 /** Wire types. */
 const VARINT = 0;
@@ -30,7 +31,7 @@ export class BinaryReader {
   #high = 0;
 
   constructor(bytes: Uint8Array) {
-    this.buf = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.buf = asBuffer(bytes);
     this.len = bytes.length;
   }
 

@@ -136,7 +136,6 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
   const options = {
     scheme: "http",
     authority: "test",
-    encoding: "identity",
     maxHeaders: 16_384,
     keepAlive: { after: 60_000, timeout: 1 },
     memory: new MemoryBudget().openUpstream(),
@@ -152,7 +151,7 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
   await introduced;
   const ends = [0, 0, 0, 0];
   const deadlines = new Deadlines();
-  const calls: ChannelCalls = { waiting: [], deadlines, maxMessage: 10_000, encoding: "identity" };
+  const calls: ChannelCalls = { waiting: [], deadlines, maxMessage: 10_000 };
   for (const index of ends.keys()) {
     const onEnd = (): void => {
       ends[index] = (ends[index] as number) + 1;

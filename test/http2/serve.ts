@@ -2,9 +2,9 @@
 import type { Test } from "tap";
 import type { Http2Address } from "../../src/http2/address.js";
 import type { Dispatcher } from "../../src/rpc/dispatch.js";
-import type { GrpcServer } from "../../src/rpc/grpc-js/server.js";
 import { Http2Channel, type Http2ChannelOptions } from "../../src/rpc/http2/channel.js";
 import { type Http2ServerOptions, serveHttp2 } from "../../src/rpc/http2/server.js";
+import type { GrpcServer } from "../../src/rpc/transport.js";
 import { MAX_BODY } from "../contract/channel.js";
 import { LIMITS } from "../rpc/serve.js";
 

@@ -3,8 +3,9 @@ import { createServer } from "node:net";
 import { pino } from "pino";
 import type { Test } from "tap";
 import { Dispatcher, type DispatcherOptions } from "../../src/rpc/dispatch.js";
-import { type GrpcServer, serveGrpc } from "../../src/rpc/grpc-js/server.js";
+import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
 import type { Service } from "../../src/rpc/service.js";
+import type { GrpcServer } from "../../src/rpc/transport.js";
 import { MAX_BODY } from "../contract/channel.js";
 import { TableGuard } from "./table-guard.js";
 

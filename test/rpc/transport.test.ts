@@ -7,7 +7,7 @@ import type { Certificates } from "../../src/certificates.js";
 import { Code } from "../../src/errors.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { unary } from "../../src/rpc/client.js";
-import { loadTransport } from "../../src/rpc/transport.js";
+import { loadTransport } from "../../src/rpc/load-transport.js";
 import { createAuthority } from "../http2/certificates.js";
 import { listenHttp2 } from "../http2/serve.js";
 import { socketPath } from "../support/temporary.js";

@@ -4,6 +4,7 @@
  */
 
 import { GATEWAY, keyOf, rootOf } from "../../../src/access/context-keys.js";
+import { asBuffer } from "../../../src/buffer.js";
 import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
 import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { ContextKey } from "../../../src/gen/portico/auth/v1/policy.js";
@@ -164,5 +165,5 @@ export class State {
 
 /** How hashes are written as keys of maps. */
 export function hex(hash: Uint8Array): string {
-  return Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString("hex");
+  return asBuffer(hash).toString("hex");
 }

@@ -5,6 +5,7 @@
  *
  * Of the input at most 64 characters are ever repeated: 40 of the path, 24 of the value.
  */
+import { asBuffer } from "../../buffer.js";
 import { BACKSLASH, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../ascii.js";
 import { JsonError } from "../codec.js";
 import { beginning, ending } from "./echo.js";
@@ -111,5 +112,5 @@ function valueAt(src: Uint8Array, offset: number): string {
 }
 
 function decode(src: Uint8Array, start: number, end: number): string {
-  return Buffer.from(src.buffer, src.byteOffset, src.byteLength).toString("utf8", start, end);
+  return asBuffer(src).toString("utf8", start, end);
 }

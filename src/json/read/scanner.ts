@@ -6,6 +6,7 @@
  * there, white space skipped, and a reader leaves it right after what it took.
  */
 import { Buffer, isUtf8 } from "node:buffer";
+import { asBuffer } from "../../buffer.js";
 import {
   BACKSLASH,
   BRACE_CLOSE,
@@ -27,7 +28,6 @@ import {
   TAB,
   UPPER_E,
 } from "../ascii.js";
-import { asBuffer } from "../bytes.js";
 import { CARE_BEYOND_ASCII, NO_CARE_BEYOND_ASCII, NO_WORDS, needsCare, type Phrase, wordsOf } from "../words.js";
 import { BitSets } from "./bit-sets.js";
 import { Decimal, EXACT_DIGITS, POWERS } from "./decimal.js";

@@ -3,7 +3,7 @@
  * whatever is no message of its type is an error, never a wrong value.
  */
 import { Buffer, isUtf8 } from "node:buffer";
-import { asBuffer } from "../bytes.js";
+import { asBuffer } from "../../buffer.js";
 import { TooLargeError } from "../codec.js";
 import { KeySet } from "../key-set.js";
 import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../scalar-types.js";

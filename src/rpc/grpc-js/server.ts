@@ -16,8 +16,8 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import { type Address, formatAddress } from "../../address.js";
+import { asBuffer } from "../../buffer.js";
 import type { Certificates } from "../../certificates.js";
-import type { Config } from "../../config.js";
 import { Code } from "../../errors.js";
 import { type ConnectionMemory, MemoryBudget } from "../../memory-budget.js";
 import type { Status } from "../channel.js";
@@ -25,30 +25,17 @@ import type { Dispatcher } from "../dispatch.js";
 import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES } from "../message-queue.js";
 import { type Metadata, NO_METADATA } from "../metadata.js";
 import type { IncomingListener, Reply } from "../server-call.js";
-import { status } from "../status.js";
-import { asBuffer, fromGrpc, toGrpc, toGrpcStatus } from "./metadata.js";
-
-export type GrpcServerLimits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections" | "headerTime" | "keepAlive">;
-
-export interface GrpcServer {
-  /** Where it listens; the port is the one that was free when 0 was asked for. */
-  readonly address: Address;
-  /** Takes no more calls, lets those in flight finish for `drainMs`, then ends them. Resolves when all is closed. */
-  close(drainMs: number): Promise<void>;
-}
-
-/** Calls at once on one connection. */
-const MAX_STREAMS = 100;
-
-/**
- * After this time a connection takes no new calls, because grpc-js clients look up names anew only then; in milliseconds.
- * Calls on it end in their own time: a registration is a stream for as long as a service lives.
- */
-const MAX_CONNECTION_AGE_MS = 30 * 60_000;
-
-/** A connection silent for this long is tested, and closed when it stays silent; in milliseconds. */
-const KEEPALIVE_MS = 60_000;
-const KEEPALIVE_TIMEOUT_MS = 20_000;
+import { NO_MEMORY, status } from "../status.js";
+import {
+  type GrpcServer,
+  MAX_CONNECTION_AGE_MS,
+  MAX_STREAMS,
+  SERVER_KEEPALIVE,
+  type ServerLimits,
+  type ServerOptions,
+} from "../transport.js";
+import { fromGrpc, toGrpc } from "./metadata.js";
+import { toGrpcStatus } from "./status.js";
 
 /**
  * Listens.
@@ -57,11 +44,8 @@ const KEEPALIVE_TIMEOUT_MS = 20_000;
 export async function serveGrpc(
   dispatcher: Dispatcher,
   address: Address,
-  limits: GrpcServerLimits,
-  {
-    tls,
-    budget = new MemoryBudget(limits),
-  }: { tls?: Certificates | undefined; budget?: MemoryBudget | undefined } = {},
+  limits: ServerLimits,
+  { tls, budget = new MemoryBudget(limits) }: ServerOptions = {},
 ): Promise<GrpcServer> {
   const memories = new Map<string, ConnectionMemory>();
   const server = new Server({
@@ -75,8 +59,8 @@ export async function serveGrpc(
     "grpc.max_concurrent_streams": MAX_STREAMS,
     "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
     "grpc.max_connection_idle_ms": limits.keepAlive,
-    "grpc.keepalive_time_ms": KEEPALIVE_MS,
-    "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+    "grpc.keepalive_time_ms": SERVER_KEEPALIVE.after,
+    "grpc.keepalive_timeout_ms": SERVER_KEEPALIVE.timeout,
     "grpc.enable_channelz": 0,
   });
   const same = (bytes: Buffer): Buffer => bytes;
@@ -188,7 +172,7 @@ function unreachable(): never {
 
 function answer(
   dispatcher: Dispatcher,
-  { maxHeaders }: GrpcServerLimits,
+  { maxHeaders }: ServerLimits,
   { path, requestStream }: { readonly path: string; readonly requestStream: boolean },
   call: ServerInterceptingCallInterface,
   memory: ConnectionMemory | undefined,
@@ -225,8 +209,6 @@ function sizeOf(metadata: Metadata): number {
 function hostOf(peer: string): string {
   return peer.replace(/:\d+$/, "");
 }
-
-const NO_MEMORY = status(Code.RESOURCE_EXHAUSTED, "too much is waiting to be received or read; try again");
 
 class GrpcReply implements Reply {
   endpoint: IncomingListener | undefined;

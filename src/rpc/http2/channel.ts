@@ -17,31 +17,21 @@ import { ErrorCode } from "../../http2/errors.js";
 import { MemoryBudget } from "../../memory-budget.js";
 import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
 import { Deadlines } from "../deadlines.js";
-import { status } from "../status.js";
-import { type ChannelCalls, ClientCall, unreachable } from "./client-call.js";
+import { channelClosed, closedDuringCall, deadlineExceeded, status, unreachable, unsendable } from "../status.js";
+import { type ChannelOptions, DEFAULT_MAX_BODY, MAX_RECONNECT_MS, MAX_WAITING, RECONNECT_MS } from "../transport.js";
+import { type ChannelCalls, ClientCall } from "./client-call.js";
 import { ClientConnection, type ConnectionOwner } from "./client-connection.js";
 import { checkMetadata } from "./headers.js";
-import type { Encoding } from "./messages.js";
 
-export interface Http2ChannelOptions {
-  /** Most bytes of a message received. */
-  readonly maxBody?: number | undefined;
-  /** Most bytes of a response's headers, and of its trailers. */
+export interface Http2ChannelOptions extends Omit<ChannelOptions, "tls"> {
+  /** Maximum bytes of a response's headers, and of its trailers. */
   readonly maxHeaders?: number | undefined;
-  /** How messages are sent; default identity. Services answer alike, or not compressed. */
-  readonly encoding?: Encoding | undefined;
-  /** The longest pause before a connection that failed is tried again, in milliseconds; default 5 s. */
-  readonly maxReconnectMs?: number | undefined;
   /** Of this process; default one of its own. */
   readonly budget?: MemoryBudget | undefined;
   /** With it TLS is spoken; its own certificate makes it mutual. `servername` where the host is not the name certified. */
   readonly tls?: (Certificates & { readonly servername?: string }) | undefined;
-  readonly verify?: Verify | undefined;
-  /** Of the host's addresses the one to connect to; default is what the system finds. */
-  readonly ip?: string | undefined;
 }
 
-const DEFAULT_MAX_BODY = 4 * 2 ** 20;
 const DEFAULT_MAX_HEADERS = 16 * 2 ** 10;
 
 /** How long a server may take to accept a connection and introduce itself, in milliseconds. */
@@ -54,18 +44,11 @@ const NO_HTTP2 = new Error("it speaks TLS, but not HTTP/2");
 /** Most bytes read at a time, as many as Node reads. */
 const READ = 64 * 1024;
 
-/** How soon a connection that failed is tried again, in milliseconds: at first, doubled each time, and at most. */
-const RECONNECT_MS = 100;
-const MAX_RECONNECT_MS = 5_000;
-
 /** See client-connection.ts: a connection that does not answer is closed after 5 s, while calls wait. */
 const KEEPALIVE = { after: 2_500, timeout: 2_500 };
 
 /** How long a connection may be idle before TCP tests it, in milliseconds. libuv then sends ten probes, one a second. */
 const TCP_KEEPALIVE_MS = 15_000;
-
-/** Calls that wait for a connection or for room on it. */
-const MAX_WAITING = 4_096;
 
 export class Http2Channel implements Channel, ConnectionOwner {
   readonly #address: Http2Address;
@@ -89,9 +72,9 @@ export class Http2Channel implements Channel, ConnectionOwner {
   constructor(address: Http2Address, options: Http2ChannelOptions = {}) {
     this.#address = address;
     this.#options = options;
-    const { maxBody = DEFAULT_MAX_BODY, encoding = "identity", budget = new MemoryBudget({ maxBody }) } = options;
+    const { maxBody = DEFAULT_MAX_BODY, budget = new MemoryBudget({ maxBody }) } = options;
     this.#budget = budget;
-    this.#calls = { waiting: [], deadlines: new Deadlines(), maxMessage: maxBody, encoding };
+    this.#calls = { waiting: [], deadlines: new Deadlines(), maxMessage: maxBody };
     this.#connect();
   }
 
@@ -104,11 +87,11 @@ export class Http2Channel implements Channel, ConnectionOwner {
     try {
       checkMetadata(start.metadata);
     } catch (error) {
-      call.fail(status(Code.INTERNAL, `the metadata cannot be sent: ${(error as Error).message}`));
+      call.fail(unsendable(error as Error));
       return call;
     }
     if (start.deadline !== undefined && start.deadline <= Date.now()) {
-      call.fail(status(Code.DEADLINE_EXCEEDED, "Deadline exceeded"));
+      call.fail(deadlineExceeded());
     } else if (this.#current?.hasRoom && this.#calls.waiting.length === 0) {
       this.#current.open(call);
     } else {
@@ -122,12 +105,9 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#state = "closed";
     clearTimeout(this.#timer);
     this.#socket?.destroy();
-    for (const call of this.#calls.waiting.splice(0))
-      call.fail(status(Code.UNAVAILABLE, "the channel was closed", { neverSent: true }));
+    for (const call of this.#calls.waiting.splice(0)) call.fail(closedDuringCall(true));
     for (const connection of this.#connections) {
-      for (const call of connection.streams) {
-        (call as ClientCall).fail(status(Code.UNAVAILABLE, "the channel was closed"));
-      }
+      for (const call of connection.streams) (call as ClientCall).fail(closedDuringCall());
       connection.close();
     }
     this.#calls.deadlines.close();
@@ -136,7 +116,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   #wait(call: ClientCall): void {
     if (this.#state === "idle") this.#connect();
     if (this.#state === "closed") {
-      call.fail(status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true }));
+      call.fail(channelClosed());
     } else if (this.#state === "broken") {
       call.fail(unreachable(this.#reason));
     } else if (this.#calls.waiting.length >= MAX_WAITING) {
@@ -204,7 +184,6 @@ export class Http2Channel implements Channel, ConnectionOwner {
     return {
       scheme: this.#options.tls === undefined ? "http" : "https",
       authority: "path" in this.#address ? "localhost" : formatAddress(this.#address),
-      encoding: this.#calls.encoding,
       maxHeaders: this.#options.maxHeaders ?? DEFAULT_MAX_HEADERS,
       keepAlive: this.#keepAlive,
       memory: this.#budget.openUpstream(),

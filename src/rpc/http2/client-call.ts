@@ -1,17 +1,27 @@
 /** A call at the caller's end: the stream that carries it, from waiting for a connection to the end. */
 import { Code, type StatusError } from "../../errors.js";
-import { brokenOff, codeOfReset, ErrorCode, notGrpc, statusOfHttp } from "../../http2/errors.js";
+import { ErrorCode } from "../../http2/errors.js";
 import { Flag } from "../../http2/frames.js";
 import type { HeaderList } from "../../http2/hpack-decoder.js";
 import type { ReceivedField } from "../../http2/received-field.js";
 import { Stream } from "../../http2/stream.js";
 import type { Call, CallListener, CallStart, Status } from "../channel.js";
 import type { Deadlines, Expiring } from "../deadlines.js";
+import { isGrpc, notGrpc, statusOfHttp, statusOfReset } from "../http-to-status.js";
 import type { Metadata } from "../metadata.js";
-import { protocolError, status, toStatus } from "../status.js";
+import {
+  cancelled,
+  connectionLost,
+  deadlineExceeded,
+  protocolError,
+  status,
+  toStatus,
+  unreachable,
+} from "../status.js";
+import { formatTimeout } from "../timeout.js";
 import type { ClientConnection } from "./client-connection.js";
-import { flawOf, formatTimeout, headerOf, isGrpc, metadataOf, roomOf, statusOf, writeMetadata } from "./headers.js";
-import { type Encoding, isEncoding } from "./messages.js";
+import { flawOf, headerOf, metadataOf, roomOf, statusOf, writeMetadata } from "./headers.js";
+import { isEncoding } from "./messages.js";
 
 const TIMEOUT_ROOM = 64;
 
@@ -24,8 +34,6 @@ export interface ChannelCalls {
   readonly deadlines: Deadlines;
   /** Most bytes of a message received. */
   readonly maxMessage: number;
-  /** Of the messages sent. */
-  readonly encoding: Encoding;
 }
 
 export class ClientCall extends Stream implements Call, Expiring {
@@ -44,7 +52,6 @@ export class ClientCall extends Stream implements Call, Expiring {
 
   constructor(start: CallStart, listener: CallListener, channel: ChannelCalls) {
     super(channel.maxMessage);
-    this.encoding = channel.encoding;
     this.#start = start;
     this.#listener = listener;
     this.#channel = channel;
@@ -85,7 +92,7 @@ export class ClientCall extends Stream implements Call, Expiring {
   }
 
   cancel(): void {
-    this.fail(status(Code.CANCELLED, "Cancelled"));
+    this.fail(cancelled());
   }
 
   pause(): void {
@@ -104,7 +111,7 @@ export class ClientCall extends Stream implements Call, Expiring {
   }
 
   expire(): void {
-    this.#finish(status(Code.DEADLINE_EXCEEDED, "Deadline exceeded"));
+    this.#finish(deadlineExceeded());
   }
 
   #finish(how: Status): void {
@@ -231,10 +238,7 @@ export class ClientCall extends Stream implements Call, Expiring {
   onReset(errorCode: number): void {
     // All has come; the peer only has no use for what else would be sent.
     if (this.remoteEnded && errorCode === ErrorCode.NO_ERROR) return;
-    const code = codeOfReset(errorCode);
-    if (errorCode === ErrorCode.REFUSED_STREAM) this.#finish(unreachable());
-    else if (code === Code.CANCELLED && Date.now() >= this.deadline) this.expire();
-    else this.#finish(protocolError(code, brokenOff(errorCode)));
+    this.#finish(statusOfReset(errorCode, this.deadline));
   }
 
   /** The peer goes away, and has not seen this call. */
@@ -244,14 +248,9 @@ export class ClientCall extends Stream implements Call, Expiring {
 
   onLost(): void {
     if (this.#status !== undefined) return;
-    if (this.headersWritten) this.#finish(status(Code.UNAVAILABLE, "the connection to the service was lost"));
+    if (this.headersWritten) this.#finish(connectionLost());
     else this.onUnseen();
   }
-}
-
-/** How a call ends that the service certainly never saw. */
-export function unreachable(cause?: Error): Status {
-  return status(Code.UNAVAILABLE, "the service cannot be reached", { neverSent: true, cause });
 }
 
 /** How a call ends whose response is none of gRPC's. */

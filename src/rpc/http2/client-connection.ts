@@ -9,10 +9,11 @@ import type { HeaderList } from "../../http2/hpack-decoder.js";
 import { DEFAULT_WINDOW, Setting, settingsFrame } from "../../http2/settings.js";
 import { type Field, sizeOf } from "../../http2/static-table.js";
 import type { ConnectionMemory } from "../../memory-budget.js";
+import { CONTENT_TYPE } from "../http-to-status.js";
 import { status } from "../status.js";
 import { ClientCall } from "./client-call.js";
-import { CONTENT_TYPE, roomOf } from "./headers.js";
-import { ACCEPTED_ENCODINGS, type Encoding } from "./messages.js";
+import { roomOf } from "./headers.js";
+import { ACCEPTED_ENCODINGS } from "./messages.js";
 
 /** Who uses the connection. */
 export interface ConnectionOwner {
@@ -28,8 +29,6 @@ export interface ConnectionOwner {
 export interface ClientConnectionOptions {
   readonly scheme: "http" | "https";
   readonly authority: string;
-  /** Of the messages sent. */
-  readonly encoding: Encoding;
   /** Most bytes of a header list. */
   readonly maxHeaders: number;
   /**
@@ -173,7 +172,7 @@ export class ClientConnection extends Connection {
   request(path: string): Request {
     const kept = this.#requests.get(path);
     if (kept !== undefined) return kept;
-    const { scheme, authority, encoding } = this.#options;
+    const { scheme, authority } = this.#options;
     const fields = [
       { name: ":method", value: "POST" },
       { name: ":scheme", value: scheme },
@@ -184,7 +183,6 @@ export class ClientConnection extends Connection {
       { name: "grpc-accept-encoding", value: ACCEPTED_ENCODINGS },
       { name: "user-agent", value: "grpc-node-portico" },
     ];
-    if (encoding !== "identity") fields.push({ name: "grpc-encoding", value: encoding });
     const request = { fields, room: fields.reduce((room, field) => room + sizeOf(field), 0) };
     if (this.#requests.size < MAX_PATHS) this.#requests.set(path, request);
     return request;

@@ -2,23 +2,16 @@
  * What gRPC puts into header lists (PROTOCOL-HTTP2.md, "Requests" and "Responses"): metadata, timeouts, statuses; and
  * what HTTP/2 asks of any list (RFC 9113, sections 8.2 and 8.3).
  */
+import { asBuffer } from "../../buffer.js";
 import { Code } from "../../errors.js";
-import { statusOfHttp } from "../../http2/errors.js";
 import type { HpackEncoder } from "../../http2/hpack-encoder.js";
 import type { Output } from "../../http2/output.js";
 import { Kind, kindOf, METADATA, PSEUDO, type ReceivedField } from "../../http2/received-field.js";
 import type { Field } from "../../http2/static-table.js";
 import type { Status } from "../channel.js";
+import { statusOfHttp } from "../http-to-status.js";
 import { type Metadata, NO_METADATA } from "../metadata.js";
 import { DETAILS_TRAILER, decodeDetails, encodeDetails, protocolError } from "../status.js";
-
-export const CONTENT_TYPE = "application/grpc";
-
-/** With protobuf messages, which are the default ("Content-Type"). */
-export function isGrpc(contentType: string | undefined): boolean {
-  if (contentType === CONTENT_TYPE) return true;
-  return contentType !== undefined && /^application\/grpc(\+proto)?\s*(;|$)/i.test(contentType);
-}
 
 const NAME = /^[0-9a-z_.-]+$/;
 const TEXT = /^[ -~]*$/;
@@ -61,7 +54,7 @@ export function writeMetadata(encoder: HpackEncoder, output: Output, metadata: M
 
 /** Without padding, as the protocol has it. */
 function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64").replace(/=+$/, "");
+  return asBuffer(bytes).toString("base64").replace(/=+$/, "");
 }
 
 /** What is metadata among the fields of a list. */
@@ -93,8 +86,6 @@ export function headerOf(fields: readonly Field[], wanted: string): string | und
   for (const { name, value } of fields) if (name === wanted) return value;
   return undefined;
 }
-
-const ZERO = 0x30;
 
 export type ListKind = "request" | "response" | "trailers";
 
@@ -143,38 +134,6 @@ function flawOfHeader({ kind, name, value }: ReceivedField): string | undefined 
 }
 
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x09;
-
-const UNITS: readonly (readonly [unit: string, milliseconds: number])[] = [
-  ["m", 1],
-  ["S", 1_000],
-  ["M", 60_000],
-  ["H", 3_600_000],
-];
-
-const MILLISECONDS = new Map([...UNITS, ["u", 0.001], ["n", 0.000_001]] as const);
-
-/** At most eight digits ("Timeout"); rounded up, and `0m` is not allowed. */
-export function formatTimeout(milliseconds: number): string {
-  for (const [unit, size] of UNITS) {
-    const value = Math.max(Math.ceil(milliseconds / size), 1);
-    if (value < 100_000_000) return `${value}${unit}`;
-  }
-  return "99999999H";
-}
-
-/** In milliseconds; undefined for what is no timeout. */
-export function parseTimeout(text: string): number | undefined {
-  const digits = text.length - 1;
-  const size = MILLISECONDS.get(text[digits] ?? "");
-  if (size === undefined || digits < 1 || digits > 8) return undefined;
-  let value = 0;
-  for (let at = 0; at < digits; at++) {
-    const digit = text.charCodeAt(at) - ZERO;
-    if (digit < 0 || digit > 9) return undefined;
-    value = value * 10 + digit;
-  }
-  return value * size;
-}
 
 /** Percent-encoding of what is not printable ASCII ("Status-Message"). */
 export function encodeMessage(message: string): string {

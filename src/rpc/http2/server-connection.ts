@@ -1,6 +1,5 @@
 /** A connection at the service's end: opens a stream for each request, within bounds, until it is drained. */
 import type { Duplex } from "node:stream";
-import type { Config } from "../../config.js";
 import { Connection } from "../../http2/connection.js";
 import { ConnectionError, ErrorCode } from "../../http2/errors.js";
 import { CONNECTION_WINDOW, STREAM_WINDOW } from "../../http2/flow-control.js";
@@ -10,9 +9,8 @@ import { DEFAULT_WINDOW, Setting, settingsFrame } from "../../http2/settings.js"
 import type { ConnectionMemory } from "../../memory-budget.js";
 import { Deadlines } from "../deadlines.js";
 import type { Dispatcher } from "../dispatch.js";
+import { MAX_STREAMS, SERVER_KEEPALIVE, type ServerLimits } from "../transport.js";
 import { ServerStream } from "./server-stream.js";
-
-export type Http2Limits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections" | "headerTime" | "keepAlive">;
 
 /** In milliseconds. */
 export interface Times {
@@ -21,12 +19,6 @@ export interface Times {
   /** How long a client may read nothing of a response that is complete, before its stream is reset. */
   readonly stallTime: number;
 }
-
-/** Calls at once on one connection. */
-const MAX_STREAMS = 100;
-
-/** A connection silent for this long is tested, and closed when it stays silent; in milliseconds. */
-const KEEPALIVE = { after: 60_000, timeout: 20_000 };
 
 /** How often streams are looked at whose messages wait for the client to take them, in milliseconds. */
 const STALL_CHECK_MS = 60_000;
@@ -40,7 +32,7 @@ const LEAVING_MARK = 1;
 
 export class ServerConnection extends Connection {
   readonly dispatcher: Dispatcher;
-  readonly limits: Http2Limits;
+  readonly limits: ServerLimits;
   readonly times: Times;
   /** For streams that have ended and are not read. */
   readonly deadlines = new Deadlines();
@@ -69,7 +61,7 @@ export class ServerConnection extends Connection {
     socket: Duplex,
     peerAddress: string,
     dispatcher: Dispatcher,
-    limits: Http2Limits,
+    limits: ServerLimits,
     times: Times,
     memory: ConnectionMemory,
   ) {
@@ -92,7 +84,7 @@ export class ServerConnection extends Connection {
       ]),
     );
     this.writeWindowUpdate(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
-    this.keepAlive(KEEPALIVE, () => true);
+    this.keepAlive(SERVER_KEEPALIVE, () => true);
   }
 
   /**

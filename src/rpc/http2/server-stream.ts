@@ -9,18 +9,17 @@ import type { Field } from "../../http2/static-table.js";
 import { Stream } from "../../http2/stream.js";
 import type { Status } from "../channel.js";
 import type { Expiring } from "../deadlines.js";
+import { CONTENT_TYPE, isGrpc } from "../http-to-status.js";
 import { type Metadata, NO_METADATA } from "../metadata.js";
 import type { IncomingListener, Reply } from "../server-call.js";
-import { status, toStatus } from "../status.js";
+import { deadlineExceeded, NO_MEMORY, status, toStatus } from "../status.js";
+import { parseTimeout } from "../timeout.js";
 import {
-  CONTENT_TYPE,
   checkMetadata,
   flawOf,
   headerOf,
-  isGrpc,
   malformedBinary,
   metadataOf,
-  parseTimeout,
   roomOf,
   statusMetadata,
   writeMetadata,
@@ -39,8 +38,6 @@ const STATUS_ROOM = 64;
 
 /** Bytes of messages are reserved as they are sent; fewer only when they could not be written in their turn. */
 const MIN_RESERVED = 4_096;
-
-const NO_MEMORY = status(Code.RESOURCE_EXHAUSTED, "too much is waiting to be received or read; try again");
 
 /** How long the rest of a request that will be refused may take, in milliseconds: first it is checked as HTTP. */
 const REFUSAL_MS = 1_000;
@@ -129,7 +126,7 @@ export class ServerStream extends Stream implements Reply {
     }
     // grpc-go ends both like this too, before the endpoint is called.
     if (time === 0) {
-      this.end(status(Code.DEADLINE_EXCEEDED, "Deadline exceeded"));
+      this.end(deadlineExceeded());
       return;
     }
     const malformed = malformedBinary(fields);

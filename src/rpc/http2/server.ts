@@ -5,22 +5,13 @@ import type { Certificates } from "../../certificates.js";
 import { ALPN, formatHttp2Address, type Http2Address } from "../../http2/address.js";
 import { MemoryBudget } from "../../memory-budget.js";
 import type { Dispatcher } from "../dispatch.js";
-import type { GrpcServer } from "../grpc-js/server.js";
-import { type Http2Limits, ServerConnection } from "./server-connection.js";
+import { type GrpcServer, MAX_CONNECTION_AGE_MS, type ServerLimits, type ServerOptions } from "../transport.js";
+import { ServerConnection } from "./server-connection.js";
 
-export interface Http2ServerOptions {
-  /** With it TLS is spoken; with `ca` clients must show a certificate of that authority. */
-  readonly tls?: Certificates | undefined;
-  /**
-   * After this time a connection takes no new calls, in milliseconds, so that clients look up names anew and find new
-   * servers. Calls on it end in their own time. Default 30 minutes, more or less a tenth.
-   */
+export interface Http2ServerOptions extends ServerOptions {
+  /** See MAX_CONNECTION_AGE_MS, which is the default; varied by a tenth, so that connections do not all end at once. */
   readonly maxConnectionAge?: number | undefined;
-  /** Of this process; default one of its own. */
-  readonly budget?: MemoryBudget | undefined;
 }
-
-const MAX_CONNECTION_AGE_MS = 30 * 60_000;
 
 const STALL_MS = 30_000;
 
@@ -35,7 +26,7 @@ const TLS_MS = 10_000;
 export async function serveHttp2(
   dispatcher: Dispatcher,
   address: Http2Address,
-  limits: Http2Limits,
+  limits: ServerLimits,
   options: Http2ServerOptions = {},
 ): Promise<GrpcServer> {
   const connections = new Connections(dispatcher, limits, options);
@@ -56,7 +47,7 @@ class Connections {
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Set<ServerConnection>();
 
-  constructor(dispatcher: Dispatcher, limits: Http2Limits, options: Http2ServerOptions) {
+  constructor(dispatcher: Dispatcher, limits: ServerLimits, options: Http2ServerOptions) {
     const { tls, maxConnectionAge, budget = new MemoryBudget(limits) } = options;
     const accept = (socket: Socket): void => {
       // All of them at once would come back all at once.

@@ -11,7 +11,7 @@ import type { Dispatcher } from "../dispatch.js";
 import { type Indexed, IndexedList } from "../indexed-list.js";
 import type { Metadata } from "../metadata.js";
 import type { IncomingListener, Reply } from "../server-call.js";
-import { protocolError, status } from "../status.js";
+import { cancelled, channelClosed, closedDuringCall, protocolError } from "../status.js";
 
 /** What the endpoint takes for the caller's address when the caller names none. */
 const PEER = "in-process";
@@ -32,14 +32,14 @@ export class InProcessChannel implements Channel {
   open(start: CallStart, listener: CallListener): Call {
     const reply = new ReplyEnd(listener, this.#open, this.#dispatcher.maxMessage);
     const call = new CallerEnd(reply);
-    if (this.#state === "closed") call.abort(status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true }));
+    if (this.#state === "closed") call.abort(channelClosed());
     else call.start(this.#dispatcher, start);
     return call;
   }
 
   close(): void {
     this.#state = "closed";
-    for (const reply of this.#open) reply.abort(status(Code.UNAVAILABLE, "the channel was closed"));
+    for (const reply of this.#open) reply.abort(closedDuringCall());
   }
 }
 
@@ -71,7 +71,7 @@ class CallerEnd implements Call {
   }
 
   cancel(): void {
-    this.abort(status(Code.CANCELLED, "Cancelled"));
+    this.abort(cancelled());
   }
 
   pause(): void {

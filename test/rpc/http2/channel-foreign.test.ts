@@ -1,4 +1,5 @@
 // The channel to servers that behave as the protocol allows, or not, and as ours never would.
+import { deflateSync, gzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { Code } from "../../../src/errors.js";
 import { ErrorCode } from "../../../src/http2/errors.js";
@@ -214,6 +215,20 @@ for (const [what, answer, status] of IMPROPER) {
     t.equal(request?.streamId, 3);
     peer.send(headers(3, [...RESPONSE, ["grpc-status", "0"]], END));
     t.match(await next, { status: { code: Code.OK } });
+  });
+}
+
+for (const [encoding, compressed] of [
+  ["gzip", gzipSync("b")],
+  ["deflate", deflateSync("b")],
+] as const) {
+  t.test(`reads messages that the service compressed by ${encoding}`, async (t) => {
+    const { channel, peer } = await connect(t);
+    const told = call(channel);
+    await requested(peer);
+    peer.send(headers(1, [...RESPONSE, ["grpc-encoding", encoding]]));
+    peer.send(frame(FrameType.DATA, 0, 1, message(compressed, 1)), OK);
+    t.match(await told, { messages: ["b"], status: { code: Code.OK } });
   });
 }
 

@@ -23,7 +23,7 @@ async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) 
   const memory = new MemoryBudget().openUpstream();
   const connection = new ClientConnection(
     socket,
-    { scheme: "http", authority: "test", encoding: "identity", maxHeaders: 16_384, keepAlive, memory },
+    { scheme: "http", authority: "test", maxHeaders: 16_384, keepAlive, memory },
     {
       onReady(connection) {
         connection.ready = true;
@@ -44,7 +44,7 @@ async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) 
 function open(connection: ClientConnection): Promise<Status> {
   return new Promise((resolve) => {
     const start = { path: "/a.A/B", metadata: [] };
-    const calls = { deadlines: new Deadlines(), maxMessage: 1_000, encoding: "identity" } as const;
+    const calls = { deadlines: new Deadlines(), maxMessage: 1_000 };
     const call = new ClientCall(start, { onMessage() {}, onEnd: resolve }, { ...calls, waiting: [] });
     connection.open(call);
     call.end();

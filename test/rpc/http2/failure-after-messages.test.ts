@@ -3,7 +3,7 @@ import t, { type Test } from "tap";
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Status } from "../../../src/rpc/channel.js";
 import { stream, unary } from "../../../src/rpc/client.js";
-import type { GrpcServer } from "../../../src/rpc/grpc-js/server.js";
+import type { GrpcServer } from "../../../src/rpc/transport.js";
 import { channelTo, listenHttp2 } from "../../http2/serve.js";
 import { RawService, rawService } from "../raw-service.js";
 import { dispatcherOf, listen } from "../serve.js";

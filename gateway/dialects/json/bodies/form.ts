@@ -6,7 +6,7 @@ import { isUtf8 } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { asBuffer } from "../../../../src/json/bytes.js";
+import { asBuffer } from "../../../../src/buffer.js";
 import type { Codec } from "../../../../src/json/codec.js";
 import { beginning } from "../../../../src/json/read/echo.js";
 import { HttpError } from "../../../errors.js";

@@ -8,7 +8,6 @@ import { status } from "../../../../src/rpc/status.js";
 import { fromHeaders, METHODS, type Message, make, readMessages, SERVICE, toHeaders, writeMessage } from "./schema.js";
 
 const FULL_DUPLEX = 5;
-const GZIP = 2;
 
 /** What a call is told, and a wait for the next of it. */
 class Told implements CallListener {
@@ -40,11 +39,10 @@ class Told implements CallListener {
 }
 
 function channelFor(asked: Message): Http2Channel {
-  const { host, port, serverTlsCert, clientTlsCreds, messageReceiveLimit, compression } = asked;
+  const { host, port, serverTlsCert, clientTlsCreds, messageReceiveLimit } = asked;
   const own = clientTlsCreds && { cert: Buffer.from(clientTlsCreds.cert), key: Buffer.from(clientTlsCreds.key) };
   const tls = serverTlsCert.length > 0 ? { ca: Buffer.from(serverTlsCert), ...own } : undefined;
-  const encoding = compression === GZIP ? "gzip" : "identity";
-  return new Http2Channel({ host, port }, { maxBody: messageReceiveLimit || undefined, encoding, tls });
+  return new Http2Channel({ host, port }, { maxBody: messageReceiveLimit || undefined, tls });
 }
 
 async function call(channel: Http2Channel, asked: Message): Promise<Told> {

@@ -1,0 +1,196 @@
+/**
+ * One call of @grpc/grpc-js. It works below that library's clients, on the call object that they are made of too: bytes in
+ * and out, all four shapes the same, and each message is asked for, which is what makes `pause` exact.
+ */
+import { connectivityState, type Channel as GrpcJsChannel, type Metadata as GrpcMetadata } from "@grpc/grpc-js";
+import { asBuffer } from "../../buffer.js";
+import { Code } from "../../errors.js";
+import { ErrorCode } from "../../http2/errors.js";
+import type { Call, CallListener, CallStart, Status } from "../channel.js";
+import { isGrpc, notGrpc, statusOfHttp, statusOfReset } from "../http-to-status.js";
+import type { Indexed, IndexedList } from "../indexed-list.js";
+import { cancelled, connectionLost, deadlineExceeded, protocolError, unsendable } from "../status.js";
+import { fromGrpc, toGrpc } from "./metadata.js";
+import { errorCodeOf, fromGrpcStatus, replaceGrpcMessage } from "./status.js";
+
+type GrpcJsCall = ReturnType<GrpcJsChannel["createCall"]>;
+
+export class GrpcCall implements Call, Indexed {
+  index = -1;
+  readonly #listener: CallListener;
+  readonly #open: IndexedList<GrpcCall>;
+  #call: GrpcJsCall | undefined;
+  /** Messages to be sent: grpc-js takes one at a time, and the half-close after the last. */
+  readonly #waiting: Uint8Array[] = [];
+  #sending = false;
+  #halfClosed = false;
+  /** A `send` has returned false. */
+  #full = false;
+  #paused = false;
+  /** A message has been asked for. */
+  #reading = false;
+  /** A message that had been asked for when the caller paused; and the OK that must not overtake it. */
+  #held: Uint8Array | undefined;
+  #heldStatus: Status | undefined;
+  #ended = false;
+  /** The message for the caller where the response's content type is not gRPC's. */
+  #notGrpc: string | undefined;
+  #expiry: NodeJS.Timeout | undefined;
+
+  constructor(listener: CallListener, open: IndexedList<GrpcCall>) {
+    this.#listener = listener;
+    this.#open = open;
+    open.add(this);
+  }
+
+  /** Ends the call at its deadline unless it has been started by then; grpc-js keeps the deadline of a started call. */
+  expireAt(deadline: number | undefined): void {
+    if (deadline === undefined) return;
+    this.#expiry = setTimeout(() => this.fail(deadlineExceeded()), Math.max(deadline - Date.now(), 0));
+  }
+
+  start(channel: GrpcJsChannel, start: CallStart): void {
+    clearTimeout(this.#expiry);
+    if (this.#ended) return;
+    let metadata: GrpcMetadata;
+    try {
+      metadata = toGrpc(start.metadata);
+    } catch (error) {
+      this.fail(unsendable(error as Error));
+      return;
+    }
+    this.#call = channel.createCall(start.path, start.deadline ?? Number.POSITIVE_INFINITY, null, null, null);
+    this.#call.start(metadata, {
+      onReceiveMetadata: (headers) => {
+        if (this.#ended) return;
+        const [type] = headers.get("content-type") as string[];
+        if (isGrpc(type)) this.#listener.onHeaders?.(fromGrpc(headers));
+        else this.#notGrpc = notGrpc(type);
+      },
+      onReceiveMessage: (message: Buffer) => {
+        if (this.#ended) return;
+        if (this.#notGrpc !== undefined) this.#drop();
+        else if (this.#paused) this.#held = message;
+        else this.#take(message);
+      },
+      onReceiveStatus: (received) => {
+        const errorCode = received.code === 0 ? undefined : errorCodeOf(received.details);
+        if (errorCode === undefined) this.#onStatus(fromGrpcStatus(received));
+        else this.#onReset(errorCode, channel, start.deadline);
+      },
+    });
+    this.#read();
+    this.#flush();
+  }
+
+  send(message: Uint8Array): boolean {
+    if (this.#ended || this.#halfClosed) return true;
+    this.#waiting.push(message);
+    this.#flush();
+    this.#full = this.#waiting.length > 0;
+    return !this.#full;
+  }
+
+  end(): void {
+    if (this.#halfClosed) return;
+    this.#halfClosed = true;
+    if (!this.#sending && this.#waiting.length === 0) this.#call?.halfClose();
+  }
+
+  cancel(): void {
+    this.fail(cancelled());
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (this.#held === undefined) this.#read();
+    else queueMicrotask(() => this.#release());
+  }
+
+  /** Ends the call from this side. */
+  fail(ending: Status): void {
+    if (this.#ended) return;
+    this.#close();
+    this.#call?.cancelWithStatus(Code.CANCELLED as number, "Cancelled");
+    queueMicrotask(() => this.#listener.onEnd(ending));
+  }
+
+  #onStatus(received: Status): void {
+    const ending = replaceGrpcMessage(received, this.#notGrpc);
+    if (this.#held !== undefined && ending.code === Code.OK) this.#heldStatus = ending;
+    else this.#end(ending);
+  }
+
+  /** Node reports a lost connection to its streams as a reset, and before it reports it to the connection. */
+  #onReset(errorCode: number, channel: GrpcJsChannel, deadline = Number.POSITIVE_INFINITY): void {
+    setImmediate(() => {
+      if (channel.getConnectivityState(false) !== connectivityState.READY) this.#end(connectionLost());
+      else if (this.#notGrpc !== undefined) this.#end(protocolError(Code.UNKNOWN, this.#notGrpc));
+      else if (errorCode === ErrorCode.NO_ERROR) this.#end(statusOfHttp(200));
+      else this.#end(statusOfReset(errorCode, deadline));
+    });
+  }
+
+  /** Ignores a message of a response that is not gRPC's, and asks for the next. */
+  #drop(): void {
+    this.#reading = false;
+    this.#read();
+  }
+
+  #take(message: Uint8Array): void {
+    this.#reading = false;
+    this.#listener.onMessage(message);
+    this.#read();
+  }
+
+  #release(): void {
+    const message = this.#held;
+    if (message === undefined || this.#paused || this.#ended) return;
+    this.#held = undefined;
+    this.#take(message);
+    if (this.#heldStatus !== undefined) this.#end(this.#heldStatus);
+  }
+
+  #read(): void {
+    if (this.#paused || this.#reading || this.#ended) return;
+    this.#reading = true;
+    this.#call?.startRead();
+  }
+
+  #flush(): void {
+    if (this.#sending || this.#call === undefined) return;
+    const message = this.#waiting.shift();
+    if (message === undefined) {
+      if (this.#halfClosed) this.#call?.halfClose();
+      return;
+    }
+    this.#sending = true;
+    this.#call?.sendMessageWithContext({ callback: () => process.nextTick(() => this.#sent()) }, asBuffer(message));
+  }
+
+  #sent(): void {
+    this.#sending = false;
+    if (this.#ended) return;
+    this.#flush();
+    if (!this.#full || this.#waiting.length > 0) return;
+    this.#full = false;
+    this.#listener.onDrain?.();
+  }
+
+  #end(ending: Status): void {
+    if (this.#ended) return;
+    this.#close();
+    this.#listener.onEnd(ending);
+  }
+
+  #close(): void {
+    this.#ended = true;
+    clearTimeout(this.#expiry);
+    this.#open.delete(this);
+    this.#waiting.length = 0;
+  }
+}

@@ -1,0 +1,86 @@
+/** Converts how calls end between gRPC's Status and what @grpc/grpc-js reports. */
+import type { StatusObject } from "@grpc/grpc-js";
+import { Code } from "../../errors.js";
+import { ErrorCode } from "../../http2/errors.js";
+import type { Status } from "../channel.js";
+import { statusOfHttp } from "../http-to-status.js";
+import {
+  connectionLost,
+  DETAILS_TRAILER,
+  deadlineExceeded,
+  decodeDetails,
+  encodeDetails,
+  protocolError,
+  unreachable,
+} from "../status.js";
+import { fromGrpc, toGrpc } from "./metadata.js";
+import { CUT_SHORT, UNKNOWN_FLAG } from "./strict.js";
+
+/** @throws {Error} for trailers that cannot be sent */
+export function toGrpcStatus(status: Status): StatusObject {
+  const metadata = toGrpc(status.trailers);
+  if (status.details.length > 0) metadata.set(DETAILS_TRAILER, encodeDetails(status));
+  // grpc-js percent-encodes the message with encodeURI, which throws at a lone surrogate; UTF-8 replaces it.
+  return { code: status.code as number, details: Buffer.from(status.message).toString(), metadata };
+}
+
+export function fromGrpcStatus({ code, details, metadata }: StatusObject): Status {
+  const packed = metadata.get(DETAILS_TRAILER)[0];
+  const unknown = Code[code] === undefined;
+  return {
+    code: unknown ? Code.UNKNOWN : (code as number),
+    message: unknown ? "the service ended the call with an unknown status" : details,
+    protocolError: unknown,
+    details: packed instanceof Buffer ? decodeDetails(packed) : [],
+    trailers: fromGrpc(metadata).filter(([name]) => name !== DETAILS_TRAILER),
+  };
+}
+
+const HTTP_STATUS = /^Received HTTP status code (\d+)$/;
+const RESET = /^Received RST_STREAM with code (\d+)/;
+
+/** The details of resets that grpc-js words without the error code, with their HTTP/2 error codes. */
+const RESETS: ReadonlyMap<string, number> = new Map([
+  ["Call cancelled", ErrorCode.CANCEL],
+  ["Bandwidth exhausted or memory limit exceeded", ErrorCode.ENHANCE_YOUR_CALM],
+  ["Protocol not secure enough", ErrorCode.INADEQUATE_SECURITY],
+]);
+
+/**
+ * @param details of the status that grpc-js reported
+ * @returns the HTTP/2 error code of a call whose stream was reset, NO_ERROR where the stream ended without trailers;
+ * undefined for any other end
+ */
+export function errorCodeOf(details: string): number | undefined {
+  const code = RESETS.get(details) ?? RESET.exec(details)?.[1];
+  return code === undefined ? undefined : Number(code);
+}
+
+/** The details of grpc-js, or of strict.ts, for messages that cannot be read. */
+const UNREADABLE =
+  /^(Received message |Received compressed message |Compression method not supported|Failed to decompress )/;
+
+/**
+ * Replaces the messages that grpc-js itself writes: they name internal addresses, which are not for callers. Its messages
+ * are also the only sign of a call that was never sent and of a peer that broke the protocol; the contract suite and
+ * test/cases/broken-answers.ts fail when grpc-js changes them.
+ * @param notGrpc the message for a response whose content type is not gRPC's; undefined for gRPC's
+ */
+export function replaceGrpcMessage(ended: Status, notGrpc: string | undefined): Status {
+  const { code, message } = ended;
+  if (code === Code.DEADLINE_EXCEEDED && message.startsWith("Deadline exceeded after")) return deadlineExceeded();
+  if (code === Code.UNAVAILABLE) {
+    if (/^(No connection established|Name resolution failed|Stream refused by server)/.test(message)) {
+      return unreachable(new Error(message));
+    }
+    if (/^(Connection dropped|read E|write E)/.test(message)) return { ...ended, message: connectionLost().message };
+  }
+  const httpStatus = HTTP_STATUS.exec(message)?.[1];
+  if (httpStatus !== undefined && (httpStatus !== "200" || notGrpc === undefined)) {
+    return { ...statusOfHttp(Number(httpStatus)), trailers: ended.trailers };
+  }
+  if (notGrpc !== undefined) return protocolError(Code.UNKNOWN, notGrpc);
+  if (UNREADABLE.test(message)) return protocolError(code, "a message is too large, or not as it should be compressed");
+  if (message === CUT_SHORT || UNKNOWN_FLAG.test(message)) return protocolError(code, message);
+  return ended;
+}

@@ -1,0 +1,35 @@
+/** Loads the transport that is configured. @grpc/grpc-js takes 3 MB of a process, so it is loaded only where chosen. */
+import type { GrpcTarget } from "../address.js";
+import type { Certificates } from "../certificates.js";
+import type { Config } from "../config.js";
+import type { MemoryBudget } from "../memory-budget.js";
+import { Http2Channel } from "./http2/channel.js";
+import { serveHttp2 } from "./http2/server.js";
+import type { ServerLimits, Transport } from "./transport.js";
+
+/**
+ * @param limits of what is served, and of the messages that are received
+ * @param budget of this process
+ */
+export async function loadTransport(
+  name: Config["transport"],
+  limits: ServerLimits,
+  certificates: Certificates,
+  budget: MemoryBudget,
+): Promise<Transport> {
+  const { maxBody } = limits;
+  const server = { tls: certificates.cert === undefined ? undefined : certificates, budget };
+  const channel = (target: GrpcTarget) => ({ maxBody, tls: "tls" in target ? certificates : undefined, budget });
+  if (name === "http2") {
+    return {
+      serve: (dispatcher, address) => serveHttp2(dispatcher, address, limits, server),
+      connect: (target, options) => new Http2Channel(target, { ...channel(target), ...options }),
+    };
+  }
+  const { serveGrpc } = await import("./grpc-js/server.js");
+  const { GrpcChannel } = await import("./grpc-js/channel.js");
+  return {
+    serve: (dispatcher, address) => serveGrpc(dispatcher, address, limits, server),
+    connect: (target, options) => new GrpcChannel(target, { ...channel(target), ...options }),
+  };
+}
