@@ -37,7 +37,8 @@ export function writeOnce(file: string, make: () => string): boolean {
   }
 }
 
-function syncFolder(folder: string): void {
+/** Waits until what was created or renamed in the folder is on disk. */
+export function syncFolder(folder: string): void {
   const descriptor = openSync(folder, "r");
   fsyncSync(descriptor);
   closeSync(descriptor);

@@ -9,7 +9,7 @@ import type { Logger } from "../../src/log.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Service } from "../../src/rpc/service.js";
-import { openStore } from "../../src/store/store.js";
+import { openStore } from "../../src/store/open.js";
 import type { Io } from "../terminal/io.js";
 import { type GrpcPort, instanceOf, openAdminPort, openGrpcPort } from "./ports.js";
 import { keepGrpcHealth, whyNotReady } from "./readiness.js";

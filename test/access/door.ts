@@ -5,8 +5,8 @@ import type { Endpoint } from "../../src/contract/endpoint.js";
 import { StatusError } from "../../src/errors.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { openMemoryStore } from "../../src/store/store.js";
 import { type Open, open, silent } from "../services/auth/open.js";
+import { openMemoryStore } from "../support/memory-store.js";
 
 export interface Door extends Open {
   /** A token of the account `admin`. */

@@ -1,10 +1,12 @@
-/** What every engine of the store must do. `open` gives an empty one. */
+/** What every engine of the store must do: a test for each sentence of src/store/store.ts. */
 import type { Test } from "tap";
 import type { Store } from "../../src/store/store.js";
 
 const VALUES = ["", "text", ":colon", '{"value":"json"}', "grüße\u0000\n"];
 
-const BEHAVIOURS: Record<string, (t: Test, store: Store) => Promise<void>> = {
+type Check = (t: Test, store: Store, openAgain: () => Promise<Store>) => Promise<void>;
+
+const BEHAVIOURS: Record<string, Check> = {
   "gives back what was created": async (t, store) => {
     const log = store.collection("log");
     for (const value of VALUES) {
@@ -26,6 +28,13 @@ const BEHAVIOURS: Record<string, (t: Test, store: Store) => Promise<void>> = {
     const won = await Promise.all(Array.from({ length: 50 }, (_, writer) => log.create("1", `${writer}`)));
     t.equal(won.filter(Boolean).length, 1);
     t.equal(await log.get("1"), `${won.indexOf(true)}`);
+  },
+  "lets one of many win a key, in whichever process they are": async (t, store, openAgain) => {
+    const stores = [store, await openAgain(), await openAgain()];
+    const writers = stores.flatMap((each) => Array.from({ length: 10 }, () => each.collection("log")));
+    const won = await Promise.all(writers.map((log, writer) => log.create("1", `${writer}`)));
+    t.equal(won.filter(Boolean).length, 1);
+    for (const each of stores) t.equal(await each.collection("log").get("1"), `${won.indexOf(true)}`);
   },
   "creates a key after another only while that one is there": async (t, store) => {
     const log = store.collection("log");
@@ -65,13 +74,18 @@ const BEHAVIOURS: Record<string, (t: Test, store: Store) => Promise<void>> = {
       VALUES,
     );
   },
-  "sees in every read what was created or deleted before": async (t, store) => {
+  "sees in every read what was created or deleted before, by any process": async (t, store, openAgain) => {
     const log = store.collection("log");
+    const other = (await openAgain()).collection("log");
     const reads: Record<string, () => Promise<unknown>> = {
       get: () => log.get("1"),
       getMany: async () => (await log.getMany(["1"]))[0],
       after: async () => (await log.after("0", 1))[0]?.[1],
       keys: async () => (await log.keys())[0] && "x",
+      "get elsewhere": () => other.get("1"),
+      "getMany elsewhere": async () => (await other.getMany(["1"]))[0],
+      "after elsewhere": async () => (await other.after("0", 1))[0]?.[1],
+      "keys elsewhere": async () => (await other.keys())[0] && "x",
     };
     for (const [name, read] of Object.entries(reads)) {
       await log.create("1", "x");
@@ -79,6 +93,30 @@ const BEHAVIOURS: Record<string, (t: Test, store: Store) => Promise<void>> = {
       await log.delete(["1"]);
       t.equal(await read(), undefined, name);
     }
+  },
+  "reads several keys as they were at one moment, and deletes them at one": async (t, store, openAgain) => {
+    const log = store.collection("log");
+    const other = (await openAgain()).collection("log");
+    let writing = true;
+    const write = async (): Promise<void> => {
+      for (let round = 0; round < 30; round++) {
+        await other.create("a", "");
+        await other.create("b", "");
+        await other.delete(["a", "b"]);
+      }
+      writing = false;
+    };
+    const seen = new Set<string>();
+    const read = async (): Promise<void> => {
+      while (writing) {
+        const [b, a] = await log.getMany(["b", "a"]);
+        seen.add(`${a === undefined ? "" : "a"}${b === undefined ? "" : "b"}`);
+        seen.add((await log.after("", 9)).map(([key]) => key).join(""));
+        seen.add((await log.keys()).join(""));
+      }
+    };
+    await Promise.all([write(), read()]);
+    t.notOk(seen.has("b"), "b is never there without a, which comes before it and goes with it");
   },
   "deletes many, and none": async (t, store) => {
     const log = store.collection("log");
@@ -103,12 +141,23 @@ const BEHAVIOURS: Record<string, (t: Test, store: Store) => Promise<void>> = {
   },
 };
 
-export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void {
+export interface Engine {
+  /** Opens an empty store. */
+  open(t: Test): Promise<Store>;
+  /** Opens a store with the same content, as another process does. */
+  openAgain(store: Store): Promise<Store>;
+}
+
+export function storeContract(t: Test, { open, openAgain }: Engine): void {
   for (const [behaviour, check] of Object.entries(BEHAVIOURS)) {
     t.test(behaviour, async (t) => {
       const store = await open(t);
       t.teardown(() => store.close());
-      await check(t, store);
+      await check(t, store, async () => {
+        const again = await openAgain(store);
+        t.teardown(() => again.close());
+        return again;
+      });
     });
   }
 }

@@ -27,7 +27,7 @@ import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Service } from "../../src/rpc/service.js";
-import { openMemoryStore } from "../../src/store/store.js";
+import { openMemoryStore } from "../support/memory-store.js";
 import { CHEAP } from "../support/passwords.js";
 import { createProbe } from "./probe.js";
 

@@ -1,6 +1,15 @@
+/** Each engine keeps the contract of the store. */
 import t from "tap";
-import { openMemoryStore, openStore } from "../../src/store/store.js";
+import { openStore } from "../../src/store/open.js";
 import { storeContract } from "../contract/store.js";
+import { openMemoryStore } from "../support/memory-store.js";
 
-t.test("memory", async (t) => storeContract(t, async () => openMemoryStore()));
-t.test("sqlite", async (t) => storeContract(t, (t) => openStore("sqlite:", t.testdir())));
+t.test("memory", async (t) =>
+  storeContract(t, { open: async () => openMemoryStore(), openAgain: async (store) => store }),
+);
+t.test("sqlite", async (t) =>
+  storeContract(t, {
+    open: (t) => openStore("sqlite:", t.testdir()),
+    openAgain: ({ name }) => openStore(`sqlite:${name}`, ""),
+  }),
+);

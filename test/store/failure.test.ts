@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t, { type Test } from "tap";
-import { COLLECTIONS, type Collection, openStore } from "../../src/store/store.js";
+import { openStore } from "../../src/store/open.js";
+import { COLLECTIONS, type Collection } from "../../src/store/store.js";
 
 const OPERATIONS: Record<string, (log: Collection) => Promise<unknown>> = {
   get: (log) => log.get("1"),

@@ -1,9 +1,10 @@
 /** A store that cannot be trusted stops the start with one line that names the file and says what to do. */
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t from "tap";
-import { openStore, type Store } from "../../src/store/store.js";
+import { openStore } from "../../src/store/open.js";
+import type { Store } from "../../src/store/store.js";
 import { openJournal } from "../services/auth/open.js";
 
 /** A store with something in it, closed. */
@@ -103,6 +104,18 @@ t.test("a folder in its place", async (t) => {
   await t.rejects(openStore("sqlite:", folder), {
     name: "StoreError",
     message: /cannot be used: EISDIR.*; restore it from a backup/,
+  });
+});
+
+t.test("a folder that cannot be created", async (t) => {
+  const file = join(t.testdir({ taken: "a file" }), "taken", "data", "portico.sqlite");
+  const folder = dirname(file);
+  await t.rejects(openStore("sqlite:", folder), {
+    name: "StoreError",
+    message: new RegExp(
+      `^store ${file} has no folder, and ${folder} cannot be created \\(ENOTDIR.*\\); give this user the right to create ` +
+        "it, or name another folder in PORTICO_DATA or PORTICO_STORE$",
+    ),
   });
 });
 

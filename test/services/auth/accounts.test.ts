@@ -4,7 +4,7 @@ import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
-import { openMemoryStore } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
 import { HASH, isGood, open, openJournal, PASSWORD } from "./open.js";
 
 const bob = { name: "bob", password: "bob's own password", scopes: ["staff"] };

@@ -9,7 +9,7 @@ import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
-import { openStore } from "../../../src/store/store.js";
+import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 import { open, PASSWORD, silent } from "./open.js";
 

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import t, { type Test } from "tap";
 import { Claims, LONGEST_SPAN, leaseSpan } from "../../../services/auth/log/claims.js";
-import { type Collection, openMemoryStore } from "../../../src/store/store.js";
+import type { Collection } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
 import { silent } from "./open.js";
 
 const LONG = 600;

@@ -3,7 +3,7 @@ import { PORTICO } from "../../../services/auth/log/journal.js";
 import { hashToken } from "../../../src/access/token.js";
 import { Code } from "../../../src/errors.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
-import { openMemoryStore } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
 import { isGood, open, openJournal } from "./open.js";
 
 const replace = { replace: true };

@@ -6,7 +6,7 @@ import { createToken } from "../../../src/access/token.js";
 import { Code } from "../../../src/errors.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
-import { openStore } from "../../../src/store/store.js";
+import { openStore } from "../../../src/store/open.js";
 import { open, openJournal, silent } from "./open.js";
 
 t.test("a failed login is a record with account and address, and a line of the log", async (t) => {

@@ -1,7 +1,8 @@
 /** What an authority asks of its store while nothing changes, which is most of the time. */
 import t from "tap";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
-import { type Collection, type CollectionName, openMemoryStore, type Store } from "../../../src/store/store.js";
+import type { Collection, CollectionName, Store } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
 import { open } from "./open.js";
 import { Watch } from "./watch.js";
 

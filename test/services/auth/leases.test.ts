@@ -4,7 +4,7 @@ import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
-import { openStore } from "../../../src/store/store.js";
+import { openStore } from "../../../src/store/open.js";
 import { type Open, open } from "./open.js";
 import { Watch } from "./watch.js";
 

@@ -3,7 +3,8 @@ import t, { type Test } from "tap";
 import { type Decide, type Journal, PORTICO, SNAPSHOT_INTERVAL } from "../../../services/auth/log/journal.js";
 import { Log } from "../../../services/auth/log/log.js";
 import { Code } from "../../../src/errors.js";
-import { openMemoryStore, REMEDY, type Store } from "../../../src/store/store.js";
+import { REMEDY, type Store } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
 import { openJournal, silent } from "./open.js";
 
 const DAMAGED = `store in memory cannot be used: entry 3 of its log is damaged; ${REMEDY}`;

@@ -3,7 +3,7 @@ import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
-import { openStore } from "../../../src/store/store.js";
+import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 import { silent } from "./open.js";
 

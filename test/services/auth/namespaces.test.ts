@@ -6,7 +6,7 @@ import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
-import { openMemoryStore } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
 import { isGood, open, openJournal } from "./open.js";
 
 t.test("a new namespace has an administrator and no rules, and its own accounts", async (t) => {

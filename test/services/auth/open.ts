@@ -15,7 +15,8 @@ import { type CallOptions, unary } from "../../../src/rpc/client.js";
 import { Dispatcher } from "../../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import type { MethodDefinition } from "../../../src/rpc/service.js";
-import { openStore, type Store } from "../../../src/store/store.js";
+import { openStore } from "../../../src/store/open.js";
+import type { Store } from "../../../src/store/store.js";
 import { CHEAP } from "../../support/passwords.js";
 
 export const PASSWORD = "correct horse battery";

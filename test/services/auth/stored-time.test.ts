@@ -4,7 +4,8 @@ import t from "tap";
 import { Clock } from "../../../services/auth/log/clock.js";
 import { PORTICO } from "../../../services/auth/log/journal.js";
 import { StoredTime } from "../../../services/auth/log/stored-time.js";
-import { type Collection, openMemoryStore, StoreError } from "../../../src/store/store.js";
+import { type Collection, StoreError } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
 import { openJournal, silent } from "./open.js";
 
 const NOW = Date.UTC(2026, 10, 22);

@@ -2,7 +2,7 @@
 import t, { type Test } from "tap";
 import { Code } from "../../../src/errors.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
-import { openMemoryStore } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
 import { isGood, open } from "./open.js";
 
 const HOUR = 3_600_000;

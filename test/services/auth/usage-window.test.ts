@@ -2,7 +2,8 @@
 import t from "tap";
 import { HOUR, MINUTE, type Slice, UsageWindow } from "../../../services/auth/endpoints/usage-window.js";
 import type { Tally } from "../../../src/gen/portico/auth/v1/usage.js";
-import { type Collection, openMemoryStore, StoreError } from "../../../src/store/store.js";
+import { type Collection, StoreError } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
 import { silent } from "./open.js";
 
 const NOON = Math.floor(1_800_000_000_000 / HOUR) * HOUR;

@@ -12,7 +12,7 @@ import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
-import { openMemoryStore } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
 import { HASH, type Open, open, openJournal, PASSWORD, silent } from "./open.js";
 import { Watch } from "./watch.js";
 

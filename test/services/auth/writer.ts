@@ -8,7 +8,7 @@ import { KnownCaller } from "../../../src/access/callers.js";
 import { hashToken } from "../../../src/access/token.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
 import type { Context } from "../../../src/rpc/service.js";
-import { openStore } from "../../../src/store/store.js";
+import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 
 const [folder = "", name = "", count = "Infinity"] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { build } from "esbuild";
-import { openStore } from "../../../src/store/store.js";
+import { openStore } from "../../../src/store/open.js";
 import { openJournal } from "./open.js";
 
 export interface Writer {

@@ -20,7 +20,7 @@ import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import type { Metadata } from "../../../src/rpc/metadata.js";
 import type { Service } from "../../../src/rpc/service.js";
-import { openMemoryStore } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
 import { CHEAP } from "../../support/passwords.js";
 import { show } from "./instances.js";
 
