@@ -82,6 +82,7 @@ async function compile() {
     platform: "node",
     target: "node20",
     banner: { js: REQUIRE },
+    alias: { "async-hook-domain": "./scripts/test-domain.mjs" },
     sourcemap: "linked",
     sourcesContent: false,
     logLevel: "warning",
@@ -109,5 +110,5 @@ async function runCompiled() {
 /** The same for every run, whatever the terminal and the shell that it was started from. */
 function plainEnvironment() {
   const { FORCE_COLOR: _, NO_COLOR: __, ...env } = process.env;
-  return { ...env, TAP_TIMEOUT: values.timeout };
+  return { ...env, TAP_TIMEOUT: values.timeout, TEST_RUN_FOLDER: folder };
 }
