@@ -5,12 +5,13 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import fc from "fast-check";
 import t from "tap";
+import { anyCharacter } from "../support/characters.js";
 import { type Deployment, deploy } from "./deployment.js";
 
 const deployment = await deploy(t.testdir());
 t.teardown(() => deployment.close());
 
-const text = fc.string({ unit: "binary", maxLength: 30 });
+const text = fc.string({ unit: anyCharacter, maxLength: 30 });
 
 /** JSON with every escape that there may be, or none, and now and then none at all. */
 const body = fc

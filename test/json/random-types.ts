@@ -24,6 +24,7 @@ import {
   file_google_protobuf_wrappers,
 } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
+import { anyCharacter } from "../support/characters.js";
 
 const { MESSAGE, ENUM, GROUP, ...SCALARS } = FieldDescriptorProto_Type;
 const SCALAR_TYPES = Object.values(SCALARS).filter((type) => typeof type === "number");
@@ -233,7 +234,7 @@ function single(field: DescField, depth: number): fc.Arbitrary<string> {
 }
 
 const string = fc.oneof(
-  fc.string({ unit: "binary" }).map((text) => JSON.stringify(text)),
+  fc.string({ unit: anyCharacter }).map((text) => JSON.stringify(text)),
   fc.string({ maxLength: 200 }).map((text) => JSON.stringify(text)),
   fc.constantFrom('"__proto__"', '"\\u0061\\u00e4"', '"\\ud83c\\udf89\\n\\/"', '""'),
 );
@@ -288,7 +289,7 @@ function scalar(type: ScalarType): fc.Arbitrary<string> {
   }
 }
 
-const anything = fc.jsonValue({ maxDepth: 3, stringUnit: "binary" }).map((value) => JSON.stringify(value));
+const anything = fc.jsonValue({ maxDepth: 3, stringUnit: anyCharacter }).map((value) => JSON.stringify(value));
 const object = fc
   .dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 20 })
   .map((value) => JSON.stringify(value));
