@@ -1,9 +1,11 @@
 // An error of a call shows HTTP status and request id, by which an operator finds it in the log; with -o json it is JSON.
+
 import t from "tap";
+import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
 import { portico } from "./command-line.js";
 
-const server = await start(["server"], { PORTICO_DATA: t.testdir(), PORTICO_LOG_LEVEL: "info" });
+const server = await start(["server"], { PORTICO_DATA: await installation(t.testdir()), PORTICO_LOG_LEVEL: "info" });
 t.teardown(() => server.stop());
 const env = { PORTICO_URL: server.address("HTTP") };
 

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { installation } from "../support/installation.js";
 import { administrator, call, type Portico, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { codeOf, tablesOf } from "./markdown.js";
@@ -24,7 +25,7 @@ const noSqlite = spawnSync("sqlite3", ["--version"]).status !== 0 && "there is n
 t.test("a backup, made while Portico runs, is restored", { skip: noSqlite }, async (t) => {
   // Not in the checkout: its path may have a space, and the machine's paths of the page have none.
   const folder = temporaryFolder(t);
-  const data = join(folder, "data");
+  const data = await installation(join(folder, "data"));
   const local = (command: string) => command.replaceAll("/var/lib/portico", data).replaceAll("/var/backups", folder);
   const run = (command: string) => {
     const { status, stderr } = spawnSync("sh", ["-ec", command], { encoding: "utf8" });
@@ -50,7 +51,7 @@ t.test("a backup, made while Portico runs, is restored", { skip: noSqlite }, asy
 });
 
 t.test("metrics have the names and labels that are told", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());
   await call(`${portico.address("HTTP")}/helloworld/call?name=Ada`);

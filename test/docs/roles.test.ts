@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { installation } from "../support/installation.js";
 import { call, type Portico, start } from "../support/process.js";
 import { codeOf } from "./markdown.js";
 
@@ -18,7 +19,7 @@ const elsewhere =
     ?.trim()
     .split("\n") ?? [];
 const folder = t.testdir({ data: {}, elsewhere: {} });
-const data = join(folder, "data");
+const data = await installation(join(folder, "data"));
 
 /** Words after `portico`, without a remark, and with free ports. */
 function wordsOf(command = ""): string[] {

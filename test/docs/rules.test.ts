@@ -4,6 +4,7 @@ import t from "tap";
 import { Access, checkRule, type Decision, type Rule, RuleSet } from "../../src/access/rules.js";
 import type { Resource } from "../../src/contract/resource.js";
 import { replay } from "../scenarios/transcript.js";
+import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
 import { tablesOf } from "./markdown.js";
 
@@ -81,7 +82,7 @@ t.test("patterns", async (t) => {
 });
 
 t.test("the transcript", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());
   const transcript = /```console\n(.*?)```/s.exec(page)?.[1] ?? "";

@@ -1,12 +1,13 @@
 // A service called from the command line by its fields, at a real terminal.
 import { readFileSync } from "node:fs";
 import t from "tap";
+import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
 import { joinShop } from "./shop.js";
 import { replay } from "./transcript.js";
 
 t.test("calls", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   await joinShop(t, data);
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());

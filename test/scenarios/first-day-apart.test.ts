@@ -1,6 +1,7 @@
 // The same first day, at a real terminal, with authority, gateway and service in three processes.
 import { readFileSync } from "node:fs";
 import t from "tap";
+import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
@@ -18,7 +19,7 @@ async function startApart(data: string, { http = "127.0.0.1:0", grpc = "127.0.0.
 }
 
 t.test("in three processes", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   let running = await startApart(data);
   t.teardown(() => running.stop());
   const { url, grpc } = running;

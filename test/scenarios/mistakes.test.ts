@@ -1,11 +1,12 @@
 // What the command line says to somebody who does not know it yet, at a real terminal.
 import { readFileSync } from "node:fs";
 import t from "tap";
+import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
 t.test("mistakes", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());
   const stop = async () => void (await portico.stop());

@@ -1,11 +1,12 @@
 // Seeing what a rule would change, at a real terminal, against a real Portico.
 import { readFileSync } from "node:fs";
 import t from "tap";
+import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
 t.test("preview", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());
   await replay(t, readFileSync("test/scenarios/preview.txt", "utf8"), { url: portico.address("HTTP"), data });

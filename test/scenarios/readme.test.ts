@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { flagName, SETTINGS } from "../../src/config.js";
+import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
 import { GRPCURL } from "./grpcurl-program.js";
 import { replay } from "./transcript.js";
@@ -13,7 +14,7 @@ t.test("the transcripts", async (t) => {
   t.equal(blocks.length, 3);
   const transcript = blocks.join("\n").replaceAll("127.0.0.1:8081", "{grpc}");
   t.notMatch(transcript, /curl [^$]*--json/, "no option that curl 7.81 does not have");
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());
   const values = { grpc: portico.address("gRPC") };

@@ -1,11 +1,12 @@
 // A rule for a service or endpoint that nobody serves is warned of.
 import { readFileSync } from "node:fs";
 import t from "tap";
+import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
 t.test("rules for what nobody serves", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());
   const transcript = readFileSync("test/scenarios/unserved.txt", "utf8");

@@ -6,11 +6,12 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t from "tap";
 import { joinShop } from "../../scenarios/shop.js";
+import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 import { portico } from "../command-line.js";
 
 const folder = t.testdir({ data: {}, config: {} });
-const data = join(folder, "data");
+const data = await installation(join(folder, "data"));
 await joinShop(t, data);
 const server = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => server.stop());

@@ -6,11 +6,12 @@ import { join, resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { spawn } from "@lydell/node-pty";
 import t, { type Test } from "tap";
+import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
 import { portico } from "../command-line.js";
 
 const folder = t.testdir({ data: {}, home: {} });
-const data = join(folder, "data");
+const data = await installation(join(folder, "data"));
 const home = join(folder, "home");
 const server = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => server.stop());

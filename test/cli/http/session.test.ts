@@ -10,10 +10,11 @@ import t, { type Test } from "tap";
 import { Profile } from "../../../cli/http/profile.js";
 import { StoredLogin } from "../../../cli/http/session.js";
 import { createToken } from "../../../src/access/token.js";
+import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
 import { NOWHERE, type Outcome, portico } from "../command-line.js";
 
-const data = t.testdir();
+const data = await installation(t.testdir());
 const server = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => server.stop());
 const url = server.address("HTTP");

@@ -2,11 +2,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { installation } from "../../support/installation.js";
 import { administrator, call, type Portico, start } from "../../support/process.js";
 
 /** Long enough that a start on a busy machine takes less. */
 const LEASE = "15s";
-const data = t.testdir();
+const data = await installation(t.testdir());
 const settings = { PORTICO_DATA: data, PORTICO_LEASE: LEASE };
 let authority = await start(["authority"], settings);
 const grpc = authority.address("gRPC");

@@ -1,10 +1,12 @@
 /** A clean stop leaves nothing to wait for where no other process holds a lease. */
+
 import t from "tap";
+import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
 t.test("after a stop under load and a start, deleting a rule does not wait for a lease", async (t) => {
   // So long that a wait for one cannot be taken for a busy machine.
-  const settings = { PORTICO_DATA: t.testdir(), PORTICO_LEASE: "60s", PORTICO_DRAIN_NOTICE: "0s" };
+  const settings = { PORTICO_DATA: await installation(t.testdir()), PORTICO_LEASE: "60s", PORTICO_DRAIN_NOTICE: "0s" };
   const before = await start(["server"], settings);
   const http = before.address("HTTP");
   let stopped = false;

@@ -1,4 +1,5 @@
 // A service in a process of its own is called by another service with a context that the authority issued.
+
 import t from "tap";
 import { delegate } from "../../../src/access/delegation.js";
 import { parseAddress } from "../../../src/address.js";
@@ -7,12 +8,13 @@ import { HelloworldService } from "../../../src/gen/helloworld/helloworld.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import type { Metadata } from "../../../src/rpc/metadata.js";
+import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
 const RESOURCE = "service:helloworld:Helloworld.Call";
 
 t.test("a service calls another, as long as the rules allow it", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const server = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => server.stop());
   const authority = server.address("gRPC");

@@ -1,12 +1,14 @@
 // A change holds when the command returns: while sixteen connections call as fast as they can, the one rule that lets
 // them in is deleted. A call that starts after the acknowledgement is never granted.
+
 import t from "tap";
 import { Pool } from "undici";
+import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
 const CONNECTIONS = 16;
 
-const data = t.testdir();
+const data = await installation(t.testdir());
 const portico = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => portico.stop());
 const http = portico.address("HTTP");

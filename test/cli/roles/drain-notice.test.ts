@@ -1,6 +1,7 @@
 // From SIGTERM on balancers are told, and for the time of the notice calls are taken as before.
 import { once } from "node:events";
 import t from "tap";
+import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
 /** Asks until the answer is not 200; gives that answer. */
@@ -12,7 +13,7 @@ async function notReady(url: string) {
 }
 
 t.test("during the notice calls, rules and the catalog work, on new connections too", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const notice = { PORTICO_DRAIN_NOTICE: "60s", PORTICO_DRAIN: "120s" };
   const server = await start(["server"], { PORTICO_DATA: data, ...notice });
   t.teardown(() => server.stop("SIGKILL"));
@@ -37,12 +38,15 @@ t.test("during the notice calls, rules and the catalog work, on new connections 
 });
 
 t.test("a process ends by itself after the notice", async (t) => {
-  const server = await start(["server"], { PORTICO_DATA: t.testdir(), PORTICO_DRAIN_NOTICE: "300ms" });
+  const server = await start(["server"], {
+    PORTICO_DATA: await installation(t.testdir()),
+    PORTICO_DRAIN_NOTICE: "300ms",
+  });
   t.equal(await server.stop(), 0);
 });
 
 t.test("workers give notice too", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const server = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => server.stop());
   const notice = { PORTICO_DRAIN_NOTICE: "60s", PORTICO_DRAIN: "120s" };

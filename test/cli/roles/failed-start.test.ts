@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import t, { type Test } from "tap";
+import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
 
 /** Far more than the second that it may take, since the tests beside this one take processor time too. */
@@ -18,7 +19,7 @@ t.teardown(() => taken.close());
 taken.on("connection", (socket) => t.teardown(() => socket.destroy()));
 const inUse = `127.0.0.1:${(taken.address() as { port: number }).port}`;
 
-const data = t.testdir();
+const data = await installation(t.testdir());
 const authority = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => authority.stop());
 const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: authority.address("gRPC") };

@@ -1,9 +1,11 @@
 // A gateway that starts listens when it can answer: beside others at work it refuses nobody.
+
 import t from "tap";
 import { freePort } from "../../rpc/serve.js";
+import { installation } from "../../support/installation.js";
 import { call, start } from "../../support/process.js";
 
-const data = t.testdir();
+const data = await installation(t.testdir());
 const authority = await start(["authority"], { PORTICO_DATA: data });
 t.teardown(() => authority.stop());
 

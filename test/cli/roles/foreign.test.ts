@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { createAuthority } from "../../http2/certificates.js";
+import { installation } from "../../support/installation.js";
 import { call, start } from "../../support/process.js";
 import { socketPath } from "../../support/temporary.js";
 
@@ -36,7 +37,7 @@ const ways: [way: string, args: string[], file: string | undefined][] = [
 for (const [way, args, file] of ways) {
   t.test(`joins ${way}`, async (t) => {
     const target = await foreignGreeter(t, "127.0.0.1:0", ...args);
-    const data = t.testdir();
+    const data = await installation(t.testdir());
     const services = [{ name: "greeter", target, descriptors: file }];
     writeFileSync(join(data, "portico.json"), JSON.stringify({ services }));
     const portico = await start(["server"], { PORTICO_DATA: data });
@@ -73,7 +74,7 @@ for (const transport of ["http2", "grpc-js"]) {
       [`grpcs://${target}`, TLS],
       [socket, {}],
     ] as const) {
-      const data = t.testdir();
+      const data = await installation(t.testdir());
       writeFileSync(join(data, "portico.json"), JSON.stringify({ services: [{ name: "greeter", target: reached }] }));
       const server = await start(["server"], { PORTICO_DATA: data, PORTICO_TRANSPORT: transport, ...settings });
       t.teardown(() => server.stop());
@@ -85,7 +86,7 @@ for (const transport of ["http2", "grpc-js"]) {
 t.test("whose certificate is not believed is told to the operator", async (t) => {
   const tls = join(folder, "greeter");
   const target = await foreignGreeter(t, "127.0.0.1:0", descriptors, `${tls}.pem`, `${tls}.key`);
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const services = [{ name: "greeter", target: `grpcs://${target}` }];
   writeFileSync(join(data, "portico.json"), JSON.stringify({ services }));
   const server = await start(["server"], { PORTICO_DATA: data });

@@ -4,9 +4,10 @@ import { promisify } from "node:util";
 import grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import t from "tap";
+import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
-const data = t.testdir();
+const data = await installation(t.testdir());
 const portico = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => portico.stop());
 const http = portico.address("HTTP");

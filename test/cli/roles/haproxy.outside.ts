@@ -7,6 +7,7 @@ import { Agent, get } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { installation } from "../../support/installation.js";
 import { type Portico, start } from "../../support/process.js";
 
 /** Connections that call without a pause. */
@@ -103,7 +104,7 @@ const hasHaproxy = await once(spawn("haproxy", ["-v"], { stdio: "ignore" }), "sp
 );
 
 t.test("a restart of each of two gateways", { skip: hasHaproxy ? false : "there is no haproxy here" }, async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const server = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => server.stop());
   const ports = [await freePort(), await freePort()];

@@ -2,9 +2,10 @@
 import { once } from "node:events";
 import t, { type Test } from "tap";
 import { freePort } from "../../rpc/serve.js";
+import { installation } from "../../support/installation.js";
 import { type Portico, start } from "../../support/process.js";
 
-const data = t.testdir();
+const data = await installation(t.testdir());
 const first = await start(["authority"], { PORTICO_DATA: data });
 const grpc = first.address("gRPC");
 t.teardown(() => first.stop());
@@ -39,9 +40,7 @@ t.test("a token that is not accepted is told as such", async (t) => {
 for (const flags of [[], ["--workers=2"]]) {
   t.test(`an authority that is not there, then there, then gone: ${flags.join() || "one process"}`, async (t) => {
     const address = `127.0.0.1:${await freePort()}`;
-    const folder = t.testdir();
-    const enrolled = await start(["authority"], { PORTICO_DATA: folder });
-    await enrolled.stop();
+    const folder = await installation(t.testdir());
     const own = { PORTICO_DATA: folder, PORTICO_AUTHORITY: address };
     const waiting = await gateway(t, own, ...flags);
     t.match(waiting.output(), new RegExp(`Not ready: the authority at ${address} cannot be reached: .*ECONNREFUSED`));

@@ -3,11 +3,11 @@ import { chmodSync, cpSync, existsSync, readFileSync, writeFileSync } from "node
 import { createServer } from "node:net";
 import { join } from "node:path";
 import t from "tap";
-import { refused, start } from "../../support/process.js";
+import { installation } from "../../support/installation.js";
+import { refused } from "../../support/process.js";
 
 // A store that holds data, to be copied and spoilt.
-const template = t.testdir();
-await (await start(["server"], { PORTICO_DATA: template })).stop();
+const template = await installation(t.testdir());
 
 const stores: [what: string, spoil: (file: string) => void, message: RegExp][] = [
   ["of another program", (file) => writeFileSync(file, "not a database".repeat(100)), /not a store of Portico/],

@@ -1,13 +1,15 @@
 // The roles as three processes: authority, gateway, service. They find each other through the registry, decide as one
 // process would, refuse when the authority is gone, and recover by themselves.
+
 import t from "tap";
 import { parseAddress } from "../../../src/address.js";
 import { HealthService } from "../../../src/gen/grpc/health/v1/health.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
+import { installation } from "../../support/installation.js";
 import { administrator, call, type Portico, start } from "../../support/process.js";
 
-const data = t.testdir();
+const data = await installation(t.testdir());
 /** So long that a gateway on a busy machine does not lose it between two answers. */
 const lease = "3s";
 let authority = await start(["authority"], { PORTICO_DATA: data, PORTICO_LEASE: lease });

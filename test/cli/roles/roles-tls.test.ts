@@ -7,13 +7,14 @@ import { HealthService } from "../../../src/gen/grpc/health/v1/health.js";
 import { unary } from "../../../src/rpc/client.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { createAuthority } from "../../http2/certificates.js";
+import { installation } from "../../support/installation.js";
 import { call, start } from "../../support/process.js";
 
 const certified = createAuthority("authority");
 const own = certified.issue("localhost");
 const stranger = createAuthority("stranger").issue("localhost");
 const folder = t.testdir({ "ca.pem": certified.cert, "own.pem": own.cert, "own.key": own.key, data: {} });
-const data = join(folder, "data");
+const data = await installation(join(folder, "data"));
 const TLS = {
   PORTICO_TLS_CA: join(folder, "ca.pem"),
   PORTICO_TLS_CERT: join(folder, "own.pem"),

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
 t.test("first start: a password that is shown once, and kept for the owner's eyes only", async (t) => {
@@ -36,7 +37,7 @@ t.test("first start with a password given: none is written", async (t) => {
 });
 
 t.test("the default rule stays deleted over a restart, though no rule is left", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const first = await start(["server"], { PORTICO_DATA: data });
   const admin = await administrator(first.address("HTTP"), data);
   t.equal((await call(`${first.address("HTTP")}/v1/auth/Rules/Delete`, { id: "default" }, admin)).status, 200);
@@ -54,7 +55,7 @@ t.test("the default rule stays deleted over a restart, though no rule is left", 
 });
 
 t.test("an acknowledged change survives kill -9", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const first = await start(["server"], { PORTICO_DATA: data });
   const admin = await administrator(first.address("HTTP"), data);
   const rule = { id: "kept", scope: "*", access: "GRANTED", resource: "*:*:*", priority: 3 };
@@ -67,7 +68,7 @@ t.test("an acknowledged change survives kill -9", async (t) => {
 });
 
 t.test("a small bound on bodies is for callers: the registry's own messages are larger", async (t) => {
-  const portico = await start(["server"], { PORTICO_DATA: t.testdir(), PORTICO_MAX_BODY: "100B" });
+  const portico = await start(["server"], { PORTICO_DATA: await installation(t.testdir()), PORTICO_MAX_BODY: "100B" });
   t.teardown(() => portico.stop());
   const url = `${portico.address("HTTP")}/helloworld/call`;
   t.equal((await call(url, { name: "Ada" })).status, 200);

@@ -17,6 +17,7 @@ import type { Metadata } from "../../../src/rpc/metadata.js";
 import { register } from "../../../src/rpc/registration.js";
 import { part, type Service } from "../../../src/rpc/service.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
+import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
 /** Whatever the thief's instance was sent. */
@@ -34,7 +35,7 @@ const thief: Service = {
   ],
 };
 
-const data = t.testdir();
+const data = await installation(t.testdir());
 const portico = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => portico.stop());
 const http = portico.address("HTTP");

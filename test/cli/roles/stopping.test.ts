@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import t from "tap";
+import { installation } from "../../support/installation.js";
 import { call, start } from "../../support/process.js";
 
 /** More than a connection holds that is not read. */
@@ -16,7 +17,7 @@ async function changed(url: string) {
 }
 
 t.test("not ready from SIGTERM on, and alive while a stream goes on", async (t) => {
-  const portico = await start(["server"], { PORTICO_DATA: t.testdir() });
+  const portico = await start(["server"], { PORTICO_DATA: await installation(t.testdir()) });
   t.teardown(() => portico.stop("SIGKILL"));
   const admin = portico.address("Metrics").replace("/metrics", "");
   const asked = get(portico.address("HTTP") + LONG, { agent: false });

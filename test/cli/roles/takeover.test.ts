@@ -1,5 +1,6 @@
 // An enrolled service cannot borrow the authority: it names the process's own address and the authority's endpoints as
 // its own, so that callers are judged by the rules for its name. Yet they are judged again where the call arrives.
+
 import t from "tap";
 import { parseAddress } from "../../../src/address.js";
 import { descriptors } from "../../../src/gen/descriptors.js";
@@ -7,10 +8,11 @@ import { Instance } from "../../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../../src/log.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { register } from "../../../src/rpc/registration.js";
+import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
 t.test("an enrolled service cannot borrow the authority", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());
   const http = portico.address("HTTP");

@@ -1,5 +1,7 @@
 // What is called is counted to the last call, across stops and between processes.
+
 import t from "tap";
+import { installation } from "../../support/installation.js";
 import { administrator, call, type Portico, start } from "../../support/process.js";
 
 interface Listed {
@@ -21,7 +23,7 @@ async function usageOf(portico: Portico, data: string, service: string): Promise
 }
 
 t.test("in one process, a stop and a start lose no call", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const env = { PORTICO_DATA: data };
   const before = await start(["server"], env);
   t.teardown(() => before.stop());
@@ -35,7 +37,7 @@ t.test("in one process, a stop and a start lose no call", async (t) => {
 });
 
 t.test("between processes, each gateway tells the authority", async (t) => {
-  const data = t.testdir();
+  const data = await installation(t.testdir());
   const authority = await start(["authority"], { PORTICO_DATA: data });
   t.teardown(() => authority.stop());
   const env = { PORTICO_DATA: data, PORTICO_AUTHORITY: authority.address("gRPC") };

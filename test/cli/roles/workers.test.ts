@@ -4,11 +4,12 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { parseAddress } from "../../../src/address.js";
+import { installation } from "../../support/installation.js";
 import { administrator, call, type Portico, refused, start } from "../../support/process.js";
 
 const PATIENCE = 20_000;
 
-const data = t.testdir();
+const data = await installation(t.testdir());
 const server = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => server.stop());
 const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: server.address("gRPC") };

@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import t, { type Test } from "tap";
+import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
 const descriptors = join(t.testdir(), "helloworld.binpb");
@@ -17,7 +18,7 @@ const cases: [title: string, env: Record<string, string>, answer: object][] = [
 
 for (const [title, env, answer] of cases) {
   t.test(title, async (t) => {
-    const data = t.testdir();
+    const data = await installation(t.testdir());
     const services = [{ name: "silent", target: await silentGreeter(t), descriptors }];
     writeFileSync(join(data, "portico.json"), JSON.stringify({ services }));
     const portico = await start(["server"], { PORTICO_DATA: data, ...env });

@@ -2,9 +2,10 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { request } from "undici";
+import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
 
-const portico = await start(["server"], { PORTICO_DATA: t.testdir() });
+const portico = await start(["server"], { PORTICO_DATA: await installation(t.testdir()) });
 t.teardown(() => portico.stop());
 const origin = portico.address("HTTP");
 

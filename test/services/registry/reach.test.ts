@@ -1,9 +1,11 @@
 // A configured target that cannot be reached is not counted as an instance; nothing listens on port 1.
+
 import t from "tap";
 import { joinShop } from "../../scenarios/shop.js";
+import { installation } from "../../support/installation.js";
 import { call, start } from "../../support/process.js";
 
-const data = t.testdir();
+const data = await installation(t.testdir());
 const shop = await joinShop(t, data, ["127.0.0.1:1"]);
 const server = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => server.stop());
