@@ -19,7 +19,7 @@ export async function installation(folder: string): Promise<string> {
 
 async function prepare(prepared: string): Promise<void> {
   const { openAuthority } = await import("../../services/auth/authority.js");
-  const { openStore } = await import("../../src/store/store.js");
+  const { openStore } = await import("../../src/store/open.js");
   const { default: pino } = await import("pino");
   const draft = mkdtempSync(join(RUN_FOLDER, "installation-"));
   const store = await openStore("sqlite:", draft);
