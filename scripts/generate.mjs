@@ -18,7 +18,9 @@ const run = (name, ...args) =>
 rmSync("src/gen", { recursive: true, force: true });
 run("buf", "lint");
 run("buf", "generate");
-for (const name of readdirSync("src/gen", { recursive: true })) if (name.endsWith(".ts")) useOwnWire(name);
+// The options are extensions of it, but nothing of ours reads or writes its messages by this code.
+rmSync("src/gen/google/protobuf/descriptor.ts");
+for (const name of readdirSync("src/gen", { recursive: true })) if (name.endsWith(".ts")) adapt(name);
 const folder = mkdtempSync(join(tmpdir(), "portico-"));
 try {
   const image = join(folder, "descriptors.binpb");
@@ -45,15 +47,20 @@ function withoutPlaces(image) {
   return toBinary(FileDescriptorSetSchema, set);
 }
 
-/** Has a generated file read and write messages by src/wire, and not copy them when they are whole. */
-function useOwnWire(name) {
+/**
+ * Makes a generated file read and write messages by src/wire, without a copy of the written bytes, and takes out the
+ * interfaces that only servers of grpc-js would implement, so that the file needs nothing of grpc-js.
+ */
+function adapt(name) {
   const file = join("src/gen", name);
-  const own = relative(join(file, ".."), "src");
+  const src = relative(join(file, ".."), "src");
   const code = readFileSync(file, "utf8")
     .replace(
       /^import \{ BinaryReader, BinaryWriter \} from ".*";$/m,
-      `import { BinaryReader } from "${own}/wire/reader.js";\nimport { BinaryWriter } from "${own}/wire/writer.js";`,
+      `import { BinaryReader } from "${src}/wire/reader.js";\nimport { BinaryWriter } from "${src}/wire/writer.js";`,
     )
-    .replace(/Buffer\.from\((\w+\.encode\(value\)\.finish\(\))\)/g, "$1");
+    .replace(/Buffer\.from\((\w+\.encode\(value\)\.finish\(\))\)/g, "$1")
+    .replace(/^export interface \w+Server extends UntypedServiceImplementation \{\n(?:.*\n)*?\}\n\n/gm, "")
+    .replace(/^import type \{[^{}]*\} from "@grpc\/grpc-js";\n/m, "");
   writeFileSync(file, code);
 }

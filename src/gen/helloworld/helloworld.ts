@@ -7,24 +7,6 @@
 /* eslint-disable */
 import { BinaryReader } from "../../wire/reader.js";
 import { BinaryWriter } from "../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientReadableStream,
-  type ClientUnaryCall,
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
-
-export const protobufPackage = "helloworld";
-
-export const protobufFileName = "helloworld/helloworld.proto";
 
 export interface CallRequest {
   /** Who to greet, such as `Ada`. */
@@ -313,45 +295,9 @@ export const HelloworldService = {
   },
 } as const;
 
-export interface HelloworldServer extends UntypedServiceImplementation {
-  /** Greets a name. */
-  call: handleUnaryCall<CallRequest, CallResponse>;
-  /** Greets a name as many times as asked. */
-  stream: handleServerStreamingCall<StreamRequest, CallResponse>;
-}
-
-export interface HelloworldClient extends Client {
-  /** Greets a name. */
-  call(request: CallRequest, callback: (error: ServiceError | null, response: CallResponse) => void): ClientUnaryCall;
-  call(
-    request: CallRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: CallResponse) => void,
-  ): ClientUnaryCall;
-  call(
-    request: CallRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: CallResponse) => void,
-  ): ClientUnaryCall;
-  /** Greets a name as many times as asked. */
-  stream(request: StreamRequest, options?: Partial<CallOptions>): ClientReadableStream<CallResponse>;
-  stream(
-    request: StreamRequest,
-    metadata?: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientReadableStream<CallResponse>;
-}
-
-export const HelloworldClient = makeGenericClientConstructor(HelloworldService, "helloworld.Helloworld") as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): HelloworldClient;
-  service: typeof HelloworldService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -359,10 +305,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

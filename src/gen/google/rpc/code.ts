@@ -6,10 +6,6 @@
 
 /* eslint-disable */
 
-export const protobufPackage = "google.rpc";
-
-export const protobufFileName = "google/rpc/code.proto";
-
 /**
  * The canonical error codes for gRPC APIs.
  *

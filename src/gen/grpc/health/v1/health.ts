@@ -7,24 +7,6 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientReadableStream,
-  type ClientUnaryCall,
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
-
-export const protobufPackage = "grpc.health.v1";
-
-export const protobufFileName = "grpc/health/v1/health.proto";
 
 export interface HealthListRequest {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -510,142 +492,9 @@ export const HealthService = {
   },
 } as const;
 
-export interface HealthServer extends UntypedServiceImplementation {
-  /**
-   * Check gets the health of the specified service. If the requested service
-   * is unknown, the call will fail with status NOT_FOUND. If the caller does
-   * not specify a service name, the server should respond with its overall
-   * health status.
-   *
-   * Clients should set a deadline when calling Check, and can declare the
-   * server unhealthy if they do not receive a timely response.
-   *
-   * Check implementations should be idempotent and side effect free.
-   */
-  check: handleUnaryCall<HealthCheckRequest, HealthCheckResponse>;
-  /**
-   * Performs a watch for the serving status of the requested service.
-   * The server will immediately send back a message indicating the current
-   * serving status.  It will then subsequently send a new message whenever
-   * the service's serving status changes.
-   *
-   * If the requested service is unknown when the call is received, the
-   * server will send a message setting the serving status to
-   * SERVICE_UNKNOWN but will *not* terminate the call.  If at some
-   * future point, the serving status of the service becomes known, the
-   * server will send a new message with the service's serving status.
-   *
-   * If the call terminates with status UNIMPLEMENTED, then clients
-   * should assume this method is not supported and should not retry the
-   * call.  If the call terminates with any other status (including OK),
-   * clients should retry the call with appropriate exponential backoff.
-   */
-  watch: handleServerStreamingCall<HealthCheckRequest, HealthCheckResponse>;
-  /**
-   * List provides a non-atomic snapshot of the health of all the available
-   * services.
-   *
-   * The server may respond with a RESOURCE_EXHAUSTED error if too many services
-   * exist.
-   *
-   * Clients should set a deadline when calling List, and can declare the server
-   * unhealthy if they do not receive a timely response.
-   *
-   * Clients should keep in mind that the list of health services exposed by an
-   * application can change over the lifetime of the process.
-   */
-  list: handleUnaryCall<HealthListRequest, HealthListResponse>;
-}
-
-export interface HealthClient extends Client {
-  /**
-   * Check gets the health of the specified service. If the requested service
-   * is unknown, the call will fail with status NOT_FOUND. If the caller does
-   * not specify a service name, the server should respond with its overall
-   * health status.
-   *
-   * Clients should set a deadline when calling Check, and can declare the
-   * server unhealthy if they do not receive a timely response.
-   *
-   * Check implementations should be idempotent and side effect free.
-   */
-  check(
-    request: HealthCheckRequest,
-    callback: (error: ServiceError | null, response: HealthCheckResponse) => void,
-  ): ClientUnaryCall;
-  check(
-    request: HealthCheckRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: HealthCheckResponse) => void,
-  ): ClientUnaryCall;
-  check(
-    request: HealthCheckRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: HealthCheckResponse) => void,
-  ): ClientUnaryCall;
-  /**
-   * Performs a watch for the serving status of the requested service.
-   * The server will immediately send back a message indicating the current
-   * serving status.  It will then subsequently send a new message whenever
-   * the service's serving status changes.
-   *
-   * If the requested service is unknown when the call is received, the
-   * server will send a message setting the serving status to
-   * SERVICE_UNKNOWN but will *not* terminate the call.  If at some
-   * future point, the serving status of the service becomes known, the
-   * server will send a new message with the service's serving status.
-   *
-   * If the call terminates with status UNIMPLEMENTED, then clients
-   * should assume this method is not supported and should not retry the
-   * call.  If the call terminates with any other status (including OK),
-   * clients should retry the call with appropriate exponential backoff.
-   */
-  watch(request: HealthCheckRequest, options?: Partial<CallOptions>): ClientReadableStream<HealthCheckResponse>;
-  watch(
-    request: HealthCheckRequest,
-    metadata?: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientReadableStream<HealthCheckResponse>;
-  /**
-   * List provides a non-atomic snapshot of the health of all the available
-   * services.
-   *
-   * The server may respond with a RESOURCE_EXHAUSTED error if too many services
-   * exist.
-   *
-   * Clients should set a deadline when calling List, and can declare the server
-   * unhealthy if they do not receive a timely response.
-   *
-   * Clients should keep in mind that the list of health services exposed by an
-   * application can change over the lifetime of the process.
-   */
-  list(
-    request: HealthListRequest,
-    callback: (error: ServiceError | null, response: HealthListResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: HealthListRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: HealthListResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: HealthListRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: HealthListResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const HealthClient = makeGenericClientConstructor(HealthService, "grpc.health.v1.Health") as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): HealthClient;
-  service: typeof HealthService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -653,10 +502,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

@@ -7,21 +7,6 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientDuplexStream,
-  type ClientOptions,
-  type handleBidiStreamingCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
-
-export const protobufPackage = "grpc.reflection.v1alpha";
-
-export const protobufFileName = "grpc/reflection/v1alpha/reflection.proto";
 
 /** The message sent by the client when calling ServerReflectionInfo method. */
 export interface ServerReflectionRequest {
@@ -1014,41 +999,9 @@ export const ServerReflectionService = {
   },
 } as const;
 
-export interface ServerReflectionServer extends UntypedServiceImplementation {
-  /**
-   * The reflection service is structured as a bidirectional stream, ensuring
-   * all related requests go to a single server.
-   */
-  serverReflectionInfo: handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse>;
-}
-
-export interface ServerReflectionClient extends Client {
-  /**
-   * The reflection service is structured as a bidirectional stream, ensuring
-   * all related requests go to a single server.
-   */
-  serverReflectionInfo(): ClientDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
-  serverReflectionInfo(
-    options: Partial<CallOptions>,
-  ): ClientDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
-  serverReflectionInfo(
-    metadata: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
-}
-
-export const ServerReflectionClient = makeGenericClientConstructor(
-  ServerReflectionService,
-  "grpc.reflection.v1alpha.ServerReflection",
-) as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): ServerReflectionClient;
-  service: typeof ServerReflectionService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -1056,10 +1009,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

@@ -7,23 +7,7 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
-
-export const protobufPackage = "portico.auth.v1";
-
-export const protobufFileName = "portico/auth/v1/accounts.proto";
 
 export interface Account {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, unique in its namespace, such as `bob`. */
@@ -833,117 +817,9 @@ export const AccountsService = {
   },
 } as const;
 
-export interface AccountsServer extends UntypedServiceImplementation {
-  /** Lists the accounts. */
-  list: handleUnaryCall<ListAccountsRequest, ListAccountsResponse>;
-  /** Creates an account. */
-  create: handleUnaryCall<CreateAccountRequest, Account>;
-  /** Deletes an account with all its tokens and keys. The namespace's last account with scope `admin` stays. */
-  delete: handleUnaryCall<DeleteAccountRequest, DeleteAccountResponse>;
-  /** Replaces an account's scopes. */
-  setScopes: handleUnaryCall<SetScopesRequest, Account>;
-  /**
-   * Sets a password and revokes the account's access and refresh tokens. Its API keys stay: they are revoked one by one,
-   * with Keys. An administrator may set anyone's password; others set their own and give the current one.
-   */
-  setPassword: handleUnaryCall<SetPasswordRequest, SetPasswordResponse>;
-}
-
-export interface AccountsClient extends Client {
-  /** Lists the accounts. */
-  list(
-    request: ListAccountsRequest,
-    callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListAccountsRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListAccountsRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
-  ): ClientUnaryCall;
-  /** Creates an account. */
-  create(
-    request: CreateAccountRequest,
-    callback: (error: ServiceError | null, response: Account) => void,
-  ): ClientUnaryCall;
-  create(
-    request: CreateAccountRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: Account) => void,
-  ): ClientUnaryCall;
-  create(
-    request: CreateAccountRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: Account) => void,
-  ): ClientUnaryCall;
-  /** Deletes an account with all its tokens and keys. The namespace's last account with scope `admin` stays. */
-  delete(
-    request: DeleteAccountRequest,
-    callback: (error: ServiceError | null, response: DeleteAccountResponse) => void,
-  ): ClientUnaryCall;
-  delete(
-    request: DeleteAccountRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: DeleteAccountResponse) => void,
-  ): ClientUnaryCall;
-  delete(
-    request: DeleteAccountRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DeleteAccountResponse) => void,
-  ): ClientUnaryCall;
-  /** Replaces an account's scopes. */
-  setScopes(
-    request: SetScopesRequest,
-    callback: (error: ServiceError | null, response: Account) => void,
-  ): ClientUnaryCall;
-  setScopes(
-    request: SetScopesRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: Account) => void,
-  ): ClientUnaryCall;
-  setScopes(
-    request: SetScopesRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: Account) => void,
-  ): ClientUnaryCall;
-  /**
-   * Sets a password and revokes the account's access and refresh tokens. Its API keys stay: they are revoked one by one,
-   * with Keys. An administrator may set anyone's password; others set their own and give the current one.
-   */
-  setPassword(
-    request: SetPasswordRequest,
-    callback: (error: ServiceError | null, response: SetPasswordResponse) => void,
-  ): ClientUnaryCall;
-  setPassword(
-    request: SetPasswordRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: SetPasswordResponse) => void,
-  ): ClientUnaryCall;
-  setPassword(
-    request: SetPasswordRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: SetPasswordResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const AccountsClient = makeGenericClientConstructor(AccountsService, "portico.auth.v1.Accounts") as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): AccountsClient;
-  service: typeof AccountsService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -951,10 +827,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

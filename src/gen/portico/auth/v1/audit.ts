@@ -7,23 +7,7 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
-
-export const protobufPackage = "portico.auth.v1";
-
-export const protobufFileName = "portico/auth/v1/audit.proto";
 
 export interface AuditRecord {
   /** Position in the log of changes. */
@@ -375,45 +359,9 @@ export const AuditService = {
   },
 } as const;
 
-export interface AuditServer extends UntypedServiceImplementation {
-  /**
-   * Lists the latest changes and failed logins, newest first. The first failure of an account from an address in a minute
-   * is a record, up to ten in all; the others of that minute are counted in one record when it is over.
-   */
-  list: handleUnaryCall<ListAuditRequest, ListAuditResponse>;
-}
-
-export interface AuditClient extends Client {
-  /**
-   * Lists the latest changes and failed logins, newest first. The first failure of an account from an address in a minute
-   * is a record, up to ten in all; the others of that minute are counted in one record when it is over.
-   */
-  list(
-    request: ListAuditRequest,
-    callback: (error: ServiceError | null, response: ListAuditResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListAuditRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListAuditResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListAuditRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListAuditResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const AuditClient = makeGenericClientConstructor(AuditService, "portico.auth.v1.Audit") as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): AuditClient;
-  service: typeof AuditService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -421,10 +369,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

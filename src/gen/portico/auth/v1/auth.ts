@@ -7,23 +7,7 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
-
-export const protobufPackage = "portico.auth.v1";
-
-export const protobufFileName = "portico/auth/v1/auth.proto";
 
 export interface LoginRequest {
   /** The account's name, such as `admin`. */
@@ -718,93 +702,9 @@ export const AuthService = {
   },
 } as const;
 
-export interface AuthServer extends UntypedServiceImplementation {
-  /** Trades an account's password for tokens. */
-  login: handleUnaryCall<LoginRequest, Tokens>;
-  /**
-   * Trades a refresh token for new tokens. A refresh token is good once: used a second time, it revokes every token
-   * that came from the same login.
-   */
-  refresh: handleUnaryCall<RefreshRequest, Tokens>;
-  /** Revokes the caller's token, and every token that came from the same login. */
-  logout: handleUnaryCall<LogoutRequest, LogoutResponse>;
-  /** Tells who the caller is. */
-  whoAmI: handleUnaryCall<WhoAmIRequest, WhoAmIResponse>;
-}
-
-export interface AuthClient extends Client {
-  /** Trades an account's password for tokens. */
-  login(request: LoginRequest, callback: (error: ServiceError | null, response: Tokens) => void): ClientUnaryCall;
-  login(
-    request: LoginRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: Tokens) => void,
-  ): ClientUnaryCall;
-  login(
-    request: LoginRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: Tokens) => void,
-  ): ClientUnaryCall;
-  /**
-   * Trades a refresh token for new tokens. A refresh token is good once: used a second time, it revokes every token
-   * that came from the same login.
-   */
-  refresh(request: RefreshRequest, callback: (error: ServiceError | null, response: Tokens) => void): ClientUnaryCall;
-  refresh(
-    request: RefreshRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: Tokens) => void,
-  ): ClientUnaryCall;
-  refresh(
-    request: RefreshRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: Tokens) => void,
-  ): ClientUnaryCall;
-  /** Revokes the caller's token, and every token that came from the same login. */
-  logout(
-    request: LogoutRequest,
-    callback: (error: ServiceError | null, response: LogoutResponse) => void,
-  ): ClientUnaryCall;
-  logout(
-    request: LogoutRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: LogoutResponse) => void,
-  ): ClientUnaryCall;
-  logout(
-    request: LogoutRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: LogoutResponse) => void,
-  ): ClientUnaryCall;
-  /** Tells who the caller is. */
-  whoAmI(
-    request: WhoAmIRequest,
-    callback: (error: ServiceError | null, response: WhoAmIResponse) => void,
-  ): ClientUnaryCall;
-  whoAmI(
-    request: WhoAmIRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: WhoAmIResponse) => void,
-  ): ClientUnaryCall;
-  whoAmI(
-    request: WhoAmIRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: WhoAmIResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const AuthClient = makeGenericClientConstructor(AuthService, "portico.auth.v1.Auth") as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): AuthClient;
-  service: typeof AuthService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -812,10 +712,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

@@ -7,23 +7,7 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 import { Caller } from "./policy.js";
-
-export const protobufPackage = "portico.auth.v1";
-
-export const protobufFileName = "portico/auth/v1/delegation.proto";
 
 export interface IssueRequest {
   /** The endpoint's canonical resource, such as `service:orders:Orders.Get`. */
@@ -450,50 +434,9 @@ export const DelegationService = {
   },
 } as const;
 
-export interface DelegationServer extends UntypedServiceImplementation {
-  /**
-   * Signs the context of calls from the enrolled service to one endpoint of another, for its own account or for the
-   * caller whose call it is serving. Rules must allow the service, which has the scope `service:<name>`, and that
-   * caller too.
-   */
-  issue: handleUnaryCall<IssueRequest, IssueResponse>;
-}
-
-export interface DelegationClient extends Client {
-  /**
-   * Signs the context of calls from the enrolled service to one endpoint of another, for its own account or for the
-   * caller whose call it is serving. Rules must allow the service, which has the scope `service:<name>`, and that
-   * caller too.
-   */
-  issue(
-    request: IssueRequest,
-    callback: (error: ServiceError | null, response: IssueResponse) => void,
-  ): ClientUnaryCall;
-  issue(
-    request: IssueRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: IssueResponse) => void,
-  ): ClientUnaryCall;
-  issue(
-    request: IssueRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: IssueResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const DelegationClient = makeGenericClientConstructor(
-  DelegationService,
-  "portico.auth.v1.Delegation",
-) as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): DelegationClient;
-  service: typeof DelegationService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -501,10 +444,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

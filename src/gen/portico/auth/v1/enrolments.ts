@@ -7,23 +7,7 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
-
-export const protobufPackage = "portico.auth.v1";
-
-export const protobufFileName = "portico/auth/v1/enrolments.proto";
 
 export interface Enrolment {
   /** `gateway`, or the name of the service that may register with it. */
@@ -653,84 +637,9 @@ export const EnrolmentsService = {
   },
 } as const;
 
-export interface EnrolmentsServer extends UntypedServiceImplementation {
-  /** Lists the enrolment tokens, several of which may be for one name. */
-  list: handleUnaryCall<ListEnrolmentsRequest, ListEnrolmentsResponse>;
-  /** Creates an enrolment token of a name, beside those it has or in their place. */
-  create: handleUnaryCall<CreateEnrolmentRequest, CreateEnrolmentResponse>;
-  /**
-   * Revokes one enrolment token of a name, or all of them. Replaces the key under which that name's calls are signed;
-   * for `gateway`, everyone's.
-   */
-  delete: handleUnaryCall<DeleteEnrolmentRequest, DeleteEnrolmentResponse>;
-}
-
-export interface EnrolmentsClient extends Client {
-  /** Lists the enrolment tokens, several of which may be for one name. */
-  list(
-    request: ListEnrolmentsRequest,
-    callback: (error: ServiceError | null, response: ListEnrolmentsResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListEnrolmentsRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListEnrolmentsResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListEnrolmentsRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListEnrolmentsResponse) => void,
-  ): ClientUnaryCall;
-  /** Creates an enrolment token of a name, beside those it has or in their place. */
-  create(
-    request: CreateEnrolmentRequest,
-    callback: (error: ServiceError | null, response: CreateEnrolmentResponse) => void,
-  ): ClientUnaryCall;
-  create(
-    request: CreateEnrolmentRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: CreateEnrolmentResponse) => void,
-  ): ClientUnaryCall;
-  create(
-    request: CreateEnrolmentRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: CreateEnrolmentResponse) => void,
-  ): ClientUnaryCall;
-  /**
-   * Revokes one enrolment token of a name, or all of them. Replaces the key under which that name's calls are signed;
-   * for `gateway`, everyone's.
-   */
-  delete(
-    request: DeleteEnrolmentRequest,
-    callback: (error: ServiceError | null, response: DeleteEnrolmentResponse) => void,
-  ): ClientUnaryCall;
-  delete(
-    request: DeleteEnrolmentRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: DeleteEnrolmentResponse) => void,
-  ): ClientUnaryCall;
-  delete(
-    request: DeleteEnrolmentRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DeleteEnrolmentResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const EnrolmentsClient = makeGenericClientConstructor(
-  EnrolmentsService,
-  "portico.auth.v1.Enrolments",
-) as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): EnrolmentsClient;
-  service: typeof EnrolmentsService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -738,10 +647,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

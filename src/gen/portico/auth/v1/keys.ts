@@ -7,24 +7,8 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 import { Duration } from "../../../google/protobuf/duration.js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
-
-export const protobufPackage = "portico.auth.v1";
-
-export const protobufFileName = "portico/auth/v1/keys.proto";
 
 export interface Key {
   /** The first characters of the key, by which it is listed and named, such as `ptk_4fGh81`. */
@@ -821,99 +805,9 @@ export const KeysService = {
   },
 } as const;
 
-export interface KeysServer extends UntypedServiceImplementation {
-  /** Lists the keys. */
-  list: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
-  /** Creates a key. Its secret is in this answer and nowhere else. A key cannot create one that outlives it. */
-  create: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
-  /** Revokes a key. No gateway accepts it any more when this answers. */
-  revoke: handleUnaryCall<RevokeKeyRequest, RevokeKeyResponse>;
-  /**
-   * Replaces a key by a new one with the same name, limits and lifetime. The old one lives on for the overlap. Where a
-   * key calls, the new one expires with the caller if not before.
-   */
-  rotate: handleUnaryCall<RotateKeyRequest, CreateKeyResponse>;
-}
-
-export interface KeysClient extends Client {
-  /** Lists the keys. */
-  list(
-    request: ListKeysRequest,
-    callback: (error: ServiceError | null, response: ListKeysResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListKeysRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListKeysResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListKeysRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListKeysResponse) => void,
-  ): ClientUnaryCall;
-  /** Creates a key. Its secret is in this answer and nowhere else. A key cannot create one that outlives it. */
-  create(
-    request: CreateKeyRequest,
-    callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
-  ): ClientUnaryCall;
-  create(
-    request: CreateKeyRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
-  ): ClientUnaryCall;
-  create(
-    request: CreateKeyRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
-  ): ClientUnaryCall;
-  /** Revokes a key. No gateway accepts it any more when this answers. */
-  revoke(
-    request: RevokeKeyRequest,
-    callback: (error: ServiceError | null, response: RevokeKeyResponse) => void,
-  ): ClientUnaryCall;
-  revoke(
-    request: RevokeKeyRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: RevokeKeyResponse) => void,
-  ): ClientUnaryCall;
-  revoke(
-    request: RevokeKeyRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: RevokeKeyResponse) => void,
-  ): ClientUnaryCall;
-  /**
-   * Replaces a key by a new one with the same name, limits and lifetime. The old one lives on for the overlap. Where a
-   * key calls, the new one expires with the caller if not before.
-   */
-  rotate(
-    request: RotateKeyRequest,
-    callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
-  ): ClientUnaryCall;
-  rotate(
-    request: RotateKeyRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
-  ): ClientUnaryCall;
-  rotate(
-    request: RotateKeyRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const KeysClient = makeGenericClientConstructor(KeysService, "portico.auth.v1.Keys") as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): KeysClient;
-  service: typeof KeysService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -921,10 +815,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

@@ -7,23 +7,7 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
-
-export const protobufPackage = "portico.auth.v1";
-
-export const protobufFileName = "portico/auth/v1/namespaces.proto";
 
 export interface Namespace {
   /** `[a-z0-9][a-z0-9-]{0,62}`. */
@@ -608,78 +592,9 @@ export const NamespacesService = {
   },
 } as const;
 
-export interface NamespacesServer extends UntypedServiceImplementation {
-  /** Lists the namespaces. */
-  list: handleUnaryCall<ListNamespacesRequest, ListNamespacesResponse>;
-  /** Creates a namespace with an account `admin` and no rules: everything is refused in it until its first rule. */
-  create: handleUnaryCall<CreateNamespaceRequest, CreateNamespaceResponse>;
-  /** Deletes a namespace with its accounts, tokens, keys and rules. `default` stays. */
-  delete: handleUnaryCall<DeleteNamespaceRequest, DeleteNamespaceResponse>;
-}
-
-export interface NamespacesClient extends Client {
-  /** Lists the namespaces. */
-  list(
-    request: ListNamespacesRequest,
-    callback: (error: ServiceError | null, response: ListNamespacesResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListNamespacesRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListNamespacesResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListNamespacesRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListNamespacesResponse) => void,
-  ): ClientUnaryCall;
-  /** Creates a namespace with an account `admin` and no rules: everything is refused in it until its first rule. */
-  create(
-    request: CreateNamespaceRequest,
-    callback: (error: ServiceError | null, response: CreateNamespaceResponse) => void,
-  ): ClientUnaryCall;
-  create(
-    request: CreateNamespaceRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: CreateNamespaceResponse) => void,
-  ): ClientUnaryCall;
-  create(
-    request: CreateNamespaceRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: CreateNamespaceResponse) => void,
-  ): ClientUnaryCall;
-  /** Deletes a namespace with its accounts, tokens, keys and rules. `default` stays. */
-  delete(
-    request: DeleteNamespaceRequest,
-    callback: (error: ServiceError | null, response: DeleteNamespaceResponse) => void,
-  ): ClientUnaryCall;
-  delete(
-    request: DeleteNamespaceRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: DeleteNamespaceResponse) => void,
-  ): ClientUnaryCall;
-  delete(
-    request: DeleteNamespaceRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DeleteNamespaceResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const NamespacesClient = makeGenericClientConstructor(
-  NamespacesService,
-  "portico.auth.v1.Namespaces",
-) as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): NamespacesClient;
-  service: typeof NamespacesService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -687,10 +602,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

@@ -7,26 +7,8 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientDuplexStream,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleBidiStreamingCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
 import { Rule } from "./rules.js";
-
-export const protobufPackage = "portico.auth.v1";
-
-export const protobufFileName = "portico/auth/v1/policy.proto";
 
 export interface WatchRequest {
   message: { $case: "start"; value: WatchRequest_Start } | { $case: "ping"; value: WatchRequest_Ping } | {
@@ -2031,55 +2013,9 @@ export const PolicyService = {
   },
 } as const;
 
-export interface PolicyServer extends UntypedServiceImplementation {
-  /**
-   * One stream a guard. The guard sends `start` first. The authority answers with a snapshot, whatever the guard
-   * knows: a store restored from a backup may have the same revision by another history. Then come all changes. The guard pings; the pong names the newest revision committed
-   * after the ping arrived: once that revision is applied, the guard may decide for `lease` after the moment it sent
-   * the ping. The guard reports each revision that it has applied.
-   */
-  watch: handleBidiStreamingCall<WatchRequest, WatchResponse>;
-  /** Finds the caller that a token stands for. */
-  resolve: handleUnaryCall<ResolveRequest, ResolveResponse>;
-}
-
-export interface PolicyClient extends Client {
-  /**
-   * One stream a guard. The guard sends `start` first. The authority answers with a snapshot, whatever the guard
-   * knows: a store restored from a backup may have the same revision by another history. Then come all changes. The guard pings; the pong names the newest revision committed
-   * after the ping arrived: once that revision is applied, the guard may decide for `lease` after the moment it sent
-   * the ping. The guard reports each revision that it has applied.
-   */
-  watch(): ClientDuplexStream<WatchRequest, WatchResponse>;
-  watch(options: Partial<CallOptions>): ClientDuplexStream<WatchRequest, WatchResponse>;
-  watch(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<WatchRequest, WatchResponse>;
-  /** Finds the caller that a token stands for. */
-  resolve(
-    request: ResolveRequest,
-    callback: (error: ServiceError | null, response: ResolveResponse) => void,
-  ): ClientUnaryCall;
-  resolve(
-    request: ResolveRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ResolveResponse) => void,
-  ): ClientUnaryCall;
-  resolve(
-    request: ResolveRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ResolveResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const PolicyClient = makeGenericClientConstructor(PolicyService, "portico.auth.v1.Policy") as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): PolicyClient;
-  service: typeof PolicyService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -2087,10 +2023,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

@@ -7,22 +7,6 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
-
-export const protobufPackage = "portico.auth.v1";
-
-export const protobufFileName = "portico/auth/v1/rules.proto";
 
 export enum Access {
   ACCESS_UNSPECIFIED = 0,
@@ -1148,108 +1132,9 @@ export const RulesService = {
   },
 } as const;
 
-export interface RulesServer extends UntypedServiceImplementation {
-  /** Lists the rules, by descending priority and then by ID. */
-  list: handleUnaryCall<ListRulesRequest, ListRulesResponse>;
-  /** Creates a rule. The rule holds everywhere when this answers. */
-  create: handleUnaryCall<CreateRuleRequest, Rule>;
-  /** Deletes a rule. No gateway grants by it any more when this answers. */
-  delete: handleUnaryCall<DeleteRuleRequest, DeleteRuleResponse>;
-  /** Tells what would be decided for a caller and a resource, by which rule, and which others matched. */
-  explain: handleUnaryCall<ExplainRequest, ExplainResponse>;
-  /** Tells whose calls would be answered otherwise if a rule were created or deleted. Changes nothing. */
-  preview: handleUnaryCall<PreviewRequest, PreviewResponse>;
-}
-
-export interface RulesClient extends Client {
-  /** Lists the rules, by descending priority and then by ID. */
-  list(
-    request: ListRulesRequest,
-    callback: (error: ServiceError | null, response: ListRulesResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListRulesRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListRulesResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListRulesRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListRulesResponse) => void,
-  ): ClientUnaryCall;
-  /** Creates a rule. The rule holds everywhere when this answers. */
-  create(request: CreateRuleRequest, callback: (error: ServiceError | null, response: Rule) => void): ClientUnaryCall;
-  create(
-    request: CreateRuleRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: Rule) => void,
-  ): ClientUnaryCall;
-  create(
-    request: CreateRuleRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: Rule) => void,
-  ): ClientUnaryCall;
-  /** Deletes a rule. No gateway grants by it any more when this answers. */
-  delete(
-    request: DeleteRuleRequest,
-    callback: (error: ServiceError | null, response: DeleteRuleResponse) => void,
-  ): ClientUnaryCall;
-  delete(
-    request: DeleteRuleRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: DeleteRuleResponse) => void,
-  ): ClientUnaryCall;
-  delete(
-    request: DeleteRuleRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DeleteRuleResponse) => void,
-  ): ClientUnaryCall;
-  /** Tells what would be decided for a caller and a resource, by which rule, and which others matched. */
-  explain(
-    request: ExplainRequest,
-    callback: (error: ServiceError | null, response: ExplainResponse) => void,
-  ): ClientUnaryCall;
-  explain(
-    request: ExplainRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ExplainResponse) => void,
-  ): ClientUnaryCall;
-  explain(
-    request: ExplainRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ExplainResponse) => void,
-  ): ClientUnaryCall;
-  /** Tells whose calls would be answered otherwise if a rule were created or deleted. Changes nothing. */
-  preview(
-    request: PreviewRequest,
-    callback: (error: ServiceError | null, response: PreviewResponse) => void,
-  ): ClientUnaryCall;
-  preview(
-    request: PreviewRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: PreviewResponse) => void,
-  ): ClientUnaryCall;
-  preview(
-    request: PreviewRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: PreviewResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const RulesClient = makeGenericClientConstructor(RulesService, "portico.auth.v1.Rules") as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): RulesClient;
-  service: typeof RulesService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -1257,10 +1142,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

@@ -7,24 +7,8 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 import { Duration } from "../../../google/protobuf/duration.js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
-
-export const protobufPackage = "portico.auth.v1";
-
-export const protobufFileName = "portico/auth/v1/usage.proto";
 
 export interface ListUsageRequest {
   /** How far back, up to 30 days; absent means an hour. */
@@ -1033,57 +1017,9 @@ export const UsageService = {
   },
 } as const;
 
-export interface UsageServer extends UntypedServiceImplementation {
-  /** Sums up calls over time, and for each endpoint. What the last seconds brought may be missing. */
-  list: handleUnaryCall<ListUsageRequest, ListUsageResponse>;
-  /** Adds what a gateway has counted. Only gateways may call it. */
-  report: handleUnaryCall<ReportUsageRequest, ReportUsageResponse>;
-}
-
-export interface UsageClient extends Client {
-  /** Sums up calls over time, and for each endpoint. What the last seconds brought may be missing. */
-  list(
-    request: ListUsageRequest,
-    callback: (error: ServiceError | null, response: ListUsageResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListUsageRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListUsageResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListUsageRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListUsageResponse) => void,
-  ): ClientUnaryCall;
-  /** Adds what a gateway has counted. Only gateways may call it. */
-  report(
-    request: ReportUsageRequest,
-    callback: (error: ServiceError | null, response: ReportUsageResponse) => void,
-  ): ClientUnaryCall;
-  report(
-    request: ReportUsageRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ReportUsageResponse) => void,
-  ): ClientUnaryCall;
-  report(
-    request: ReportUsageRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ReportUsageResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const UsageClient = makeGenericClientConstructor(UsageService, "portico.auth.v1.Usage") as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): UsageClient;
-  service: typeof UsageService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -1091,10 +1027,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

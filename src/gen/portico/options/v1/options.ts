@@ -6,10 +6,6 @@
 
 /* eslint-disable */
 
-export const protobufPackage = "portico.options.v1";
-
-export const protobufFileName = "portico/options/v1/options.proto";
-
 /**
  * Who may call an endpoint of the authority or the registry. Rules do not govern these endpoints, so a rule can
  * neither open them nor lock an administrator out. The option has no effect on any other service.

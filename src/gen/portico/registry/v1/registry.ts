@@ -7,26 +7,6 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientDuplexStream,
-  type ClientOptions,
-  type ClientReadableStream,
-  type ClientUnaryCall,
-  type handleBidiStreamingCall,
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
-
-export const protobufPackage = "portico.registry.v1";
-
-export const protobufFileName = "portico/registry/v1/registry.proto";
 
 /** How an instance came to be registered, and so what gateways send it with a call. */
 export enum Joined {
@@ -1175,88 +1155,9 @@ export const RegistryService = {
   },
 } as const;
 
-export interface RegistryServer extends UntypedServiceImplementation {
-  /**
-   * Registers an instance of a service for as long as this stream is open, in both directions. The first message is
-   * the instance, and the only one. The enrolment token must be of the service's name. The registry answers once, when
-   * the registration holds. Another registration with the same service, id and token takes its place and ends this one;
-   * an id that is held otherwise is refused with ALREADY_EXISTS.
-   */
-  register: handleBidiStreamingCall<RegisterRequest, RegisterResponse>;
-  /**
-   * Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent.
-   * Only gateways may call it.
-   */
-  watch: handleServerStreamingCall<WatchRequest, WatchResponse>;
-  /** Lists the services and endpoints that the caller may call; an administrator sees all. */
-  list: handleUnaryCall<ListRequest, ListResponse>;
-  /** Describes one service: its endpoints and their messages. */
-  describe: handleUnaryCall<DescribeRequest, DescribeResponse>;
-}
-
-export interface RegistryClient extends Client {
-  /**
-   * Registers an instance of a service for as long as this stream is open, in both directions. The first message is
-   * the instance, and the only one. The enrolment token must be of the service's name. The registry answers once, when
-   * the registration holds. Another registration with the same service, id and token takes its place and ends this one;
-   * an id that is held otherwise is refused with ALREADY_EXISTS.
-   */
-  register(): ClientDuplexStream<RegisterRequest, RegisterResponse>;
-  register(options: Partial<CallOptions>): ClientDuplexStream<RegisterRequest, RegisterResponse>;
-  register(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<RegisterRequest, RegisterResponse>;
-  /**
-   * Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent.
-   * Only gateways may call it.
-   */
-  watch(request: WatchRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchResponse>;
-  watch(
-    request: WatchRequest,
-    metadata?: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientReadableStream<WatchResponse>;
-  /** Lists the services and endpoints that the caller may call; an administrator sees all. */
-  list(request: ListRequest, callback: (error: ServiceError | null, response: ListResponse) => void): ClientUnaryCall;
-  list(
-    request: ListRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: ListRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListResponse) => void,
-  ): ClientUnaryCall;
-  /** Describes one service: its endpoints and their messages. */
-  describe(
-    request: DescribeRequest,
-    callback: (error: ServiceError | null, response: DescribeResponse) => void,
-  ): ClientUnaryCall;
-  describe(
-    request: DescribeRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: DescribeResponse) => void,
-  ): ClientUnaryCall;
-  describe(
-    request: DescribeRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DescribeResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const RegistryClient = makeGenericClientConstructor(
-  RegistryService,
-  "portico.registry.v1.Registry",
-) as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): RegistryClient;
-  service: typeof RegistryService;
-  serviceName: string;
-};
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -1264,10 +1165,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;

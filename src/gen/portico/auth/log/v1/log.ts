@@ -11,10 +11,6 @@ import { Timestamp } from "../../../../google/protobuf/timestamp.js";
 import { AuditRecord } from "../../v1/audit.js";
 import { Rule } from "../../v1/rules.js";
 
-export const protobufPackage = "portico.auth.log.v1";
-
-export const protobufFileName = "portico/auth/log/v1/log.proto";
-
 /** One change, under the revision that is its key. The first is the mark of an installation that was set up. */
 export interface Entry {
   time:
@@ -3676,7 +3672,7 @@ export const Enrolment: MessageFns<Enrolment> = {
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
-export type DeepPartial<T> = T extends bigint ? string | number | bigint
+type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
@@ -3684,10 +3680,10 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : Partial<T>;
 
 type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
+type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-export interface MessageFns<T> {
+interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
