@@ -1,10 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { keepFocus, usePath } from "./router.js";
-import { ended, signOut, useSession } from "./session.js";
-import { askToSignIn, SignInDialog } from "./sign-in.js";
-import { useStore } from "./store.js";
-import { theme, toggleTheme } from "./theme.js";
+import { ended, signOut, useSession } from "./session/session.js";
+import { askToSignIn, SignInDialog } from "./session/sign-in.js";
+import { keepFocus, usePath } from "./state/router.js";
+import { useStore } from "./state/store.js";
+import { theme, toggleTheme } from "./state/theme.js";
 import { Button } from "./ui/button.js";
 import { Logo, MoonIcon, SunIcon } from "./ui/icons.js";
 import { announce, Status } from "./ui/status.js";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Account } from "../../../src/api/types.js";
-import { call } from "../api.js";
+import { call } from "../session/api.js";
 import { type ControlProps, Field } from "../ui/field.js";
 import { announce } from "../ui/status.js";
 import { FormDialog } from "./form-dialog.js";

@@ -1,7 +1,7 @@
 /** Who changed what, newest first. */
 import { useState } from "preact/hooks";
 import type { AuditRecord } from "../../../src/api/types.js";
-import { useLoad } from "../load.js";
+import { useLoad } from "../state/load.js";
 import { Button } from "../ui/button.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { type Column, Table } from "../ui/table.js";

@@ -1,6 +1,6 @@
 /** What the console asks the authority for. */
 import type { Effect, Endpoints } from "../../../src/api/types.js";
-import { call, listRegistered } from "../api.js";
+import { call, listRegistered } from "../session/api.js";
 
 type Request<Path extends keyof Endpoints> = Endpoints[Path]["request"];
 

@@ -1,4 +1,4 @@
-import type { Session } from "../session.js";
+import type { Session } from "../session/session.js";
 
 /** What each page of the console is given. */
 export interface ConsoleProps {

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { CreateKeyResponse } from "../../../src/api/types.js";
-import { call } from "../api.js";
+import { call } from "../session/api.js";
 import { Field } from "../ui/field.js";
 import { FormDialog } from "./form-dialog.js";
 import { NameField } from "./name-field.js";

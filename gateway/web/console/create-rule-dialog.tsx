@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { Effect, Rule } from "../../../src/api/types.js";
-import { call } from "../api.js";
 import type { ApiError } from "../http.js";
-import { type Loading, useLoad } from "../load.js";
+import { call } from "../session/api.js";
+import { type Loading, useLoad } from "../state/load.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { Field } from "../ui/field.js";
 import { Progress } from "../ui/progress.js";

@@ -1,6 +1,6 @@
 import type { Rule } from "../../../src/api/types.js";
-import { call } from "../api.js";
-import { useLoad } from "../load.js";
+import { call } from "../session/api.js";
+import { useLoad } from "../state/load.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { Progress } from "../ui/progress.js";
 import { preview } from "./authority.js";

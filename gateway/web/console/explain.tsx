@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ExplainResponse, Rule } from "../../../src/api/types.js";
-import { call } from "../api.js";
-import { type Loading, useLoad } from "../load.js";
+import { call } from "../session/api.js";
+import { type Loading, useLoad } from "../state/load.js";
 import { Button } from "../ui/button.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { Field } from "../ui/field.js";

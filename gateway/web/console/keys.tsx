@@ -1,8 +1,8 @@
 /** API keys: one's own; an administrator's, those of the whole namespace. */
 import { useState } from "preact/hooks";
 import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
-import { call } from "../api.js";
-import { useLoad } from "../load.js";
+import { call } from "../session/api.js";
+import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { CopyButton } from "../ui/copy-button.js";

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Loading } from "../load.js";
-import { keepFocus } from "../router.js";
+import type { Loading } from "../state/load.js";
+import { keepFocus } from "../state/router.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { Progress } from "../ui/progress.js";
 

@@ -1,8 +1,8 @@
 /** Namespaces, for the administrators of `default`. */
 import { useState } from "preact/hooks";
 import type { CreateNamespaceResponse, Namespace } from "../../../src/api/types.js";
-import { call } from "../api.js";
-import { useLoad } from "../load.js";
+import { call } from "../session/api.js";
+import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { PlusIcon } from "../ui/icons.js";

@@ -2,8 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Key, Rule } from "../../../src/api/types.js";
-import { useLoad } from "../load.js";
-import { checkSession } from "../session.js";
+import { checkSession } from "../session/session.js";
+import { useLoad } from "../state/load.js";
 import { Button } from "../ui/button.js";
 import { SetPasswordDialog } from "./account-dialogs.js";
 import { Scopes } from "./accounts.js";

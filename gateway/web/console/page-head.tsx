@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useTitle } from "../router.js";
+import { useTitle } from "../state/router.js";
 
 interface PageHeadProps {
   readonly title: string;

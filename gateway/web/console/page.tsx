@@ -1,9 +1,9 @@
 /** The console: what an account, or an administrator, does with Portico itself. Each page below has a file. */
 import type { ComponentChildren, ComponentType } from "preact";
 import type { PageProps } from "../page-props.js";
-import { useTitle } from "../router.js";
-import { type Session, useSession } from "../session.js";
-import { SignInForm } from "../sign-in.js";
+import { type Session, useSession } from "../session/session.js";
+import { SignInForm } from "../session/sign-in.js";
+import { useTitle } from "../state/router.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { AccountsPage } from "./accounts.js";
 import { AuditPage } from "./audit.js";

@@ -1,7 +1,7 @@
 /** Rules: who may call what, and why. */
 import { useState } from "preact/hooks";
 import type { Rule } from "../../../src/api/types.js";
-import { useLoad } from "../load.js";
+import { useLoad } from "../state/load.js";
 import { Button } from "../ui/button.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { PlusIcon } from "../ui/icons.js";

@@ -1,7 +1,7 @@
 /** How much services and endpoints are called, how often that fails, and how long it takes. */
 import { useEffect, useState } from "preact/hooks";
 import type { Calls, ListUsageResponse } from "../../../src/api/types.js";
-import { useLoad } from "../load.js";
+import { useLoad } from "../state/load.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { Field } from "../ui/field.js";
 import { type Column, Table } from "../ui/table.js";

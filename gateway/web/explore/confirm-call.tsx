@@ -1,4 +1,4 @@
-import { useSession } from "../session.js";
+import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
 import { Code } from "./code.js";

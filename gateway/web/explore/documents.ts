@@ -1,6 +1,6 @@
 /** The services' OpenAPI documents and the names of their fields, each loaded once for whoever is signed in. */
-import { read } from "../api.js";
-import { session } from "../session.js";
+import { read } from "../session/api.js";
+import { session } from "../session/session.js";
 import type { OpenApi } from "./document.js";
 
 const kept = new Map<string, Promise<OpenApi>>();

@@ -1,6 +1,6 @@
 /** One endpoint: what it takes and answers, on one side; a call to try, and the same call as code, on the other. */
 import { useMemo, useState } from "preact/hooks";
-import { useSession } from "../session.js";
+import { useSession } from "../session/session.js";
 import { endpointDocument, type Message, type OpenApi } from "./document.js";
 import { FieldTable } from "./field-table.js";
 import type { Endpoint } from "./listing.js";

@@ -1,6 +1,6 @@
 /** The services that can be called, as the registry lists them (proto/portico/registry/v1/registry.proto). */
 import type * as api from "../../../src/api/types.js";
-import { listRegistered } from "../api.js";
+import { listRegistered } from "../session/api.js";
 
 export interface Service extends Omit<api.Service, "endpoints"> {
   readonly endpoints: readonly Endpoint[];

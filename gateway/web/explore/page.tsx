@@ -1,7 +1,8 @@
 /** Explore: the services that can be called, and how. */
-import { useLoad } from "../load.js";
+
 import type { PageProps } from "../page-props.js";
-import { useSession } from "../session.js";
+import { useSession } from "../session/session.js";
+import { useLoad } from "../state/load.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { Progress } from "../ui/progress.js";
 import { listServices } from "./listing.js";

@@ -1,8 +1,8 @@
 /** The list of services, which answers as one types. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { useTitle } from "../router.js";
-import { useSession } from "../session.js";
-import { askToSignIn } from "../sign-in.js";
+import { useSession } from "../session/session.js";
+import { askToSignIn } from "../session/sign-in.js";
+import { useTitle } from "../state/router.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { EmptyState } from "../ui/empty-state.js";

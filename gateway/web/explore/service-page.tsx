@@ -1,10 +1,10 @@
 /** One service: its overview, or one of its endpoints, with all endpoints beside it. */
 import { useRef, useState } from "preact/hooks";
-import { readText } from "../api.js";
-import { useLoad } from "../load.js";
-import { useTitle } from "../router.js";
-import { useSession } from "../session.js";
-import { askToSignIn } from "../sign-in.js";
+import { readText } from "../session/api.js";
+import { useSession } from "../session/session.js";
+import { askToSignIn } from "../session/sign-in.js";
+import { useLoad } from "../state/load.js";
+import { useTitle } from "../state/router.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { EmptyState } from "../ui/empty-state.js";

@@ -1,5 +1,4 @@
 import { useState } from "preact/hooks";
-import { type Shape, snippetsFor } from "../snippets.js";
 import { CopyButton } from "../ui/copy-button.js";
 import { Tabs } from "../ui/tabs.js";
 import { Code } from "./code.js";
@@ -7,6 +6,7 @@ import type { EndpointDocument } from "./document.js";
 import { faultOf, parseExact, roundingFault } from "./json-text.js";
 import type { Endpoint } from "./listing.js";
 import { withoutSecrets } from "./secrets.js";
+import { type Shape, snippetsFor } from "./snippets.js";
 import type { TryItState } from "./try-it.js";
 
 interface SnippetTabsProps {

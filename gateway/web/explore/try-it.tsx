@@ -1,8 +1,8 @@
 /** A call to try: the request as a form and as JSON, which are the same, and the answer as it comes. */
 import type { ComponentChildren, VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { useSession } from "../session.js";
-import { askToSignIn } from "../sign-in.js";
+import { useSession } from "../session/session.js";
+import { askToSignIn } from "../session/sign-in.js";
 import { Button } from "../ui/button.js";
 import { Field } from "../ui/field.js";
 import { useKeptFocus } from "../ui/kept-focus.js";

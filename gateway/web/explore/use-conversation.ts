@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import { accessToken } from "../session.js";
+import { accessToken } from "../session/session.js";
 import { type Conversation, converse, type Refusal, SESSION_ENDED, whyNotOpened } from "./calling.js";
 import type { CallTarget } from "./try-it.js";
 import { type Live, useExchange } from "./use-exchange.js";

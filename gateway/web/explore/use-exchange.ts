@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { checkSession } from "../session.js";
+import { checkSession } from "../session/session.js";
 import { adviceFor } from "./advice.js";
 import type { Refusal } from "./calling.js";
 import { type Entry, type Exchange, NEW_EXCHANGE, withEntries } from "./exchange.js";

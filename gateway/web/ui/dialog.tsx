@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
-import { keepFocus, useStay } from "../router.js";
+import { keepFocus, useStay } from "../state/router.js";
 import { CloseIcon } from "./icons.js";
 import { Status } from "./status.js";
 

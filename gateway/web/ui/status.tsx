@@ -1,6 +1,6 @@
 /** Short news for everyone: shown for a while in a corner, and read by screen readers. */
 import { useLayoutEffect, useState } from "preact/hooks";
-import { Store, useStore } from "../store.js";
+import { Store, useStore } from "../state/store.js";
 
 interface News {
   readonly id: number;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { text as printed } from "node:stream/consumers";
 import type { Test } from "tap";
-import { type Shape, type Snippet, snippetsFor } from "../../../gateway/web/snippets.js";
+import { type Shape, type Snippet, snippetsFor } from "../../../gateway/web/explore/snippets.js";
 import { call } from "../../support/process.js";
 import { ADMIN_PASSWORD, type ShopFront } from "./shop-front.js";
 

@@ -1,6 +1,6 @@
 /** Calls Portico's own endpoints from the pages, over the HTTP API that everyone can use. */
-import type { Endpoints, Service } from "../../src/api/types.js";
-import { ApiError, get, getText, post } from "./http.js";
+import type { Endpoints, Service } from "../../../src/api/types.js";
+import { ApiError, get, getText, post } from "../http.js";
 import { accessToken, checkSession } from "./session.js";
 
 /**

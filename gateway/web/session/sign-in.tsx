@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { ApiError } from "./http.js";
+import { ApiError } from "../http.js";
+import { Store, useStore } from "../state/store.js";
+import { Button } from "../ui/button.js";
+import { Dialog } from "../ui/dialog.js";
+import { Field } from "../ui/field.js";
+import { announce } from "../ui/status.js";
 import { ended, session, signIn, signOut } from "./session.js";
-import { Store, useStore } from "./store.js";
-import { Button } from "./ui/button.js";
-import { Dialog } from "./ui/dialog.js";
-import { Field } from "./ui/field.js";
-import { announce } from "./ui/status.js";
 
 const asked = new Store(false);
 // Over the page, which stays as it is: whoever signs in goes on with what was typed.

@@ -2,9 +2,9 @@
  * Who is signed in. The tokens live in this module's memory and nowhere else: not in the address, not in any storage,
  * not in a cookie. So a reload asks to sign in again, and nothing that reads the disk finds them.
  */
-import type { Tokens, WhoAmIResponse } from "../../src/api/types.js";
-import { ApiError, post } from "./http.js";
-import { Store, useStore } from "./store.js";
+import type { Tokens, WhoAmIResponse } from "../../../src/api/types.js";
+import { ApiError, post } from "../http.js";
+import { Store, useStore } from "../state/store.js";
 
 export type Session = Pick<WhoAmIResponse, "account" | "namespace" | "scopes">;
 

@@ -1,6 +1,6 @@
 /** Something that a page shows once it has arrived. */
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { ApiError } from "./http.js";
+import { ApiError } from "../http.js";
 
 export interface Loading<Value> {
   /** The last one that arrived, also while a newer one is on its way or when that failed. */
