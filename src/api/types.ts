@@ -12,15 +12,15 @@ export interface AuditRecord {
   /** Position in the log of changes. */
   readonly revision: string;
   readonly time: Timestamp;
-  /** The account that made the change; `portico` for the authority itself. Of a failed login, the account that was named. */
+  /** The account that made the change; `portico` for the authority itself. For a failed login, the account in the request. */
   readonly actor: string;
   /** What was done, such as `rule created` or `login failed`. */
   readonly action: string;
-  /** What it was done to, such as the ID of a rule; of a failed login, where it came from. Never a secret. */
+  /** What was changed, such as the ID of a rule. For a failed login, the client's address. Never a secret. */
   readonly subject: string;
   /**
-   * Whether an administrator made the change, or the authority itself. Their records have a share of the trail of
-   * their own, which no other account can fill.
+   * Whether an administrator or the authority itself made the change. These records have their own share of the trail,
+   * which other accounts cannot fill.
    */
   readonly administrator: boolean;
 }
@@ -36,14 +36,14 @@ export interface Rule {
   /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, unique in its namespace, such as `onlyloggedin`. */
   readonly id: string;
   /**
-   * `<public>`: everyone. `*`: any logged-in caller. Anything else, such as `staff`: callers whose account holds
-   * that scope.
+   * `<public>`: everyone. `*`: any logged-in caller. Any other scope, such as `staff`: callers whose account holds
+   * it.
    */
   readonly scope: string;
   readonly access: Access;
   /** `type:name:endpoint`, each a literal, `*`, or a literal ending in `*`, such as `service:helloworld:Helloworld.Call`. */
   readonly resource: string;
-  /** Higher is looked at first; at equal priority DENIED beats GRANTED. */
+  /** Of the rules that match, the highest priority decides. At equal priority DENIED beats GRANTED. */
   readonly priority: number;
 }
 
@@ -56,28 +56,28 @@ export interface ExplainResponse {
   readonly code: number;
   /** The rule that decided; absent when none matched. */
   readonly decidedBy?: Rule;
-  /** Every rule that matches the resource and the caller, in the order they are looked at. */
+  /** Every rule that matches the resource and the caller, by descending priority. */
   readonly matched: readonly Rule[];
 }
 
 export interface PreviewResponse {
-  /** None: no answer changes. */
+  /** Empty when no answer changes. */
   readonly effects: readonly Effect[];
 }
 
-/** What some callers are answered before and after the change, at some resources. */
+/** The answers that some callers receive before and after the change, at some resources. */
 export interface Effect {
-  /** As of Explain: 200 granted, 401 or 403 refused. */
+  /** As in ExplainResponse: 200 granted, 401 or 403 refused. */
   readonly before: number;
   readonly after: number;
   readonly resources: readonly string[];
-  /** Whether it concerns callers without a token. */
+  /** Whether callers without a token are affected. */
   readonly nobody: boolean;
-  /** Whether it concerns every account of the namespace, and one without scopes too. */
+  /** Whether every account of the namespace is affected, and an account without scopes too. */
   readonly everyAccount: boolean;
-  /** Otherwise the accounts that it concerns, the first 100 by name … */
+  /** Otherwise the affected accounts, the first 100 by name. */
   readonly accounts: readonly string[];
-  /** … and how many more. */
+  /** How many more accounts are affected. */
   readonly moreAccounts: number;
 }
 
@@ -88,7 +88,7 @@ export interface ListAccountsResponse {
 export interface Account {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, unique in its namespace, such as `bob`. */
   readonly name: string;
-  /** What rules name its callers by, such as `staff`; `admin` makes it an administrator. */
+  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
   readonly scopes: readonly string[];
   readonly created: Timestamp;
 }
@@ -97,7 +97,7 @@ export interface Tokens {
   /** The bearer token to call with, `pta_…`. */
   readonly accessToken: string;
   readonly accessExpires: Timestamp;
-  /** Good for one `Refresh`, `ptr_…`. */
+  /** The refresh token, `ptr_…`. It is valid for one `Refresh`. */
   readonly refreshToken: string;
   readonly refreshExpires: Timestamp;
   readonly namespace: string;
@@ -120,7 +120,7 @@ export interface Enrolment {
   /** `gateway`, or the name of the service that may register with it. */
   readonly name: string;
   readonly created: Timestamp;
-  /** By which one of several is deleted: the start of the token, such as `pte_4fGh81`. */
+  /** The start of the token, such as `pte_4fGh81`. Identifies one of several tokens of a name. */
   readonly id: string;
 }
 
@@ -135,13 +135,13 @@ export interface ListKeysResponse {
 }
 
 export interface Key {
-  /** The first characters of the key, by which it is listed and named, such as `ptk_4fGh81`. */
+  /** The first characters of the key, which identify it, such as `ptk_4fGh81`. */
   readonly prefix: string;
   readonly name: string;
   readonly account: string;
   readonly created: Timestamp;
   readonly expires: Timestamp;
-  /** Absent when it was never used; accurate to a minute. */
+  /** Absent when the key was never used. Accurate to a minute. */
   readonly lastUsed?: Timestamp;
   /** Resource patterns that the key is limited to; none means no limit. */
   readonly resources: readonly string[];
@@ -170,9 +170,9 @@ export interface CreateNamespaceResponse {
 }
 
 export interface ListUsageResponse {
-  /** How long a period is: a minute for a span of up to three hours, an hour for one of up to seven days, else a day. */
+  /** The length of a period: a minute for a span of up to three hours, an hour for up to seven days, else a day. */
   readonly period: Duration;
-  /** One after the other, without a gap, the last one still running. */
+  /** Consecutive periods without a gap. The last one is not over yet. */
   readonly periods: readonly UsagePeriod[];
   /** Most called first. */
   readonly endpoints: readonly EndpointUsage[];
@@ -189,19 +189,19 @@ export interface UsagePeriod {
 /** A number of calls. */
 export interface Calls {
   readonly total: string;
-  /** Of them answered with a status from 400 to 499: refused, or with something wrong in the request … */
+  /** Calls answered with a status from 400 to 499: refused, or with a fault in the request. */
   readonly clientErrors: string;
-  /** … and from 500: the service or the gateway failed. */
+  /** Calls answered with a status from 500: the service or the gateway failed. */
   readonly serverErrors: string;
-  /** Half of the calls took no longer, in milliseconds; 0 without calls. An estimate from counts by time, as is the next. */
+  /** The median duration in milliseconds, an estimate from the counts by time; 0 without calls. */
   readonly medianMs: number;
-  /** 95 of 100 calls took no longer. */
+  /** The 95th percentile of the duration in milliseconds, an estimate too. */
   readonly p95Ms: number;
 }
 
 export interface EndpointUsage {
   readonly service: string;
-  /** Such as `Helloworld.Call`; empty for what was too little called to be kept apart. */
+  /** Such as `Helloworld.Call`; empty for the sum of endpoints that were called too little to be counted separately. */
   readonly endpoint: string;
   readonly calls: Calls;
 }
@@ -228,13 +228,13 @@ export interface Endpoint {
   readonly summary: string;
   readonly clientStreaming: boolean;
   readonly serverStreaming: boolean;
-  /** Whether its contract says that it should not be used any more: the endpoint, or its gRPC service. */
+  /** Whether the contract marks the endpoint or its gRPC service as deprecated. */
   readonly deprecated: boolean;
 }
 
 export interface DescribeResponse {
   readonly service: Service;
-  /** The service's contract in protobuf's own language. */
+  /** The service's contract as `.proto` text. */
   readonly proto: string;
 }
 
@@ -267,8 +267,8 @@ export interface PreviewRequest {
   /** The ID of the rule that would be deleted. */
   readonly delete?: string;
   /**
-   * What to decide on, at most 10,000 resources without wildcards, such as those that the registry lists. What rules do
-   * not govern, the endpoints of `auth` and `registry`, is passed over.
+   * The resources to decide, at most 10,000, without wildcards, such as those that the registry lists. The endpoints of
+   * `auth` and `registry` are left out, because rules do not govern them.
    */
   readonly resources?: readonly string[];
 }
@@ -278,7 +278,7 @@ export interface CreateAccountRequest {
   readonly name?: string;
   /** 12 to 128 characters. */
   readonly password?: string;
-  /** What rules name its callers by, such as `staff`; `admin` makes it an administrator. */
+  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
   readonly scopes?: readonly string[];
 }
 
@@ -290,7 +290,7 @@ export interface DeleteAccountRequest {
 export interface SetScopesRequest {
   /** The account, such as `bob`. */
   readonly name?: string;
-  /** All that it holds from now on, such as `staff`. */
+  /** All scopes that the account then holds, such as `staff`. */
   readonly scopes?: readonly string[];
 }
 
@@ -318,14 +318,14 @@ export interface RefreshRequest {
 export interface CreateEnrolmentRequest {
   /** `gateway`, or the name of a service, such as `greeter`. */
   readonly name?: string;
-  /** Whether the tokens that the name has are revoked. */
+  /** Whether the name's other tokens are revoked. */
   readonly replace?: boolean;
 }
 
 export interface DeleteEnrolmentRequest {
-  /** The name it was created for, such as `greeter`. */
+  /** The name that the token was created for, such as `greeter`. */
   readonly name?: string;
-  /** The one to revoke, such as `pte_4fGh81`; empty for all of the name. */
+  /** The token to revoke, such as `pte_4fGh81`; empty means all tokens of the name. */
   readonly id?: string;
 }
 
@@ -346,7 +346,7 @@ export interface RevokeKeyRequest {
 export interface RotateKeyRequest {
   /** The key's first characters, as listed, such as `ptk_4fGh81`. */
   readonly prefix?: string;
-  /** How long the old key lives on, such as `86400s`, at most its own remaining life; absent means not at all. */
+  /** How long the old key stays valid, such as `86400s`, at most its remaining lifetime; absent means not at all. */
   readonly overlap?: Duration;
 }
 
@@ -363,9 +363,9 @@ export interface DeleteNamespaceRequest {
 export interface ListUsageRequest {
   /** How far back, up to 30 days; absent means an hour. */
   readonly span?: Duration;
-  /** Only calls to this service, such as `helloworld`. Empty means every one but `auth` and `registry`. */
+  /** Only calls to this service, such as `helloworld`. Empty means all services except `auth` and `registry`. */
   readonly service?: string;
-  /** Only calls to this endpoint of the service, such as `Helloworld.Call`; empty means all of them. */
+  /** Only calls to this endpoint of the service, such as `Helloworld.Call`; empty means all endpoints. */
   readonly endpoint?: string;
 }
 
@@ -377,8 +377,8 @@ export interface DescribeRequest {
 /** Every endpoint by its path: below `/` without a token, below `/v1/` with one. */
 export interface Endpoints {
   /**
-   * Lists the latest changes and failed logins, newest first. The first failure of an account from an address in a minute
-   * is a record, up to ten in all; the others of that minute are counted in one record when it is over.
+   * Lists the latest changes and failed logins, newest first. In a minute, the first failure of each account and address
+   * has a record, at most ten in all. One record counts the other failures of that minute when it is over.
    */
   "auth/Audit/List": { readonly request: ListAuditRequest; readonly response: ListAuditResponse };
   /** Lists the rules, by descending priority and then by ID. */
@@ -387,63 +387,63 @@ export interface Endpoints {
   "auth/Rules/Create": { readonly request: CreateRuleRequest; readonly response: Rule };
   /** Deletes a rule. No gateway grants by it any more when this answers. */
   "auth/Rules/Delete": { readonly request: DeleteRuleRequest; readonly response: Empty };
-  /** Tells what would be decided for a caller and a resource, by which rule, and which others matched. */
+  /** Explains the decision for a caller and a resource: the rule that decides, and all rules that match. */
   "auth/Rules/Explain": { readonly request: ExplainRequest; readonly response: ExplainResponse };
-  /** Tells whose calls would be answered otherwise if a rule were created or deleted. Changes nothing. */
+  /** Shows whose calls would be answered differently if a rule were created or deleted. Changes nothing. */
   "auth/Rules/Preview": { readonly request: PreviewRequest; readonly response: PreviewResponse };
   /** Lists the accounts. */
   "auth/Accounts/List": { readonly request: Empty; readonly response: ListAccountsResponse };
   /** Creates an account. */
   "auth/Accounts/Create": { readonly request: CreateAccountRequest; readonly response: Account };
-  /** Deletes an account with all its tokens and keys. The namespace's last account with scope `admin` stays. */
+  /** Deletes an account with all its tokens and keys. The last account of a namespace with scope `admin` cannot be deleted. */
   "auth/Accounts/Delete": { readonly request: DeleteAccountRequest; readonly response: Empty };
   /** Replaces an account's scopes. */
   "auth/Accounts/SetScopes": { readonly request: SetScopesRequest; readonly response: Account };
   /**
-   * Sets a password and revokes the account's access and refresh tokens. Its API keys stay: they are revoked one by one,
-   * with Keys. An administrator may set anyone's password; others set their own and give the current one.
+   * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes
+   * them one by one. An administrator may set any password. Others set their own, and give the current one.
    */
   "auth/Accounts/SetPassword": { readonly request: SetPasswordRequest; readonly response: Empty };
-  /** Trades an account's password for tokens. */
+  /** Exchanges an account's password for tokens. */
   "auth/Auth/Login": { readonly request: LoginRequest; readonly response: Tokens };
   /**
-   * Trades a refresh token for new tokens. A refresh token is good once: used a second time, it revokes every token
-   * that came from the same login.
+   * Exchanges a refresh token for new tokens. A refresh token is valid once. Its second use revokes every token that came
+   * from the same login.
    */
   "auth/Auth/Refresh": { readonly request: RefreshRequest; readonly response: Tokens };
   /** Revokes the caller's token, and every token that came from the same login. */
   "auth/Auth/Logout": { readonly request: Empty; readonly response: Empty };
-  /** Tells who the caller is. */
+  /** Returns the caller's account, namespace and scopes. */
   "auth/Auth/WhoAmI": { readonly request: Empty; readonly response: WhoAmIResponse };
-  /** Lists the enrolment tokens, several of which may be for one name. */
+  /** Lists the enrolment tokens. A name may have several. */
   "auth/Enrolments/List": { readonly request: Empty; readonly response: ListEnrolmentsResponse };
-  /** Creates an enrolment token of a name, beside those it has or in their place. */
+  /** Creates an enrolment token for a name. It may revoke the name's other tokens. */
   "auth/Enrolments/Create": { readonly request: CreateEnrolmentRequest; readonly response: CreateEnrolmentResponse };
   /**
-   * Revokes one enrolment token of a name, or all of them. Replaces the key under which that name's calls are signed;
-   * for `gateway`, everyone's.
+   * Revokes one enrolment token of a name, or all of them. Also replaces the key that signs calls of that name; for
+   * `gateway`, the keys of all names.
    */
   "auth/Enrolments/Delete": { readonly request: DeleteEnrolmentRequest; readonly response: Empty };
   /** Lists the keys. */
   "auth/Keys/List": { readonly request: Empty; readonly response: ListKeysResponse };
-  /** Creates a key. Its secret is in this answer and nowhere else. A key cannot create one that outlives it. */
+  /** Creates a key. Only this answer has its secret. A key cannot create a key that outlives it. */
   "auth/Keys/Create": { readonly request: CreateKeyRequest; readonly response: CreateKeyResponse };
-  /** Revokes a key. No gateway accepts it any more when this answers. */
+  /** Revokes a key. When this answers, no gateway accepts the key. */
   "auth/Keys/Revoke": { readonly request: RevokeKeyRequest; readonly response: Empty };
   /**
-   * Replaces a key by a new one with the same name, limits and lifetime. The old one lives on for the overlap. Where a
-   * key calls, the new one expires with the caller if not before.
+   * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
+   * caller uses a key, the new key expires no later than that one.
    */
   "auth/Keys/Rotate": { readonly request: RotateKeyRequest; readonly response: CreateKeyResponse };
   /** Lists the namespaces. */
   "auth/Namespaces/List": { readonly request: Empty; readonly response: ListNamespacesResponse };
-  /** Creates a namespace with an account `admin` and no rules: everything is refused in it until its first rule. */
+  /** Creates a namespace with an account `admin` and no rules. Every call in it is refused until its first rule. */
   "auth/Namespaces/Create": { readonly request: CreateNamespaceRequest; readonly response: CreateNamespaceResponse };
-  /** Deletes a namespace with its accounts, tokens, keys and rules. `default` stays. */
+  /** Deletes a namespace with its accounts, tokens, keys and rules. `default` cannot be deleted. */
   "auth/Namespaces/Delete": { readonly request: DeleteNamespaceRequest; readonly response: Empty };
-  /** Sums up calls over time, and for each endpoint. What the last seconds brought may be missing. */
+  /** Returns the calls by period and by endpoint. Calls of the last seconds may be missing. */
   "auth/Usage/List": { readonly request: ListUsageRequest; readonly response: ListUsageResponse };
-  /** Lists the services and endpoints that the caller may call; an administrator sees all. */
+  /** Lists the services and endpoints that the caller may call. An administrator sees all. */
   "registry/Registry/List": { readonly request: Empty; readonly response: ListResponse };
   /** Describes one service: its endpoints and their messages. */
   "registry/Registry/Describe": { readonly request: DescribeRequest; readonly response: DescribeResponse };

@@ -12,7 +12,7 @@ import { Timestamp } from "../../../google/protobuf/timestamp.js";
 export interface Account {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, unique in its namespace, such as `bob`. */
   name: string;
-  /** What rules name its callers by, such as `staff`; `admin` makes it an administrator. */
+  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
   scopes: string[];
   created: Timestamp | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -32,7 +32,7 @@ export interface CreateAccountRequest {
   name: string;
   /** 12 to 128 characters. */
   password: string;
-  /** What rules name its callers by, such as `staff`; `admin` makes it an administrator. */
+  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
   scopes: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -50,7 +50,7 @@ export interface DeleteAccountResponse {
 export interface SetScopesRequest {
   /** The account, such as `bob`. */
   name: string;
-  /** All that it holds from now on, such as `staff`. */
+  /** All scopes that the account then holds, such as `staff`. */
   scopes: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -781,7 +781,7 @@ export const AccountsService = {
     responseSerialize: (value: Account): Buffer => Account.encode(value).finish(),
     responseDeserialize: (value: Buffer): Account => Account.decode(value),
   },
-  /** Deletes an account with all its tokens and keys. The namespace's last account with scope `admin` stays. */
+  /** Deletes an account with all its tokens and keys. The last account of a namespace with scope `admin` cannot be deleted. */
   delete: {
     path: "/portico.auth.v1.Accounts/Delete" as const,
     requestStream: false as const,
@@ -803,8 +803,8 @@ export const AccountsService = {
     responseDeserialize: (value: Buffer): Account => Account.decode(value),
   },
   /**
-   * Sets a password and revokes the account's access and refresh tokens. Its API keys stay: they are revoked one by one,
-   * with Keys. An administrator may set anyone's password; others set their own and give the current one.
+   * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes
+   * them one by one. An administrator may set any password. Others set their own, and give the current one.
    */
   setPassword: {
     path: "/portico.auth.v1.Accounts/SetPassword" as const,

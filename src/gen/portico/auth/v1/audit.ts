@@ -15,15 +15,15 @@ export interface AuditRecord {
   time:
     | Timestamp
     | undefined;
-  /** The account that made the change; `portico` for the authority itself. Of a failed login, the account that was named. */
+  /** The account that made the change; `portico` for the authority itself. For a failed login, the account in the request. */
   actor: string;
   /** What was done, such as `rule created` or `login failed`. */
   action: string;
-  /** What it was done to, such as the ID of a rule; of a failed login, where it came from. Never a secret. */
+  /** What was changed, such as the ID of a rule. For a failed login, the client's address. Never a secret. */
   subject: string;
   /**
-   * Whether an administrator made the change, or the authority itself. Their records have a share of the trail of
-   * their own, which no other account can fill.
+   * Whether an administrator or the authority itself made the change. These records have their own share of the trail,
+   * which other accounts cannot fill.
    */
   administrator: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -345,8 +345,8 @@ export const ListAuditResponse: MessageFns<ListAuditResponse> = {
 export type AuditService = typeof AuditService;
 export const AuditService = {
   /**
-   * Lists the latest changes and failed logins, newest first. The first failure of an account from an address in a minute
-   * is a record, up to ten in all; the others of that minute are counted in one record when it is over.
+   * Lists the latest changes and failed logins, newest first. In a minute, the first failure of each account and address
+   * has a record, at most ten in all. One record counts the other failures of that minute when it is over.
    */
   list: {
     path: "/portico.auth.v1.Audit/List" as const,

@@ -30,7 +30,7 @@ export interface Tokens {
   accessExpires:
     | Timestamp
     | undefined;
-  /** Good for one `Refresh`, `ptr_…`. */
+  /** The refresh token, `ptr_…`. It is valid for one `Refresh`. */
   refreshToken: string;
   refreshExpires: Timestamp | undefined;
   namespace: string;
@@ -657,7 +657,7 @@ export const WhoAmIResponse: MessageFns<WhoAmIResponse> = {
 /** Signs accounts in and out. */
 export type AuthService = typeof AuthService;
 export const AuthService = {
-  /** Trades an account's password for tokens. */
+  /** Exchanges an account's password for tokens. */
   login: {
     path: "/portico.auth.v1.Auth/Login" as const,
     requestStream: false as const,
@@ -668,8 +668,8 @@ export const AuthService = {
     responseDeserialize: (value: Buffer): Tokens => Tokens.decode(value),
   },
   /**
-   * Trades a refresh token for new tokens. A refresh token is good once: used a second time, it revokes every token
-   * that came from the same login.
+   * Exchanges a refresh token for new tokens. A refresh token is valid once. Its second use revokes every token that came
+   * from the same login.
    */
   refresh: {
     path: "/portico.auth.v1.Auth/Refresh" as const,
@@ -690,7 +690,7 @@ export const AuthService = {
     responseSerialize: (value: LogoutResponse): Buffer => LogoutResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): LogoutResponse => LogoutResponse.decode(value),
   },
-  /** Tells who the caller is. */
+  /** Returns the caller's account, namespace and scopes. */
   whoAmI: {
     path: "/portico.auth.v1.Auth/WhoAmI" as const,
     requestStream: false as const,

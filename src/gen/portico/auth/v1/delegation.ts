@@ -12,44 +12,44 @@ import { Caller } from "./policy.js";
 export interface IssueRequest {
   /** The endpoint's canonical resource, such as `service:orders:Orders.Get`. */
   resource: string;
-  /** The `x-portico-context` of the call that is being served, to act for its caller in its namespace. */
+  /** The `x-portico-context` of the call that the service is serving, to act for its caller in its namespace. */
   actingFor: string;
-  /** Where `acting_for` is empty: the namespace to call in; empty means `default`. */
+  /** The namespace to call in, where `acting_for` is empty; empty means `default`. */
   namespace: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface IssueResponse {
-  /** To be sent as `x-portico-context` with each call until it expires. */
+  /** The value to send as `x-portico-context` with each call until it expires. */
   context: string;
-  /** How long it is good for, in milliseconds. */
+  /** How long the context is valid, in milliseconds. */
   lifetimeMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 /**
- * What a service believes about a call because it is signed: `x-portico-context` is
- * `base64url(CallContext).ticket.mac`. `mac` is the HMAC-SHA256, cut to 16 bytes, of all before it under the key of the
- * service called; `ticket` that of the first part under a key which only gateways and authorities have, and by which
- * the authority knows a context that a gateway made from one that a service made up.
+ * A signed statement about a call, for the service that is called. `x-portico-context` is
+ * `base64url(CallContext).ticket.mac`. `mac` is the HMAC-SHA256 of everything before it, cut to 16 bytes, under the key of
+ * the called service. `ticket` is the HMAC-SHA256 of the first part under a key that only gateways and authorities have.
+ * By the ticket the authority distinguishes a context that a gateway made from one that a service invented.
  */
 export interface CallContext {
-  /** The one endpoint that it is good for, such as `service:orders:Orders.Get`. */
+  /** The one endpoint for which the context is valid, such as `service:orders:Orders.Get`. */
   resource: string;
   namespace: string;
-  /** Absent for nobody. */
+  /** Absent for a call without a valid token. */
   caller:
     | Caller
     | undefined;
-  /** SHA-256 of the caller's token, by which the caller is looked up again when something about it has changed. */
+  /** SHA-256 of the caller's token, by which the service looks the caller up again when callers have changed. */
   sha256: Buffer;
   /** The service that calls, for its own account or for the caller; empty for a gateway. */
   service: string;
-  /** In milliseconds since 1970 by the authority's clock. */
+  /** When the context expires, in milliseconds since 1970 by the authority's clock. */
   expires: bigint;
-  /** Of the key that it is signed under. */
+  /** The generation of the key that signed the context. */
   generation: bigint;
-  /** At which the caller was known to be as told. */
+  /** The revision at which the caller was as stated here. */
   revision: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -419,9 +419,9 @@ export const CallContext: MessageFns<CallContext> = {
 export type DelegationService = typeof DelegationService;
 export const DelegationService = {
   /**
-   * Signs the context of calls from the enrolled service to one endpoint of another, for its own account or for the
-   * caller whose call it is serving. Rules must allow the service, which has the scope `service:<name>`, and that
-   * caller too.
+   * Signs a context for calls from the enrolled service to one endpoint of another service. The calls are for the
+   * service's own account, or for the caller of the call that it is serving. Rules must grant the calls to the service,
+   * which has the scope `service:<name>`, and to that caller.
    */
   issue: {
     path: "/portico.auth.v1.Delegation/Issue" as const,

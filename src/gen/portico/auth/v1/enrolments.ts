@@ -15,7 +15,7 @@ export interface Enrolment {
   created:
     | Timestamp
     | undefined;
-  /** By which one of several is deleted: the start of the token, such as `pte_4fGh81`. */
+  /** The start of the token, such as `pte_4fGh81`. Identifies one of several tokens of a name. */
   id: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -32,7 +32,7 @@ export interface ListEnrolmentsResponse {
 export interface CreateEnrolmentRequest {
   /** `gateway`, or the name of a service, such as `greeter`. */
   name: string;
-  /** Whether the tokens that the name has are revoked. */
+  /** Whether the name's other tokens are revoked. */
   replace: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -45,9 +45,9 @@ export interface CreateEnrolmentResponse {
 }
 
 export interface DeleteEnrolmentRequest {
-  /** The name it was created for, such as `greeter`. */
+  /** The name that the token was created for, such as `greeter`. */
   name: string;
-  /** The one to revoke, such as `pte_4fGh81`; empty for all of the name. */
+  /** The token to revoke, such as `pte_4fGh81`; empty means all tokens of the name. */
   id: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -596,7 +596,7 @@ export const DeleteEnrolmentResponse: MessageFns<DeleteEnrolmentResponse> = {
 /** Manages enrolment tokens, by which gateways and services join. Only administrators of `default` may call it. */
 export type EnrolmentsService = typeof EnrolmentsService;
 export const EnrolmentsService = {
-  /** Lists the enrolment tokens, several of which may be for one name. */
+  /** Lists the enrolment tokens. A name may have several. */
   list: {
     path: "/portico.auth.v1.Enrolments/List" as const,
     requestStream: false as const,
@@ -608,7 +608,7 @@ export const EnrolmentsService = {
       ListEnrolmentsResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListEnrolmentsResponse => ListEnrolmentsResponse.decode(value),
   },
-  /** Creates an enrolment token of a name, beside those it has or in their place. */
+  /** Creates an enrolment token for a name. It may revoke the name's other tokens. */
   create: {
     path: "/portico.auth.v1.Enrolments/Create" as const,
     requestStream: false as const,
@@ -621,8 +621,8 @@ export const EnrolmentsService = {
     responseDeserialize: (value: Buffer): CreateEnrolmentResponse => CreateEnrolmentResponse.decode(value),
   },
   /**
-   * Revokes one enrolment token of a name, or all of them. Replaces the key under which that name's calls are signed;
-   * for `gateway`, everyone's.
+   * Revokes one enrolment token of a name, or all of them. Also replaces the key that signs calls of that name; for
+   * `gateway`, the keys of all names.
    */
   delete: {
     path: "/portico.auth.v1.Enrolments/Delete" as const,

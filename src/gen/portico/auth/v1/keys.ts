@@ -11,7 +11,7 @@ import { Duration } from "../../../google/protobuf/duration.js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
 
 export interface Key {
-  /** The first characters of the key, by which it is listed and named, such as `ptk_4fGh81`. */
+  /** The first characters of the key, which identify it, such as `ptk_4fGh81`. */
   prefix: string;
   name: string;
   account: string;
@@ -19,7 +19,7 @@ export interface Key {
   expires:
     | Timestamp
     | undefined;
-  /** Absent when it was never used; accurate to a minute. */
+  /** Absent when the key was never used. Accurate to a minute. */
   lastUsed:
     | Timestamp
     | undefined;
@@ -69,7 +69,7 @@ export interface RevokeKeyResponse {
 export interface RotateKeyRequest {
   /** The key's first characters, as listed, such as `ptk_4fGh81`. */
   prefix: string;
-  /** How long the old key lives on, such as `86400s`, at most its own remaining life; absent means not at all. */
+  /** How long the old key stays valid, such as `86400s`, at most its remaining lifetime; absent means not at all. */
   overlap: Duration | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -757,7 +757,7 @@ export const RotateKeyRequest: MessageFns<RotateKeyRequest> = {
   },
 };
 
-/** Manages API keys. Callers see and manage their own; an administrator those of the whole namespace. */
+/** Manages API keys. Callers see and manage their own keys. An administrator manages all keys of the namespace. */
 export type KeysService = typeof KeysService;
 export const KeysService = {
   /** Lists the keys. */
@@ -770,7 +770,7 @@ export const KeysService = {
     responseSerialize: (value: ListKeysResponse): Buffer => ListKeysResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListKeysResponse => ListKeysResponse.decode(value),
   },
-  /** Creates a key. Its secret is in this answer and nowhere else. A key cannot create one that outlives it. */
+  /** Creates a key. Only this answer has its secret. A key cannot create a key that outlives it. */
   create: {
     path: "/portico.auth.v1.Keys/Create" as const,
     requestStream: false as const,
@@ -780,7 +780,7 @@ export const KeysService = {
     responseSerialize: (value: CreateKeyResponse): Buffer => CreateKeyResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): CreateKeyResponse => CreateKeyResponse.decode(value),
   },
-  /** Revokes a key. No gateway accepts it any more when this answers. */
+  /** Revokes a key. When this answers, no gateway accepts the key. */
   revoke: {
     path: "/portico.auth.v1.Keys/Revoke" as const,
     requestStream: false as const,
@@ -791,8 +791,8 @@ export const KeysService = {
     responseDeserialize: (value: Buffer): RevokeKeyResponse => RevokeKeyResponse.decode(value),
   },
   /**
-   * Replaces a key by a new one with the same name, limits and lifetime. The old one lives on for the overlap. Where a
-   * key calls, the new one expires with the caller if not before.
+   * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
+   * caller uses a key, the new key expires no later than that one.
    */
   rotate: {
     path: "/portico.auth.v1.Keys/Rotate" as const,

@@ -566,7 +566,7 @@ export const NamespacesService = {
       ListNamespacesResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListNamespacesResponse => ListNamespacesResponse.decode(value),
   },
-  /** Creates a namespace with an account `admin` and no rules: everything is refused in it until its first rule. */
+  /** Creates a namespace with an account `admin` and no rules. Every call in it is refused until its first rule. */
   create: {
     path: "/portico.auth.v1.Namespaces/Create" as const,
     requestStream: false as const,
@@ -578,7 +578,7 @@ export const NamespacesService = {
       CreateNamespaceResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): CreateNamespaceResponse => CreateNamespaceResponse.decode(value),
   },
-  /** Deletes a namespace with its accounts, tokens, keys and rules. `default` stays. */
+  /** Deletes a namespace with its accounts, tokens, keys and rules. `default` cannot be deleted. */
   delete: {
     path: "/portico.auth.v1.Namespaces/Delete" as const,
     requestStream: false as const,

@@ -23,7 +23,7 @@ export interface WatchRequest_Start {
 }
 
 export interface WatchRequest_Ping {
-  /** The guard's own name for the moment it sent this, given back in the pong. */
+  /** Identifies the ping. The pong repeats it. */
   sequence: bigint;
   /** API keys used since the last ping, by the SHA-256 of the key. */
   usedKeys: Buffer[];
@@ -44,19 +44,19 @@ export interface WatchResponse {
 }
 
 /**
- * Everything a guard needs to know. It forgets what it knew before, callers included. A large one comes in parts, one
- * after the other, and holds when the last one has come.
+ * Everything a guard needs to know. It replaces what the guard knew before, callers included. A large snapshot is sent in
+ * parts, in order, and holds when the last part has arrived.
  */
 export interface WatchResponse_Snapshot {
   revision: bigint;
   namespaces: NamespaceRules[];
   last: boolean;
-  /** In the last part: those that this guard may have. */
+  /** In the last part: the keys that this guard may have. */
   contextKeys: ContextKey[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** What happened up to and including `revision`. */
+/** The changes up to and including `revision`. */
 export interface WatchResponse_Changes {
   revision: bigint;
   changes: Change[];
@@ -66,21 +66,21 @@ export interface WatchResponse_Changes {
 export interface WatchResponse_Pong {
   sequence: bigint;
   revision: bigint;
-  /** How long the guard may decide, counted from the sending of the ping. */
+  /** How long the guard may decide, in milliseconds after it sent the ping. */
   leaseMs: bigint;
-  /** The authority's clock when it answered: what tokens expire by, whatever the guard's own clock says. */
+  /** The authority's clock when it answered. Tokens expire by this clock, not by the guard's. */
   time: Timestamp | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 /**
- * A key under which the contexts of calls are signed (portico.auth.v1.CallContext). A service is sent its own; gateways
- * are sent the one of `gateway`, from which the keys of all services are derived, and the generations of the others.
+ * A key that signs contexts (portico.auth.v1.CallContext). A service is sent its own key. Gateways are sent the key of
+ * `gateway`, from which the keys of all services are derived, and the generations of the other keys.
  */
 export interface ContextKey {
   /** The service's name, or `gateway`. */
   name: string;
-  /** The revision by which it was replaced last. */
+  /** The revision that last replaced the key. */
   generation: bigint;
   /** 32 bytes. */
   key: Buffer;
@@ -93,17 +93,17 @@ export interface NamespaceRules {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** One change that bears on decisions. */
+/** One change that can change decisions. */
 export interface Change {
   change: { $case: "ruleCreated"; value: Change_RuleCreated } | { $case: "ruleDeleted"; value: Change_RuleDeleted } | //
-  /** Callers of this account must be resolved anew. */
+  /** Callers of this account must be resolved again. */
   { $case: "accountChanged"; value: Change_AccountChanged } | //
-  /** Callers of these tokens must be resolved anew. */
+  /** Callers of these tokens must be resolved again. */
   { $case: "tokensRevoked"; value: Change_TokensRevoked } | {
     $case: "namespaceDeleted";
     value: Change_NamespaceDeleted;
   } | //
-  /** Contexts signed under the key before it are good no longer. */
+  /** Contexts that the previous key signed are no longer valid. */
   { $case: "contextKey"; value: ContextKey } | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -143,7 +143,7 @@ export interface ResolveRequest {
 }
 
 export interface ResolveResponse {
-  /** The revision that the answer is of. */
+  /** The revision at which this answer holds. */
   revision: bigint;
   /** Absent when the token is unknown, expired or revoked. */
   caller: Caller | undefined;
@@ -159,9 +159,9 @@ export interface Caller {
     | undefined;
   /** Resource patterns that the token is limited to; none means no limit. */
   resources: string[];
-  /** Whether the use of the token is reported in pings. */
+  /** Whether the guard reports each use of the token in its pings. */
   reportUse: boolean;
-  /** For an enrolment token, the name it was given for: such a caller is no account. */
+  /** For an enrolment token, the name that the token is for. Such a caller has no account. */
   enrolment: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -1987,10 +1987,11 @@ export const Caller: MessageFns<Caller> = {
 export type PolicyService = typeof PolicyService;
 export const PolicyService = {
   /**
-   * One stream a guard. The guard sends `start` first. The authority answers with a snapshot, whatever the guard
-   * knows: a store restored from a backup may have the same revision by another history. Then come all changes. The guard pings; the pong names the newest revision committed
-   * after the ping arrived: once that revision is applied, the guard may decide for `lease` after the moment it sent
-   * the ping. The guard reports each revision that it has applied.
+   * One stream for each guard. The guard sends `start` first. The authority answers with a snapshot, whatever the guard
+   * knows, because a store restored from a backup may have reached the same revision by another history. Then it sends
+   * all changes. The guard sends pings. Each pong has the newest revision that was committed when the ping arrived. Once
+   * the guard has applied that revision, it may decide for `lease_ms` after it sent the ping. The guard reports each
+   * revision that it has applied.
    */
   watch: {
     path: "/portico.auth.v1.Policy/Watch" as const,
@@ -2001,7 +2002,7 @@ export const PolicyService = {
     responseSerialize: (value: WatchResponse): Buffer => WatchResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): WatchResponse => WatchResponse.decode(value),
   },
-  /** Finds the caller that a token stands for. */
+  /** Resolves a token to its caller. */
   resolve: {
     path: "/portico.auth.v1.Policy/Resolve" as const,
     requestStream: false as const,

@@ -19,14 +19,14 @@ export interface Rule {
   /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, unique in its namespace, such as `onlyloggedin`. */
   id: string;
   /**
-   * `<public>`: everyone. `*`: any logged-in caller. Anything else, such as `staff`: callers whose account holds
-   * that scope.
+   * `<public>`: everyone. `*`: any logged-in caller. Any other scope, such as `staff`: callers whose account holds
+   * it.
    */
   scope: string;
   access: Access;
   /** `type:name:endpoint`, each a literal, `*`, or a literal ending in `*`, such as `service:helloworld:Helloworld.Call`. */
   resource: string;
-  /** Higher is looked at first; at equal priority DENIED beats GRANTED. */
+  /** Of the rules that match, the highest priority decides. At equal priority DENIED beats GRANTED. */
   priority: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -70,7 +70,7 @@ export interface ExplainResponse {
   decidedBy:
     | Rule
     | undefined;
-  /** Every rule that matches the resource and the caller, in the order they are looked at. */
+  /** Every rule that matches the resource and the caller, by descending priority. */
   matched: Rule[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -85,32 +85,32 @@ export interface PreviewRequest {
     { $case: "delete"; value: string }
     | undefined;
   /**
-   * What to decide on, at most 10,000 resources without wildcards, such as those that the registry lists. What rules do
-   * not govern, the endpoints of `auth` and `registry`, is passed over.
+   * The resources to decide, at most 10,000, without wildcards, such as those that the registry lists. The endpoints of
+   * `auth` and `registry` are left out, because rules do not govern them.
    */
   resources: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface PreviewResponse {
-  /** None: no answer changes. */
+  /** Empty when no answer changes. */
   effects: Effect[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** What some callers are answered before and after the change, at some resources. */
+/** The answers that some callers receive before and after the change, at some resources. */
 export interface Effect {
-  /** As of Explain: 200 granted, 401 or 403 refused. */
+  /** As in ExplainResponse: 200 granted, 401 or 403 refused. */
   before: number;
   after: number;
   resources: string[];
-  /** Whether it concerns callers without a token. */
+  /** Whether callers without a token are affected. */
   nobody: boolean;
-  /** Whether it concerns every account of the namespace, and one without scopes too. */
+  /** Whether every account of the namespace is affected, and an account without scopes too. */
   everyAccount: boolean;
-  /** Otherwise the accounts that it concerns, the first 100 by name … */
+  /** Otherwise the affected accounts, the first 100 by name. */
   accounts: string[];
-  /** … and how many more. */
+  /** How many more accounts are affected. */
   moreAccounts: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -1110,7 +1110,7 @@ export const RulesService = {
     responseSerialize: (value: DeleteRuleResponse): Buffer => DeleteRuleResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): DeleteRuleResponse => DeleteRuleResponse.decode(value),
   },
-  /** Tells what would be decided for a caller and a resource, by which rule, and which others matched. */
+  /** Explains the decision for a caller and a resource: the rule that decides, and all rules that match. */
   explain: {
     path: "/portico.auth.v1.Rules/Explain" as const,
     requestStream: false as const,
@@ -1120,7 +1120,7 @@ export const RulesService = {
     responseSerialize: (value: ExplainResponse): Buffer => ExplainResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ExplainResponse => ExplainResponse.decode(value),
   },
-  /** Tells whose calls would be answered otherwise if a rule were created or deleted. Changes nothing. */
+  /** Shows whose calls would be answered differently if a rule were created or deleted. Changes nothing. */
   preview: {
     path: "/portico.auth.v1.Rules/Preview" as const,
     requestStream: false as const,

@@ -15,19 +15,19 @@ export interface ListUsageRequest {
   span:
     | Duration
     | undefined;
-  /** Only calls to this service, such as `helloworld`. Empty means every one but `auth` and `registry`. */
+  /** Only calls to this service, such as `helloworld`. Empty means all services except `auth` and `registry`. */
   service: string;
-  /** Only calls to this endpoint of the service, such as `Helloworld.Call`; empty means all of them. */
+  /** Only calls to this endpoint of the service, such as `Helloworld.Call`; empty means all endpoints. */
   endpoint: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface ListUsageResponse {
-  /** How long a period is: a minute for a span of up to three hours, an hour for one of up to seven days, else a day. */
+  /** The length of a period: a minute for a span of up to three hours, an hour for up to seven days, else a day. */
   period:
     | Duration
     | undefined;
-  /** One after the other, without a gap, the last one still running. */
+  /** Consecutive periods without a gap. The last one is not over yet. */
   periods: UsagePeriod[];
   /** Most called first. */
   endpoints: EndpointUsage[];
@@ -42,7 +42,7 @@ export interface UsagePeriod {
 
 export interface EndpointUsage {
   service: string;
-  /** Such as `Helloworld.Call`; empty for what was too little called to be kept apart. */
+  /** Such as `Helloworld.Call`; empty for the sum of endpoints that were called too little to be counted separately. */
   endpoint: string;
   calls: Calls | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -51,21 +51,21 @@ export interface EndpointUsage {
 /** A number of calls. */
 export interface Calls {
   total: bigint;
-  /** Of them answered with a status from 400 to 499: refused, or with something wrong in the request … */
+  /** Calls answered with a status from 400 to 499: refused, or with a fault in the request. */
   clientErrors: bigint;
-  /** … and from 500: the service or the gateway failed. */
+  /** Calls answered with a status from 500: the service or the gateway failed. */
   serverErrors: bigint;
-  /** Half of the calls took no longer, in milliseconds; 0 without calls. An estimate from counts by time, as is the next. */
+  /** The median duration in milliseconds, an estimate from the counts by time; 0 without calls. */
   medianMs: number;
-  /** 95 of 100 calls took no longer. */
+  /** The 95th percentile of the duration in milliseconds, an estimate too. */
   p95Ms: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface ReportUsageRequest {
-  /** Names the gateway for as long as it runs. */
+  /** Identifies the gateway while it runs. */
   reporter: string;
-  /** Counts the gateway's reports. One that was not acknowledged is sent again under its number, and counts once. */
+  /** The number of the report. A report that was not acknowledged is sent again under the same number, and counts once. */
   sequence: bigint;
   tallies: Tallies | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -80,14 +80,14 @@ export interface Tallies {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** What was counted at one endpoint in one namespace. */
+/** The counts of one endpoint in one namespace. */
 export interface Tally {
   namespace: string;
   service: string;
   endpoint: string;
   clientErrors: bigint;
   serverErrors: bigint;
-  /** All calls, by how long they took: up to 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500 ms, 1, 2.5, 5, 10, 30 s, longer. */
+  /** All calls by duration: up to 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500 ms, 1, 2.5, 5, 10, 30 s, longer. */
   byTime: bigint[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -992,10 +992,10 @@ export const Tally: MessageFns<Tally> = {
   },
 };
 
-/** Tells how much each endpoint is called over HTTP, in the caller's namespace. */
+/** Counts how often each endpoint is called over HTTP, in the caller's namespace. */
 export type UsageService = typeof UsageService;
 export const UsageService = {
-  /** Sums up calls over time, and for each endpoint. What the last seconds brought may be missing. */
+  /** Returns the calls by period and by endpoint. Calls of the last seconds may be missing. */
   list: {
     path: "/portico.auth.v1.Usage/List" as const,
     requestStream: false as const,
@@ -1005,7 +1005,7 @@ export const UsageService = {
     responseSerialize: (value: ListUsageResponse): Buffer => ListUsageResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListUsageResponse => ListUsageResponse.decode(value),
   },
-  /** Adds what a gateway has counted. Only gateways may call it. */
+  /** Adds the counts of a gateway. Only gateways may call it. */
   report: {
     path: "/portico.auth.v1.Usage/Report" as const,
     requestStream: false as const,

@@ -18,7 +18,7 @@ export enum Callers {
   ACCOUNT = 2,
   /** ADMIN - A logged-in caller whose account holds the scope `admin`. */
   ADMIN = 3,
-  /** ENROLLED - A gateway or service that shows its enrolment token. Never reachable through the gateway. */
+  /** ENROLLED - A gateway or a service that sends its enrolment token. Never reachable through the gateway. */
   ENROLLED = 4,
   UNRECOGNIZED = -1,
 }

@@ -8,14 +8,14 @@
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
 
-/** How an instance came to be registered, and so what gateways send it with a call. */
+/** How an instance was registered. It decides what gateways send with a call. */
 export enum Joined {
   JOINED_UNSPECIFIED = 0,
-  /** WITH_AUTHORITY - It is of the authority's own process. */
+  /** WITH_AUTHORITY - It runs in the authority's own process. */
   WITH_AUTHORITY = 1,
-  /** ENROLMENT - By an enrolment token: it is sent signed contexts. */
+  /** ENROLMENT - By an enrolment token. Gateways send it signed contexts. */
   ENROLMENT = 2,
-  /** CONFIGURATION - By the configuration: it is sent nothing about callers, but for what the configuration asks for. */
+  /** CONFIGURATION - By the configuration. Gateways send it nothing about callers, except what the configuration asks for. */
   CONFIGURATION = 3,
   UNRECOGNIZED = -1,
 }
@@ -35,21 +35,21 @@ export interface Instance {
   service: string;
   /** Unique among the instances of the service, chosen by the instance. */
   id: string;
-  /** Where it is served, such as `127.0.0.1:8081`. Calls go to all that can be reached, in turn. */
+  /** Where the instance is reached, such as `127.0.0.1:8081`. Calls go in turn to all addresses that can be reached. */
   addresses: string[];
   /** A google.protobuf.FileDescriptorSet with all imports. */
   descriptors: Buffer;
   /** Full names of the gRPC services served, such as `helloworld.Helloworld`. */
   grpcServices: string[];
   /**
-   * Whether its servers have gRPC server reflection (v1 or v1alpha) that lists these gRPC services. Then whoever connects to
-   * one of its addresses reads the contract there too, on that connection and before the first call: a process may have
-   * taken the address that has another contract. What is read holds for the connection.
+   * Whether its servers have gRPC server reflection (v1 or v1alpha) that lists these gRPC services. Then a gateway that
+   * connects to one of its addresses reads the contract on that connection before the first call, because a process with
+   * another contract may have taken the address. The contract that was read holds for the connection.
    */
   reflected: boolean;
-  /** How it joined. The registry says so; what an instance says of it is not read. */
+  /** How the instance joined. The registry sets it. A value that an instance sends is ignored. */
   joined: Joined;
-  /** Whether the configuration has gateways tell it the account and the namespace of each caller. */
+  /** Whether gateways send it the account and the namespace of each caller, as the configuration asks. */
   identity: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -64,8 +64,8 @@ export interface WatchResponse {
   /** Instances that left, by service and id only. */
   left: Instance[];
   /**
-   * Whether everything there was when the watch began has been sent by now: an instance known from an earlier watch
-   * and not sent again has left. The first message has it where all fits, which is when it is below about 3 MiB.
+   * Whether every instance that existed when the watch began has been sent. Then an instance that is known from an earlier
+   * watch and was not sent again has left. The first message sets it if all instances fit into about 3 MiB.
    */
   complete: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -99,7 +99,7 @@ export interface Endpoint {
   summary: string;
   clientStreaming: boolean;
   serverStreaming: boolean;
-  /** Whether its contract says that it should not be used any more: the endpoint, or its gRPC service. */
+  /** Whether the contract marks the endpoint or its gRPC service as deprecated. */
   deprecated: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -114,7 +114,7 @@ export interface DescribeResponse {
   service:
     | Service
     | undefined;
-  /** The service's contract in protobuf's own language. */
+  /** The service's contract as `.proto` text. */
   proto: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -1102,14 +1102,14 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
   },
 };
 
-/** Knows which services there are, where they are served, and what endpoints they have. */
+/** Knows which services run, where their instances are, and which endpoints they have. */
 export type RegistryService = typeof RegistryService;
 export const RegistryService = {
   /**
-   * Registers an instance of a service for as long as this stream is open, in both directions. The first message is
-   * the instance, and the only one. The enrolment token must be of the service's name. The registry answers once, when
-   * the registration holds. Another registration with the same service, id and token takes its place and ends this one;
-   * an id that is held otherwise is refused with ALREADY_EXISTS.
+   * Registers an instance of a service while this stream is open in both directions. The instance is the first and only
+   * message. The enrolment token must be for the service's name. The registry answers once, when the registration holds.
+   * Another registration with the same service, id and token replaces this one and ends it. An id that is held with
+   * another token is refused with ALREADY_EXISTS.
    */
   register: {
     path: "/portico.registry.v1.Registry/Register" as const,
@@ -1121,8 +1121,8 @@ export const RegistryService = {
     responseDeserialize: (value: Buffer): RegisterResponse => RegisterResponse.decode(value),
   },
   /**
-   * Sends every instance there is, then each change. A change that a later one undoes before it is sent is not sent.
-   * Only gateways may call it.
+   * Sends every instance, then each change. A change that a later change undoes before it is sent is not sent. Only
+   * gateways may call it.
    */
   watch: {
     path: "/portico.registry.v1.Registry/Watch" as const,
@@ -1133,7 +1133,7 @@ export const RegistryService = {
     responseSerialize: (value: WatchResponse): Buffer => WatchResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): WatchResponse => WatchResponse.decode(value),
   },
-  /** Lists the services and endpoints that the caller may call; an administrator sees all. */
+  /** Lists the services and endpoints that the caller may call. An administrator sees all. */
   list: {
     path: "/portico.registry.v1.Registry/List" as const,
     requestStream: false as const,

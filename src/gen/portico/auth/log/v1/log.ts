@@ -11,7 +11,7 @@ import { Timestamp } from "../../../../google/protobuf/timestamp.js";
 import { AuditRecord } from "../../v1/audit.js";
 import { Rule } from "../../v1/rules.js";
 
-/** One change, under the revision that is its key. The first is the mark of an installation that was set up. */
+/** One change. Its key in the store is its revision. The first entry marks an installation that was set up. */
 export interface Entry {
   time:
     | Timestamp
@@ -20,7 +20,7 @@ export interface Entry {
   actor: string;
   /** The namespace whose audit trail shows the change. */
   namespace: string;
-  /** All take effect at once. */
+  /** All events of an entry take effect at once. */
   events: Event[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -113,7 +113,7 @@ export interface LoggedIn {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** The login's refresh token was traded for these. */
+/** The login's refresh token was exchanged for these tokens. */
 export interface Refreshed {
   login: Buffer;
   access: Token | undefined;
@@ -130,9 +130,9 @@ export interface LoginRevoked {
 
 /** Logins that failed. Changes nothing but the audit trail. */
 export interface LoginsFailed {
-  /** Whose trail shows them. */
+  /** The namespace whose audit trail shows them. */
   namespace: string;
-  /** The account that was named, and the address it was tried from; both empty for a count of others. */
+  /** The account in the request, and the client's address; both are empty for a count of further failures. */
   account: string;
   address: string;
   count: bigint;
@@ -149,7 +149,7 @@ export interface KeyRevoked {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** The key expires sooner than it was going to. */
+/** The key's expiry moved to an earlier time. */
 export interface KeyShortened {
   sha256: Buffer;
   expires: Timestamp | undefined;
@@ -164,7 +164,7 @@ export interface KeysUsed {
 export interface EnrolmentCreated {
   name: string;
   sha256: Buffer;
-  /** Whether those of the same name stay; they did not in entries of older versions. */
+  /** Whether other tokens of the same name stay valid. In entries of older versions they did not. */
   beside: boolean;
   /** Empty in entries of older versions. */
   prefix: string;
@@ -173,12 +173,15 @@ export interface EnrolmentCreated {
 
 export interface EnrolmentDeleted {
   name: string;
-  /** The one that is deleted; empty for all of the name. */
+  /** The token that is deleted; empty for all tokens of the name. */
   sha256: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** What the keys are derived from under which contexts of calls are signed (src/access/context-keys.ts), in place of the one before. */
+/**
+ * A new secret from which the keys that sign contexts are derived (src/access/context-keys.ts). It replaces the previous
+ * secret.
+ */
 export interface ContextSecretCreated {
   secret: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -206,7 +209,7 @@ export interface KeyUse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** Everything the entries up to `revision` add up to. */
+/** The state after all entries up to `revision`. */
 export interface Snapshot {
   revision: bigint;
   namespaces: Namespace[];
@@ -236,7 +239,7 @@ export interface Account {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** One login and the tokens that came from it: a family. */
+/** One login and the tokens that came from it, a token family. */
 export interface Login {
   login: Buffer;
   namespace: string;
@@ -246,7 +249,7 @@ export interface Login {
   refresh:
     | Token
     | undefined;
-  /** Refresh tokens that were traded, newest last: whoever shows one again stole it, or was stolen from. */
+  /** Refresh tokens that were exchanged, newest last. A second use of one means that it was stolen. */
   spent: Token[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -264,12 +267,15 @@ export interface Key {
   /** Absent when it was never used. */
   lastUsed: Timestamp | undefined;
   resources: string[];
-  /** What it was created for, in milliseconds; a rotation may let it expire earlier. 0 in entries of older versions. */
+  /**
+   * The lifetime at creation, in milliseconds. A rotation may let the key expire earlier. Entries of older versions have
+   * 0.
+   */
   lifetimeMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** The revision by which a name's key was replaced last. */
+/** The revision that last replaced a name's key. */
 export interface KeyGeneration {
   name: string;
   generation: bigint;
