@@ -17,6 +17,7 @@ import { readConnection } from "../../services/registry/connection-contract.js";
 import { createRegistry } from "../../services/registry/registry.js";
 import { type OpenGuard, openGuard, type SigningGuard, SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseAddress } from "../../src/address.js";
+import { asBuffer } from "../../src/buffer.js";
 import { type Flags, loadConfig } from "../../src/config.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../src/log.js";
@@ -117,7 +118,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const own = new InProcessChannel(dispatcher);
   guard = openGuard({ channel: own, admission: SYSTEM, log });
 
-  const add = ({ descriptors = Buffer.from(helloworld.descriptors), ...instance }: Partial<Instance>): (() => void) =>
+  const add = ({ descriptors = asBuffer(helloworld.descriptors), ...instance }: Partial<Instance>): (() => void) =>
     registry.add({
       service: "helloworld",
       id: "1",
@@ -131,7 +132,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     });
   for (const { name, parts, descriptors } of services) {
     const grpcServices = parts.map(({ grpcService }) => grpcService);
-    add({ service: name, descriptors: Buffer.from(descriptors), grpcServices });
+    add({ service: name, descriptors: asBuffer(descriptors), grpcServices });
   }
   add({ service: "gone", addresses: ["127.0.0.1:1"] });
 

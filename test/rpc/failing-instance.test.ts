@@ -13,6 +13,8 @@ import { rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
 
 const CALLERS = 20;
+/** Between two calls of a caller. */
+const PAUSE_MS = 20;
 
 // Side by side: what takes time is silence.
 t.jobs = 3;
@@ -22,7 +24,7 @@ interface Load {
   stop(): Promise<{ made: number; failed: number; codes: Code[]; failingMs: number; longestMs: number }>;
 }
 
-/** Callers that each make one call after the other. */
+/** Callers that each make one call after the other, with a pause that leaves the processor to the tests beside this one. */
 function load(balancer: Balancer, path: string, time: number): Load {
   const from = performance.now();
   let running = true;
@@ -55,8 +57,7 @@ function load(balancer: Balancer, path: string, time: number): Load {
 function end(balancer: Balancer, path: string, time: number): Promise<Code> {
   return new Promise((resolve) => {
     const start = { path, metadata: [], deadline: Date.now() + time };
-    // A turn of the event loop between calls, so that a call that ends at once does not keep others from ending.
-    const onEnd = ({ code }: { code: Code }): unknown => setImmediate(resolve, code);
+    const onEnd = ({ code }: { code: Code }): unknown => setTimeout(resolve, PAUSE_MS, code);
     const call = balancer.open(start, { onMessage() {}, onEnd });
     call.send(Buffer.alloc(0));
     call.end();

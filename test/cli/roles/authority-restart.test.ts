@@ -1,6 +1,7 @@
 /** An authority that is restarted within the lease of a remote gateway's guard: no call fails. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { installation } from "../../support/installation.js";
 import { administrator, call, type Portico, start } from "../../support/process.js";
@@ -36,14 +37,16 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     await count("with a token", admin, "v1/helloworld/Call");
     let over = false;
     const load = (async () => {
-      while (!over)
+      while (!over) {
         await Promise.all([count("with a token", admin, "v1/helloworld/Call"), count("public", {}, "helloworld/call")]);
+        await sleep(10);
+      }
     })();
     await authority.stop(signal);
     authority = await start(["authority"], { ...settings, PORTICO_GRPC: grpc });
     // A call to the authority itself shows that the gateway has it again.
-    while ((await call(`${http}/auth/WhoAmI`, {}, admin)).status === 503);
-    for (const before = total(statuses); total(statuses) < before + 20; ) await new Promise(setImmediate);
+    while ((await call(`${http}/auth/WhoAmI`, {}, admin)).status === 503) await sleep(10);
+    for (const before = total(statuses); total(statuses) < before + 20; ) await sleep(1);
     over = true;
     await load;
     t.same([...statuses.keys()].sort(), ["public 200", "with a token 200"], JSON.stringify([...statuses]));

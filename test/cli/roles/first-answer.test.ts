@@ -1,5 +1,6 @@
 // A gateway that starts listens when it can answer: beside others at work it refuses nobody.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { freePort } from "../../rpc/serve.js";
 import { installation } from "../../support/installation.js";
@@ -18,7 +19,10 @@ for (const role of [["gateway"], ["gateway", "--workers", "2"]]) {
     const refused: unknown[] = [];
     for (let answered = 0; answered < 20; ) {
       const answer = await call(`http://${http}/registry/list`, {}).catch(() => undefined);
-      if (answer === undefined) continue;
+      if (answer === undefined) {
+        await sleep(10);
+        continue;
+      }
       answered++;
       if (answer.status !== 200) refused.push(answer.body);
     }

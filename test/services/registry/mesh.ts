@@ -8,6 +8,7 @@ import { helloworld } from "../../../services/helloworld/helloworld.js";
 import { createRegistry, type RegistryOptions } from "../../../services/registry/registry.js";
 import { type Guard, openGuard, SYSTEM } from "../../../src/access/guard.js";
 import type { Address } from "../../../src/address.js";
+import { asBuffer } from "../../../src/buffer.js";
 import { loadConfig } from "../../../src/config.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
@@ -33,7 +34,7 @@ export function instanceOf({ name, parts, descriptors }: Service): Instance {
   return Instance.fromPartial({
     service: name,
     id: "local",
-    descriptors: Buffer.from(descriptors),
+    descriptors: asBuffer(descriptors),
     grpcServices: parts.map((part) => part.grpcService),
   });
 }

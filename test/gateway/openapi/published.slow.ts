@@ -1,0 +1,25 @@
+// A spec/ that is not what scripts/spec.mjs writes today is told, with what to do, and written anew.
+import { spawnSync } from "node:child_process";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import t from "tap";
+
+function spec(folder: string, ...args: string[]) {
+  const script = resolve("scripts/spec.mjs");
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], { cwd: folder, encoding: "utf8" });
+  return { status, stdout, stderr };
+}
+
+t.test("spec/ that is out of date fails the check, which names the files, and is written anew", async (t) => {
+  const folder = t.testdir();
+  cpSync("spec", join(folder, "spec"), { recursive: true });
+  const at = (name: string) => join(folder, "spec", name);
+  writeFileSync(at("auth.json"), readFileSync(at("auth.json"), "utf8").replace("Signs accounts", "Sings accounts"));
+  writeFileSync(at("removed.json"), "{}\n");
+  rmSync(at("index.json"));
+  const told = "spec/ is out of date: auth.json, index.json, removed.json. Run: npm run spec\n";
+  t.same(spec(folder, "--check"), { status: 1, stdout: "", stderr: told });
+  t.equal(spec(folder).stdout, "spec/ written: auth.json, index.json, removed.json\n");
+  t.same(spec(folder, "--check"), { status: 0, stdout: "", stderr: "" });
+  t.equal(readFileSync(at("auth.json"), "utf8"), readFileSync("spec/auth.json", "utf8"));
+});
