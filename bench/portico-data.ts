@@ -4,11 +4,11 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { Log } from "../services/auth/log/log.js";
-import { timestamp } from "../services/auth/time.js";
 import { checkRule } from "../src/access/rules.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
 import { Access, type Rule } from "../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../src/store/open.js";
+import { timestamp } from "../src/time.js";
 import { freePort, launch, stop } from "./processes.js";
 
 /** A copy of dist/, so that a build in the meantime does not change what is measured. */

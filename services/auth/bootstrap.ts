@@ -12,7 +12,7 @@ import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../../src/gen/portico/auth/v1/rules.js";
 import { type Installation, lostInstallation } from "../../src/store/installation.js";
 import { StoreError } from "../../src/store/store.js";
-import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "./callers.js";
+import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "./endpoints/caller.js";
 import { contextSecretCreated, enrolmentCreated } from "./endpoints/enrolments.js";
 import { type Decide, type Journal, PORTICO } from "./log/journal.js";
 import { hex } from "./log/state.js";

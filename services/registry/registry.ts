@@ -3,7 +3,7 @@
  * process ends, as every service registers again.
  */
 import type { Logger } from "pino";
-import type { KnownCaller } from "../../src/access/callers.js";
+import type { KnownCaller } from "../../src/access/caller-cache.js";
 import { GATEWAY } from "../../src/access/context-keys.js";
 import type { Guard } from "../../src/access/guard.js";
 import { isVisible } from "../../src/access/visible.js";

@@ -18,8 +18,8 @@ import {
   type SigningGuard,
   serviceScope,
 } from "./admission.js";
-import { type AuthorityAccess, Callers, KnownCaller, NOBODY } from "./callers.js";
-import { badContext, Contexts, type Verified } from "./contexts.js";
+import { type AuthorityAccess, Callers, KnownCaller, NOBODY } from "./caller-cache.js";
+import { badContext, Contexts, type Verified } from "./context-cache.js";
 import { OpenStreams } from "./open-streams.js";
 import { Policy } from "./policy.js";
 import type { Decision } from "./rules.js";

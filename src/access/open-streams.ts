@@ -8,7 +8,7 @@
  * when that is done. A stream whose caller cannot be looked up in time is refused.
  */
 import { type Admission, type Caller, refusal } from "./admission.js";
-import { type Callers, KnownCaller, LOOKUP_TIME } from "./callers.js";
+import { type Callers, KnownCaller, LOOKUP_TIME } from "./caller-cache.js";
 
 /** How many callers are looked up at once. */
 const LOOKUPS = 32;

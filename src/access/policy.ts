@@ -23,7 +23,7 @@ import {
   type WatchResponse_Snapshot,
 } from "../gen/portico/auth/v1/policy.js";
 import { type Stream, stream } from "../rpc/client.js";
-import type { AuthorityAccess, KnownCaller } from "./callers.js";
+import type { AuthorityAccess, KnownCaller } from "./caller-cache.js";
 import { ContextKeys } from "./context-keys.js";
 import { Lease, type Moment, now } from "./lease.js";
 import { RuleSet } from "./rules.js";

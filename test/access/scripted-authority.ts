@@ -4,7 +4,7 @@
  */
 
 import type { Test } from "tap";
-import type { AuthorityAccess } from "../../src/access/callers.js";
+import type { AuthorityAccess } from "../../src/access/caller-cache.js";
 import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/access/guard.js";
 import type { Rule } from "../../src/access/rules.js";
 import { Code, StatusError } from "../../src/errors.js";

@@ -10,11 +10,11 @@ import {
   type SetScopesRequest,
 } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import { ADMIN_SCOPE, accountOf, isAdmin } from "../callers.js";
-import type { Changes } from "../changes.js";
+import type { Changes } from "../log/changes.js";
 import type { AccountState, State } from "../log/state.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
 import type { Slowdown } from "../login/slowdown.js";
+import { ADMIN_SCOPE, accountOf, isAdmin } from "./caller.js";
 
 const MAX_ACCOUNTS = 10_000;
 const MAX_SCOPES = 100;

@@ -2,8 +2,8 @@
 import { Code, StatusError } from "../../../src/errors.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { type Part, part } from "../../../src/rpc/service.js";
-import { accountOf } from "../callers.js";
-import type { Changes } from "../changes.js";
+import type { Changes } from "../log/changes.js";
+import { accountOf } from "./caller.js";
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;

@@ -10,13 +10,13 @@ import {
 } from "../../../src/gen/portico/auth/v1/auth.js";
 import { first } from "../../../src/rpc/metadata.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import { accountOf, DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../callers.js";
-import type { Changes } from "../changes.js";
+import { millis, timestamp } from "../../../src/time.js";
+import type { Changes } from "../log/changes.js";
 import { hex } from "../log/state.js";
 import type { FailedLogins } from "../login/failed-logins.js";
 import type { Passwords } from "../login/passwords.js";
 import type { Slowdown } from "../login/slowdown.js";
-import { millis, timestamp } from "../time.js";
+import { accountOf, DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "./caller.js";
 
 const ACCESS_LIFE = 60 * 60_000;
 const REFRESH_LIFE = 30 * 24 * 60 * 60_000;

@@ -17,11 +17,11 @@ import {
 } from "../../../src/gen/portico/auth/v1/delegation.js";
 import type { Caller } from "../../../src/gen/portico/auth/v1/policy.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import { DEFAULT_NAMESPACE } from "../callers.js";
+import { millis } from "../../../src/time.js";
 import type { Journal } from "../log/journal.js";
 import { hex, type NamespaceState, type State } from "../log/state.js";
-import { millis } from "../time.js";
-import { callerOf } from "../token-caller.js";
+import { callerOf } from "../log/token-caller.js";
+import { DEFAULT_NAMESPACE } from "./caller.js";
 
 interface Options {
   readonly journal: Journal;
@@ -115,7 +115,7 @@ function actingFor(
   throw new StatusError(Code.UNAUTHENTICATED, "acting_for: the token of its caller was revoked or has expired");
 }
 
-/** The caller with those of the limits of its token that matter, as contexts have it (src/access/contexts.ts). */
+/** The caller with those of the limits of its token that matter, as contexts have it (src/access/context-cache.ts). */
 function told(caller: Caller | undefined, resource: Resource): Caller | undefined {
   return caller && { ...caller, resources: caller.resources.filter((limit) => matches(parsePattern(limit), resource)) };
 }

@@ -11,10 +11,10 @@ import {
   EnrolmentsService,
 } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import { accountOfDefault, checkName } from "../callers.js";
-import type { Changes } from "../changes.js";
+import type { Changes } from "../log/changes.js";
 import type { Decide } from "../log/journal.js";
 import { hex, type State } from "../log/state.js";
+import { accountOfDefault, checkName } from "./caller.js";
 
 const MAX_ENROLMENTS = 1_000;
 const MAX_OF_NAME = 100;

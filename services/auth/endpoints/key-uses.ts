@@ -1,8 +1,8 @@
 /** When API keys were last used, as guards tell. It is written down once a minute, and when the authority closes. */
 import type { Logger } from "pino";
+import { timestamp } from "../../../src/time.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 import { hex } from "../log/state.js";
-import { timestamp } from "../time.js";
 
 const INTERVAL = 60_000;
 

@@ -1,6 +1,6 @@
 /** Keys: API keys, each caller's own; an administrator's, those of the whole namespace. */
 
-import type { KnownCaller } from "../../../src/access/callers.js";
+import type { KnownCaller } from "../../../src/access/caller-cache.js";
 import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
 import { parsePattern } from "../../../src/contract/resource.js";
 import { Code, StatusError } from "../../../src/errors.js";
@@ -13,10 +13,10 @@ import {
   type RotateKeyRequest,
 } from "../../../src/gen/portico/auth/v1/keys.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import { accountOf, isAdmin } from "../callers.js";
-import type { Changes } from "../changes.js";
+import { durationMs, millis, timestamp } from "../../../src/time.js";
+import type { Changes } from "../log/changes.js";
 import type { State } from "../log/state.js";
-import { durationMs, millis, timestamp } from "../time.js";
+import { accountOf, isAdmin } from "./caller.js";
 import type { KeyUses } from "./key-uses.js";
 
 const DAY = 24 * 60 * 60_000;

@@ -2,9 +2,9 @@
 import { Code, StatusError } from "../../../src/errors.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { type Part, part } from "../../../src/rpc/service.js";
-import { ADMIN_SCOPE, accountOfDefault, checkName, DEFAULT_NAMESPACE } from "../callers.js";
-import type { Changes } from "../changes.js";
+import type { Changes } from "../log/changes.js";
 import { type Passwords, randomPassword } from "../login/passwords.js";
+import { ADMIN_SCOPE, accountOfDefault, checkName, DEFAULT_NAMESPACE } from "./caller.js";
 
 const MAX_NAMESPACES = 1_000;
 

@@ -4,7 +4,7 @@
  * What a guard has not been sent yet waits in its Watcher, joined to one message, and goes out when the stream can take
  * it. A guard too slow for that is sent a snapshot instead.
  */
-import { KnownCaller } from "../../../src/access/callers.js";
+import { KnownCaller } from "../../../src/access/caller-cache.js";
 import { GATEWAY } from "../../../src/access/context-keys.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import {
@@ -18,11 +18,11 @@ import {
   type WatchResponse_Snapshot,
 } from "../../../src/gen/portico/auth/v1/policy.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { timestamp } from "../../../src/time.js";
 import type { Follower, Journal } from "../log/journal.js";
 import type { Holder, Leases, Owner } from "../log/leases.js";
 import { hex, type State } from "../log/state.js";
-import { timestamp } from "../time.js";
-import { callerOf } from "../token-caller.js";
+import { callerOf } from "../log/token-caller.js";
 import type { KeyUses } from "./key-uses.js";
 
 /** Most changes that wait for a guard; beyond, a snapshot is less work for both. */

@@ -12,8 +12,8 @@ import {
   RulesService,
 } from "../../../src/gen/portico/auth/v1/rules.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import { accountOf } from "../callers.js";
-import type { Changes } from "../changes.js";
+import type { Changes } from "../log/changes.js";
+import { accountOf } from "./caller.js";
 import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
 
 /** Most that a preview decides on. */

@@ -12,9 +12,9 @@ import {
 import { BOUNDS } from "../../../src/metrics.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { StoreError } from "../../../src/store/store.js";
-import { accountOf } from "../callers.js";
-import type { Changes } from "../changes.js";
-import { durationMs, millis, timestamp } from "../time.js";
+import { durationMs, millis, timestamp } from "../../../src/time.js";
+import type { Changes } from "../log/changes.js";
+import { accountOf } from "./caller.js";
 import { Count, Counts } from "./usage-counts.js";
 import { floor, HOUR, HOURS_KEPT, MINUTE, MINUTES_KEPT, type Slice, type UsageWindow } from "./usage-window.js";
 

@@ -6,8 +6,8 @@ import { GATEWAY } from "../../../src/access/context-keys.js";
 import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
 import type { Enrolment, Entry, Event, Login } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
-import { isAdmin } from "../callers.js";
-import { millis } from "../time.js";
+import { millis } from "../../../src/time.js";
+import { isAdmin } from "../endpoints/caller.js";
 import { AuditTrail, LOGIN_FAILED } from "./audit-trail.js";
 import { hex, type State } from "./state.js";
 

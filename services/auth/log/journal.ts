@@ -8,7 +8,7 @@ import { Code, StatusError } from "../../../src/errors.js";
 import type { Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { StoreError } from "../../../src/store/store.js";
-import { timestamp } from "../time.js";
+import { timestamp } from "../../../src/time.js";
 import type { Clock } from "./clock.js";
 import { coalesced } from "./coalesced.js";
 import { fold } from "./fold.js";

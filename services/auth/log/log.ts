@@ -12,7 +12,7 @@ import { crc32 } from "node:zlib";
 import type { Logger } from "pino";
 import { Entry, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { type Collection, REMEDY, type Store, StoreError } from "../../../src/store/store.js";
-import { millis } from "../time.js";
+import { millis } from "../../../src/time.js";
 
 /** How many entries are read at a time. */
 export const MAX_READ = 256;

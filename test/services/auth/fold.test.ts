@@ -4,9 +4,9 @@ import t from "tap";
 import { MAX_ACCOUNTS_AUDIT, MAX_AUDIT, MAX_FAILED_AUDIT } from "../../../services/auth/log/audit-trail.js";
 import { fold, MAX_ACCESS, MAX_LOGINS, MAX_SPENT } from "../../../services/auth/log/fold.js";
 import { hex, State } from "../../../services/auth/log/state.js";
-import { timestamp } from "../../../services/auth/time.js";
 import { Entry, type Event, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
+import { timestamp } from "../../../src/time.js";
 
 type Events = NonNullable<Event["event"]>;
 

@@ -4,7 +4,7 @@
  */
 import { pino } from "pino";
 import { openAuthority } from "../../../services/auth/authority.js";
-import { KnownCaller } from "../../../src/access/callers.js";
+import { KnownCaller } from "../../../src/access/caller-cache.js";
 import { hashToken } from "../../../src/access/token.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
 import type { Context } from "../../../src/rpc/service.js";

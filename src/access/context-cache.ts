@@ -15,7 +15,7 @@ import type { Caller } from "../gen/portico/auth/v1/policy.js";
 import { type Metadata, NO_METADATA } from "../rpc/metadata.js";
 import type { Admission } from "./admission.js";
 import { CONTEXT, macOf, readContext, signContext, verifyContext } from "./call-context.js";
-import { KnownCaller } from "./callers.js";
+import { KnownCaller } from "./caller-cache.js";
 import type { ContextKeys } from "./context-keys.js";
 
 /** Most contexts that are kept, signed ones and verified ones: some 600 bytes each. */

@@ -3,12 +3,12 @@
  * there may be a wait, for passwords to be hashed or for other changes: so whether the caller still is what it was
  * admitted as is decided again with the change.
  */
-import { KnownCaller } from "../../src/access/callers.js";
-import { Code, StatusError } from "../../src/errors.js";
-import { isAdmin } from "./callers.js";
-import type { Author, Decide, Journal } from "./log/journal.js";
-import type { Leases } from "./log/leases.js";
-import type { State } from "./log/state.js";
+import { KnownCaller } from "../../../src/access/caller-cache.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import { isAdmin } from "../endpoints/caller.js";
+import type { Author, Decide, Journal } from "./journal.js";
+import type { Leases } from "./leases.js";
+import type { State } from "./state.js";
 import { callerOf } from "./token-caller.js";
 
 export class Changes {

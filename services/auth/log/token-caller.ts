@@ -1,9 +1,9 @@
 /** Whom a token stands for. */
-import { serviceScope } from "../../src/access/admission.js";
-import type { Caller } from "../../src/gen/portico/auth/v1/policy.js";
-import { DEFAULT_NAMESPACE } from "./callers.js";
-import type { State } from "./log/state.js";
-import { millis, timestamp } from "./time.js";
+import { serviceScope } from "../../../src/access/admission.js";
+import type { Caller } from "../../../src/gen/portico/auth/v1/policy.js";
+import { millis, timestamp } from "../../../src/time.js";
+import { DEFAULT_NAMESPACE } from "../endpoints/caller.js";
+import type { State } from "./state.js";
 
 /** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
 const NEVER = 253_402_300_799_000;

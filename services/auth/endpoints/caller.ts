@@ -1,7 +1,7 @@
 /** What a service asks of its caller, beyond what the guard has checked before. */
-import { KnownCaller } from "../../src/access/callers.js";
-import { Code, StatusError } from "../../src/errors.js";
-import type { Context } from "../../src/rpc/service.js";
+import { KnownCaller } from "../../../src/access/caller-cache.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import type { Context } from "../../../src/rpc/service.js";
 
 export const DEFAULT_NAMESPACE = "default";
 export const ADMIN_SCOPE = "admin";

@@ -1,6 +1,6 @@
 /** Moments as the authority's messages carry them, to and from milliseconds of `Date.now()`. */
-import type { Duration } from "../../src/gen/google/protobuf/duration.js";
-import type { Timestamp } from "../../src/gen/google/protobuf/timestamp.js";
+import type { Duration } from "./gen/google/protobuf/duration.js";
+import type { Timestamp } from "./gen/google/protobuf/timestamp.js";
 
 export function timestamp(ms: number): Timestamp {
   const seconds = Math.floor(ms / 1000);
