@@ -8,7 +8,7 @@ import { checkRule } from "../src/access/rules.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
 import { Access, type Rule } from "../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../src/store/open.js";
-import { timestamp } from "../src/time.js";
+import { toTimestamp } from "../src/time.js";
 import { freePort, launch, stop } from "./processes.js";
 
 /** A copy of dist/, so that a build in the meantime does not change what is measured. */
@@ -118,7 +118,7 @@ async function write(folder: string, events: NonNullable<Event["event"]>[]): Pro
     for (let start = 0; start < events.length; start += BATCH) {
       head++;
       const batch = events.slice(start, start + BATCH).map((event) => ({ event }));
-      const entry = { time: timestamp(Date.now()), actor: "admin", namespace: NAMESPACE, events: batch };
+      const entry = { time: toTimestamp(Date.now()), actor: "admin", namespace: NAMESPACE, events: batch };
       if (!(await log.append(head, entry))) throw new Error(`entry ${head} of ${folder} is taken`);
     }
   } finally {

@@ -2,7 +2,9 @@
  * The request headers that the gateway reads, taken from the raw list in one pass. A header that may be sent once but
  * came twice is an attack or a broken client: which of the two counts is never guessed.
  */
+
 import { bearerOf, holdsToken } from "../src/access/token.js";
+import { NAME } from "../src/contract/names.js";
 import { parseTimeout } from "../src/rpc/timeout.js";
 import { HttpError } from "./errors.js";
 
@@ -136,14 +138,12 @@ export function bearerToken({ authorization }: RequestHeaders): string | undefin
   return authorization === undefined ? undefined : bearerOf(authorization);
 }
 
-const NAMESPACE = /^[a-z0-9][a-z0-9-]{0,62}$/;
-
 /**
  * The namespace asked for.
  * @throws {HttpError} 400 when it can be no namespace's name.
  */
 export function namespaceOf({ namespace }: RequestHeaders): string | undefined {
-  if (namespace !== undefined && !NAMESPACE.test(namespace)) {
+  if (namespace !== undefined && !NAME.test(namespace)) {
     throw new HttpError(400, "Platform-Namespace must be lower-case letters, digits and -, at most 63");
   }
   return namespace;

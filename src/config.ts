@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type GrpcTarget, parseAddress, parseGrpcTarget } from "./address.js";
+import { NAME } from "./contract/names.js";
 import { TrustedProxies } from "./trusted-proxies.js";
 
 /** A setting that cannot be used; the message says which, where it came from, and what is accepted. */
@@ -302,7 +303,7 @@ function foreignService(entry: unknown, path: string, folder: string): ForeignSe
   const { name, target, descriptors, identity = false, ...rest } = entry;
   const extra = Object.keys(rest)[0];
   if (extra !== undefined) throw wrong(`unknown member "${extra}"; known are name, target, descriptors, identity`);
-  if (typeof name !== "string" || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(name)) {
+  if (typeof name !== "string" || !NAME.test(name)) {
     throw wrong("name must be lower-case letters, digits and -");
   }
   if (descriptors !== undefined && (typeof descriptors !== "string" || descriptors === ""))

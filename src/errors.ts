@@ -49,3 +49,8 @@ export class StatusError extends Error {
     return new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });
   }
 }
+
+/** The error for a request that is wrong by itself. @param message begins with the field: `name: must have 1 to 100 characters` */
+export function invalidArgument(message: string, cause?: unknown): StatusError {
+  return new StatusError(Code.INVALID_ARGUMENT, message, { cause });
+}

@@ -1,14 +1,14 @@
-/** Moments as the authority's messages carry them, to and from milliseconds of `Date.now()`. */
+/** Moments and durations of protobuf messages, to and from milliseconds. Timestamps count from 1970, as `Date.now()`. */
 import type { Duration } from "./gen/google/protobuf/duration.js";
 import type { Timestamp } from "./gen/google/protobuf/timestamp.js";
 
-export function timestamp(ms: number): Timestamp {
+export function toTimestamp(ms: number): Timestamp {
   const seconds = Math.floor(ms / 1000);
   return { seconds: BigInt(seconds), nanos: Math.round((ms - seconds * 1000) * 1e6) };
 }
 
-/** An absent timestamp is the epoch: what has no expiry in a message has expired. */
-export function millis(time: Timestamp | undefined): number {
+/** Milliseconds since 1970; 0 for an absent timestamp: what has no expiry in a message has expired. */
+export function timestampMs(time: Timestamp | undefined): number {
   return time === undefined ? 0 : Number(time.seconds) * 1000 + time.nanos / 1e6;
 }
 

@@ -8,6 +8,7 @@
  */
 import type { Registry } from "@bufbuild/protobuf";
 import { Callers, type Endpoint, pathOf, RESERVED_NAMES } from "../../src/contract/endpoint.js";
+import { NAME } from "../../src/contract/names.js";
 import { nearest } from "../../src/contract/nearest.js";
 import type { Codec } from "../../src/json/codec.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -45,7 +46,6 @@ export interface Route {
   readonly versioned: boolean;
 }
 
-const SERVICE_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 /** A path of characters that mean themselves (RFC 3986 §2.3). */
 const PLAIN = /^\/[A-Za-z0-9._~/-]*$/;
 const UNRESERVED = /[A-Za-z0-9._~-]/;
@@ -62,7 +62,7 @@ export class Routes {
    * @throws {Error} when its name or its endpoints' names cannot be told apart from others; nothing has changed then.
    */
   set(service: string, targets: readonly Target[]): void {
-    if (!SERVICE_NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
+    if (!NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
     if (RESERVED_NAMES.has(service)) throw new Error("its name is reserved for the gateway's own paths");
     const routes = routesOf(service, targets);
     this.delete(service);

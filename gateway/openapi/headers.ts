@@ -1,4 +1,5 @@
 /** Headers of requests and answers, as headers.ts beside this folder reads them. */
+import { NAME } from "../../src/contract/names.js";
 import type { Schema } from "./schema.js";
 
 /** Headers of requests: everywhere; where the token does not say the namespace; and of streams. */
@@ -14,7 +15,7 @@ export const PARAMETERS: Readonly<Record<string, Schema>> = {
   "Platform-Namespace": header(
     "Platform-Namespace",
     "The namespace whose rules decide; without it the token's own, else `default`. A token counts only in its own.",
-    { type: "string", pattern: "^[a-z0-9][a-z0-9-]{0,62}$" },
+    { type: "string", pattern: NAME.source },
   ),
   "Grpc-Timeout": header(
     "Grpc-Timeout",

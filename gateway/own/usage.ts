@@ -7,6 +7,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Endpoint } from "../../src/contract/endpoint.js";
+import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { type Tally, UsageService } from "../../src/gen/portico/auth/v1/usage.js";
 import type { Logger } from "../../src/log.js";
 import { BOUNDS, boundOf } from "../../src/metrics.js";
@@ -21,7 +22,6 @@ const LAST_ANSWER_TIME = 1_000;
 /** Most endpoints counted at a time, over all namespaces: as many as the authority takes. */
 const MAX_ENDPOINTS = 10_000;
 /** Of calls that are refused before their namespace is known. */
-const DEFAULT_NAMESPACE = "default";
 
 export interface UsageOptions {
   /** To the authority. */

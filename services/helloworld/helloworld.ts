@@ -1,10 +1,10 @@
 /** Greets people: the smallest whole service, and the one to copy. */
-import { Code, StatusError } from "../../src/errors.js";
+import { invalidArgument } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
 import { type CallResponse, HelloworldService, type StreamRequest } from "../../src/gen/helloworld/helloworld.js";
 import { part, type Service } from "../../src/rpc/service.js";
 
-const MOST_MESSAGES = 10_000n;
+const MAX_MESSAGES = 10_000n;
 
 function greet(name: string): CallResponse {
   const greeting = `Hello ${name}`;
@@ -12,8 +12,8 @@ function greet(name: string): CallResponse {
 }
 
 async function* stream({ name, messages }: StreamRequest): AsyncGenerator<CallResponse> {
-  if (messages < 0n || messages > MOST_MESSAGES) {
-    throw new StatusError(Code.INVALID_ARGUMENT, `messages: must be from 0 to ${MOST_MESSAGES}, got ${messages}`);
+  if (messages < 0n || messages > MAX_MESSAGES) {
+    throw invalidArgument(`messages: must be from 0 to ${MAX_MESSAGES}, got ${messages}`);
   }
   for (let sent = 0n; sent < messages; sent++) yield greet(name);
 }

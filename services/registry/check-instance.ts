@@ -1,9 +1,10 @@
 /** What an instance may be called, and where it may be. */
+
 import { isUnixSocket } from "../../src/address.js";
 import { RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/endpoint.js";
+import { NAME } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 
-const SERVICE = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const ID = /^[!-~]{1,128}$/;
 const PORT = /^(?:grpcs:\/\/)?(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]{1,253}):(\d{1,5})$/;
 const MAX_ADDRESSES = 16;
@@ -13,7 +14,7 @@ const MAX_ADDRESSES = 16;
  * @throws {Error} with a message for the service's owner.
  */
 export function checkServiceName(name: string, local: boolean): void {
-  if (!SERVICE.test(name)) {
+  if (!NAME.test(name)) {
     const shown = JSON.stringify(name.slice(0, 80));
     throw new Error(`service name ${shown} must be 1 to 63 lower-case letters, digits and -, not starting with -`);
   }

@@ -6,7 +6,7 @@
  * rather than every contract there ever was in between. One that falls too far behind is cut, and starts anew.
  */
 import type { Logger } from "pino";
-import { Code, StatusError } from "../../src/errors.js";
+import { Code, invalidArgument, StatusError } from "../../src/errors.js";
 import { Instance, Joined, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { checkInstance } from "./check-instance.js";
 import { type Contract, isContractOf, readContract } from "./contract.js";
@@ -158,7 +158,7 @@ export class Directory {
       for (const contract of known) if (isContractOf(contract, descriptors, grpcServices)) return contract;
       return readContract(service, descriptors, grpcServices);
     } catch (error) {
-      throw new StatusError(Code.INVALID_ARGUMENT, (error as Error).message, { cause: error });
+      throw invalidArgument((error as Error).message, error);
     }
   }
 

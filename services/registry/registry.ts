@@ -4,13 +4,13 @@
  */
 import type { Logger } from "pino";
 import type { KnownCaller } from "../../src/access/caller-cache.js";
-import { GATEWAY } from "../../src/access/context-keys.js";
 import type { Guard } from "../../src/access/guard.js";
 import { isVisible } from "../../src/access/visible.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
 import type { ForeignService } from "../../src/config.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
-import { Code, StatusError } from "../../src/errors.js";
+import { GATEWAY } from "../../src/contract/names.js";
+import { Code, invalidArgument, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
 import {
   type DescribeRequest,
@@ -131,7 +131,7 @@ async function* register(
   try {
     yield RegisterResponse.fromPartial({});
     const { done } = await Promise.race([stream.next(), isPutOut]);
-    if (!done) throw new StatusError(Code.INVALID_ARGUMENT, "a stream registers one instance; open another stream");
+    if (!done) throw invalidArgument("a stream registers one instance; open another stream");
   } finally {
     leave();
   }
@@ -146,7 +146,7 @@ async function firstInstance(stream: AsyncIterator<RegisterRequest>): Promise<In
   try {
     const { value, done } = await Promise.race([stream.next(), late]);
     if (done || value.instance === undefined) {
-      throw new StatusError(Code.INVALID_ARGUMENT, "the first message must have an instance");
+      throw invalidArgument("the first message must have an instance");
     }
     return value.instance;
   } finally {
@@ -171,7 +171,7 @@ function checkEnrolment({ service }: Instance, { caller, system }: Context): voi
 function checkReach({ addresses }: Instance): void {
   if (!addresses.some(isUnixSocket)) return;
   const how = 'only the configuration may name one, in "target" of its "services"';
-  throw new StatusError(Code.INVALID_ARGUMENT, `a service cannot register a unix socket: ${how}`);
+  throw invalidArgument(`a service cannot register a unix socket: ${how}`);
 }
 
 /** Those of all instances; of the newest where several have one. */

@@ -1,7 +1,9 @@
 /**
  * The words in which calls are let in: who calls, what was shown, and what a guard answers. guard.ts has the one guard.
  */
+
 import type { Endpoint } from "../contract/endpoint.js";
+import { ADMIN_SCOPE } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
 import type { Metadata } from "../rpc/metadata.js";
 import type { Decision } from "./rules.js";
@@ -39,6 +41,11 @@ export interface Admission {
   readonly namespace: string;
   /** The service that calls, for its own account or for the caller; undefined for a gateway or a client. */
   readonly service?: string | undefined;
+}
+
+/** Whether a caller or an account administers its namespace. */
+export function isAdmin({ scopes }: { readonly scopes: readonly string[] }): boolean {
+  return scopes.includes(ADMIN_SCOPE);
 }
 
 /** The scope that rules give to a service which calls others. */

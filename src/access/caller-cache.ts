@@ -14,6 +14,7 @@ import { PolicyService, type Caller as ResolvedCaller, type ResolveResponse } fr
 import type { CallStart, Channel } from "../rpc/channel.js";
 import { unary } from "../rpc/client.js";
 import type { Metadata } from "../rpc/metadata.js";
+import { timestampMs } from "../time.js";
 import { authorityUnreachable, type Caller } from "./admission.js";
 import { hashToken, isToken } from "./token.js";
 
@@ -85,7 +86,7 @@ export class KnownCaller implements Caller {
 /** Only an enrolment token may last for ever; anything else without an expiry has expired. */
 function expiry({ expires, enrolment }: ResolvedCaller): number {
   if (expires === undefined) return enrolment === "" ? 0 : Number.POSITIVE_INFINITY;
-  return Number(expires.seconds) * 1000 + expires.nanos / 1e6;
+  return timestampMs(expires);
 }
 
 export class Callers {

@@ -8,10 +8,8 @@
  * of the change that replaced it; replacing the root replaces every key.
  */
 import { createHmac } from "node:crypto";
+import { GATEWAY } from "../contract/names.js";
 import type { ContextKey } from "../gen/portico/auth/v1/policy.js";
-
-/** Whose key is the root. */
-export const GATEWAY = "gateway";
 
 export interface Key {
   readonly generation: number;

@@ -7,6 +7,7 @@
  */
 
 import { type Endpoint, Callers as MayCall } from "../contract/endpoint.js";
+import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { matches, parsePattern, type Resource } from "../contract/resource.js";
 import type { Metadata } from "../rpc/metadata.js";
 import {
@@ -14,6 +15,7 @@ import {
   authorityUnreachable,
   type Caller,
   type Credentials,
+  isAdmin,
   refusal,
   type SigningGuard,
   serviceScope,
@@ -47,9 +49,6 @@ export function openGuard(authority: AuthorityAccess): OpenGuard {
 
 /** What is shown with a call that has a context. */
 type Shown = Credentials & { readonly context: string };
-
-const DEFAULT_NAMESPACE = "default";
-const ADMIN_SCOPE = "admin";
 
 class PolicyGuard implements OpenGuard {
   readonly #callers: Callers;
@@ -238,7 +237,7 @@ function decideByDeclaration(callers: MayCall, caller: Caller | undefined): Deci
   if (caller === undefined) return "unauthorized";
   const enough =
     callers === MayCall.ACCOUNT ||
-    (callers === MayCall.ADMIN && caller.scopes.includes(ADMIN_SCOPE)) ||
+    (callers === MayCall.ADMIN && isAdmin(caller)) ||
     (callers === MayCall.ENROLLED && caller.enrolment !== undefined);
   return enough ? "granted" : "forbidden";
 }

@@ -23,6 +23,7 @@ import {
   type WatchResponse_Snapshot,
 } from "../gen/portico/auth/v1/policy.js";
 import { type Stream, stream } from "../rpc/client.js";
+import { timestampMs } from "../time.js";
 import type { AuthorityAccess, KnownCaller } from "./caller-cache.js";
 import { ContextKeys } from "./context-keys.js";
 import { Lease, type Moment, now } from "./lease.js";
@@ -328,7 +329,7 @@ export class Policy {
     if (time === undefined) throw new Error("the authority's answer to a ping lacks its time");
     this.#leaseTime = Math.min(Number(pong.leaseMs), LONGEST_LEASE_TIME);
     pings.setPace(this.#leaseTime);
-    this.#clockLead = Number(time.seconds) * 1000 + time.nanos / 1e6 - sent.monotonic;
+    this.#clockLead = timestampMs(time) - sent.monotonic;
     this.#lease.extend(sent, this.#leaseTime);
   }
 }

@@ -10,6 +10,7 @@
  * needs is the highest granted and the highest denied priority.
  */
 
+import { RULE_ID } from "../contract/names.js";
 import { parsePattern, printable, type Resource } from "../contract/resource.js";
 import { Access, type Rule } from "../gen/portico/auth/v1/rules.js";
 
@@ -31,18 +32,17 @@ export const PUBLIC = "<public>";
 /** The scope of rules for any logged-in caller. */
 export const LOGGED_IN = "*";
 
-const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MAX_SCOPE_LENGTH = 128;
 /** An int32 on the wire. */
-const LEAST_PRIORITY = -(2 ** 31);
-const MOST_PRIORITY = 2 ** 31 - 1;
+const MIN_PRIORITY = -(2 ** 31);
+const MAX_PRIORITY = 2 ** 31 - 1;
 
 /**
  * Checks a rule that someone wants to create, and gives it back without anything that is not part of a rule.
  * @throws {SyntaxError} with a message for the person who wrote it.
  */
 export function checkRule({ id, scope, access, resource, priority }: Rule): Rule {
-  if (!ID.test(id)) {
+  if (!RULE_ID.test(id)) {
     throw new SyntaxError(
       `id "${printable(id)}" must be 1 to 64 letters, digits, . _ or -, and start with a letter or digit`,
     );
@@ -52,8 +52,8 @@ export function checkRule({ id, scope, access, resource, priority }: Rule): Rule
     throw new SyntaxError("access must be granted or denied");
   }
   parsePattern(resource);
-  if (!Number.isInteger(priority) || priority < LEAST_PRIORITY || priority > MOST_PRIORITY) {
-    throw new SyntaxError(`priority must be a whole number from ${LEAST_PRIORITY} to ${MOST_PRIORITY}`);
+  if (!Number.isInteger(priority) || priority < MIN_PRIORITY || priority > MAX_PRIORITY) {
+    throw new SyntaxError(`priority must be a whole number from ${MIN_PRIORITY} to ${MAX_PRIORITY}`);
   }
   return { id, scope, access, resource, priority };
 }

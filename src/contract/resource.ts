@@ -11,8 +11,9 @@ export interface Resource {
 }
 
 const MAX_LENGTH = 256;
-const SEGMENT = /^(?:\*|[a-z0-9._-]+\*?)$/;
-const PATTERN = /^(\*|[a-z0-9._-]+\*?):(\*|[a-z0-9._-]+\*?):(\*|[a-z0-9._-]+\*?)$/;
+const SEGMENT = /(\*|[a-z0-9._-]+\*?)/.source;
+const PATTERN = new RegExp(`^${SEGMENT}:${SEGMENT}:${SEGMENT}$`);
+const ONE_SEGMENT = new RegExp(`^${SEGMENT}$`);
 
 /**
  * Reads a pattern.
@@ -31,7 +32,7 @@ function whatIsWrong(text: string): string {
   const resource = `resource "${printable(text)}"`;
   const segments = text.toLowerCase().split(":");
   if (segments.length !== 3) return `${resource} must have three segments, type:name:endpoint, such as *:*:*`;
-  const wrong = segments.find((segment) => !SEGMENT.test(segment)) ?? "";
+  const wrong = segments.find((segment) => !ONE_SEGMENT.test(segment)) ?? "";
   return `${resource}: segment "${printable(wrong)}" must be a literal, *, or a literal ending in * (letters, digits, . _ -)`;
 }
 

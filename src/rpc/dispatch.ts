@@ -12,6 +12,7 @@ import { CONTEXT } from "../access/call-context.js";
 import { bearerOf } from "../access/token.js";
 import type { Config } from "../config.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../contract/endpoint.js";
+import { GATEWAY } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
 import type { CallStart } from "./channel.js";
 import { Deadlines } from "./deadlines.js";
@@ -37,7 +38,6 @@ export interface DispatcherOptions {
 /** A gateway shows with its enrolment token that it may speak for its client's address. */
 const GATEWAY_TOKEN = "x-portico-gateway";
 const CLIENT_ADDRESS = "x-portico-client-address";
-const GATEWAY = "gateway";
 
 interface Served extends ServedMethod {
   /** Undefined for health and reflection. */

@@ -12,6 +12,7 @@
  */
 import type { Logger } from "pino";
 import { type Admission, type Guard, SYSTEM } from "../access/admission.js";
+import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
 import type { CallStart, Status } from "./channel.js";
 import type { Deadlines, Expiring } from "./deadlines.js";
@@ -366,7 +367,7 @@ class CallContext implements Context {
   ) {
     const proof = admission === SYSTEM ? undefined : admission;
     this.caller = proof?.caller;
-    this.namespace = proof?.namespace ?? "default";
+    this.namespace = proof?.namespace ?? DEFAULT_NAMESPACE;
     this.system = admission === SYSTEM;
     this.endpoint = method.name;
     this.metadata = start.metadata;

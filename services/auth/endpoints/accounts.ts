@@ -1,7 +1,9 @@
 /** Accounts of the caller's namespace. */
 
+import { isAdmin } from "../../../src/access/admission.js";
 import { checkScope } from "../../../src/access/rules.js";
-import { Code, StatusError } from "../../../src/errors.js";
+import { ACCOUNT_NAME, ADMIN_SCOPE } from "../../../src/contract/names.js";
+import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
 import {
   type Account,
   AccountsService,
@@ -14,7 +16,7 @@ import type { Changes } from "../log/changes.js";
 import type { AccountState, State } from "../log/state.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
 import type { Slowdown } from "../login/slowdown.js";
-import { ADMIN_SCOPE, accountOf, isAdmin } from "./caller.js";
+import { accountOf } from "./checks.js";
 
 const MAX_ACCOUNTS = 10_000;
 const MAX_SCOPES = 100;
@@ -57,8 +59,8 @@ async function create(
   context: Context,
 ): Promise<Account> {
   const caller = accountOf(context);
-  if (!/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/.test(name)) {
-    throw invalid("name: must be 1 to 128 letters, digits or . _ @ + -, and start with a letter or digit");
+  if (!ACCOUNT_NAME.test(name)) {
+    throw invalidArgument("name: must be 1 to 128 letters, digits or . _ @ + -, and start with a letter or digit");
   }
   checkPassword("password", password);
   const checked = checkScopes(scopes);
@@ -140,17 +142,13 @@ function keepAnAdmin(state: State, namespace: string, name: string): void {
 }
 
 function checkScopes(scopes: readonly string[]): string[] {
-  if (scopes.length > MAX_SCOPES) throw invalid(`scopes: must be at most ${MAX_SCOPES}`);
+  if (scopes.length > MAX_SCOPES) throw invalidArgument(`scopes: must be at most ${MAX_SCOPES}`);
   for (const [index, scope] of scopes.entries()) {
     try {
       checkScope(scope);
     } catch (error) {
-      throw invalid(`scopes[${index}]: ${(error as Error).message}`);
+      throw invalidArgument(`scopes[${index}]: ${(error as Error).message}`);
     }
   }
   return [...new Set(scopes)];
-}
-
-function invalid(message: string): StatusError {
-  return new StatusError(Code.INVALID_ARGUMENT, message);
 }

@@ -1,9 +1,9 @@
 /** Audit: who changed what, in the caller's namespace. */
-import { Code, StatusError } from "../../../src/errors.js";
+import { invalidArgument } from "../../../src/errors.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
-import { accountOf } from "./caller.js";
+import { accountOf } from "./checks.js";
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
@@ -13,10 +13,7 @@ export function audit({ changes }: { changes: Changes }): Part {
     list: async ({ before, limit }, context) => {
       const { namespace } = accountOf(context);
       if (limit < 0 || limit > MAX_LIMIT) {
-        throw new StatusError(
-          Code.INVALID_ARGUMENT,
-          `limit: must be from 1 to ${MAX_LIMIT}, or 0 for ${DEFAULT_LIMIT}`,
-        );
+        throw invalidArgument(`limit: must be from 1 to ${MAX_LIMIT}, or 0 for ${DEFAULT_LIMIT}`);
       }
       await changes.sync();
       const records = changes.state.namespaces.get(namespace)?.audit.records ?? [];

@@ -1,6 +1,7 @@
 /** Auth: signs accounts in and out. */
 
 import { createToken, hashToken, isToken } from "../../../src/access/token.js";
+import { DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import {
   AuthService,
@@ -10,13 +11,13 @@ import {
 } from "../../../src/gen/portico/auth/v1/auth.js";
 import { first } from "../../../src/rpc/metadata.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import { millis, timestamp } from "../../../src/time.js";
+import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
 import { hex } from "../log/state.js";
 import type { FailedLogins } from "../login/failed-logins.js";
 import type { Passwords } from "../login/passwords.js";
 import type { Slowdown } from "../login/slowdown.js";
-import { accountOf, DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "./caller.js";
+import { accountOf } from "./checks.js";
 
 const ACCESS_LIFE = 60 * 60_000;
 const REFRESH_LIFE = 30 * 24 * 60 * 60_000;
@@ -35,9 +36,8 @@ export function auth(options: Options): Part {
     refresh: (request) => refresh(changes, request),
     logout: async (_, context) => {
       const caller = accountOf(context);
-      const sha256 = bearerHash(context);
       await changes.make(caller, (state) => {
-        const token = sha256 && state.tokens.get(hex(sha256));
+        const token = state.tokens.get(caller.sha256);
         if (token?.kind === "access") {
           return [{ $case: "loginRevoked", value: { login: token.login.login, reused: false } }];
         }
@@ -47,7 +47,7 @@ export function auth(options: Options): Part {
     },
     whoAmI: (_, context) => {
       const { namespace, account, scopes, expires } = accountOf(context);
-      return { namespace, account, scopes: [...scopes], expires: timestamp(expires) };
+      return { namespace, account, scopes: [...scopes], expires: toTimestamp(expires) };
     },
   });
 }
@@ -88,7 +88,7 @@ async function refresh(changes: Changes, { refreshToken }: RefreshRequest): Prom
   const pair = createPair(changes.now);
   const found = (): { kind: string; namespace: string; account: string; login: Buffer } => {
     const token = sha256 && changes.state.tokens.get(hex(sha256));
-    if ((token?.kind === "refresh" || token?.kind === "spent") && millis(token.token.expires) > changes.now) {
+    if ((token?.kind === "refresh" || token?.kind === "spent") && timestampMs(token.token.expires) > changes.now) {
       return { kind: token.kind, ...token.login };
     }
     throw new StatusError(Code.UNAUTHENTICATED, "refresh_token: is unknown, expired or revoked; log in again");
@@ -114,8 +114,8 @@ async function refresh(changes: Changes, { refreshToken }: RefreshRequest): Prom
 function createPair(now: number) {
   const access = createToken("access");
   const refresh = createToken("refresh");
-  const accessExpires = timestamp(now + ACCESS_LIFE);
-  const refreshExpires = timestamp(now + REFRESH_LIFE);
+  const accessExpires = toTimestamp(now + ACCESS_LIFE);
+  const refreshExpires = toTimestamp(now + REFRESH_LIFE);
   return {
     shown: { accessToken: access, accessExpires, refreshToken: refresh, refreshExpires },
     hashed: {
@@ -128,9 +128,4 @@ function createPair(now: number) {
 /** The same whatever is wrong, so that nobody learns which accounts there are. */
 function wrong(): StatusError {
   return new StatusError(Code.UNAUTHENTICATED, "Wrong account or password");
-}
-
-function bearerHash({ metadata }: Context): Buffer | undefined {
-  const token = /^Bearer (\S+)$/i.exec(first(metadata, "authorization") ?? "")?.[1];
-  return token === undefined ? undefined : hashToken(token);
 }

@@ -2,13 +2,15 @@
  * Delegation: signs contexts for services that call other services. Both the service and the caller it acts for are
  * judged by the rules of the moment, and the caller is looked up by its token: what was revoked acts no more.
  */
+
 import { serviceScope } from "../../../src/access/admission.js";
 import { signContext, verifyTicket } from "../../../src/access/call-context.js";
-import { GATEWAY, ticketKeyOf } from "../../../src/access/context-keys.js";
+import { ticketKeyOf } from "../../../src/access/context-keys.js";
 import { type Decision, RuleSet } from "../../../src/access/rules.js";
 import { SELF_GOVERNED } from "../../../src/contract/endpoint.js";
+import { DEFAULT_NAMESPACE, GATEWAY } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
-import { Code, StatusError } from "../../../src/errors.js";
+import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
 import {
   type CallContext,
   DelegationService,
@@ -17,11 +19,11 @@ import {
 } from "../../../src/gen/portico/auth/v1/delegation.js";
 import type { Caller } from "../../../src/gen/portico/auth/v1/policy.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import { millis } from "../../../src/time.js";
+import { timestampMs } from "../../../src/time.js";
 import type { Journal } from "../log/journal.js";
 import { hex, type NamespaceState, type State } from "../log/state.js";
 import { callerOf } from "../log/token-caller.js";
-import { DEFAULT_NAMESPACE } from "./caller.js";
+import { checkLiteral } from "./checks.js";
 
 interface Options {
   readonly journal: Journal;
@@ -62,7 +64,7 @@ function issue(moment: Moment, request: IssueRequest, context: Context): IssueRe
   const { state, now, leaseMs } = moment;
   const service = enrolmentOf(context);
   const { resource } = request;
-  const segments = literal(resource);
+  const segments = checkEndpoint(resource);
   const acting = actingFor(moment, request, service, context);
   for (const [who, decision] of judged(moment, segments, service, acting)) {
     if (decision !== "granted") throw refused(decision, resource, who);
@@ -70,7 +72,10 @@ function issue(moment: Moment, request: IssueRequest, context: Context): IssueRe
   const [key] = state.contextKeys(segments.name);
   const [root] = state.contextKeys(GATEWAY);
   if (key === undefined || root === undefined) throw new StatusError(Code.UNAVAILABLE, "there are no keys yet");
-  const expires = Math.min(now + leaseMs, acting.caller === undefined ? now + leaseMs : millis(acting.caller.expires));
+  const expires = Math.min(
+    now + leaseMs,
+    acting.caller === undefined ? now + leaseMs : timestampMs(acting.caller.expires),
+  );
   const signed: CallContext = {
     ...{ resource, namespace: acting.namespace, caller: told(acting.caller, segments), service },
     sha256: Buffer.from(acting.sha256, "hex"),
@@ -144,19 +149,13 @@ function refused(decision: Exclude<Decision, "granted">, resource: string, who: 
   return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${name} by ${who}`);
 }
 
-/** @throws {StatusError} INVALID_ARGUMENT */
-function literal(text: string): Resource {
-  const invalid = (why: string): StatusError => new StatusError(Code.INVALID_ARGUMENT, `resource: ${why}`);
-  let resource: Resource;
-  try {
-    resource = parsePattern(text);
-  } catch (error) {
-    throw invalid((error as Error).message);
-  }
-  if (text.includes("*")) throw invalid("must be without wildcards, such as service:orders:Orders.Get");
-  if (resource.type !== "service") throw invalid("must be an endpoint, such as service:orders:Orders.Get");
-  if (SELF_GOVERNED.has(resource.name)) throw invalid(`${resource.name} takes the enrolment token itself`);
-  return resource;
+/** @throws {StatusError} INVALID_ARGUMENT unless it is an endpoint that takes contexts. */
+function checkEndpoint(text: string): Resource {
+  const resource = checkLiteral("resource", text);
+  if (resource.type !== "service")
+    throw invalidArgument("resource: must be an endpoint, such as service:orders:Orders.Get");
+  if (!SELF_GOVERNED.has(resource.name)) return resource;
+  throw invalidArgument(`resource: ${resource.name} takes the enrolment token itself`);
 }
 
 function serviceOf(resource: string): string | undefined {

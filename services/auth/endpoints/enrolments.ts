@@ -1,7 +1,7 @@
 /** Enrolments: the tokens by which gateways and services join. */
 import { randomBytes } from "node:crypto";
-import { GATEWAY } from "../../../src/access/context-keys.js";
 import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
+import { GATEWAY } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Enrolment as StoredEnrolment } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
@@ -14,7 +14,7 @@ import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
 import type { Decide } from "../log/journal.js";
 import { hex, type State } from "../log/state.js";
-import { accountOfDefault, checkName } from "./caller.js";
+import { accountOfDefault, checkName } from "./checks.js";
 
 const MAX_ENROLMENTS = 1_000;
 const MAX_OF_NAME = 100;

@@ -1,6 +1,6 @@
 /** When API keys were last used, as guards tell. It is written down once a minute, and when the authority closes. */
 import type { Logger } from "pino";
-import { timestamp } from "../../../src/time.js";
+import { toTimestamp } from "../../../src/time.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 import { hex } from "../log/state.js";
 
@@ -33,7 +33,7 @@ export class KeyUses {
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const uses = [...this.#uses].map(([hash, time]) => ({ sha256: Buffer.from(hash, "hex"), time: timestamp(time) }));
+    const uses = [...this.#uses].map(([hash, time]) => ({ sha256: Buffer.from(hash, "hex"), time: toTimestamp(time) }));
     if (uses.length === 0) return;
     this.#uses.clear();
     try {

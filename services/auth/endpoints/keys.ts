@@ -1,9 +1,10 @@
 /** Keys: API keys, each caller's own; an administrator's, those of the whole namespace. */
 
+import { isAdmin } from "../../../src/access/admission.js";
 import type { KnownCaller } from "../../../src/access/caller-cache.js";
 import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
 import { parsePattern } from "../../../src/contract/resource.js";
-import { Code, StatusError } from "../../../src/errors.js";
+import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
 import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   type CreateKeyRequest,
@@ -13,10 +14,10 @@ import {
   type RotateKeyRequest,
 } from "../../../src/gen/portico/auth/v1/keys.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import { durationMs, millis, timestamp } from "../../../src/time.js";
+import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
 import type { State } from "../log/state.js";
-import { accountOf, isAdmin } from "./caller.js";
+import { accountOf } from "./checks.js";
 import type { KeyUses } from "./key-uses.js";
 
 const DAY = 24 * 60 * 60_000;
@@ -38,7 +39,7 @@ export function keys({ changes, keyUses }: Options): Part {
     list: async (_, context) => {
       const caller = accountOf(context);
       await changes.sync();
-      const listed = visible(changes.state, caller).filter(({ expires }) => millis(expires) > changes.now);
+      const listed = visible(changes.state, caller).filter(({ expires }) => timestampMs(expires) > changes.now);
       return { keys: listed.map((key) => shown(key, keyUses)) };
     },
     create: (request, context) => create(changes, request, context),
@@ -58,11 +59,11 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
   const caller = unlimited(context);
   const { name, resources } = request;
   if (name.length < 1 || name.length > MAX_NAME_LENGTH || UNPRINTABLE.test(name)) {
-    throw invalid(`name: must have 1 to ${MAX_NAME_LENGTH} printable characters`);
+    throw invalidArgument(`name: must have 1 to ${MAX_NAME_LENGTH} printable characters`);
   }
-  if (name !== name.trim()) throw invalid("name: must not begin or end with white space");
+  if (name !== name.trim()) throw invalidArgument("name: must not begin or end with white space");
   const life = request.lifetime === undefined ? DEFAULT_LIFE : durationMs(request.lifetime);
-  if (!(life >= DAY && life <= MAX_LIFE)) throw invalid("lifetime: must be from 1 to 365 days");
+  if (!(life >= DAY && life <= MAX_LIFE)) throw invalidArgument("lifetime: must be from 1 to 365 days");
   checkResources(resources);
   const { namespace, account } = caller;
   if (isKey(changes.state, caller) && changes.now + life > caller.expires) {
@@ -79,21 +80,21 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
 async function rotate(changes: Changes, request: RotateKeyRequest, context: Context): Promise<CreateKeyResponse> {
   const caller = unlimited(context);
   const overlap = request.overlap === undefined ? 0 : durationMs(request.overlap);
-  if (overlap < 0) throw invalid("overlap: must not be negative");
+  if (overlap < 0) throw invalidArgument("overlap: must not be negative");
   await changes.sync();
   const old = find(changes.state, caller, request.prefix, changes.now);
-  const life = Number(old.lifetimeMs) || millis(old.expires) - millis(old.created);
+  const life = Number(old.lifetimeMs) || timestampMs(old.expires) - timestampMs(old.created);
   const latest = isKey(changes.state, caller) ? caller.expires : undefined;
   const { secret, key } = createKey(old, changes.now, life, latest);
   await changes.make(caller, (state, now) => {
     const { sha256, expires } = find(state, caller, request.prefix, now);
     checkRoom(state, key, now);
-    const end = Math.min(now + overlap, millis(expires));
+    const end = Math.min(now + overlap, timestampMs(expires));
     return [
       { $case: "keyCreated", value: { key } },
       overlap === 0
         ? { $case: "keyRevoked", value: { sha256 } }
-        : { $case: "keyShortened", value: { sha256, expires: timestamp(end) } },
+        : { $case: "keyShortened", value: { sha256, expires: toTimestamp(end) } },
     ];
   });
   return { secret, key: shown(key) };
@@ -112,8 +113,8 @@ function createKey(
     namespace,
     account,
     name,
-    created: timestamp(now),
-    expires: timestamp(Math.min(now + life, latest)),
+    created: toTimestamp(now),
+    expires: toTimestamp(Math.min(now + life, latest)),
     lifetimeMs: BigInt(Math.round(life)),
     lastUsed: undefined,
     resources,
@@ -128,7 +129,7 @@ function visible(state: State, caller: KnownCaller): StoredKey[] {
 
 /** @throws {StatusError} NOT_FOUND, the same for a key that is not the caller's. */
 function find(state: State, caller: KnownCaller, prefix: string, now: number): StoredKey {
-  const key = visible(state, caller).find((key) => key.prefix === prefix && millis(key.expires) > now);
+  const key = visible(state, caller).find((key) => key.prefix === prefix && timestampMs(key.expires) > now);
   if (key === undefined) throw new StatusError(Code.NOT_FOUND, `no key with the prefix ${prefix}`);
   return key;
 }
@@ -137,7 +138,7 @@ function checkRoom(state: State, { namespace, account, prefix }: StoredKey, now:
   if (state.account(namespace, account) === undefined) {
     throw new StatusError(Code.NOT_FOUND, `no account with the name ${account}`);
   }
-  const alive = state.keys(namespace, account).filter(({ expires }) => millis(expires) > now);
+  const alive = state.keys(namespace, account).filter(({ expires }) => timestampMs(expires) > now);
   if (alive.length >= MAX_KEYS) {
     throw new StatusError(Code.FAILED_PRECONDITION, `the account has ${MAX_KEYS} keys, the most it may; revoke one`);
   }
@@ -159,12 +160,12 @@ function unlimited(context: Context): KnownCaller {
 }
 
 function checkResources(resources: readonly string[]): void {
-  if (resources.length > MAX_RESOURCES) throw invalid(`resources: must be at most ${MAX_RESOURCES}`);
+  if (resources.length > MAX_RESOURCES) throw invalidArgument(`resources: must be at most ${MAX_RESOURCES}`);
   for (const [index, resource] of resources.entries()) {
     try {
       parsePattern(resource);
     } catch (error) {
-      throw invalid(`resources[${index}]: ${(error as Error).message}`);
+      throw invalidArgument(`resources[${index}]: ${(error as Error).message}`);
     }
   }
 }
@@ -178,11 +179,7 @@ function shown(key: StoredKey, keyUses?: KeyUses): Key {
     account,
     created,
     expires,
-    lastUsed: unwritten === undefined ? key.lastUsed : timestamp(unwritten),
+    lastUsed: unwritten === undefined ? key.lastUsed : toTimestamp(unwritten),
     resources,
   };
-}
-
-function invalid(message: string): StatusError {
-  return new StatusError(Code.INVALID_ARGUMENT, message);
 }

@@ -1,10 +1,11 @@
 /** Namespaces, for the administrators of `default`. */
+import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
 import { type Passwords, randomPassword } from "../login/passwords.js";
-import { ADMIN_SCOPE, accountOfDefault, checkName, DEFAULT_NAMESPACE } from "./caller.js";
+import { accountOfDefault, checkName } from "./checks.js";
 
 const MAX_NAMESPACES = 1_000;
 

@@ -4,9 +4,10 @@
  * What a guard has not been sent yet waits in its Watcher, joined to one message, and goes out when the stream can take
  * it. A guard too slow for that is sent a snapshot instead.
  */
+
 import { KnownCaller } from "../../../src/access/caller-cache.js";
-import { GATEWAY } from "../../../src/access/context-keys.js";
-import { Code, StatusError } from "../../../src/errors.js";
+import { GATEWAY } from "../../../src/contract/names.js";
+import { invalidArgument } from "../../../src/errors.js";
 import {
   Change,
   PolicyService,
@@ -18,7 +19,7 @@ import {
   type WatchResponse_Snapshot,
 } from "../../../src/gen/portico/auth/v1/policy.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import { timestamp } from "../../../src/time.js";
+import { toTimestamp } from "../../../src/time.js";
 import type { Follower, Journal } from "../log/journal.js";
 import type { Holder, Leases, Owner } from "../log/leases.js";
 import { hex, type State } from "../log/state.js";
@@ -98,7 +99,7 @@ async function listen(
   };
   for await (const { message } of requests) {
     if ((message?.$case === "start") === watcher.started) {
-      throw new StatusError(Code.INVALID_ARGUMENT, "message: `start` comes first, and once");
+      throw invalidArgument("message: `start` comes first, and once");
     }
     switch (message?.$case) {
       case "start":
@@ -133,7 +134,7 @@ async function pong({ journal, leases }: Options, holder: Holder, watcher: Watch
     sequence,
     revision: BigInt(revision),
     leaseMs: BigInt(leases.leaseMs),
-    time: timestamp(journal.now),
+    time: toTimestamp(journal.now),
   });
   leases.grant(holder, revision);
 }
@@ -264,7 +265,7 @@ function snapshotOf(state: State, enrolment: string): WatchResponse_Snapshot[] {
 }
 
 async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<ResolveResponse> {
-  if (sha256.length !== 32) throw new StatusError(Code.INVALID_ARGUMENT, "sha256: must have 32 bytes");
+  if (sha256.length !== 32) throw invalidArgument("sha256: must have 32 bytes");
   await journal.sync();
   return { revision: BigInt(journal.state.revision), caller: callerOf(journal.state, hex(sha256), journal.now) };
 }

@@ -1,8 +1,7 @@
 /** Rules: who may call what. */
 
 import { checkRule, RuleSet } from "../../../src/access/rules.js";
-import { parsePattern, type Resource } from "../../../src/contract/resource.js";
-import { Code, StatusError } from "../../../src/errors.js";
+import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
 import {
   type ExplainRequest,
   type ExplainResponse,
@@ -13,7 +12,7 @@ import {
 } from "../../../src/gen/portico/auth/v1/rules.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
-import { accountOf } from "./caller.js";
+import { accountOf, checkLiteral } from "./checks.js";
 import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
 
 /** Most that a preview decides on. */
@@ -62,9 +61,9 @@ async function create({ changes, maxRules }: Options, rule: Rule, context: Conte
 
 async function explain(changes: Changes, request: ExplainRequest, context: Context): Promise<ExplainResponse> {
   const { namespace } = accountOf(context);
-  const resource = literal(request.resource);
+  const resource = checkLiteral("resource", request.resource);
   if (isSelfGoverned(resource)) {
-    throw invalid(`resource: rules do not govern ${resource.name}, whose endpoints declare who may call them`);
+    throw invalidArgument(`resource: rules do not govern ${resource.name}, whose endpoints declare who may call them`);
   }
   await changes.sync();
   const account = changes.state.account(namespace, request.account);
@@ -82,9 +81,9 @@ async function preview(
   context: Context,
 ): Promise<PreviewResponse> {
   const { namespace } = accountOf(context);
-  if (change === undefined) throw invalid("change: is missing: create or delete");
-  if (resources.length > MAX_RESOURCES) throw invalid(`resources: must be at most ${MAX_RESOURCES}`);
-  for (const [index, resource] of resources.entries()) literal(resource, `resources[${index}]`);
+  if (change === undefined) throw invalidArgument("change: is missing: create or delete");
+  if (resources.length > MAX_RESOURCES) throw invalidArgument(`resources: must be at most ${MAX_RESOURCES}`);
+  for (const [index, resource] of resources.entries()) checkLiteral(`resources[${index}]`, resource);
   const created = change.$case === "create" ? checked(change.value, "create") : undefined;
   await changes.sync();
   const present = rulesOf(changes, namespace);
@@ -113,32 +112,17 @@ function inOrder(rules: Iterable<Rule>): Rule[] {
 
 /** @param field where it stands in the request */
 function checked(rule: Rule | undefined, field = "rule"): Rule {
-  if (rule === undefined) throw invalid(`${field}: is missing`);
+  if (rule === undefined) throw invalidArgument(`${field}: is missing`);
   try {
     return checkRule(rule);
   } catch (error) {
     // Its messages begin with the name of the field.
-    throw invalid((error as Error).message.replace(/^(\w+) /, `${field}.$1: `), error);
+    throw invalidArgument((error as Error).message.replace(/^(\w+) /, `${field}.$1: `), error);
   }
-}
-
-/** @param field where it stands in the request */
-function literal(text: string, field = "resource"): Resource {
-  try {
-    const resource = parsePattern(text);
-    if (!Object.values(resource).some((segment) => segment.includes("*"))) return resource;
-  } catch (error) {
-    throw invalid((error as Error).message.replace(/^(\w+) /, `${field}: `), error);
-  }
-  throw invalid(`${field}: must be without wildcards, such as service:helloworld:Helloworld.Call`);
 }
 
 function taken(id: string): StatusError {
   return new StatusError(Code.ALREADY_EXISTS, `a rule with the ID ${id} exists already`);
-}
-
-function invalid(message: string, cause?: unknown): StatusError {
-  return new StatusError(Code.INVALID_ARGUMENT, message, { cause });
 }
 
 function notFound(id: string): StatusError {

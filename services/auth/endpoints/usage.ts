@@ -1,7 +1,9 @@
 /** Usage: how much endpoints are called, as gateways tell. */
+
 import { BoundedMap } from "../../../src/bounded-map.js";
 import { SELF_GOVERNED } from "../../../src/contract/endpoint.js";
-import { Code, StatusError } from "../../../src/errors.js";
+import { GATEWAY } from "../../../src/contract/names.js";
+import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
 import {
   type ListUsageRequest,
   type ListUsageResponse,
@@ -11,18 +13,16 @@ import {
 } from "../../../src/gen/portico/auth/v1/usage.js";
 import { BOUNDS } from "../../../src/metrics.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import { StoreError } from "../../../src/store/store.js";
-import { durationMs, millis, timestamp } from "../../../src/time.js";
+import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
-import { accountOf } from "./caller.js";
+import { unavailable } from "../log/journal.js";
+import { accountOf } from "./checks.js";
 import { Count, Counts } from "./usage-counts.js";
-import { floor, HOUR, HOURS_KEPT, MINUTE, MINUTES_KEPT, type Slice, type UsageWindow } from "./usage-window.js";
+import { floor, HOUR, HOURS_KEPT, MINUTE, MINUTES_KEPT, type UsageWindow } from "./usage-window.js";
 
 const DAY = 24 * HOUR;
-/** The longest span that is shown by the hour. */
-const MOST_HOURS = 7 * DAY;
-/** Whose reports may come, by the name of the enrolment. */
-const GATEWAY = "gateway";
+/** The longest span that is shown by the hour, in milliseconds. */
+const MAX_HOURS_SPAN = 7 * DAY;
 const MAX_TALLIES = 10_000;
 const MAX_REPORTERS = 1_000;
 const MAX_NAME_LENGTH = 256;
@@ -56,15 +56,18 @@ async function list(
 ): Promise<ListUsageResponse> {
   const { namespace } = accountOf(context);
   const span = request.span === undefined ? HOUR : durationMs(request.span);
-  if (!(span >= MINUTE && span <= HOURS_KEPT)) throw invalid("span: must be from a minute to 30 days");
-  if (request.endpoint !== "" && request.service === "") throw invalid("service: is missing, whose endpoint it is");
-  const period = span <= MINUTES_KEPT ? MINUTE : span <= MOST_HOURS ? HOUR : DAY;
+  if (!(span >= MINUTE && span <= HOURS_KEPT)) throw invalidArgument("span: must be from a minute to 30 days");
+  if (request.endpoint !== "" && request.service === "")
+    throw invalidArgument("service: is missing, whose endpoint it is");
+  const period = span <= MINUTES_KEPT ? MINUTE : span <= MAX_HOURS_SPAN ? HOUR : DAY;
   const last = floor(changes.now, period);
   const starts = Array.from({ length: Math.ceil(span / period) }, (_, index) => last - index * period).reverse();
   // What was counted before belongs to a namespace of the same name that was deleted.
-  const since = Math.max(starts[0]!, floor(millis(changes.state.namespaces.get(namespace)?.created), MINUTE));
+  const since = Math.max(starts[0]!, floor(timestampMs(changes.state.namespaces.get(namespace)?.created), MINUTE));
   const unit = period === MINUTE ? "minute" : "hour";
-  const slices = await read(window, unit, floor(since, unit === "minute" ? MINUTE : HOUR));
+  const slices = await window.read(unit, floor(since, unit === "minute" ? MINUTE : HOUR)).catch((error) => {
+    throw unavailable(error);
+  });
   const isWanted = (tally: Tally) => tally.namespace === namespace && isAskedFor(tally, request);
   const periods = new Map(starts.map((start) => [start, new Count()]));
   const endpoints = new Counts(Number.POSITIVE_INFINITY);
@@ -78,7 +81,7 @@ async function list(
   }
   return {
     period: { seconds: BigInt(period / 1000), nanos: 0 },
-    periods: [...periods].map(([start, count]) => ({ start: timestamp(start), calls: count.toCalls() })),
+    periods: [...periods].map(([start, count]) => ({ start: toTimestamp(start), calls: count.toCalls() })),
     endpoints: endpoints.list().map(({ service, endpoint, count }) => ({ service, endpoint, calls: count.toCalls() })),
   };
 }
@@ -86,15 +89,6 @@ async function list(
 function isAskedFor(tally: Tally, { service, endpoint }: ListUsageRequest): boolean {
   if (service === "") return !SELF_GOVERNED.has(tally.service);
   return tally.service === service && (endpoint === "" || tally.endpoint === endpoint);
-}
-
-async function read(window: UsageWindow, ...of: Parameters<UsageWindow["read"]>): Promise<Slice[]> {
-  try {
-    return await window.read(...of);
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    throw new StatusError(Code.UNAVAILABLE, "The authority's store does not answer; try again", { cause: error });
-  }
 }
 
 /** A service could make up numbers of others. */
@@ -105,8 +99,9 @@ function checkReporter({ caller, system, endpoint }: Context): void {
 
 function checked({ reporter, sequence, tallies }: ReportUsageRequest) {
   const all = tallies?.tallies ?? [];
-  if (reporter === "" || reporter.length > MAX_NAME_LENGTH) throw invalid("reporter: must have 1 to 256 characters");
-  if (all.length > MAX_TALLIES) throw invalid(`tallies: must be at most ${MAX_TALLIES}`);
+  if (reporter === "" || reporter.length > MAX_NAME_LENGTH)
+    throw invalidArgument("reporter: must have 1 to 256 characters");
+  if (all.length > MAX_TALLIES) throw invalidArgument(`tallies: must be at most ${MAX_TALLIES}`);
   return { reporter, sequence, tallies: all };
 }
 
@@ -120,8 +115,4 @@ function isSane({ service, endpoint, byTime, clientErrors, serverErrors }: Tally
     byTime.length <= BOUNDS.length &&
     numbers.every((number) => number >= 0n && number <= Number.MAX_SAFE_INTEGER)
   );
-}
-
-function invalid(message: string): StatusError {
-  return new StatusError(Code.INVALID_ARGUMENT, message);
 }

@@ -3,9 +3,9 @@
  * there may be a wait, for passwords to be hashed or for other changes: so whether the caller still is what it was
  * admitted as is decided again with the change.
  */
+import { isAdmin } from "../../../src/access/admission.js";
 import { KnownCaller } from "../../../src/access/caller-cache.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import { isAdmin } from "../endpoints/caller.js";
 import type { Author, Decide, Journal } from "./journal.js";
 import type { Leases } from "./leases.js";
 import type { State } from "./state.js";

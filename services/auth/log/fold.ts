@@ -2,12 +2,12 @@
  * How an entry of the log changes the state. Every authority must come to the same state by the same entries, so nothing
  * here looks at a clock or anything else but the entry; and an event that has nothing to act on does nothing.
  */
-import { GATEWAY } from "../../../src/access/context-keys.js";
+import { isAdmin } from "../../../src/access/admission.js";
+import { GATEWAY } from "../../../src/contract/names.js";
 import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
 import type { Enrolment, Entry, Event, Login } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
-import { millis } from "../../../src/time.js";
-import { isAdmin } from "../endpoints/caller.js";
+import { timestampMs } from "../../../src/time.js";
 import { AuditTrail, LOGIN_FAILED } from "./audit-trail.js";
 import { hex, type State } from "./state.js";
 
@@ -45,7 +45,7 @@ export function fold(state: State, entry: Entry): Change[] {
     changes.push(...(effect.changes ?? []));
     if (effect.record) writeAudit(state, entry, effect, administrator && effect.recordOf === undefined);
   }
-  if (state.revision % SWEEP_INTERVAL === 0) sweep(state, millis(entry.time));
+  if (state.revision % SWEEP_INTERVAL === 0) sweep(state, timestampMs(entry.time));
   return changes;
 }
 
@@ -227,7 +227,7 @@ function isAdministrator(state: State, { namespace, actor }: Entry): boolean {
 /** Forgets tokens that have expired. Guards know each token's expiry, and need not hear of it. */
 function sweep(state: State, now: number): void {
   for (const login of [...state.logins.values()]) {
-    const alive = (token: { expires: Timestamp | undefined }) => millis(token.expires) > now;
+    const alive = (token: { expires: Timestamp | undefined }) => timestampMs(token.expires) > now;
     const kept: Login = { ...login, access: login.access.filter(alive), spent: login.spent.filter(alive) };
     if (login.refresh && !alive(login.refresh)) kept.refresh = undefined;
     if (kept.refresh && kept.access.length === login.access.length && kept.spent.length === login.spent.length)
@@ -236,6 +236,6 @@ function sweep(state: State, now: number): void {
     if (kept.refresh || kept.access.length > 0) state.addLogin(kept);
   }
   for (const token of [...state.tokens.values()]) {
-    if (token.kind === "key" && millis(token.key.expires) <= now) state.removeKey(token.key);
+    if (token.kind === "key" && timestampMs(token.key.expires) <= now) state.removeKey(token.key);
   }
 }

@@ -4,11 +4,12 @@
  * right at its place in the log, whoever wrote what lies before.
  */
 import type { Logger } from "pino";
+import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { StoreError } from "../../../src/store/store.js";
-import { timestamp } from "../../../src/time.js";
+import { toTimestamp } from "../../../src/time.js";
 import type { Clock } from "./clock.js";
 import { coalesced } from "./coalesced.js";
 import { fold } from "./fold.js";
@@ -22,7 +23,7 @@ export interface Author {
 }
 
 /** The authority itself. */
-export const PORTICO: Author = { namespace: "default", account: "portico" };
+export const PORTICO: Author = { namespace: DEFAULT_NAMESPACE, account: "portico" };
 
 export type Decide = (state: State, now: number) => NonNullable<Event["event"]>[];
 
@@ -139,7 +140,7 @@ export class Journal {
       if (events.length === 0) return revision;
       this.#clock.check();
       const entry: Entry = {
-        time: timestamp(this.#clock.now()),
+        time: toTimestamp(this.#clock.now()),
         actor: author.account,
         namespace: author.namespace,
         events: events.map((event) => ({ event })),

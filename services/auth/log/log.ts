@@ -12,7 +12,7 @@ import { crc32 } from "node:zlib";
 import type { Logger } from "pino";
 import { Entry, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { type Collection, REMEDY, type Store, StoreError } from "../../../src/store/store.js";
-import { millis } from "../../../src/time.js";
+import { timestampMs } from "../../../src/time.js";
 
 /** How many entries are read at a time. */
 export const MAX_READ = 256;
@@ -86,7 +86,7 @@ export class Log {
     const text = await this.#entries.get(key);
     if (text === undefined) return undefined;
     const { time } = readEntry(key, text);
-    return time && millis(time);
+    return time && timestampMs(time);
   }
 
   /** The error for an entry that cannot be used. */

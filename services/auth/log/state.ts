@@ -3,8 +3,9 @@
  * token by its hash. Only fold.ts changes it.
  */
 
-import { GATEWAY, keyOf, rootOf } from "../../../src/access/context-keys.js";
+import { keyOf, rootOf } from "../../../src/access/context-keys.js";
 import { asBuffer } from "../../../src/buffer.js";
+import { GATEWAY } from "../../../src/contract/names.js";
 import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
 import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { ContextKey } from "../../../src/gen/portico/auth/v1/policy.js";

@@ -1,8 +1,9 @@
 /** Whom a token stands for. */
+
 import { serviceScope } from "../../../src/access/admission.js";
+import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import type { Caller } from "../../../src/gen/portico/auth/v1/policy.js";
-import { millis, timestamp } from "../../../src/time.js";
-import { DEFAULT_NAMESPACE } from "../endpoints/caller.js";
+import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { State } from "./state.js";
 
 /** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
@@ -24,7 +25,7 @@ export function callerOf(state: State, sha256: string, now: number): Caller | un
         namespace: DEFAULT_NAMESPACE,
         account: "",
         scopes: [serviceScope(token.enrolment.name)],
-        expires: timestamp(NEVER),
+        expires: toTimestamp(NEVER),
         resources: [],
         reportUse: false,
         enrolment: token.enrolment.name,
@@ -42,7 +43,7 @@ function accountCaller(
   now: number,
 ): Caller | undefined {
   const account = state.account(namespace, name);
-  if (account === undefined || millis(expires) <= now) return undefined;
+  if (account === undefined || timestampMs(expires) <= now) return undefined;
   const { scopes } = account;
   return { namespace, account: name, scopes, expires, resources: [], reportUse: false, enrolment: "" };
 }

@@ -7,9 +7,9 @@
  */
 import type { Logger } from "pino";
 import { holdsToken } from "../../../src/access/token.js";
+import { ACCOUNT_NAME, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import type { LoginsFailed } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { networkOf } from "../../../src/network.js";
-import { DEFAULT_NAMESPACE } from "../endpoints/caller.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 
 export const WINDOW_MS = 60_000;
@@ -94,5 +94,5 @@ export class FailedLogins {
 
 /** People paste tokens and type passwords into the wrong field: what no account can be called is not written down. */
 function shownAccount(account: string): string {
-  return /^[A-Za-z0-9][A-Za-z0-9._@+-]*$/.test(account) && !holdsToken(account) ? account : "(no account's name)";
+  return ACCOUNT_NAME.test(account) && !holdsToken(account) ? account : "(no account's name)";
 }

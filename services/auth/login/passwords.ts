@@ -5,7 +5,7 @@
  */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import { Code, StatusError } from "../../../src/errors.js";
+import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { networkOf } from "../../../src/network.js";
 
@@ -41,7 +41,7 @@ export function isPassword(password: string): boolean {
 /** @throws {StatusError} INVALID_ARGUMENT naming the field. */
 export function checkPassword(field: string, password: string): void {
   if (isPassword(password)) return;
-  throw new StatusError(Code.INVALID_ARGUMENT, `${field}: must have ${MIN_LENGTH} to ${MAX_LENGTH} characters`);
+  throw invalidArgument(`${field}: must have ${MIN_LENGTH} to ${MAX_LENGTH} characters`);
 }
 
 const derive = promisify(scrypt) as (

@@ -6,14 +6,14 @@ import { fold, MAX_ACCESS, MAX_LOGINS, MAX_SPENT } from "../../../services/auth/
 import { hex, State } from "../../../services/auth/log/state.js";
 import { Entry, type Event, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
-import { timestamp } from "../../../src/time.js";
+import { toTimestamp } from "../../../src/time.js";
 
 type Events = NonNullable<Event["event"]>;
 
 const DAY = 86_400_000;
 
 function entryOf(time: number, ...events: Events[]): Entry {
-  return { time: timestamp(time), actor: "admin", namespace: "n0", events: events.map((event) => ({ event })) };
+  return { time: toTimestamp(time), actor: "admin", namespace: "n0", events: events.map((event) => ({ event })) };
 }
 
 /** Folds as from the log: nothing is shared between two states. */
@@ -24,7 +24,7 @@ function apply(state: State, entry: Entry) {
 const bytesOf = (state: State) => Buffer.from(Snapshot.encode(state.toSnapshot()).finish());
 
 const hash = (seed: string) => Buffer.from(seed.padEnd(32, "."));
-const token = (seed: string, expires = 30 * DAY) => ({ sha256: hash(seed), expires: timestamp(expires) });
+const token = (seed: string, expires = 30 * DAY) => ({ sha256: hash(seed), expires: toTimestamp(expires) });
 const password = { salt: hash("salt"), hash: hash("hash"), n: 2, r: 1, p: 1 };
 
 // Few names, so that events meet.
@@ -39,8 +39,8 @@ const key = fc.record({ seed, namespace, account: name, expires }).map(({ seed, 
   namespace,
   account,
   name: "key",
-  created: timestamp(0),
-  expires: timestamp(expires),
+  created: toTimestamp(0),
+  expires: toTimestamp(expires),
   lastUsed: undefined,
   resources: [],
   lifetimeMs: 0n,
@@ -86,10 +86,10 @@ function simpleEvent(): fc.Arbitrary<Events> {
     key.map((key): Events => ({ $case: "keyCreated", value: { key } })),
     seed.map((seed): Events => ({ $case: "keyRevoked", value: { sha256: hash(`k${seed}`) } })),
     fc.record({ seed, expires }).map(({ seed, expires }): Events => {
-      return { $case: "keyShortened", value: { sha256: hash(`k${seed}`), expires: timestamp(expires) } };
+      return { $case: "keyShortened", value: { sha256: hash(`k${seed}`), expires: toTimestamp(expires) } };
     }),
     seed.map((seed): Events => {
-      return { $case: "keysUsed", value: { uses: [{ sha256: hash(`k${seed}`), time: timestamp(1) }] } };
+      return { $case: "keysUsed", value: { uses: [{ sha256: hash(`k${seed}`), time: toTimestamp(1) }] } };
     }),
     fc.record({ name, seed, beside: fc.boolean() }).map(({ name, seed, beside }): Events => {
       return { $case: "enrolmentCreated", value: { name, sha256: hash(`e${name}${seed}`), beside, prefix: "" } };

@@ -1,0 +1,49 @@
+/** What several endpoints check themselves: their caller, beyond what the guard has checked, and parts of requests. */
+
+import { KnownCaller } from "../../../src/access/caller-cache.js";
+import { DEFAULT_NAMESPACE, MAX_NAME, NAME } from "../../../src/contract/names.js";
+import { parsePattern, type Resource } from "../../../src/contract/resource.js";
+import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
+import type { Context } from "../../../src/rpc/service.js";
+
+/** @throws {StatusError} UNAUTHENTICATED when no account calls. */
+export function accountOf({ caller, endpoint }: Context): KnownCaller {
+  if (caller instanceof KnownCaller && caller.enrolment === undefined) return caller;
+  throw new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint}`);
+}
+
+/** @throws {StatusError} PERMISSION_DENIED unless an account of the namespace `default` calls. */
+export function accountOfDefault(context: Context): KnownCaller {
+  const caller = accountOf(context);
+  if (caller.namespace === DEFAULT_NAMESPACE) return caller;
+  throw new StatusError(
+    Code.PERMISSION_DENIED,
+    `Only administrators of the namespace ${DEFAULT_NAMESPACE} may do this`,
+  );
+}
+
+/**
+ * Checks a name as namespaces, services and enrolments have.
+ * @throws {StatusError} INVALID_ARGUMENT naming the field.
+ */
+export function checkName(field: string, name: string): void {
+  if (NAME.test(name)) return;
+  throw invalidArgument(
+    `${field}: must be 1 to ${MAX_NAME} lower-case letters, digits or -, and start with a letter or digit`,
+  );
+}
+
+/**
+ * Reads a resource that is no pattern.
+ * @throws {StatusError} INVALID_ARGUMENT naming the field.
+ */
+export function checkLiteral(field: string, text: string): Resource {
+  let resource: Resource;
+  try {
+    resource = parsePattern(text);
+  } catch (error) {
+    throw invalidArgument((error as Error).message.replace(/^(\w+) /, `${field}: `), error);
+  }
+  if (!text.includes("*")) return resource;
+  throw invalidArgument(`${field}: must be without wildcards, such as service:helloworld:Helloworld.Call`);
+}

@@ -1,0 +1,23 @@
+/** What things may be called: one pattern for each kind of name, and the names that have a meaning of their own. */
+
+/** A namespace, service or enrolment: a label of a host name (RFC 1123 §2.1) in lower case, which may also end in `-`. */
+export const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+/** Most characters of such a name. */
+export const MAX_NAME = 63;
+
+/** An account. */
+export const ACCOUNT_NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/;
+/** Most characters of an account's name. */
+export const MAX_ACCOUNT_NAME = 128;
+
+/** The ID of a rule. */
+export const RULE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** The namespace of calls that ask for none, and of the administrators of the installation. */
+export const DEFAULT_NAMESPACE = "default";
+
+/** The enrolment of gateways. */
+export const GATEWAY = "gateway";
+
+/** The scope of a namespace's administrators. */
+export const ADMIN_SCOPE = "admin";
