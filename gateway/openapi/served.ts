@@ -9,8 +9,8 @@
  * is refused here.
  */
 
+import { isVisible } from "../../src/access/admission.js";
 import type { Admission, Guard } from "../../src/access/guard.js";
-import { isVisible } from "../../src/access/visible.js";
 import { BoundedMap } from "../../src/bounded-map.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { nearest } from "../../src/contract/nearest.js";

@@ -3,12 +3,13 @@
  * process ends, as every service registers again.
  */
 import type { Logger } from "pino";
+import { isVisible } from "../../src/access/admission.js";
 import type { KnownCaller } from "../../src/access/caller-cache.js";
 import type { Guard } from "../../src/access/guard.js";
-import { isVisible } from "../../src/access/visible.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
 import type { ForeignService } from "../../src/config.js";
-import type { Endpoint } from "../../src/contract/endpoint.js";
+import { commentOf, summaryOf } from "../../src/contract/comments.js";
+import { type Endpoint, pathOf } from "../../src/contract/endpoint.js";
 import { GATEWAY } from "../../src/contract/names.js";
 import { Code, invalidArgument, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
@@ -16,6 +17,8 @@ import {
   type DescribeRequest,
   type DescribeResponse,
   type Instance,
+  type Endpoint as ListedEndpoint,
+  type Service as ListedService,
   type ListResponse,
   type RegisterRequest,
   RegisterResponse,
@@ -25,7 +28,6 @@ import type { Channel } from "../../src/rpc/channel.js";
 import { type Context, part, type Service } from "../../src/rpc/service.js";
 import { Directory, type Entry } from "./directory.js";
 import { followForeign } from "./foreign.js";
-import { listService } from "./listing.js";
 import { printProto } from "./print-proto.js";
 import { Reach } from "./reach.js";
 
@@ -186,4 +188,28 @@ function endpointsOf(entries: readonly Entry[]): readonly Endpoint[] {
     }
   }
   return [...found.values()];
+}
+
+/** A service with those of its endpoints that are to be shown. */
+function listService(name: string, endpoints: readonly Endpoint[], instances: number): ListedService {
+  const grpcServices = [...new Set(endpoints.map(({ method }) => method.parent))];
+  const main = grpcServices.find((grpcService) => grpcService.name.toLowerCase() === name) ?? grpcServices[0];
+  return {
+    name,
+    summary: main === undefined ? "" : summaryOf(commentOf(main, main.file)),
+    endpoints: endpoints.map(listEndpoint),
+    instances,
+  };
+}
+
+function listEndpoint(endpoint: Endpoint): ListedEndpoint {
+  const { resource, method } = endpoint;
+  return {
+    resource,
+    path: `/v1${pathOf(endpoint)}`,
+    summary: commentOf(method, method.parent.file),
+    clientStreaming: method.proto.clientStreaming,
+    serverStreaming: method.proto.serverStreaming,
+    deprecated: endpoint.deprecated,
+  };
 }

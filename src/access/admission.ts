@@ -2,8 +2,8 @@
  * The words in which calls are let in: who calls, what was shown, and what a guard answers. guard.ts has the one guard.
  */
 
-import type { Endpoint } from "../contract/endpoint.js";
-import { ADMIN_SCOPE } from "../contract/names.js";
+import { Callers, type Endpoint } from "../contract/endpoint.js";
+import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
 import type { Metadata } from "../rpc/metadata.js";
 import type { Decision } from "./rules.js";
@@ -117,4 +117,24 @@ function withoutStack(...args: ConstructorParameters<typeof StatusError>): Statu
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
+}
+
+/** To whom endpoints are shown. */
+export interface Viewer {
+  readonly caller: Caller | undefined;
+  readonly namespace: string;
+}
+
+/**
+ * Whether an endpoint is shown in lists, descriptions and documents: those that the caller may call are, and to an administrator of the installation all.
+ * Never those of enrolled callers, who know them already.
+ */
+export function isVisible(guard: Pick<Guard, "allows">, { caller, namespace }: Viewer, endpoint: Endpoint): boolean {
+  if (endpoint.callers === Callers.ENROLLED) return false;
+  return seesAll(caller) || guard.allows(caller, namespace, endpoint);
+}
+
+/** An administrator does, unless the key at hand is limited to some resources. */
+function seesAll(caller: Caller | undefined): boolean {
+  return caller?.namespace === DEFAULT_NAMESPACE && isAdmin(caller) && caller.resources.length === 0;
 }

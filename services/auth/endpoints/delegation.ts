@@ -22,7 +22,6 @@ import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { timestampMs } from "../../../src/time.js";
 import type { Journal } from "../log/journal.js";
 import { hex, type NamespaceState, type State } from "../log/state.js";
-import { callerOf } from "../log/token-caller.js";
 import { checkLiteral } from "./checks.js";
 
 interface Options {
@@ -107,7 +106,7 @@ function actingFor(
 ): Acting {
   if (text === "") {
     const sha256 = "sha256" in (caller ?? {}) ? String((caller as { sha256?: unknown }).sha256) : "";
-    return { namespace: namespace || DEFAULT_NAMESPACE, caller: callerOf(state, sha256, now), sha256 };
+    return { namespace: namespace || DEFAULT_NAMESPACE, caller: state.callerOf(sha256, now), sha256 };
   }
   const [root] = state.contextKeys(GATEWAY);
   const given = root && verifyTicket(text, ticketKeyOf({ generation: Number(root.generation), secret: root.key }));
@@ -115,7 +114,7 @@ function actingFor(
   if (!isGood) throw new StatusError(Code.UNAUTHENTICATED, "acting_for: is no valid context of a call to this service");
   const sha256 = hex(given.sha256);
   if (given.caller === undefined) return { namespace: given.namespace, caller: undefined, sha256 };
-  const current = callerOf(state, sha256, now);
+  const current = state.callerOf(sha256, now);
   if (current !== undefined) return { namespace: given.namespace, caller: current, sha256 };
   throw new StatusError(Code.UNAUTHENTICATED, "acting_for: the token of its caller was revoked or has expired");
 }

@@ -1,5 +1,5 @@
-/** Keys: API keys, each caller's own; an administrator's, those of the whole namespace. */
-
+/** Keys: API keys, each caller's own; an administrator's, those of the whole namespace. And when each was last used. */
+import type { Logger } from "pino";
 import { isAdmin } from "../../../src/access/admission.js";
 import type { KnownCaller } from "../../../src/access/caller-cache.js";
 import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
@@ -16,9 +16,9 @@ import {
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
-import type { State } from "../log/state.js";
+import { type Journal, PORTICO } from "../log/journal.js";
+import { hex, type State } from "../log/state.js";
 import { accountOf } from "./checks.js";
-import type { KeyUses } from "./key-uses.js";
 
 const DAY = 24 * 60 * 60_000;
 const DEFAULT_LIFE = 90 * DAY;
@@ -182,4 +182,46 @@ function shown(key: StoredKey, keyUses?: KeyUses): Key {
     lastUsed: unwritten === undefined ? key.lastUsed : toTimestamp(unwritten),
     resources,
   };
+}
+
+/** How often the uses of keys are written down, in milliseconds. */
+const WRITE_INTERVAL = 60_000;
+
+/** When API keys were last used, as guards tell. It is written to the log once a minute, and when the authority closes. */
+export class KeyUses {
+  readonly #journal: Journal;
+  readonly #log: Logger;
+  /** Unwritten uses by the hex of the key's hash; no more than there are keys. */
+  readonly #uses = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ journal, log }: { journal: Journal; log: Logger }) {
+    this.#journal = journal;
+    this.#log = log;
+  }
+
+  record(sha256: Uint8Array): void {
+    const hash = hex(sha256);
+    if (this.#journal.state.tokens.get(hash)?.kind !== "key") return;
+    this.#uses.set(hash, this.#journal.now);
+    this.#timer ??= setTimeout(() => void this.flush(), WRITE_INTERVAL).unref();
+  }
+
+  /** The latest known use that is not written down yet, in milliseconds of `Date.now()`. */
+  lastUse(sha256: Uint8Array): number | undefined {
+    return this.#uses.get(hex(sha256));
+  }
+
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const uses = [...this.#uses].map(([hash, time]) => ({ sha256: Buffer.from(hash, "hex"), time: toTimestamp(time) }));
+    if (uses.length === 0) return;
+    this.#uses.clear();
+    try {
+      await this.#journal.commit(PORTICO, () => [{ $case: "keysUsed", value: { uses } }]);
+    } catch (error) {
+      this.#log.warn({ err: error }, "when API keys were used could not be written down");
+    }
+  }
 }

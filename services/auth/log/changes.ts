@@ -9,7 +9,6 @@ import { Code, StatusError } from "../../../src/errors.js";
 import type { Author, Decide, Journal } from "./journal.js";
 import type { Leases } from "./leases.js";
 import type { State } from "./state.js";
-import { callerOf } from "./token-caller.js";
 
 export class Changes {
   readonly #journal: Journal;
@@ -61,7 +60,7 @@ export class Changes {
 
 /** Whoever was admitted as an administrator must still be one: what follows may rely on it. */
 function checkStill(caller: KnownCaller, state: State, now: number): void {
-  const current = callerOf(state, caller.sha256, now);
+  const current = state.callerOf(caller.sha256, now);
   if (current === undefined) {
     throw new StatusError(Code.UNAUTHENTICATED, "The token of this call was revoked or has expired; log in again");
   }

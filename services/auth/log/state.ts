@@ -3,13 +3,15 @@
  * token by its hash. Only fold.ts changes it.
  */
 
+import { serviceScope } from "../../../src/access/admission.js";
 import { keyOf, rootOf } from "../../../src/access/context-keys.js";
 import { asBuffer } from "../../../src/buffer.js";
-import { GATEWAY } from "../../../src/contract/names.js";
+import { DEFAULT_NAMESPACE, GATEWAY } from "../../../src/contract/names.js";
 import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
 import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../../src/gen/portico/auth/log/v1/log.js";
-import type { ContextKey } from "../../../src/gen/portico/auth/v1/policy.js";
+import type { Caller, ContextKey } from "../../../src/gen/portico/auth/v1/policy.js";
 import type { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
+import { timestampMs, toTimestamp } from "../../../src/time.js";
 import { AuditTrail } from "./audit-trail.js";
 
 export interface AccountState extends Account {
@@ -31,6 +33,11 @@ export type TokenState =
   | { readonly kind: "access" | "refresh" | "spent"; readonly login: Login; readonly token: Token }
   | { readonly kind: "key"; readonly key: Key }
   | { readonly kind: "enrolment"; readonly enrolment: Enrolment };
+
+/** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
+const NEVER = 253_402_300_799_000;
+
+const EMPTY_CALLER = { namespace: DEFAULT_NAMESPACE, account: "", resources: [], reportUse: false, enrolment: "" };
 
 export class State {
   /** The newest revision that is folded in. */
@@ -62,6 +69,38 @@ export class State {
 
   enrolmentsOf(name: string): Enrolment[] {
     return [...this.enrolments.values()].filter((enrolment) => enrolment.name === name);
+  }
+
+  /**
+   * The caller that a token stands for; undefined unless it is good for calls and has not expired.
+   * @param sha256 of the token, in hexadecimal
+   * @param now in milliseconds since 1970
+   */
+  callerOf(sha256: string, now: number): Caller | undefined {
+    const token = this.tokens.get(sha256);
+    switch (token?.kind) {
+      case "access":
+        return this.#accountCaller(token.login, token.token.expires, now);
+      case "key": {
+        const { key } = token;
+        const caller = this.#accountCaller(key, key.expires, now);
+        return caller && { ...caller, resources: key.resources, reportUse: true };
+      }
+      case "enrolment": {
+        const { name } = token.enrolment;
+        const scopes = [serviceScope(name)];
+        return { ...EMPTY_CALLER, scopes, expires: toTimestamp(NEVER), enrolment: name };
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #accountCaller(owner: Pick<Key, "namespace" | "account">, expires: Key["expires"], now: number): Caller | undefined {
+    const { namespace, account } = owner;
+    const present = this.account(namespace, account);
+    if (present === undefined || timestampMs(expires) <= now) return undefined;
+    return { ...EMPTY_CALLER, namespace, account, scopes: present.scopes, expires };
   }
 
   /** The key under which contexts of a service's calls are signed; for `gateway`, the root of all. None without a secret. */
