@@ -1,22 +1,22 @@
 /**
- * Bounds what costs the sender little and the receiver work (RFC 9113, section 10.5): frames that carry nothing, and
- * streams that are opened to be reset. An allowance is spent by them; time gives it back, and so does useful work, so that
- * a peer that is busy for good reasons never runs out.
+ * Bounds floods of what costs the sender little and the receiver work (RFC 9113, section 10.5): frames that carry nothing
+ * for a request, and streams that are opened to be reset. Each of them spends one of an allowance, which is filled up with
+ * time and with useful frames, so a peer that makes many requests never runs out.
  */
 export class Allowance {
-  readonly #most: number;
+  readonly #max: number;
   readonly #perSecond: number;
   #left: number;
-  /** When time was last accounted for, in milliseconds of `performance.now()`. */
+  /** When it was last filled up for time, in milliseconds of `performance.now()`. */
   #since = performance.now();
 
-  constructor({ most, perSecond }: { readonly most: number; readonly perSecond: number }) {
-    this.#most = most;
+  constructor({ max, perSecond }: { readonly max: number; readonly perSecond: number }) {
+    this.#max = max;
     this.#perSecond = perSecond;
-    this.#left = most;
+    this.#left = max;
   }
 
-  /** False where nothing is left: the peer is to be cut off. */
+  /** @returns false where nothing is left: the connection is to be ended */
   spend(): boolean {
     if (this.#left < 1) this.#refill();
     if (this.#left < 1) return false;
@@ -25,7 +25,7 @@ export class Allowance {
   }
 
   earn(amount: number): void {
-    this.#left = Math.min(this.#left + amount, this.#most);
+    this.#left = Math.min(this.#left + amount, this.#max);
   }
 
   #refill(): void {
@@ -35,10 +35,10 @@ export class Allowance {
   }
 }
 
-/** Frames that carry nothing for a call: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, RST_STREAM, empty DATA, unknown ones. */
-export const IDLE_FRAMES = { most: 1_000, perSecond: 100 } as const;
-/** What a frame with a call's headers or bytes, sent or received, gives back of it. */
+/** Frames that carry nothing: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, RST_STREAM, empty DATA, frames of unknown types. */
+export const IDLE_FRAMES = { max: 1_000, perSecond: 100 } as const;
+/** How many idle frames each frame with headers or data, sent or received, allows. */
 export const EARNED_BY_WORK = 4;
 
 /** Streams reset before they were answered ("rapid reset", CVE-2023-44487), or made to be reset by us (CVE-2025-8671). */
-export const RESETS = { most: 1_000, perSecond: 100 } as const;
+export const RESETS = { max: 1_000, perSecond: 100 } as const;

@@ -1,10 +1,12 @@
 /**
- * The streams that have ended last. Frames for a stream that has ended mean different things (RFC 9113, section 5.1): for
- * one that we have reset they were under way and are ignored; for one that the peer has ended they are an error. Those that
- * ended long ago are forgotten, so that nothing grows.
+ * The streams that were closed last. A frame for a closed stream is treated by how the stream was closed (RFC 9113, section
+ * 5.1): where we have reset it, the frame was under way and is ignored; where the peer has ended it, the frame is an error.
  */
+
+/** Streams that are remembered; older ones are forgotten. */
 const REMEMBERED = 512;
 
+/** Who closed a stream. */
 export type Ending = "by us" | "by the peer";
 
 export class ClosedStreams {
@@ -24,7 +26,7 @@ export class ClosedStreams {
     return this.#byUs[index] ? "by us" : "by the peer";
   }
 
-  /** A stream that we have reset has been ended by the peer too: nothing is under way any more. */
+  /** The peer, too, has ended a stream that we have reset: no more of its frames are under way. */
   endedByPeer(id: number): void {
     const index = this.#ids.indexOf(id);
     if (index >= 0) this.#byUs[index] = 0;

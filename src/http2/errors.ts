@@ -27,3 +27,8 @@ export class ConnectionError extends Error {
     this.code = code;
   }
 }
+
+/** PROTOCOL_ERROR: the frame must not come, or not here. */
+export function protocolError(message: string): ConnectionError {
+  return new ConnectionError(ErrorCode.PROTOCOL_ERROR, message);
+}

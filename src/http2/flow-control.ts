@@ -1,22 +1,22 @@
 /**
- * Flow control (RFC 9113, section 5.2). A window counts what may still be sent; each connection and each stream has one a
- * direction.
+ * Flow control for what we receive (RFC 9113, section 5.2): the window of a connection and of each of its streams counts
+ * the bytes that the peer may still send.
  *
- * What we receive is given back in batches of half a window, so that a WINDOW_UPDATE is sent once for many frames. A
- * connection gives back whatever arrives, because one paused stream must not hold up the others; a stream gives back
- * only what its reader was ready to take, which is what makes `pause` reach the peer.
+ * Bytes are given back to the peer in batches of half a window, so that there is one WINDOW_UPDATE for many frames. A
+ * connection gives bytes back as they arrive, because one paused stream must not hold up the others; a stream only when its
+ * reader takes them, so that a pause reaches the peer.
  */
 
-/** What a stream may have unread. */
+/** Bytes that the peer may send on a stream before we have read them. */
 export const STREAM_WINDOW = 256 * 1024;
-/** What a connection may send before it is heard: enough for all its streams. */
+/** Bytes that the peer may send on a connection, on all streams together. */
 export const CONNECTION_WINDOW = 16 * 2 ** 20;
 
 export class ReceiveWindow {
   readonly #size: number;
-  /** What the peer may still send. */
+  /** Bytes that the peer may still send. */
   #left: number;
-  /** What has been taken, and not been given back yet. */
+  /** Bytes that have been taken, and not been given back yet. */
   #taken = 0;
 
   constructor(size: number) {
@@ -24,13 +24,16 @@ export class ReceiveWindow {
     this.#left = size;
   }
 
-  /** The peer has sent so many bytes. False where it was not allowed to. */
+  /** @returns false where the peer has sent more than it may */
   receive(bytes: number): boolean {
     this.#left -= bytes;
     return this.#left >= 0;
   }
 
-  /** So many bytes have found a place. Gives the increment to be announced now, mostly 0. */
+  /**
+   * The reader has taken bytes.
+   * @returns the increment for a WINDOW_UPDATE to be sent now; mostly 0
+   */
   take(bytes: number): number {
     this.#taken += bytes;
     if (this.#taken < this.#size / 2) return 0;

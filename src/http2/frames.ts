@@ -1,10 +1,10 @@
 /**
- * Frames (RFC 9113, sections 4.1 and 6): what they look like, and how a socket's chunks are cut into them.
+ * Frames (RFC 9113, sections 4.1 and 6): their layout, and a reader that cuts a socket's chunks into frames.
  *
- * A frame that lies whole in a chunk is handed over where it lies. One that does not is gathered in a buffer of its own
- * size, so nothing is copied twice, and no more is held than one frame, whose size the settings bound.
+ * A frame that lies in one chunk is handed over in place. A frame that spans chunks is gathered in a buffer of its own
+ * size: nothing is copied twice, and no more than one frame is held, whose size the settings bound.
  */
-import { ConnectionError, ErrorCode } from "./errors.js";
+import { ConnectionError, ErrorCode, protocolError } from "./errors.js";
 
 export const FrameType = {
   DATA: 0x0,
@@ -21,12 +21,16 @@ export const FrameType = {
 
 export const Flag = { ACK: 0x1, END_STREAM: 0x1, END_HEADERS: 0x4, PADDED: 0x8, PRIORITY: 0x20 } as const;
 
-/** What a client says first, before its frames (section 3.4). */
+/** The bytes that a client sends before its first frame (section 3.4). */
 export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-export const FRAME_HEADER = 9;
+/** The name of HTTP/2 in TLS's protocol negotiation (section 3.2). */
+export const ALPN = "h2";
 
-/** Most bytes of a frame's payload: the protocol's default, which we never raise for either side (section 4.2). */
+/** Bytes. */
+export const FRAME_HEADER_SIZE = 9;
+
+/** Maximum bytes of a frame's payload: the protocol's default, which we never raise for either end (section 4.2). */
 export const MAX_FRAME_SIZE = 16_384;
 
 export const LAST_STREAM_ID = 0x7fff_ffff;
@@ -55,7 +59,7 @@ export function writeFrameHeader(
   buffer[at + 8] = streamId;
 }
 
-/** The 31 bits at a place; the bit above them is reserved and ignored. */
+/** The 31 bits at a position; the bit above them is reserved and ignored. */
 export function readUint31(buffer: Buffer, at: number): number {
   return (
     (((buffer[at] as number) & 0x7f) << 24) |
@@ -73,14 +77,47 @@ function lengthAt(buffer: Buffer, at: number): number {
   return length;
 }
 
+/** The rules of section 6 for a type of frame: whether it belongs to a stream (else to stream 0), and its size in bytes. */
+interface FrameRule {
+  readonly name: string;
+  readonly onStream?: boolean;
+  readonly size?: number;
+  readonly minSize?: number;
+}
+
+const CONTROL_FRAMES: Readonly<Record<number, FrameRule>> = {
+  [FrameType.PRIORITY]: { name: "PRIORITY", onStream: true, size: 5 },
+  [FrameType.RST_STREAM]: { name: "RST_STREAM", onStream: true, size: 4 },
+  [FrameType.SETTINGS]: { name: "SETTINGS", onStream: false },
+  [FrameType.PING]: { name: "PING", onStream: false, size: 8 },
+  [FrameType.GOAWAY]: { name: "GOAWAY", onStream: false, minSize: 8 },
+  [FrameType.WINDOW_UPDATE]: { name: "WINDOW_UPDATE", size: 4 },
+};
+
+/**
+ * Checks the stream and the size of a frame without headers or data.
+ * @throws {ConnectionError}
+ */
+export function checkControlFrame(type: number, streamId: number, size: number): void {
+  const rule = CONTROL_FRAMES[type];
+  if (rule === undefined) return;
+  const { name, onStream, size: exact = size, minSize = 0 } = rule;
+  if (onStream !== undefined && onStream !== (streamId !== 0)) {
+    throw protocolError(onStream ? `${name} on stream 0` : `${name} on a stream`);
+  }
+  if (size !== exact || size < minSize) {
+    throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `${name} of ${size} bytes`);
+  }
+}
+
 export class FrameReader {
-  /** Set to stop reading for good, also from within a frame. */
+  /** Set to stop reading for good, also from within `onFrame`. */
   stopped = false;
   readonly #handler: FrameHandler;
-  /** The header of a frame of which less than that has come. */
-  readonly #header = Buffer.alloc(FRAME_HEADER);
+  /** The header of a frame, as long as it is incomplete. */
+  readonly #header = Buffer.alloc(FRAME_HEADER_SIZE);
   #headerHas = 0;
-  /** The frame, header included, of which not all has come. */
+  /** A frame, header included, as long as it is incomplete. */
   #frame: Buffer | undefined;
   #frameHas = 0;
 
@@ -91,8 +128,8 @@ export class FrameReader {
   /** @throws {ConnectionError} */
   read(chunk: Buffer): void {
     let at = this.#finish(chunk);
-    while (!this.stopped && chunk.length - at >= FRAME_HEADER) {
-      const end = at + FRAME_HEADER + lengthAt(chunk, at);
+    while (!this.stopped && chunk.length - at >= FRAME_HEADER_SIZE) {
+      const end = at + FRAME_HEADER_SIZE + lengthAt(chunk, at);
       if (end > chunk.length) {
         this.#frame = Buffer.allocUnsafeSlow(end - at);
         this.#frameHas = chunk.copy(this.#frame, 0, at);
@@ -104,14 +141,14 @@ export class FrameReader {
     if (!this.stopped && at < chunk.length) this.#headerHas = chunk.copy(this.#header, 0, at);
   }
 
-  /** Goes on with the frame that was begun in earlier chunks; gives the place where the chunk's own frames begin. */
+  /** Adds to the frame that began in earlier chunks; returns the position where the next frame begins. */
   #finish(chunk: Buffer): number {
     let at = 0;
     if (this.#headerHas > 0) {
-      at = chunk.copy(this.#header, this.#headerHas, 0, FRAME_HEADER - this.#headerHas);
+      at = chunk.copy(this.#header, this.#headerHas, 0, FRAME_HEADER_SIZE - this.#headerHas);
       this.#headerHas += at;
-      if (this.#headerHas < FRAME_HEADER) return at;
-      this.#frame = Buffer.allocUnsafeSlow(FRAME_HEADER + lengthAt(this.#header, 0));
+      if (this.#headerHas < FRAME_HEADER_SIZE) return at;
+      this.#frame = Buffer.allocUnsafeSlow(FRAME_HEADER_SIZE + lengthAt(this.#header, 0));
       this.#frameHas = this.#header.copy(this.#frame);
       this.#headerHas = 0;
     }
@@ -129,6 +166,6 @@ export class FrameReader {
   #handle(buffer: Buffer, at: number, end: number): void {
     const type = buffer[at + 3] as number;
     const flags = buffer[at + 4] as number;
-    this.#handler.onFrame(type, flags, readUint31(buffer, at + 5), buffer, at + FRAME_HEADER, end);
+    this.#handler.onFrame(type, flags, readUint31(buffer, at + 5), buffer, at + FRAME_HEADER_SIZE, end);
   }
 }

@@ -1,30 +1,24 @@
 /**
- * Reads header blocks (RFC 7541). A decoder lives as long as its connection, because a block refers to fields of those
- * before it. It always offers the default table size: a peer may use that much before it has seen any setting of ours, so
- * that offering less would gain nothing and break peers that are in the right.
+ * Decodes header blocks (RFC 7541). A decoder lives as long as its connection, because a block refers to fields of earlier
+ * blocks. Its dynamic table always has the default size: a peer may use that much before it has seen our settings, so a
+ * smaller one would break peers that keep to the protocol.
  *
- * The table is a ring. Fields in it are objects that lists share, so what a peer repeats costs no new string.
+ * The dynamic table is a ring. Its fields are objects that lists share, so a field that comes again costs no new string.
  */
 import { SHORT_TEXT, shortText } from "../wire/short-text.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
+import type { HeaderList } from "./header-list.js";
+import type { HeaderField, HeaderNames } from "./header-names.js";
 import { decodeHuffman } from "./huffman.js";
-import { type ReceivedField, received } from "./received-field.js";
-import { DEFAULT_TABLE_SIZE, STATIC_TABLE, sizeOf } from "./static-table.js";
-
-const STATIC_FIELDS = STATIC_TABLE.map(({ name, value }) => received(name, value));
+import { DEFAULT_TABLE_SIZE, sizeOf } from "./static-table.js";
 
 /** No field takes less than 32 bytes of the table. */
 const RING = DEFAULT_TABLE_SIZE / 32;
 
-export interface HeaderList {
-  readonly fields: readonly ReceivedField[];
-  /** The list is larger than allowed; fields beyond the limit have been dropped. */
-  readonly tooLarge: boolean;
-}
-
 export class HpackDecoder {
   readonly #maxListSize: number;
-  readonly #ring: ReceivedField[] = new Array(RING);
+  readonly #names: HeaderNames;
+  readonly #ring: HeaderField[] = new Array(RING);
   /** Where the newest field is, and how many there are. */
   #newest = 0;
   #count = 0;
@@ -35,13 +29,17 @@ export class HpackDecoder {
   #at = 0;
   #end = 0;
 
-  /** @param maxListSize most bytes of a list, as RFC 9113, section 6.5.2 counts them */
-  constructor(maxListSize: number) {
+  /**
+   * @param maxListSize maximum bytes of a list, as RFC 9113, section 6.5.2 counts them
+   * @param names gives each field its kind
+   */
+  constructor(maxListSize: number, names: HeaderNames) {
     this.#maxListSize = maxListSize;
+    this.#names = names;
   }
 
   /**
-   * Reads a whole block. Reads on where the list has grown too large, because the next block relies on the table.
+   * Reads a complete block. It is read to its end also where the list is too large, because later blocks rely on the table.
    * @throws {ConnectionError} COMPRESSION_ERROR
    */
   decode(buffer: Buffer, start: number, end: number): HeaderList {
@@ -49,7 +47,7 @@ export class HpackDecoder {
     this.#at = start;
     this.#end = end;
     this.#updates();
-    const fields: ReceivedField[] = [];
+    const fields: HeaderField[] = [];
     let size = 0;
     while (this.#at < end) {
       const field = this.#field();
@@ -70,7 +68,7 @@ export class HpackDecoder {
   }
 
   /** Section 6. */
-  #field(): ReceivedField {
+  #field(): HeaderField {
     const first = this.#buffer[this.#at] as number;
     if (first & 0x80) return this.#entry(this.#integer(7));
     if (first & 0x40) return this.#add(this.#literal(6));
@@ -78,22 +76,23 @@ export class HpackDecoder {
     return this.#literal(4);
   }
 
-  #literal(prefix: number): ReceivedField {
+  #literal(prefix: number): HeaderField {
     const index = this.#integer(prefix);
-    if (index === 0) return received(this.#string(), this.#string());
+    if (index === 0) return this.#names.field(this.#string(), this.#string());
     const { name, kind } = this.#entry(index);
-    return { name, value: this.#string(), kind, sound: false };
+    return { name, value: this.#string(), kind, checked: false };
   }
 
-  #entry(index: number): ReceivedField {
-    if (index > 0 && index < STATIC_FIELDS.length) return STATIC_FIELDS[index] as ReceivedField;
-    const age = index - STATIC_FIELDS.length;
+  #entry(index: number): HeaderField {
+    const { staticFields } = this.#names;
+    if (index > 0 && index < staticFields.length) return staticFields[index] as HeaderField;
+    const age = index - staticFields.length;
     if (index === 0 || age >= this.#count) throw malformed(`no field has the index ${index}`);
-    return this.#ring[(this.#newest - age + RING) % RING] as ReceivedField;
+    return this.#ring[(this.#newest - age + RING) % RING] as HeaderField;
   }
 
-  /** Section 4.4: what has no room in the whole table empties it. */
-  #add(field: ReceivedField): ReceivedField {
+  /** Section 4.4: a field larger than the table empties it. */
+  #add(field: HeaderField): HeaderField {
     const size = sizeOf(field);
     this.#evict(size);
     if (size > this.#maxSize) return field;
@@ -108,15 +107,15 @@ export class HpackDecoder {
     while (this.#count > 0 && this.#size + room > this.#maxSize) {
       this.#count--;
       const oldest = (this.#newest - this.#count + RING) % RING;
-      this.#size -= sizeOf(this.#ring[oldest] as ReceivedField);
+      this.#size -= sizeOf(this.#ring[oldest] as HeaderField);
     }
   }
 
   /** Section 5.1, for numbers below 2^28: no index, length or size is larger. */
   #integer(prefix: number): number {
-    const most = (1 << prefix) - 1;
-    let value = this.#byte() & most;
-    if (value < most) return value;
+    const max = (1 << prefix) - 1;
+    let value = this.#byte() & max;
+    if (value < max) return value;
     for (let shift = 0; shift < 28; shift += 7) {
       const byte = this.#byte();
       value += (byte & 0x7f) << shift;
@@ -134,7 +133,7 @@ export class HpackDecoder {
     if (this.#at > this.#end) throw malformed("the block ends within a string");
     if (!huffman) return this.#latin1(start, length);
     const decoded = decodeHuffman(this.#buffer, start, this.#at);
-    if (decoded === undefined) throw malformed("a string is not of the Huffman code");
+    if (decoded === undefined) throw malformed("a string is not Huffman code");
     return decoded;
   }
 

@@ -1,29 +1,29 @@
 /**
- * Writes header blocks (RFC 7541) straight into a connection's output.
+ * Encodes header blocks (RFC 7541) into a connection's output.
  *
- * The dynamic table is small and stable: fields that every call repeats go in until it is full, and nothing is ever
- * thrown out. So after the first calls the indexes never change any more, and the bytes of a list that comes again, such as
- * the headers of every call to one path, can be kept and copied. Values that are a caller's own, tokens above all, are
- * never put into the table; but for the first one of a name that nearly every call has and that is no secret, since only
- * with a value can a name be told once.
+ * The dynamic table is small and stable: fields that every request repeats are added until it is full, and nothing is ever
+ * evicted. So after the first requests the indexes no longer change, and the bytes of a list that comes again, such as the
+ * headers of every request to one path, are kept and copied. A value that belongs to one request, above all a token, is
+ * never added; except the first value of a name that nearly every request has and that is no secret, because a name can
+ * only be added together with a value.
  *
- * Strings go out plain: Huffman saves a few bytes and costs more time than all the rest. Whoever has a block written has
- * reserved room for it in the output: `sizeOf` of all its fields, and SIZE_UPDATE.
+ * Strings are written without Huffman coding, which saves few bytes and costs more time than all other encoding. The caller
+ * has reserved room in the output: `sizeOf` of all fields of the block, and SIZE_UPDATE.
  */
 import type { Output } from "./output.js";
 import { DEFAULT_TABLE_SIZE, type Field, STATIC_TABLE, sizeOf } from "./static-table.js";
 
 declare module "node:buffer" {
   interface Buffer {
-    /** What `write(text, at, "latin1")` comes to. */
+    /** The native function behind `write(text, at, "latin1")`. */
     latin1Write(text: string, at: number): number;
   }
 }
 
-/** So few characters are written sooner than native code is called. */
-const BY_HAND = 24;
+/** Up to so many characters are written one by one: a call of native code would take longer. */
+const SHORT_STRING = 24;
 
-/** Most lists, and most names, whose bytes are kept. */
+/** Maximum lists, and names, whose bytes are kept. */
 const MAX_KEPT = 1_000;
 
 const STATIC_NAMES = new Map<string, number>();
@@ -33,35 +33,38 @@ for (const [index, { name, value }] of STATIC_TABLE.entries()) {
   STATIC_FIELDS.set(keyOf(name, value), index);
 }
 
-/** Names of what calls tell of themselves, none of it a secret. */
-const REPEATED_NAMES = new Set(["grpc-timeout", "platform-namespace", "x-request-id", "traceparent", "tracestate"]);
-
-/** Literals by what they let the peer do with them (sections 6.2.1 and 6.2.3), and the bits left for an index. */
+/** The representations of a field (section 6): the first bits, and how many bits they leave for an index. */
 const INDEXED = { pattern: 0x80, bits: 7 };
 const ADDED = { pattern: 0x40, bits: 6 };
 const NEVER_ADDED = { pattern: 0x10, bits: 4 };
 const TABLE_SIZE = { pattern: 0x20, bits: 5 };
 
-/** No number takes more bytes. */
+/** Maximum bytes of an integer. */
 const INTEGER = 6;
 
-/** Room for what may come before the first field. */
+/** Maximum bytes of the table size updates that may come before the first field. */
 export const SIZE_UPDATE = 2 * INTEGER;
 
 export class HpackEncoder {
-  /** How many fields were in the table when a field went in, by the field. */
+  readonly #indexed: ReadonlySet<string>;
+  /** The fields of the dynamic table, each with the number of fields that were added before it. */
   readonly #added = new Map<string, number>();
   #entries = 0;
   #size = 0;
   #maxSize = DEFAULT_TABLE_SIZE;
-  /** The peer must be told the size before the next field. */
+  /** The next block must begin with a table size update. */
   #sizeChanged = false;
-  /** The bytes of lists, good until the table changes. */
+  /** The bytes of lists, by their keys; valid until the table changes. */
   readonly #lists = new Map<string, Buffer>();
-  /** The bytes of names that begin a literal, likewise. */
+  /** The bytes of names that begin a literal; valid until the table changes. */
   readonly #names = new Map<string, Buffer>();
-  /** As in `#added`, the field by which a name went in. */
+  /** As `#added`, for the names of `indexed`. */
   readonly #addedNames = new Map<string, number>();
+
+  /** @param indexed names that are added with their first value (see HeaderNames) */
+  constructor(indexed: ReadonlySet<string>) {
+    this.#indexed = indexed;
+  }
 
   /** The peer's SETTINGS_HEADER_TABLE_SIZE. We never use more than the default. */
   setTableSize(size: number): void {
@@ -76,7 +79,7 @@ export class HpackEncoder {
     this.#size = 0;
   }
 
-  /** Comes before the first field of each block: a changed table size is told by emptying the table (section 4.2). */
+  /** Begins each block: a new table size is announced by emptying the table (section 4.2). */
   begin(output: Output): void {
     if (!this.#sizeChanged) return;
     this.#sizeChanged = false;
@@ -84,7 +87,7 @@ export class HpackEncoder {
     if (this.#maxSize > 0) writeInteger(output, TABLE_SIZE, this.#maxSize);
   }
 
-  /** Writes fields that come again in the same order under the same key. */
+  /** Writes fields that are the same each time for this key. */
   list(output: Output, key: string, fields: readonly Field[]): void {
     const kept = this.#lists.get(key);
     if (kept !== undefined) {
@@ -99,11 +102,11 @@ export class HpackEncoder {
     }
   }
 
-  /** Writes a field that is this call's own. The value holds no character above 255. */
+  /** Writes a field whose value belongs to this request. The value has no character above 255. */
   field(output: Output, name: string, value: string): void {
     const kept = this.#names.get(name);
     if (kept !== undefined) output.copy(kept);
-    else if (REPEATED_NAMES.has(name) && !this.#addedNames.has(name) && this.#fits(name, value)) {
+    else if (this.#indexed.has(name) && !this.#addedNames.has(name) && this.#fits(name, value)) {
       this.#addedNames.set(name, this.#entries);
       writeName(output, ADDED, name);
       this.#add(name, value);
@@ -157,12 +160,12 @@ export class HpackEncoder {
 
 type Target = Pick<Output, "buffer" | "at">;
 
-/** A field's name stands before a space, which no name holds. */
+/** No name has a space. */
 function keyOf(name: string, value: string): string {
   return `${name} ${value}`;
 }
 
-/** Only static names go by index: they never move. */
+/** Only names of the static table are written by index: these never change. */
 function writeName(target: Target, kind: { pattern: number; bits: number }, name: string): void {
   const index = STATIC_NAMES.get(name) ?? 0;
   writeInteger(target, kind, index);
@@ -171,19 +174,19 @@ function writeName(target: Target, kind: { pattern: number; bits: number }, name
 
 function writeString(target: Target, text: string): void {
   writeInteger(target, { pattern: 0, bits: 7 }, text.length);
-  if (text.length > BY_HAND) target.at += target.buffer.latin1Write(text, target.at);
+  if (text.length > SHORT_STRING) target.at += target.buffer.latin1Write(text, target.at);
   else for (let at = 0; at < text.length; at++) target.buffer[target.at++] = text.charCodeAt(at);
 }
 
 /** Section 5.1. */
 function writeInteger(target: Target, { pattern, bits }: { pattern: number; bits: number }, value: number): void {
-  const most = (1 << bits) - 1;
-  if (value < most) {
+  const max = (1 << bits) - 1;
+  if (value < max) {
     target.buffer[target.at++] = pattern | value;
     return;
   }
-  target.buffer[target.at++] = pattern | most;
-  let rest = value - most;
+  target.buffer[target.at++] = pattern | max;
+  let rest = value - max;
   for (; rest >= 128; rest >>>= 7) target.buffer[target.at++] = (rest & 127) | 128;
   target.buffer[target.at++] = rest;
 }

@@ -1,9 +1,9 @@
 /**
- * HPACK's Huffman code (RFC 7541, section 5.2 and Appendix B).
+ * Decodes HPACK's Huffman code (RFC 7541, section 5.2 and Appendix B).
  *
- * The code is canonical: codes of one length are consecutive, in the order of their symbols, and follow on from those of
- * the next shorter length. So the lengths say it all. From them a tree is made, and from the tree a table that takes four
- * bits at a time: its rows are the inner nodes. The shortest code has five bits, so that four bits never end two.
+ * The code is canonical: codes of one length are consecutive, in the order of their symbols, and follow those of the next
+ * shorter length, so the lengths define it. From them a tree is built, and from the tree a table that is read with four
+ * bits at a time: its rows are the inner nodes. The shortest code has five bits, so four bits never complete two symbols.
  */
 
 /** Bits of the code of each byte. */
@@ -23,18 +23,18 @@ const LENGTHS = [
 const EOS = 256;
 const EOS_LENGTH = 30;
 
-/** What four bits lead to: the next node, and perhaps a symbol on the way; as one number. */
+/** An entry of the table: the next node, and a symbol where the four bits complete one; as one number. */
 const NODE = 0xff;
 const EMITS = 0x100;
 const SYMBOL_SHIFT = 16;
-/** No node: the bits are part of the end-of-string symbol in full. */
-const WRONG = -1;
+/** Not an entry: the bits complete the end-of-string symbol, which must not appear. */
+const INVALID = -1;
 
 interface Node {
   children: [Node | number | undefined, Node | number | undefined];
   /** The row in the table. */
   row: number;
-  /** How deep it lies, if it does so along 1 bits only; else -1. */
+  /** Its depth where only 1 bits lead to it; else -1. */
   ones: number;
 }
 
@@ -76,7 +76,7 @@ function walk(from: Node, bits: number): number {
   let emitted = 0;
   for (let mask = 8; mask > 0; mask >>= 1) {
     const next = node.children[bits & mask ? 1 : 0] as Node | number;
-    if (next === EOS) return WRONG;
+    if (next === EOS) return INVALID;
     if (typeof next === "number") {
       emitted = EMITS | (next << SYMBOL_SHIFT);
       node = nodes[0] as Node;
@@ -90,18 +90,18 @@ function walk(from: Node, bits: number): number {
 /** Grows with the longest string, which the size of a header block bounds. */
 let scratch = Buffer.allocUnsafeSlow(4096);
 
-/** The string whose code lies in a buffer, each byte one character; undefined where it is none. */
+/** @returns the decoded string, each byte one character; undefined where the bytes are not Huffman code */
 export function decodeHuffman(buffer: Buffer, start: number, end: number): string | undefined {
   // The shortest code has five bits.
-  const most = Math.ceil(((end - start) * 8) / 5);
-  if (scratch.length < most) scratch = Buffer.allocUnsafeSlow(most);
+  const maxLength = Math.ceil(((end - start) * 8) / 5);
+  if (scratch.length < maxLength) scratch = Buffer.allocUnsafeSlow(maxLength);
   let row = 0;
   let length = 0;
   for (let at = start; at < end; at++) {
     const byte = buffer[at] as number;
     for (let shift = 4; shift >= 0; shift -= 4) {
       const step = TABLE[row * 16 + ((byte >> shift) & 15)] as number;
-      if (step === WRONG) return undefined;
+      if (step === INVALID) return undefined;
       if (step & EMITS) scratch[length++] = step >> SYMBOL_SHIFT;
       row = step & NODE;
     }

@@ -1,15 +1,17 @@
 /**
- * What is to be written to a connection, gathered for one write an event-loop turn. Frames are written into a slab; a
- * slab's region is given to the socket once and never written again, and a full slab is replaced. Payloads too large to
- * be worth copying are given to the socket as they are.
+ * The bytes that a connection is to send, gathered for one write an event-loop turn. Frames are written into a slab, whose
+ * regions are given to the socket once and never written again; a full slab is replaced. Large payloads are not copied but
+ * given to the socket as they are.
  */
 import type { Duplex } from "node:stream";
 
+/** Bytes of a slab. */
 const SLAB = 65_536;
+/** Payloads below this size, in bytes, are copied. */
 const COPY_BELOW = 4_096;
 
 export class Output {
-  /** The slab, and the place in it where the next byte goes. Whoever writes has reserved the room. */
+  /** The slab, and the position of the next byte. Whoever writes into it has called `reserve` first. */
   buffer: Buffer = Buffer.alloc(0);
   at = 0;
   #from = 0;
@@ -17,12 +19,12 @@ export class Output {
   /** Bytes in the pieces. */
   #bytes = 0;
 
-  /** Bytes gathered. */
+  /** Bytes that have been gathered since the last flush. */
   get size(): number {
     return this.#bytes + this.at - this.#from;
   }
 
-  /** Makes sure that so many bytes can be written at `at`, without a gap behind those written before. */
+  /** Makes sure that so many bytes can be written from `at` on. */
   reserve(bytes: number): void {
     if (this.buffer.length - this.at >= bytes) return;
     this.#cut();
@@ -31,13 +33,13 @@ export class Output {
     this.#from = 0;
   }
 
-  /** Takes bytes over by copying them. Room has been reserved. */
+  /** Appends a copy of bytes. Room has been reserved. */
   copy(bytes: Uint8Array): void {
     this.buffer.set(bytes, this.at);
     this.at += bytes.length;
   }
 
-  /** Takes a part of bytes over that nobody will change. */
+  /** Appends a part of bytes that will not change, by reference where it is large. */
   append(bytes: Uint8Array, start: number, end: number): void {
     if (end - start < COPY_BELOW) {
       this.reserve(end - start);
@@ -49,7 +51,7 @@ export class Output {
     this.#bytes += end - start;
   }
 
-  /** Gives all that was gathered to the socket, as one write. */
+  /** Gives everything to the socket, as one write. */
   flush(socket: Duplex): void {
     this.#cut();
     const pieces = this.#pieces;

@@ -1,6 +1,6 @@
 /** The SETTINGS of a connection (RFC 9113, section 6.5.2). */
 import { ConnectionError, ErrorCode } from "./errors.js";
-import { FRAME_HEADER, FrameType, MAX_FRAME_SIZE, writeFrameHeader } from "./frames.js";
+import { FRAME_HEADER_SIZE, FrameType, MAX_FRAME_SIZE, writeFrameHeader } from "./frames.js";
 import { DEFAULT_TABLE_SIZE } from "./static-table.js";
 
 export const Setting = {
@@ -15,7 +15,7 @@ export const Setting = {
 export const DEFAULT_WINDOW = 65_535;
 export const MAX_WINDOW = 0x7fff_ffff;
 
-/** What a peer allows us; at first the protocol's defaults. */
+/** The peer's settings, which limit what we send; at first the protocol's defaults. */
 export interface PeerSettings {
   headerTableSize: number;
   maxStreams: number;
@@ -32,20 +32,20 @@ export function defaultSettings(): PeerSettings {
   };
 }
 
-/** A whole SETTINGS frame. */
+/** A complete SETTINGS frame. */
 export function settingsFrame(settings: readonly (readonly [id: number, value: number])[]): Buffer {
-  const frame = Buffer.alloc(FRAME_HEADER + settings.length * 6);
+  const frame = Buffer.alloc(FRAME_HEADER_SIZE + settings.length * 6);
   writeFrameHeader(frame, 0, settings.length * 6, FrameType.SETTINGS, 0, 0);
   for (const [index, [id, value]] of settings.entries()) {
-    frame.writeUInt16BE(id, FRAME_HEADER + index * 6);
-    frame.writeUInt32BE(value, FRAME_HEADER + index * 6 + 2);
+    frame.writeUInt16BE(id, FRAME_HEADER_SIZE + index * 6);
+    frame.writeUInt32BE(value, FRAME_HEADER_SIZE + index * 6 + 2);
   }
   return frame;
 }
 
 /**
- * Takes the settings of a frame's payload over.
- * @param from who sent them: a server must not ask for pushes
+ * Reads the payload of a SETTINGS frame into `settings`.
+ * @param from the end that sent it: a server must not enable push
  * @throws {ConnectionError}
  */
 export function readSettings(
@@ -69,26 +69,26 @@ function readSetting(settings: PeerSettings, from: "client" | "server", id: numb
       settings.headerTableSize = value;
       break;
     case Setting.ENABLE_PUSH:
-      if (value > 1 || (value === 1 && from === "server")) throw wrong("SETTINGS_ENABLE_PUSH", value);
+      if (value > 1 || (value === 1 && from === "server")) throw invalid("SETTINGS_ENABLE_PUSH", value);
       break;
     case Setting.MAX_CONCURRENT_STREAMS:
       settings.maxStreams = value;
       break;
     case Setting.INITIAL_WINDOW_SIZE:
-      if (value > MAX_WINDOW) throw wrong("SETTINGS_INITIAL_WINDOW_SIZE", value, ErrorCode.FLOW_CONTROL_ERROR);
+      if (value > MAX_WINDOW) throw invalid("SETTINGS_INITIAL_WINDOW_SIZE", value, ErrorCode.FLOW_CONTROL_ERROR);
       settings.initialWindow = value;
       break;
     case Setting.MAX_FRAME_SIZE:
-      // Ours never exceed the least that can be set here.
-      if (value < MAX_FRAME_SIZE || value > 2 ** 24 - 1) throw wrong("SETTINGS_MAX_FRAME_SIZE", value);
+      // We never send larger frames than the minimum of this setting.
+      if (value < MAX_FRAME_SIZE || value > 2 ** 24 - 1) throw invalid("SETTINGS_MAX_FRAME_SIZE", value);
       break;
     case Setting.MAX_HEADER_LIST_SIZE:
       settings.maxHeaderListSize = value;
       break;
-    default: // Unknown ones are ignored.
+    default: // Unknown settings are ignored.
   }
 }
 
-function wrong(name: string, value: number, code: number = ErrorCode.PROTOCOL_ERROR): ConnectionError {
+function invalid(name: string, value: number, code: number = ErrorCode.PROTOCOL_ERROR): ConnectionError {
   return new ConnectionError(code, `${name} is ${value}`);
 }

@@ -1,4 +1,4 @@
-/** The static table of HPACK (RFC 7541, Appendix A), and what both directions know of a field. */
+/** The static table of HPACK (RFC 7541, Appendix A), and the size of a field, for encoder and decoder. */
 
 /** A header field. */
 export interface Field {
@@ -6,12 +6,12 @@ export interface Field {
   readonly value: string;
 }
 
-/** What a field takes of a table's size, and of a header list's (RFC 7541, section 4.1; RFC 9113, section 6.5.2). */
+/** Bytes that a field counts for in a table, and in a header list (RFC 7541, section 4.1; RFC 9113, section 6.5.2). */
 export function sizeOf({ name, value }: Field): number {
   return name.length + value.length + 32;
 }
 
-/** What the protocol sets for the dynamic table until settings say otherwise (RFC 9113, section 6.5.2). */
+/** Bytes of the dynamic table until settings change it (RFC 9113, section 6.5.2). */
 export const DEFAULT_TABLE_SIZE = 4096;
 
 /** Index 0 is not used. */

@@ -1,20 +1,19 @@
 /**
- * The open streams of a connection by their IDs. A Map would do the same, but leaves its former tables behind, each of
- * which refers to the one that came after it: once a table has been moved to V8's old generation, all later ones follow
- * it there, with the streams that they held, and stay until everything is collected. That cost a gateway a fifth of a
- * small call, and twice the heap.
+ * The open streams of a connection by their IDs. Used instead of `Map`, whose replaced tables refer to their successors:
+ * once one of them is in V8's old generation, it keeps all later ones alive, with the streams in them, until a full
+ * collection (see docs/performance.md, "Collections").
  */
 import type { Stream } from "./stream.js";
 
-/** Slots at first, as a power of two. */
+/** The number of slots at first, as a power of two. */
 const MIN_BITS = 4;
 /** 2 ** 32 by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4). */
 const GOLDEN = 0x9e3779b1;
 
-/** Open addressing, linear probing; where a stream is taken out those behind it move up. */
+/** A hash table with open addressing and linear probing; a deletion moves the streams behind it up. */
 export class StreamTable implements Iterable<Stream> {
   #bits = MIN_BITS;
-  /** At most half of them are taken. */
+  /** At most half of them are used. */
   #slots = empty(MIN_BITS);
   #size = 0;
 
@@ -30,13 +29,13 @@ export class StreamTable implements Iterable<Stream> {
     return this.get(id) !== undefined;
   }
 
-  /** Adds a stream whose ID is not in. */
+  /** Adds a stream whose ID is not in the table. */
   add(stream: Stream): void {
     if (2 * ++this.#size > this.#slots.length) this.#grow();
     this.#slots[this.#find(stream.id)] = stream;
   }
 
-  /** @returns false where it is not in */
+  /** @returns false where no stream has the ID */
   delete(id: number): boolean {
     const slots = this.#slots;
     let hole = this.#find(id);
@@ -46,7 +45,7 @@ export class StreamTable implements Iterable<Stream> {
       at = (at + 1) & mask;
       const stream = slots[at];
       if (stream === undefined) break;
-      // It may move up to its own place, and to any behind that.
+      // It may move up to its home slot, and to any behind that.
       if (((at - this.#home(stream.id)) & mask) < ((at - hole) & mask)) continue;
       slots[hole] = stream;
       hole = at;
@@ -62,12 +61,12 @@ export class StreamTable implements Iterable<Stream> {
     this.#size = 0;
   }
 
-  /** Those that are in now, whatever happens meanwhile. */
+  /** Iterates over a copy, so that streams may be added and deleted meanwhile. */
   [Symbol.iterator](): Iterator<Stream> {
     return this.#slots.filter((stream) => stream !== undefined).values();
   }
 
-  /** The slot of this stream, or the empty one where it would be. */
+  /** The slot of the stream with this ID, or the empty one where it would be. */
   #find(id: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -79,7 +78,7 @@ export class StreamTable implements Iterable<Stream> {
     }
   }
 
-  /** Where a stream stands unless others are in its way. IDs come one after the other: multiplied, they lie far apart. */
+  /** The slot of an ID unless it is taken (Fibonacci hashing: consecutive IDs lie far apart). */
   #home(id: number): number {
     return Math.imul(id, GOLDEN) >>> (32 - this.#bits);
   }

@@ -8,6 +8,7 @@ import { MemoryBudget } from "../../src/memory-budget.js";
 import { Deadlines } from "../../src/rpc/deadlines.js";
 import { type ChannelCalls, ClientCall } from "../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../src/rpc/http2/client-connection.js";
+import { RequestHeaders } from "../../src/rpc/http2/request-headers.js";
 import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
@@ -134,8 +135,6 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
     ready = resolve;
   });
   const options = {
-    scheme: "http",
-    authority: "test",
     maxHeaders: 16_384,
     keepAlive: { after: 60_000, timeout: 1 },
     memory: new MemoryBudget().openUpstream(),
@@ -151,7 +150,12 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
   await introduced;
   const ends = [0, 0, 0, 0];
   const deadlines = new Deadlines();
-  const calls: ChannelCalls = { waiting: [], deadlines, maxMessage: 10_000 };
+  const calls: ChannelCalls = {
+    waiting: [],
+    deadlines,
+    requests: new RequestHeaders("http", "test"),
+    maxMessage: 10_000,
+  };
   for (const index of ends.keys()) {
     const onEnd = (): void => {
       ends[index] = (ends[index] as number) + 1;

@@ -1,5 +1,6 @@
 import t from "tap";
 import { HpackDecoder } from "../../src/http2/hpack-decoder.js";
+import { HEADER_NAMES } from "../../src/rpc/http2/headers.js";
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
 
@@ -75,7 +76,7 @@ const EXAMPLES: [section: string, blocks: string[], lists: readonly (readonly st
 
 for (const [section, blocks, lists] of EXAMPLES) {
   t.test(`RFC 7541, section ${section}`, async (t) => {
-    const decoder = new HpackDecoder(16_384);
+    const decoder = new HpackDecoder(16_384, HEADER_NAMES);
     t.same(
       blocks.map((bytes) => decode(decoder, hex(bytes.replace(/\s/g, "")))),
       lists,
@@ -100,12 +101,12 @@ const MALFORMED: [what: string, bytes: string][] = [
 
 for (const [what, bytes] of MALFORMED) {
   t.test(`refuses ${what}`, async (t) => {
-    t.throws(() => decode(new HpackDecoder(16_384), hex(bytes)), { name: "ConnectionError", code: 0x9 });
+    t.throws(() => decode(new HpackDecoder(16_384, HEADER_NAMES), hex(bytes)), { name: "ConnectionError", code: 0x9 });
   });
 }
 
 t.test("takes the default table from the first block on, whatever our settings", async (t) => {
-  const decoder = new HpackDecoder(1_000_000);
+  const decoder = new HpackDecoder(1_000_000, HEADER_NAMES);
   // 70 fields of 3 + 24 + 32 bytes: the 69 newest fit into 4096 bytes.
   const field = (index: number) => `k${String(index).padStart(2, "0")}: ${"v".repeat(24)}`;
   for (let index = 0; index < 70; index++) {
@@ -118,7 +119,7 @@ t.test("takes the default table from the first block on, whatever our settings",
 });
 
 t.test("a field larger than the table empties it", async (t) => {
-  const decoder = new HpackDecoder(16_384);
+  const decoder = new HpackDecoder(16_384, HEADER_NAMES);
   decode(decoder, hex("400161016240016301 64".replace(" ", "")));
   t.same(decode(decoder, hex("be")), ["c: d"]);
   decode(decoder, hex(`4001617f811f${"76".repeat(4096)}`));
@@ -126,7 +127,7 @@ t.test("a field larger than the table empties it", async (t) => {
 });
 
 t.test("a list that is too large keeps the table right", async (t) => {
-  const decoder = new HpackDecoder(100);
+  const decoder = new HpackDecoder(100, HEADER_NAMES);
   const large = hex(`4001617f21${"76".repeat(160)}40016201 63`.replace(" ", ""));
   const { fields, tooLarge } = decoder.decode(large, 0, large.length);
   t.equal(tooLarge, true);

@@ -4,6 +4,7 @@ import { HpackDecoder } from "../../src/http2/hpack-decoder.js";
 import { HpackEncoder } from "../../src/http2/hpack-encoder.js";
 import { Output } from "../../src/http2/output.js";
 import type { Field } from "../../src/http2/static-table.js";
+import { HEADER_NAMES } from "../../src/rpc/http2/headers.js";
 
 /** Writes a block and gives its bytes. */
 function write(encoder: HpackEncoder, fill: (output: Output) => void): Buffer {
@@ -27,8 +28,8 @@ const REQUEST: Field[] = [
 ];
 
 t.test("a list that comes again is an index for each field", async (t) => {
-  const encoder = new HpackEncoder();
-  const decoder = new HpackDecoder(16_384);
+  const encoder = new HpackEncoder(HEADER_NAMES.indexed);
+  const decoder = new HpackDecoder(16_384, HEADER_NAMES);
   const sizes = [1, 2, 3].map(() => {
     const bytes = write(encoder, (output) => encoder.list(output, "request", REQUEST));
     t.same(read(decoder, bytes), REQUEST);
@@ -38,7 +39,7 @@ t.test("a list that comes again is an index for each field", async (t) => {
 });
 
 t.test("a field of one call never goes into the table", async (t) => {
-  const encoder = new HpackEncoder();
+  const encoder = new HpackEncoder(HEADER_NAMES.indexed);
   const bytes = write(encoder, (output) => encoder.field(output, "authorization", "Bearer secret"));
   // Section 6.2.3: never indexed, with the name's static index 23.
   t.same(bytes.subarray(0, 2), Buffer.from([0x1f, 8]));
@@ -49,8 +50,8 @@ t.test("a field of one call never goes into the table", async (t) => {
 });
 
 t.test("a name that nearly every call has is told once, with the first of its values", async (t) => {
-  const encoder = new HpackEncoder();
-  const decoder = new HpackDecoder(16_384);
+  const encoder = new HpackEncoder(HEADER_NAMES.indexed);
+  const decoder = new HpackDecoder(16_384, HEADER_NAMES);
   const sizes = ["one", "two", "three"].map((value) => {
     const bytes = write(encoder, (output) => encoder.field(output, "x-request-id", value));
     t.same(read(decoder, bytes), [{ name: "x-request-id", value }]);
@@ -67,7 +68,7 @@ t.test("a name that nearly every call has is told once, with the first of its va
 t.test(
   "any other name is told each time: only with a value could it be told once, and that may be a secret",
   async (t) => {
-    const encoder = new HpackEncoder();
+    const encoder = new HpackEncoder(HEADER_NAMES.indexed);
     const first = write(encoder, (output) => encoder.field(output, "x-portico-gateway", "secret"));
     t.equal(first[0], 0x10);
     t.same(
@@ -78,19 +79,19 @@ t.test(
 );
 
 t.test("a smaller table is told at the beginning of the next block, and used from then on", async (t) => {
-  const encoder = new HpackEncoder();
+  const encoder = new HpackEncoder(HEADER_NAMES.indexed);
   write(encoder, (output) => encoder.list(output, "request", REQUEST));
   encoder.setTableSize(0);
   const bytes = write(encoder, (output) => encoder.list(output, "request", REQUEST));
   t.equal(bytes[0], 0x20, "the size, 0");
-  t.same(read(new HpackDecoder(16_384), bytes), REQUEST, "without the table");
+  t.same(read(new HpackDecoder(16_384, HEADER_NAMES), bytes), REQUEST, "without the table");
   encoder.setTableSize(100);
   const grown = write(encoder, (output) => encoder.list(output, "request", REQUEST));
   t.same(grown.subarray(0, 3), Buffer.from([0x20, 0x3f, 0x45]), "0 empties it, then 100");
 });
 
 t.test("a table larger than the default is not used", async (t) => {
-  const encoder = new HpackEncoder();
+  const encoder = new HpackEncoder(HEADER_NAMES.indexed);
   encoder.setTableSize(1_000_000);
   t.same(
     write(encoder, () => {}),
@@ -114,8 +115,8 @@ t.test("whatever is written is read the same", async (t) => {
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const encoder = new HpackEncoder();
-      const decoder = new HpackDecoder(1_000_000);
+      const encoder = new HpackEncoder(HEADER_NAMES.indexed);
+      const decoder = new HpackDecoder(1_000_000, HEADER_NAMES);
       for (const step of steps) {
         if ("tableSize" in step) {
           encoder.setTableSize(step.tableSize);

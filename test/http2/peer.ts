@@ -4,6 +4,7 @@ import type { Test } from "tap";
 import type { Address } from "../../src/address.js";
 import { Flag, FrameReader, FrameType, PREFACE, writeFrameHeader } from "../../src/http2/frames.js";
 import { HpackDecoder } from "../../src/http2/hpack-decoder.js";
+import { HEADER_NAMES } from "../../src/rpc/http2/headers.js";
 
 export interface Frame {
   readonly type: number;
@@ -77,7 +78,7 @@ export class RawPeer {
   readonly socket: Socket;
   readonly frames: Frame[] = [];
   closed = false;
-  readonly #decoder = new HpackDecoder(1_000_000);
+  readonly #decoder = new HpackDecoder(1_000_000, HEADER_NAMES);
   #waiting: (() => void)[] = [];
   #pings = 0;
 

@@ -1,6 +1,6 @@
 /** Ways to serve, and to call, over our own HTTP/2 in a test. */
 import type { Test } from "tap";
-import type { Http2Address } from "../../src/http2/address.js";
+import type { GrpcTarget } from "../../src/address.js";
 import type { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel, type Http2ChannelOptions } from "../../src/rpc/http2/channel.js";
 import { type Http2ServerOptions, serveHttp2 } from "../../src/rpc/http2/server.js";
@@ -12,7 +12,7 @@ import { LIMITS } from "../rpc/serve.js";
 export async function listenHttp2(
   t: Test,
   dispatcher: Dispatcher,
-  options: Http2ServerOptions & { readonly address?: Http2Address } = {},
+  options: Http2ServerOptions & { readonly address?: GrpcTarget } = {},
 ): Promise<GrpcServer> {
   const server = await serveHttp2(dispatcher, options.address ?? { host: "127.0.0.1", port: 0 }, LIMITS, options);
   t.teardown(() => server.close(0));
@@ -20,7 +20,7 @@ export async function listenHttp2(
 }
 
 /** A channel that ends with the test. */
-export function channelTo(t: Test, address: Http2Address, options: Http2ChannelOptions = {}): Http2Channel {
+export function channelTo(t: Test, address: GrpcTarget, options: Http2ChannelOptions = {}): Http2Channel {
   const channel = new Http2Channel(address, { maxBody: MAX_BODY, ...options });
   t.teardown(() => channel.close());
   return channel;

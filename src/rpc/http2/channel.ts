@@ -9,11 +9,11 @@
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { formatAddress } from "../../address.js";
+import { formatAddress, type GrpcTarget } from "../../address.js";
 import type { Certificates } from "../../certificates.js";
 import { Code } from "../../errors.js";
-import { ALPN, type Http2Address } from "../../http2/address.js";
 import { ErrorCode } from "../../http2/errors.js";
+import { ALPN } from "../../http2/frames.js";
 import { MemoryBudget } from "../../memory-budget.js";
 import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
 import { Deadlines } from "../deadlines.js";
@@ -22,6 +22,7 @@ import { type ChannelOptions, DEFAULT_MAX_BODY, MAX_RECONNECT_MS, MAX_WAITING, R
 import { type ChannelCalls, ClientCall } from "./client-call.js";
 import { ClientConnection, type ConnectionOwner } from "./client-connection.js";
 import { checkMetadata } from "./headers.js";
+import { RequestHeaders } from "./request-headers.js";
 
 export interface Http2ChannelOptions extends Omit<ChannelOptions, "tls"> {
   /** Maximum bytes of a response's headers, and of its trailers. */
@@ -51,7 +52,7 @@ const KEEPALIVE = { after: 2_500, timeout: 2_500 };
 const TCP_KEEPALIVE_MS = 15_000;
 
 export class Http2Channel implements Channel, ConnectionOwner {
-  readonly #address: Http2Address;
+  readonly #address: GrpcTarget;
   readonly #options: Http2ChannelOptions;
   readonly #calls: ChannelCalls;
   readonly #budget: MemoryBudget;
@@ -69,12 +70,14 @@ export class Http2Channel implements Channel, ConnectionOwner {
   #reason = ENDED;
 
   /** Connects at once, so that the first call finds out little later than the second. */
-  constructor(address: Http2Address, options: Http2ChannelOptions = {}) {
+  constructor(address: GrpcTarget, options: Http2ChannelOptions = {}) {
     this.#address = address;
     this.#options = options;
     const { maxBody = DEFAULT_MAX_BODY, budget = new MemoryBudget({ maxBody }) } = options;
     this.#budget = budget;
-    this.#calls = { waiting: [], deadlines: new Deadlines(), maxMessage: maxBody };
+    const authority = "path" in address ? "localhost" : formatAddress(address);
+    const requests = new RequestHeaders(options.tls === undefined ? "http" : "https", authority);
+    this.#calls = { waiting: [], deadlines: new Deadlines(), requests, maxMessage: maxBody };
     this.#connect();
   }
 
@@ -182,8 +185,6 @@ export class Http2Channel implements Channel, ConnectionOwner {
 
   #connectionOptions(): ConstructorParameters<typeof ClientConnection>[1] {
     return {
-      scheme: this.#options.tls === undefined ? "http" : "https",
-      authority: "path" in this.#address ? "localhost" : formatAddress(this.#address),
       maxHeaders: this.#options.maxHeaders ?? DEFAULT_MAX_HEADERS,
       keepAlive: this.#keepAlive,
       memory: this.#budget.openUpstream(),

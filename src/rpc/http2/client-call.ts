@@ -1,10 +1,10 @@
-/** A call at the caller's end: the stream that carries it, from waiting for a connection to the end. */
+/** A call at the caller's end: a stream that may first wait for a connection. */
 import { Code, type StatusError } from "../../errors.js";
+import type { Connection } from "../../http2/connection.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { Flag } from "../../http2/frames.js";
-import type { HeaderList } from "../../http2/hpack-decoder.js";
-import type { ReceivedField } from "../../http2/received-field.js";
-import { Stream } from "../../http2/stream.js";
+import { type HeaderList, headerOf, isMalformed } from "../../http2/header-list.js";
+import type { HeaderField } from "../../http2/header-names.js";
 import type { Call, CallListener, CallStart, Status } from "../channel.js";
 import type { Deadlines, Expiring } from "../deadlines.js";
 import { isGrpc, notGrpc, statusOfHttp, statusOfReset } from "../http-to-status.js";
@@ -19,30 +19,31 @@ import {
   unreachable,
 } from "../status.js";
 import { formatTimeout } from "../timeout.js";
-import type { ClientConnection } from "./client-connection.js";
-import { flawOf, headerOf, metadataOf, roomOf, statusOf, writeMetadata } from "./headers.js";
+import { metadataOf, sizeOfMetadata, statusOf, writeMetadata } from "./headers.js";
+import { MessageStream } from "./message-stream.js";
 import { isEncoding } from "./messages.js";
+import type { RequestHeaders } from "./request-headers.js";
 
-const TIMEOUT_ROOM = 64;
+/** Maximum bytes of the grpc-timeout field in a header block. */
+const TIMEOUT_SIZE = 64;
 
-const NOTHING = new Uint8Array(0);
-
-/** What the calls of a channel have in common. */
+/** What the calls of a channel share. */
 export interface ChannelCalls {
   /** Those that have no stream yet, in order. */
   readonly waiting: ClientCall[];
   readonly deadlines: Deadlines;
-  /** Most bytes of a message received. */
+  readonly requests: RequestHeaders;
+  /** Maximum bytes of a message received. */
   readonly maxMessage: number;
 }
 
-export class ClientCall extends Stream implements Call, Expiring {
+export class ClientCall extends MessageStream implements Call, Expiring {
   readonly deadline: number;
   index = -1;
   readonly #start: CallStart;
   readonly #listener: CallListener;
   readonly #channel: ChannelCalls;
-  #connection: ClientConnection | undefined;
+  #connection: Connection | undefined;
   /** Of the response; 0 until its headers have come. */
   #httpStatus = 0;
   /** From the trailers. */
@@ -59,7 +60,7 @@ export class ClientCall extends Stream implements Call, Expiring {
     if (start.deadline !== undefined) channel.deadlines.add(this);
   }
 
-  protected get connection(): ClientConnection | undefined {
+  protected get connection(): Connection | undefined {
     return this.#connection;
   }
 
@@ -71,15 +72,15 @@ export class ClientCall extends Stream implements Call, Expiring {
     return this.#over;
   }
 
-  /** Takes the place of a new stream on a connection. */
-  attach(connection: ClientConnection, id: number): void {
+  /** Becomes a new stream of a connection. */
+  attach(connection: Connection, id: number): void {
     this.id = id;
     this.#connection = connection;
     this.sendWindow = connection.peer.initialWindow;
     connection.schedule(this);
   }
 
-  // What the caller does.
+  // The caller.
 
   send(message: Uint8Array): boolean {
     return this.#over || this.ending ? true : this.enqueue(message);
@@ -105,20 +106,20 @@ export class ClientCall extends Stream implements Call, Expiring {
     queueMicrotask(() => this.deliver());
   }
 
-  /** Ends the call from this side; the listener is told a little later. */
-  fail(how: Status): void {
-    if (this.#leave()) queueMicrotask(() => this.#listener.onEnd(how));
+  /** Ends the call from this end; the listener is told in a microtask. */
+  fail(ending: Status): void {
+    if (this.#leave()) queueMicrotask(() => this.#listener.onEnd(ending));
   }
 
   expire(): void {
     this.#finish(deadlineExceeded());
   }
 
-  #finish(how: Status): void {
-    if (this.#leave()) this.#listener.onEnd(how);
+  #finish(ending: Status): void {
+    if (this.#leave()) this.#listener.onEnd(ending);
   }
 
-  /** False where the call has ended already. */
+  /** @returns false where the call has ended already */
   #leave(): boolean {
     if (this.#over) return false;
     this.#over = true;
@@ -137,32 +138,32 @@ export class ClientCall extends Stream implements Call, Expiring {
     if (at !== -1) waiting.splice(at, 1);
   }
 
-  // What is written.
+  // Writing.
 
-  protected writeHeaders(connection: ClientConnection): void {
+  protected writeHeaders({ writer }: Connection): void {
     this.headersWritten = true;
     const { path, metadata } = this.#start;
-    const request = connection.request(path);
-    const at = connection.beginHeaders(request.room + roomOf(metadata) + TIMEOUT_ROOM);
-    const { encoder, output } = connection;
-    encoder.list(output, path, request.fields);
+    const headers = this.#channel.requests.get(path);
+    const at = writer.beginHeaders(headers.size + sizeOfMetadata(metadata) + TIMEOUT_SIZE);
+    const { encoder, output } = writer;
+    encoder.list(output, path, headers.fields);
     if (this.deadline !== Number.POSITIVE_INFINITY) {
       encoder.field(output, "grpc-timeout", formatTimeout(this.deadline - Date.now()));
     }
-    writeMetadata(encoder, output, metadata);
+    writeMetadata(writer, metadata);
     this.localEnded = this.ending && !this.hasUnsent;
-    connection.endHeaders(at, this.id, this.localEnded ? Flag.END_STREAM : 0);
+    writer.endHeaders(at, this.id, this.localEnded ? Flag.END_STREAM : 0);
   }
 
-  protected writeEnd(connection: ClientConnection): void {
-    connection.writeData(this.id, Flag.END_STREAM, NOTHING);
+  protected writeEnd({ writer }: Connection): void {
+    writer.beginData(this.id, Flag.END_STREAM, 0);
   }
 
   protected onDrain(): void {
     if (!this.#over) this.#listener.onDrain?.();
   }
 
-  // What comes.
+  // The response.
 
   onHeaders({ fields, tooLarge }: HeaderList, endStream: boolean): void {
     if (this.#over) return;
@@ -171,7 +172,7 @@ export class ClientCall extends Stream implements Call, Expiring {
       return;
     }
     const trailers = this.#httpStatus !== 0;
-    if ((trailers && !endStream) || flawOf(fields, trailers ? "trailers" : "response") !== undefined) {
+    if ((trailers && !endStream) || isMalformed(fields, trailers ? "trailers" : "response")) {
       this.#connection?.streamError(this, ErrorCode.PROTOCOL_ERROR);
     } else if (trailers) {
       this.#onTrailers(fields);
@@ -180,7 +181,7 @@ export class ClientCall extends Stream implements Call, Expiring {
     }
   }
 
-  #onResponse(fields: readonly ReceivedField[], endStream: boolean): void {
+  #onResponse(fields: readonly HeaderField[], endStream: boolean): void {
     const httpStatus = Number(headerOf(fields, ":status"));
     if (httpStatus >= 100 && httpStatus < 200) {
       // An interim response (RFC 9113, section 8.1); the real one is to come.
@@ -192,9 +193,9 @@ export class ClientCall extends Stream implements Call, Expiring {
       this.#onTrailers(fields);
       return;
     }
-    const refused = refusal(httpStatus, fields);
-    if (refused !== undefined) {
-      this.#finish(refused);
+    const rejection = rejectionOf(httpStatus, fields);
+    if (rejection !== undefined) {
+      this.#finish(rejection);
       return;
     }
     const encoding = headerOf(fields, "grpc-encoding");
@@ -206,7 +207,7 @@ export class ClientCall extends Stream implements Call, Expiring {
     if (!this.#over) this.#listener.onHeaders?.(metadataOf(fields));
   }
 
-  #onTrailers(fields: readonly ReceivedField[]): void {
+  #onTrailers(fields: readonly HeaderField[]): void {
     this.remoteEnded = true;
     this.#status = statusOf(fields, this.#httpStatus);
     this.deliver();
@@ -217,16 +218,16 @@ export class ClientCall extends Stream implements Call, Expiring {
   }
 
   protected onDelivered(): void {
-    const how = this.#status ?? statusOf([], this.#httpStatus);
-    const cut = how.code === Code.OK && this.reader.hasMore;
-    this.#finish(cut ? protocolError(Code.INTERNAL, "the response ends within a message") : how);
+    const ending = this.#status ?? statusOf([], this.#httpStatus);
+    const truncated = ending.code === Code.OK && this.reader.hasMore;
+    this.#finish(truncated ? protocolError(Code.INTERNAL, "the response ends within a message") : ending);
   }
 
-  protected onBroken(error: StatusError): void {
+  protected onMalformed(error: StatusError): void {
     this.#finish({ ...toStatus(error), protocolError: true });
   }
 
-  /** What is sent has been reserved by whoever received it. */
+  /** Messages to be sent have been reserved where they were received. */
   protected override get unsentReserved(): number {
     return 0;
   }
@@ -236,12 +237,12 @@ export class ClientCall extends Stream implements Call, Expiring {
   }
 
   onReset(errorCode: number): void {
-    // All has come; the peer only has no use for what else would be sent.
+    // The response is complete; the peer only has no use for the rest of the request.
     if (this.remoteEnded && errorCode === ErrorCode.NO_ERROR) return;
     this.#finish(statusOfReset(errorCode, this.deadline));
   }
 
-  /** The peer goes away, and has not seen this call. */
+  /** The peer has not seen this call, and will not (GOAWAY). */
   onUnseen(): void {
     this.#finish(unreachable());
   }
@@ -253,8 +254,8 @@ export class ClientCall extends Stream implements Call, Expiring {
   }
 }
 
-/** How a call ends whose response is none of gRPC's. */
-function refusal(httpStatus: number, fields: readonly ReceivedField[]): Status | undefined {
+/** The end of a call whose response is not gRPC's; undefined for one that is. */
+function rejectionOf(httpStatus: number, fields: readonly HeaderField[]): Status | undefined {
   if (httpStatus !== 200) return statusOfHttp(httpStatus);
   const type = headerOf(fields, "content-type");
   return isGrpc(type) ? undefined : protocolError(Code.UNKNOWN, notGrpc(type));

@@ -1,37 +1,59 @@
 /**
- * Cuts the bytes of a stream into gRPC messages (PROTOCOL-HTTP2.md, "Length-Prefixed-Message"): a flag, four bytes of
- * length, the message, which may be compressed (gRPC's compression.md).
+ * gRPC messages in the bytes of a stream (PROTOCOL-HTTP2.md, "Length-Prefixed-Message"): a flag, four bytes of length, the
+ * message, which may be compressed (gRPC's compression.md).
  *
- * What arrives is copied, since a connection reads into the same memory again and again: into a buffer that grows with
- * what has really come, never with what a length merely promises.
+ * Bytes received are copied, because a connection reads into the same memory again and again: into a buffer that grows with
+ * the bytes that have come, never with the length that a prefix announces.
  */
 import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
 import { STREAM_WINDOW } from "../../http2/flow-control.js";
+import type { Output } from "../../http2/output.js";
 
-export const PREFIX = 5;
+/** Bytes of the flag and the length. */
+export const PREFIX_SIZE = 5;
 
-/** What is gathered at least, where so much is promised: as much as may be unread anyway. */
-const GATHERED = STREAM_WINDOW;
+/** Minimum bytes of the buffer for a longer message: as many may be unread anyway. */
+const MIN_BUFFER = STREAM_WINDOW;
 
-/** So few bytes are copied sooner than native code is called. */
-const BY_HAND = 64;
+/** Up to so many bytes are copied one by one: a call of native code would take longer. */
+const SHORT_COPY = 64;
 
 export type Encoding = "identity" | "gzip" | "deflate";
 
-/** For grpc-accept-encoding. */
+/** The value of grpc-accept-encoding. */
 export const ACCEPTED_ENCODINGS = "identity,deflate,gzip";
 
 export function isEncoding(name: string): name is Encoding {
   return name === "identity" || name === "gzip" || name === "deflate";
 }
 
-/** A message as it is sent; its flag is 1 for any encoding but identity. */
+/** A message as it is sent. */
 export function compress(message: Uint8Array, encoding: Encoding): Uint8Array {
   if (encoding === "gzip") return gzipSync(message);
   return encoding === "deflate" ? deflateSync(message) : message;
 }
 
+/** Writes `size` bytes of a message and its prefix, from the byte `from` on. */
+export function writeMessage(
+  output: Output,
+  message: Uint8Array,
+  encoding: Encoding,
+  from: number,
+  size: number,
+): void {
+  const end = from + size;
+  if (from < PREFIX_SIZE) {
+    output.reserve(PREFIX_SIZE);
+    const flag = encoding === "identity" ? 0 : 1;
+    for (let at = from; at < PREFIX_SIZE && at < end; at++) {
+      output.buffer[output.at++] = at === 0 ? flag : message.length >>> ((4 - at) * 8);
+    }
+  }
+  if (end > PREFIX_SIZE) output.append(message, Math.max(from - PREFIX_SIZE, 0), end - PREFIX_SIZE);
+}
+
+/** Cuts the bytes of a stream into messages. */
 export class MessageReader {
   encoding: Encoding = "identity";
   readonly #maxMessage: number;
@@ -39,17 +61,17 @@ export class MessageReader {
   #start = 0;
   #end = 0;
 
-  /** @param maxMessage most bytes of a message, before and after decompression */
+  /** @param maxMessage maximum bytes of a message, before and after decompression */
   constructor(maxMessage: number) {
     this.#maxMessage = maxMessage;
   }
 
-  /** Bytes of memory that are held for messages that have not been handed out. */
+  /** Bytes of memory that are held for messages that have not been returned yet. */
   get held(): number {
     return this.#pending?.length ?? 0;
   }
 
-  /** Whether a part of a message, or a message, is there. */
+  /** Whether bytes are there that have not been returned as a message. */
   get hasMore(): boolean {
     return this.#pending !== undefined;
   }
@@ -57,26 +79,26 @@ export class MessageReader {
   push(buffer: Buffer, start: number, end: number): void {
     const more = end - start;
     if (this.#pending === undefined) {
-      const promised = sizeAt(buffer, start, end);
-      this.#pending = Buffer.allocUnsafe(promised > more ? roomFor(more, promised) : more);
+      const announced = sizeAt(buffer, start, end);
+      this.#pending = Buffer.allocUnsafe(announced > more ? roomFor(more, announced) : more);
       this.#start = 0;
       this.#end = 0;
     } else if (this.#pending.length - this.#end < more) {
       this.#grow(this.#pending, more);
     }
-    if (more > BY_HAND) this.#end += buffer.copy(this.#pending, this.#end, start, end);
+    if (more > SHORT_COPY) this.#end += buffer.copy(this.#pending, this.#end, start, end);
     else for (let at = start; at < end; at++) this.#pending[this.#end++] = buffer[at] as number;
   }
 
   /**
-   * The next message, if all of it is there.
-   * @throws {StatusError} where there can be none any more
+   * The next message, once it is complete.
+   * @throws {StatusError} where the bytes are not a message, or one that is too large
    */
   next(): Uint8Array | undefined {
     const pending = this.#pending;
-    if (pending === undefined || this.#end - this.#start < PREFIX) return undefined;
+    if (pending === undefined || this.#end - this.#start < PREFIX_SIZE) return undefined;
     const flag = pending[this.#start] as number;
-    const start = this.#start + PREFIX;
+    const start = this.#start + PREFIX_SIZE;
     const length = pending.readUInt32BE(this.#start + 1);
     if (flag > 1) throw new StatusError(Code.INTERNAL, `a message has the unknown flag ${flag}`);
     if (length > this.#maxMessage) throw this.#tooLarge();
@@ -88,7 +110,7 @@ export class MessageReader {
     return flag === 0 ? message : this.#decompress(message);
   }
 
-  /** Makes room behind the pending bytes. Messages handed out before may lie in the old buffer, which is left as it is. */
+  /** Makes room behind the pending bytes. The old buffer is left as it is: messages returned before may lie in it. */
   #grow(pending: Buffer, more: number): void {
     const size = this.#end - this.#start + more;
     const grown = Buffer.allocUnsafe(roomFor(size, sizeAt(pending, this.#start, this.#end)));
@@ -113,12 +135,12 @@ export class MessageReader {
   }
 }
 
-/** Bytes of the message that begins at `start`, prefix included; 0 where too little of it has come to tell. */
+/** Bytes of the message that begins at `start`, prefix included; 0 while its prefix is incomplete. */
 function sizeAt(buffer: Buffer, start: number, end: number): number {
-  return end - start < PREFIX ? 0 : PREFIX + buffer.readUInt32BE(start + 1);
+  return end - start < PREFIX_SIZE ? 0 : PREFIX_SIZE + buffer.readUInt32BE(start + 1);
 }
 
-/** How much room is made for `size` bytes of a message that is to become `promised` bytes, or of several. */
-function roomFor(size: number, promised: number): number {
-  return promised > size ? Math.min(promised, Math.max(2 * size, GATHERED)) : 2 * size;
+/** The size of the buffer for `size` bytes of a message that is announced with `announced` bytes, or of several. */
+function roomFor(size: number, announced: number): number {
+  return announced > size ? Math.min(announced, Math.max(2 * size, MIN_BUFFER)) : 2 * size;
 }

@@ -1,15 +1,22 @@
 /** A connection at the service's end: opens a stream for each request, within bounds, until it is drained. */
 import type { Duplex } from "node:stream";
+import { Code } from "../../errors.js";
 import { Connection } from "../../http2/connection.js";
-import { ConnectionError, ErrorCode } from "../../http2/errors.js";
+import { ContentLength } from "../../http2/content-length.js";
+import { ConnectionError, ErrorCode, protocolError } from "../../http2/errors.js";
 import { CONNECTION_WINDOW, STREAM_WINDOW } from "../../http2/flow-control.js";
 import { LAST_STREAM_ID, PREFACE } from "../../http2/frames.js";
-import type { HeaderList } from "../../http2/hpack-decoder.js";
+import { type HeaderList, isMalformed } from "../../http2/header-list.js";
+import { KeepAlive } from "../../http2/keep-alive.js";
 import { DEFAULT_WINDOW, Setting, settingsFrame } from "../../http2/settings.js";
 import type { ConnectionMemory } from "../../memory-budget.js";
 import { Deadlines } from "../deadlines.js";
 import type { Dispatcher } from "../dispatch.js";
+import { status } from "../status.js";
 import { MAX_STREAMS, SERVER_KEEPALIVE, type ServerLimits } from "../transport.js";
+import { HEADER_NAMES } from "./headers.js";
+import { RejectedStream } from "./rejected-stream.js";
+import { httpRejectionOf, readHead } from "./request-head.js";
 import { ServerStream } from "./server-stream.js";
 
 /** In milliseconds. */
@@ -32,15 +39,12 @@ const LEAVING_MARK = 1;
 
 export class ServerConnection extends Connection {
   readonly dispatcher: Dispatcher;
-  readonly limits: ServerLimits;
-  readonly times: Times;
-  /** For streams that have ended and are not read. */
   readonly deadlines = new Deadlines();
-  /** The address at the other end, without port. */
   readonly peerAddress: string;
-  /** When what is being read came, in milliseconds of `Date.now()`: once for all calls in it. */
+  readonly stallTime: number;
   arrived = 0;
   protected lastPeerStream = 0;
+  readonly #limits: ServerLimits;
   #prefaceHas = 0;
   /** Until the client has introduced itself, and while a header block is incomplete. */
   #headerTimer: NodeJS.Timeout | undefined;
@@ -65,26 +69,31 @@ export class ServerConnection extends Connection {
     times: Times,
     memory: ConnectionMemory,
   ) {
-    super(socket, "client", limits.maxHeaders, memory);
+    super(socket, { peer: "client", names: HEADER_NAMES, maxHeaders: limits.maxHeaders, memory });
     this.dispatcher = dispatcher;
-    this.limits = limits;
-    this.times = times;
+    this.#limits = limits;
     this.peerAddress = peerAddress;
+    this.stallTime = times.stallTime;
     const late = (): void => this.fail(ErrorCode.SETTINGS_TIMEOUT, "no SETTINGS came");
     this.#headerTimer = setTimeout(late, limits.headerTime);
     this.#idleCheck = setInterval(() => this.#checkIdle(), limits.keepAlive / 2).unref();
     this.#stallCheck = setInterval(() => this.#checkStalls(), STALL_CHECK_MS).unref();
     this.#age = setTimeout(() => this.drain(), times.maxAge);
     this.#age.unref();
-    this.writeRaw(
+    this.writer.raw(
       settingsFrame([
         [Setting.MAX_CONCURRENT_STREAMS, MAX_STREAMS],
         [Setting.INITIAL_WINDOW_SIZE, STREAM_WINDOW],
         [Setting.MAX_HEADER_LIST_SIZE, limits.maxHeaders],
       ]),
     );
-    this.writeWindowUpdate(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
-    this.keepAlive(SERVER_KEEPALIVE, () => true);
+    this.writer.windowUpdate(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
+    this.keepAlive = new KeepAlive({
+      times: SERVER_KEEPALIVE,
+      ping: () => this.writer.ping(0),
+      giveUp: () => this.destroy(),
+    });
+    this.keepAlive.start();
   }
 
   /**
@@ -93,8 +102,8 @@ export class ServerConnection extends Connection {
    */
   drain(): void {
     if (this.closed || this.#leaving !== undefined) return;
-    this.writeGoaway(LAST_STREAM_ID, ErrorCode.NO_ERROR, "");
-    this.writePing(LEAVING_MARK);
+    this.writer.goaway(LAST_STREAM_ID, ErrorCode.NO_ERROR, "");
+    this.writer.ping(LEAVING_MARK);
     this.#leaving = setTimeout(() => this.onPong(LEAVING_MARK), LEAVING_MS);
   }
 
@@ -110,9 +119,9 @@ export class ServerConnection extends Connection {
   }
 
   #checkStalls(): void {
-    const most = this.memory.isShort ? 1 : MAX_STALLS;
+    const maxStalls = this.memory.isShort ? 1 : MAX_STALLS;
     for (const stream of this.streams) {
-      if (stream.countStall() < most) continue;
+      if (stream.countStall() < maxStalls) continue;
       this.reset(stream, ErrorCode.CANCEL);
       stream.onReset(ErrorCode.CANCEL);
     }
@@ -122,7 +131,7 @@ export class ServerConnection extends Connection {
     if (mark !== LEAVING_MARK || this.#leaving === undefined || this.#drained) return;
     clearTimeout(this.#leaving);
     this.#drained = true;
-    this.writeGoaway(this.lastPeerStream, ErrorCode.NO_ERROR, "");
+    this.writer.goaway(this.lastPeerStream, ErrorCode.NO_ERROR, "");
   }
 
   protected override receive(chunk: Buffer): void {
@@ -133,20 +142,23 @@ export class ServerConnection extends Connection {
     }
     const length = Math.min(PREFACE.length - this.#prefaceHas, chunk.length);
     if (PREFACE.compare(chunk, 0, length, this.#prefaceHas, this.#prefaceHas + length) !== 0) {
-      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "HTTP/2 is spoken here");
+      throw protocolError("HTTP/2 is spoken here");
     }
     this.#prefaceHas += length;
     if (length < chunk.length) super.receive(chunk.subarray(length));
   }
 
   protected onHeaders(streamId: number, list: HeaderList, endStream: boolean): void {
-    const stream = this.streams.get(streamId);
-    if (stream instanceof ServerStream) {
+    const stream = this.streams.get(streamId) as ServerStream | RejectedStream | undefined;
+    if (stream !== undefined) {
       if (stream.remoteEnded) this.streamError(stream, ErrorCode.STREAM_CLOSED);
-      else stream.onTrailers(list, endStream);
+      else if (!endStream || list.tooLarge || isMalformed(list.fields, "trailers"))
+        this.streamError(stream, ErrorCode.PROTOCOL_ERROR);
+      else stream.onTrailers();
     } else if (this.#isNew(streamId)) {
       this.lastPeerStream = streamId;
-      if (this.#drained || this.streams.size >= MAX_STREAMS) this.#refuse(streamId);
+      // A client that opens more streams than it may is tolerated up to the bound of resets.
+      if (this.#drained || this.streams.size >= MAX_STREAMS) this.#resetNew(streamId, ErrorCode.REFUSED_STREAM);
       else this.#open(streamId, list, endStream);
     }
   }
@@ -160,18 +172,43 @@ export class ServerConnection extends Connection {
     throw new ConnectionError(code, `HEADERS on stream ${streamId}, which cannot be opened`);
   }
 
-  /** A client that opens more streams than it was told it may is tolerated up to the bound of resets. */
-  #refuse(streamId: number): void {
+  /** Resets a stream that has just been opened by its headers. */
+  #resetNew(streamId: number, errorCode: number): void {
     this.spendReset();
     this.closedStreams.add(streamId, "by us");
-    this.writeReset(streamId, ErrorCode.REFUSED_STREAM);
+    this.writer.reset(streamId, errorCode);
   }
 
-  #open(streamId: number, list: HeaderList, endStream: boolean): void {
-    const stream = new ServerStream(this, streamId, this.limits.maxBody);
+  #open(streamId: number, { fields, tooLarge }: HeaderList, endStream: boolean): void {
+    if (tooLarge) {
+      this.#openTooLarge(streamId, endStream);
+      return;
+    }
+    const head = readHead(fields);
+    const length = head.contentLength === undefined ? undefined : new ContentLength(head.contentLength);
+    if (isMalformed(fields, "request") || length?.receive(0, endStream) === false) {
+      this.#resetNew(streamId, ErrorCode.PROTOCOL_ERROR);
+      return;
+    }
+    const httpStatus = httpRejectionOf(head);
+    if (httpStatus !== undefined) {
+      const stream = new RejectedStream(this, streamId, httpStatus, length);
+      this.streams.add(stream);
+      stream.open(endStream);
+      return;
+    }
+    const stream = new ServerStream(this, streamId, this.#limits.maxBody, length);
     this.streams.add(stream);
-    if (stream.reserve()) stream.open(list, endStream);
+    if (stream.reserve()) stream.open(head, fields, endStream);
     else stream.onNoMemory();
+  }
+
+  /** A request whose header list was not kept is answered with a status. */
+  #openTooLarge(streamId: number, endStream: boolean): void {
+    const stream = new ServerStream(this, streamId, this.#limits.maxBody, undefined);
+    this.streams.add(stream);
+    stream.remoteEnded = endStream;
+    stream.end(status(Code.RESOURCE_EXHAUSTED, `the metadata is larger than ${this.#limits.maxHeaders} bytes`));
   }
 
   protected isIdle(streamId: number): boolean {
@@ -186,17 +223,17 @@ export class ServerConnection extends Connection {
     clearTimeout(this.#headerTimer);
     if (!incomplete) return;
     const late = (): void => this.fail(ErrorCode.ENHANCE_YOUR_CALM, "a header block took too long to arrive");
-    this.#headerTimer = setTimeout(late, this.limits.headerTime);
+    this.#headerTimer = setTimeout(late, this.#limits.headerTime);
   }
 
   /** The client opens no more streams; it will close the connection when those it has are over. */
   protected onGoaway(): void {
     this.#drained = true;
-    this.wake();
+    this.requestFlush();
   }
 
   protected override onReleased(): void {
-    if (this.#drained) this.wake();
+    if (this.#drained) this.requestFlush();
   }
 
   protected override onFlushed(): void {

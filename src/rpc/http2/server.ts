@@ -1,8 +1,9 @@
 /** Serves a dispatcher over our own HTTP/2, in place of serveGrpc: over TCP or a unix socket, with TLS or without. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { formatGrpcTarget, type GrpcTarget } from "../../address.js";
 import type { Certificates } from "../../certificates.js";
-import { ALPN, formatHttp2Address, type Http2Address } from "../../http2/address.js";
+import { ALPN } from "../../http2/frames.js";
 import { MemoryBudget } from "../../memory-budget.js";
 import type { Dispatcher } from "../dispatch.js";
 import { type GrpcServer, MAX_CONNECTION_AGE_MS, type ServerLimits, type ServerOptions } from "../transport.js";
@@ -25,7 +26,7 @@ const TLS_MS = 10_000;
  */
 export async function serveHttp2(
   dispatcher: Dispatcher,
-  address: Http2Address,
+  address: GrpcTarget,
   limits: ServerLimits,
   options: Http2ServerOptions = {},
 ): Promise<GrpcServer> {
@@ -67,10 +68,10 @@ class Connections {
     });
   }
 
-  listen(address: Http2Address): Promise<number> {
+  listen(address: GrpcTarget): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#listener.once("error", (cause) =>
-        reject(new Error(`cannot listen on ${formatHttp2Address(address)}: ${cause.message}`, { cause })),
+        reject(new Error(`cannot listen on ${formatGrpcTarget(address)}: ${cause.message}`, { cause })),
       );
       this.#listener.listen({ ...address }, () => {
         const listening = this.#listener.address() as AddressInfo | string;

@@ -7,6 +7,7 @@ import type { Status } from "../../../src/rpc/channel.js";
 import { Deadlines } from "../../../src/rpc/deadlines.js";
 import { ClientCall } from "../../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../../src/rpc/http2/client-connection.js";
+import { RequestHeaders } from "../../../src/rpc/http2/request-headers.js";
 import { type Frame, frame, goaway, headers, message, RESPONSE, rawServer, SETTINGS } from "../../http2/peer.js";
 
 const END = Flag.END_HEADERS | Flag.END_STREAM;
@@ -23,7 +24,7 @@ async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) 
   const memory = new MemoryBudget().openUpstream();
   const connection = new ClientConnection(
     socket,
-    { scheme: "http", authority: "test", maxHeaders: 16_384, keepAlive, memory },
+    { maxHeaders: 16_384, keepAlive, memory },
     {
       onReady(connection) {
         connection.ready = true;
@@ -44,7 +45,8 @@ async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) 
 function open(connection: ClientConnection): Promise<Status> {
   return new Promise((resolve) => {
     const start = { path: "/a.A/B", metadata: [] };
-    const calls = { deadlines: new Deadlines(), maxMessage: 1_000 };
+    const requests = new RequestHeaders("http", "test");
+    const calls = { deadlines: new Deadlines(), requests, maxMessage: 1_000 };
     const call = new ClientCall(start, { onMessage() {}, onEnd: resolve }, { ...calls, waiting: [] });
     connection.open(call);
     call.end();

@@ -1,0 +1,128 @@
+/**
+ * The stream of a request that is not gRPC's: it is answered with an HTTP status and a text, once the request has come
+ * completely, so that a request that breaks the protocol of HTTP/2 is reset for that.
+ */
+import type { ContentLength } from "../../http2/content-length.js";
+import { ErrorCode } from "../../http2/errors.js";
+import { Stream } from "../../http2/stream.js";
+import type { Expiring } from "../deadlines.js";
+import { HTTP_REJECTION } from "./request-head.js";
+import type { ServerStreamConnection } from "./server-stream.js";
+
+/** How long the rest of the request may take, in milliseconds. */
+const REQUEST_MS = 1_000;
+
+/** Maximum bytes of the response's header block. */
+const HEADERS_SIZE = 128;
+
+export class RejectedStream extends Stream implements Expiring {
+  index = -1;
+  deadline = Date.now() + REQUEST_MS;
+  protected readonly connection: ServerStreamConnection;
+  readonly #httpStatus: string;
+  readonly #body = Buffer.from(HTTP_REJECTION);
+  #answering = false;
+  #headersWritten = false;
+  #written = 0;
+
+  constructor(
+    connection: ServerStreamConnection,
+    id: number,
+    httpStatus: string,
+    contentLength: ContentLength | undefined,
+  ) {
+    super();
+    this.id = id;
+    this.connection = connection;
+    this.contentLength = contentLength;
+    this.sendWindow = connection.peer.initialWindow;
+    this.#httpStatus = httpStatus;
+  }
+
+  /** @param endStream the request has come completely */
+  open(endStream: boolean): void {
+    this.remoteEnded = endStream;
+    this.connection.deadlines.add(this);
+    if (endStream) this.#answer();
+  }
+
+  /** The request's trailers have come. */
+  onTrailers(): void {
+    this.remoteEnded = true;
+    this.#answer();
+  }
+
+  /** The rest of the request takes too long, or the client does not read the response. */
+  expire(): void {
+    if (this.#answering) this.connection.reset(this, ErrorCode.CANCEL);
+    else this.#answer();
+  }
+
+  #answer(): void {
+    if (this.#answering) return;
+    this.#answering = true;
+    this.connection.deadlines.delete(this);
+    this.deadline = Date.now() + this.connection.stallTime;
+    this.connection.deadlines.add(this);
+    this.connection.schedule(this);
+  }
+
+  protected get heldBytes(): number {
+    return 0;
+  }
+
+  protected get hasUnsent(): boolean {
+    return false;
+  }
+
+  protected onData(): void {
+    if (this.remoteEnded) this.#answer();
+  }
+
+  onReset(): void {
+    this.connection.deadlines.delete(this);
+  }
+
+  onLost(): void {
+    this.connection.deadlines.delete(this);
+  }
+
+  onNoMemory(): void {
+    this.connection.reset(this, ErrorCode.ENHANCE_YOUR_CALM);
+    this.onReset();
+  }
+
+  /** As much as the windows allow; the rest when they have grown. */
+  write(): void {
+    if (!this.#answering) return;
+    const { connection } = this;
+    if (!this.#headersWritten) this.#writeHeaders();
+    const left = this.#body.length - this.#written;
+    const size = this.sendable(connection, left);
+    if (size <= 0) {
+      if (this.sendWindow > 0) connection.block(this);
+      return;
+    }
+    this.beginData(connection, size, size === left);
+    connection.writer.output.append(this.#body, this.#written, this.#written + size);
+    this.#written += size;
+    if (size === left) this.#close();
+  }
+
+  #writeHeaders(): void {
+    this.#headersWritten = true;
+    const { writer } = this.connection;
+    const at = writer.beginHeaders(HEADERS_SIZE);
+    writer.encoder.list(writer.output, `HTTP status ${this.#httpStatus}`, [
+      { name: ":status", value: this.#httpStatus },
+      { name: "content-type", value: "text/plain" },
+    ]);
+    writer.endHeaders(at, this.id, 0);
+  }
+
+  #close(): void {
+    this.connection.deadlines.delete(this);
+    if (this.remoteEnded) this.connection.release(this, "by the peer");
+    else this.connection.reset(this, ErrorCode.NO_ERROR);
+  }
+}
