@@ -1,0 +1,163 @@
+/**
+ * The rules and the keys of contexts as of one revision, and how messages of the authority change them: a snapshot, in
+ * one or more parts, and then changes, each with its revision.
+ */
+import type {
+  Change,
+  WatchResponse,
+  WatchResponse_Changes,
+  WatchResponse_Snapshot,
+} from "../gen/portico/auth/v1/policy.js";
+import type { KnownCaller } from "./caller-cache.js";
+import { ContextKeys } from "./context-keys.js";
+import { RuleSet } from "./rules.js";
+
+/** Told of each applied revision, before the authority is. */
+export interface RevisionListener {
+  /**
+   * A revision holds. `changed` tells callers who may no longer be what they were; undefined means there are none. The
+   * revision is acknowledged when what is returned has resolved; it must not reject.
+   */
+  onRevision(revision: bigint, changed: ((caller: KnownCaller) => boolean) | undefined): Promise<void>;
+  /** As `onRevision`, where nothing that was known before may be relied on. */
+  onSnapshot(revision: bigint): Promise<void>;
+}
+
+/** An applied message. */
+export interface Applied {
+  /** Resolves when the listener is done with it; undefined where the listener had nothing to do. */
+  readonly done: Promise<void> | undefined;
+}
+
+const NO_RULES = new RuleSet();
+const NEWER = "is it newer than this guard?";
+
+export class PolicyState {
+  /** The keys of contexts that the authority lets this guard have. */
+  readonly keys = new ContextKeys();
+  readonly #listener: RevisionListener;
+  #rules = new Map<string, RuleSet>();
+  #revision: bigint | undefined;
+  /** The parts of a snapshot that have come so far. */
+  #parts: WatchResponse_Snapshot[] = [];
+
+  constructor(listener: RevisionListener) {
+    this.#listener = listener;
+  }
+
+  /** The applied revision; undefined until there is a snapshot, and after a failure until there is another. */
+  get revision(): bigint | undefined {
+    return this.#revision;
+  }
+
+  rulesOf(namespace: string): RuleSet {
+    return this.#rules.get(namespace) ?? NO_RULES;
+  }
+
+  /** A new stream begins: what an earlier one has brought of a snapshot is dropped. */
+  beginStream(): void {
+    this.#parts = [];
+  }
+
+  /**
+   * Applies a message of the authority's stream.
+   * @returns undefined where more parts of the snapshot are to come
+   * @throws {Error} when it is not understood or does not fit. A part of it may have been applied, so there is no revision
+   * then until the next snapshot.
+   */
+  apply(message: WatchResponse["message"]): Applied | undefined {
+    try {
+      if (message?.$case === "snapshot") {
+        this.#parts.push(message.value);
+        return message.value.last ? { done: this.#applySnapshot(this.#parts.splice(0)) } : undefined;
+      }
+      if (this.#parts.length > 0) throw new Error("the authority broke off a snapshot");
+      if (message?.$case === "changes") return { done: this.#applyChanges(message.value) };
+      throw new Error(`the authority sent a message of a kind that is not known here; ${NEWER}`);
+    } catch (error) {
+      this.#revision = undefined;
+      throw error;
+    }
+  }
+
+  #applySnapshot(parts: readonly WatchResponse_Snapshot[]): Promise<void> {
+    const snapshot = new Map<string, RuleSet>();
+    for (const { namespace, rules } of parts.flatMap((part) => part.namespaces)) {
+      const set = snapshot.get(namespace) ?? new RuleSet();
+      for (const rule of rules) set.add(rule);
+      snapshot.set(namespace, set);
+    }
+    const revision = parts.at(-1)?.revision ?? 0n;
+    if (parts.some((part) => part.revision !== revision)) throw new Error("the authority mixed two snapshots");
+    this.#rules = snapshot;
+    this.keys.clear();
+    for (const key of parts.flatMap((part) => part.contextKeys)) this.keys.set(key);
+    this.#revision = revision;
+    return this.#listener.onSnapshot(revision);
+  }
+
+  #applyChanges({ revision, changes }: WatchResponse_Changes): Promise<void> | undefined {
+    if (this.#revision === undefined) throw new Error("the authority sent changes without a snapshot before them");
+    const changed = new ChangedCallers();
+    for (const { change } of changes) this.#applyChange(change, changed);
+    this.#revision = revision;
+    if (changes.length === 0) return undefined;
+    return this.#listener.onRevision(revision, changed.some ? (caller) => changed.has(caller) : undefined);
+  }
+
+  #applyChange(change: Change["change"], changed: ChangedCallers): void {
+    switch (change?.$case) {
+      case "ruleCreated": {
+        const { namespace, rule } = change.value;
+        if (rule === undefined) throw new Error(`a rule created in ${namespace} is missing from its change`);
+        const rules = this.#rules.get(namespace) ?? new RuleSet();
+        rules.add(rule);
+        this.#rules.set(namespace, rules);
+        return;
+      }
+      case "ruleDeleted": {
+        const { namespace, id } = change.value;
+        if (!this.rulesOf(namespace).delete(id)) throw new Error(`rule "${id}" of ${namespace} is deleted but unknown`);
+        return;
+      }
+      case "accountChanged":
+        changed.accounts.add(accountKey(change.value));
+        return;
+      case "tokensRevoked":
+        for (const sha256 of change.value.sha256) changed.tokens.add(sha256.toString("hex"));
+        return;
+      case "namespaceDeleted":
+        this.#rules.delete(change.value.namespace);
+        changed.namespaces.add(change.value.namespace);
+        return;
+      case "contextKey":
+        this.keys.set(change.value);
+        return;
+      default:
+        throw new Error(`the authority sent a change of a kind that is not known here; ${NEWER}`);
+    }
+  }
+}
+
+/** Which callers some changes are about. */
+class ChangedCallers {
+  readonly accounts = new Set<string>();
+  /** SHA-256 in hexadecimal. */
+  readonly tokens = new Set<string>();
+  readonly namespaces = new Set<string>();
+
+  get some(): boolean {
+    return this.accounts.size + this.tokens.size + this.namespaces.size > 0;
+  }
+
+  has(caller: KnownCaller): boolean {
+    if (this.tokens.has(caller.sha256)) return true;
+    if (caller.enrolment !== undefined) return false;
+    return this.namespaces.has(caller.namespace) || this.accounts.has(accountKey(caller));
+  }
+}
+
+/** A namespace's name has no colon, so no two accounts share a key. */
+function accountKey({ namespace, account }: { namespace: string; account: string }): string {
+  return `${namespace}:${account}`;
+}
