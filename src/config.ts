@@ -36,22 +36,36 @@ interface Setting<T> {
   readonly secret?: true;
   /** The roles in which it has an effect. */
   readonly roles: readonly RoleName[];
+  readonly parse: Parse<T>;
+  /** What a shell completes it with: some words, or the names of files or folders. */
+  readonly values: Values | undefined;
+}
+
+type Values = readonly string[] | "file" | "folder";
+
+interface Parse<T> {
   /** @throws {SyntaxError} saying what is accepted. */
-  readonly parse: (text: string) => T;
+  (text: string): T;
+  readonly values?: Values;
 }
 
 const setting = <T>(
   variable: string,
   fallback: string | undefined,
   meaning: string,
-  parse: (text: string) => T,
+  parse: Parse<T>,
   roles: readonly RoleName[] = EVERY_ROLE,
-): Setting<T> => ({ variable, default: fallback, meaning, parse, roles });
+): Setting<T> => ({ variable, default: fallback, meaning, parse, roles, values: parse.values });
 
 const secret = (variable: string, meaning: string): Setting<string> => ({
   ...setting(variable, undefined, meaning, (text) => text),
   secret: true,
 });
+
+const trueOrFalse = oneOf("true", "false");
+const boolean = Object.assign((text: string) => trueOrFalse(text) === "true", { values: trueOrFalse.values });
+const filePath = Object.assign((path: string) => resolve(path), { values: "file" as const });
+const folderPath = Object.assign((path: string) => resolve(path), { values: "folder" as const });
 
 /** The table. The flag of `maxBody` is `--max-body`, its name in the file `maxBody`. */
 export const SETTINGS = {
@@ -64,7 +78,7 @@ export const SETTINGS = {
     GRPC_PORT,
   ),
   admin: setting("PORTICO_ADMIN", "127.0.0.1:8082", "metrics and health of this process", parseAddress),
-  data: setting("PORTICO_DATA", undefined, "folder of the store and the first password", (text) => resolve(text)),
+  data: setting("PORTICO_DATA", undefined, "folder of the store and the first password", folderPath),
   store: setting(
     "PORTICO_STORE",
     "sqlite:",
@@ -72,9 +86,7 @@ export const SETTINGS = {
     storeUrl,
     STORE,
   ),
-  config: setting("PORTICO_CONFIG", undefined, "configuration file; default portico.json in the data folder", (text) =>
-    resolve(text),
-  ),
+  config: setting("PORTICO_CONFIG", undefined, "configuration file; default portico.json in the data folder", filePath),
   adminPassword: secret("PORTICO_ADMIN_PASSWORD", "first password of the account admin, instead of a random one"),
   authority: setting(
     "PORTICO_AUTHORITY",
@@ -101,14 +113,14 @@ export const SETTINGS = {
     "PORTICO_TLS_CERT",
     undefined,
     "file with this process's certificate (PEM): its gRPC port then speaks TLS",
-    (text) => resolve(text),
+    filePath,
   ),
-  tlsKey: setting("PORTICO_TLS_KEY", undefined, "file with the key of that certificate (PEM)", (text) => resolve(text)),
+  tlsKey: setting("PORTICO_TLS_KEY", undefined, "file with the key of that certificate (PEM)", filePath),
   tlsCa: setting(
     "PORTICO_TLS_CA",
     undefined,
     "file with the authorities whose certificates are believed (PEM); default Node's. The gRPC port then asks for one",
-    (text) => resolve(text),
+    filePath,
   ),
   httpHosts: setting(
     "PORTICO_HTTP_HOSTS",
@@ -347,16 +359,13 @@ function hosts(text: string): readonly string[] | "*" {
   return list;
 }
 
-function oneOf<const T extends string>(...words: readonly T[]) {
-  return (text: string): T => {
-    const word = words.find((known) => known === text);
-    if (word === undefined) throw new SyntaxError(`must be one of ${words.join(", ")}`);
-    return word;
+function oneOf<const T extends string>(...values: readonly T[]) {
+  const parse = (text: string): T => {
+    const value = values.find((known) => known === text);
+    if (value === undefined) throw new SyntaxError(`must be one of ${values.join(", ")}`);
+    return value;
   };
-}
-
-function boolean(text: string): boolean {
-  return oneOf("true", "false")(text) === "true";
+  return Object.assign(parse, { values });
 }
 
 function integer(least: number, most: number) {

@@ -16,16 +16,17 @@ import { findEndpoint, readContract } from "./contract.js";
 import { printCallHelp } from "./help.js";
 import { type Field, readWords } from "./words.js";
 
+/** @throws {CommandError} */
 export async function callService(io: Io, program: Command, service: string, words: readonly string[]): Promise<void> {
-  const connection = connect(io, program, "read");
+  const connection = connect(io, program, true);
   const { client } = connection;
   try {
     const { endpoint, fields, output = connection.output, help } = readWords(service, words);
-    if (help) return await printCallHelp(io, { ...connection, output }, service, endpoint);
+    if (help) return await printCallHelp({ ...connection, output }, service, endpoint);
     const asJson = `portico call ${service} ${endpoint ?? "Call"} -`;
     refuseInput(io, `Standard input is not read here. To send it as the request: ${asJson}`);
     const query = await queryOf(client, service, endpoint, fields);
-    await printAnswers(io, output, client.queryForMany(service, endpoint, query));
+    await printAnswers(io, output, client.get(service, endpoint, query));
   } catch (error) {
     throw orStream(orMisplaced(orMistyped(error, service, program)), service, words);
   }

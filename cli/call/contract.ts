@@ -1,4 +1,4 @@
-/** What a service's endpoints take, read from its OpenAPI document: the one that the gateway serves to this caller. */
+/** What a service's endpoints take, read from the OpenAPI document that the gateway serves to this caller. */
 import type { Client } from "../http/client.js";
 
 export interface EndpointContract {
@@ -14,7 +14,7 @@ export interface EndpointContract {
   readonly takesStream: boolean;
   /** Whether fields can be given as flags: not where the endpoint takes POST only, or raw bytes. */
   readonly takesFlags: boolean;
-  /** Those that can be flags, or else the members of the JSON object. */
+  /** Those that can be flags; where there are none, the members of the JSON object. */
   readonly fields: readonly FieldContract[];
   /** An example of the request, as JSON. */
   readonly example: string | undefined;
@@ -32,7 +32,7 @@ export interface FieldContract {
   readonly example: string | undefined;
 }
 
-/** As far as it is read here. */
+/** The parts of an OpenAPI document that are read here. */
 interface Document {
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
@@ -79,7 +79,7 @@ interface Schema {
  * @throws {CommandError} when there is no such service, or no answer.
  */
 export async function readContract(client: Client, service: string): Promise<readonly EndpointContract[]> {
-  const document: Document = JSON.parse(await client.query("openapi", `${service}.json`));
+  const document: Document = JSON.parse(await client.openApi(service));
   const found = new Map<string, EndpointContract>();
   for (const [path, item] of Object.entries(document.paths)) {
     const endpoint = endpointOf(path, item, document);
@@ -174,13 +174,13 @@ interface Type {
 }
 
 function typeOf(schema: Schema, document: Document): Type {
-  const whole = resolve(schema, document);
-  const { items, additionalProperties, properties } = whole;
+  const resolved = resolve(schema, document);
+  const { items, additionalProperties, properties } = resolved;
   if (items !== undefined) return { ...typeOf(items, document), repeated: true };
   if (typeof additionalProperties === "object" && properties === undefined) {
     return { ...typeOf(additionalProperties, document), repeated: true, isMap: true };
   }
-  return { type: NAMED[nameOf(schema)] ?? wordFor(whole), repeated: false, isMap: false };
+  return { type: NAMED[nameOf(schema)] ?? wordFor(resolved), repeated: false, isMap: false };
 }
 
 function wordFor(schema: Schema): string {

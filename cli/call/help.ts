@@ -7,10 +7,11 @@ import type { Io } from "../terminal/io.js";
 import { printItem } from "../terminal/output.js";
 import { visibleLines } from "../terminal/text.js";
 import { type EndpointContract, type FieldContract, findEndpoint, readContract } from "./contract.js";
-import { describeService } from "./describe.js";
+import { describeService } from "./service.js";
 
+/** Endpoints in the examples of a service. */
 const MAX_EXAMPLES = 3;
-/** Of the flags in an example. */
+/** Flags in the example of an endpoint. */
 const MAX_FLAGS = 3;
 
 /**
@@ -18,16 +19,15 @@ const MAX_FLAGS = 3;
  * @throws {CommandError} when there is no such service or endpoint.
  */
 export async function printCallHelp(
-  io: Io,
   connection: Connection,
   service: string,
   endpoint: string | undefined,
 ): Promise<void> {
-  const { client, output } = connection;
+  const { io, client, output } = connection;
   const endpoints = await readContract(client, service);
   if (endpoint === undefined) {
     if (output === undefined) write(io, examplesOf(service, endpoints.slice(0, MAX_EXAMPLES)));
-    return describeService(io, connection, service);
+    return describeService(connection, service);
   }
   const found = findEndpoint(endpoints, endpoint);
   if (found === undefined) throw noEndpoint(service, endpoint, endpoints);
@@ -52,7 +52,7 @@ function examplesOf(service: string, endpoints: readonly EndpointContract[]): st
   return `Examples:\n${endpoints.map((endpoint) => `  ${exampleOf(service, endpoint)}\n`).join("")}`;
 }
 
-/** A command line that calls the endpoint: with flags where they can say it. */
+/** A command line that calls the endpoint: with flags where it takes them, else with JSON. */
 function exampleOf(service: string, endpoint: EndpointContract): string {
   const { words, takesFlags, takesStream, fields } = endpoint;
   if (takesStream) return `portico call ${service} ${endpoint.path} < messages.ndjson`;
@@ -67,7 +67,7 @@ function jsonExampleOf(service: string, { path, example }: EndpointContract): st
   return `portico call ${service} ${path}${example === undefined ? "" : ` ${quoted(example)}`}`;
 }
 
-/** As a shell reads it. */
+/** As a POSIX shell reads it. */
 function quoted(text: string): string {
   return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -95,7 +95,7 @@ function helpOf(service: string, endpoint: EndpointContract, width: number): str
   return paragraphs.join("\n\n");
 }
 
-/** A field a line: its flag, type and comment. */
+/** A line for each field: its flag, type and comment. */
 function fieldsOf(helper: Help, { fields, takesFlags }: EndpointContract, width: number): string {
   const term = ({ name, type }: FieldContract) => `${takesFlags ? "--" : ""}${name} <${type}>`;
   // A long list of values would leave no room for the comments.
@@ -121,7 +121,7 @@ function wrapped(helper: Help, text: string, width: number): string {
     .join("\n\n");
 }
 
-/** Comments of a contract are broken where its file was. */
+/** Without the line breaks of the .proto file. */
 function oneLine(text: string): string {
   return text.replace(/\s*\n\s*/g, " ");
 }

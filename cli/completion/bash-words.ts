@@ -1,5 +1,5 @@
 /** A bash command line as far as the cursor, read as bash reads it, and candidates written as bash inserts them. */
-import type { Candidate } from "./candidates.js";
+import type { Candidate } from "../http/candidates.js";
 
 export interface BashLine {
   /** The words after the program's name, without their quotes. */

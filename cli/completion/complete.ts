@@ -1,21 +1,22 @@
 /**
  * `portico __complete <shell> …`: what may come next on a command line, for the scripts of `portico completion`. It
- * answers within a second, asks nothing, renews no login, and whatever goes wrong says nothing.
+ * answers within a second, asks no questions, renews no login, and prints nothing where something fails.
  *
  *     __complete bash <line up to the cursor> <COMP_WORDBREAKS>    a candidate a line, escaped, as bash inserts it
  *     __complete zsh  <word> … <current word>                      `open` or `closed`, candidate, description
  *     __complete fish <word> … <current word>                      candidate, description
  */
-import type { Command, Option } from "commander";
+import type { Argument, Command, Option } from "commander";
+import { type Candidate, CompletedArgument, CompletedOption, type Place } from "../http/candidates.js";
 import { connectQuietly } from "../http/connection.js";
 import { EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { visible } from "../terminal/text.js";
 import { readBashLine, toBash } from "./bash-words.js";
-import { type Candidate, Candidates, sourceOfArgument, sourceOfOption } from "./candidates.js";
 
 const DEADLINE_MS = 1_000;
 
+/** @returns the exit code. */
 export async function complete(program: Command, args: readonly string[], io: Io): Promise<number> {
   const [shell = "", ...rest] = args;
   const late = AbortSignal.timeout(DEADLINE_MS);
@@ -42,33 +43,35 @@ async function candidatesFor(
   io: Io,
 ): Promise<readonly Candidate[]> {
   try {
-    const place = follow(program, words);
-    const sources = new Candidates(io, () => connectQuietly(io, place.command));
-    const all = await offered(place, current, sources);
-    // What comes from elsewhere must not end a line.
-    return all.filter(({ text }) => text.startsWith(current) && visible(text) === text);
+    const { command, given, option } = follow(program, words);
+    const place = { connect: () => connectQuietly(io, command), env: io.env, given, current };
+    const candidates = await (option === undefined ? nextWords(command, place) : candidatesOf(option, place));
+    // Names come from elsewhere: one with a control character could end a line.
+    return candidates.filter(({ text }) => text.startsWith(current) && visible(text) === text);
   } catch {
     return [];
   }
 }
 
-/** Where the current word stands. */
-interface Place {
+/** The command that some words name. */
+interface Followed {
   readonly command: Command;
-  /** Words before it that belong to no option. */
+  /** Its arguments. */
   readonly given: readonly string[];
-  /** The option whose value it is. */
+  /** The option whose value comes next. */
   readonly option: Option | undefined;
-  /** All words after the service, where a service is called. */
-  readonly afterService: readonly string[];
 }
 
 /** Follows the words to their command, and sets the options that they set. */
-function follow(program: Command, words: readonly string[]): Place {
+function follow(program: Command, words: readonly string[]): Followed {
   let command = program;
   let option: Option | undefined;
   const given: string[] = [];
-  for (const [index, word] of words.entries()) {
+  for (const word of words) {
+    if (isServiceCall(command, given)) {
+      given.push(word); // Options after a service are its own.
+      continue;
+    }
     if (option !== undefined) {
       command.setOptionValue(option.attributeName(), word);
       option = undefined;
@@ -84,11 +87,13 @@ function follow(program: Command, words: readonly string[]): Place {
     const below = given.length === 0 ? command.commands.find((sub) => sub.name() === word) : undefined;
     if (below !== undefined) command = below;
     else given.push(word);
-    if (below === undefined && command === program) {
-      return { command, given, option, afterService: words.slice(index + 1) };
-    }
   }
-  return { command, given, option, afterService: [] };
+  return { command, given, option };
+}
+
+/** Whether the words so far are `portico <service>`. */
+function isServiceCall(command: Command, given: readonly string[]): boolean {
+  return command.parent === null && given.length > 0;
 }
 
 /** `--access=gr` as the option and its value. */
@@ -97,27 +102,23 @@ function splitOption(word: string): [name: string, value: string | undefined] {
   return at < 0 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
 }
 
-async function offered(place: Place, current: string, sources: Candidates): Promise<readonly Candidate[]> {
-  const { command, given, option, afterService } = place;
-  if (option !== undefined) return valuesOf(option, sources);
-  const [service] = given;
-  if (command.parent === null && service !== undefined) {
-    return sources.afterService(service, afterService, current);
-  }
+async function nextWords(command: Command, place: Place): Promise<readonly Candidate[]> {
+  const { given, current } = place;
+  if (isServiceCall(command, given)) return nextArguments(command, place);
   const [name, value] = splitOption(current);
   if (value !== undefined) {
-    const known = command.options.find(({ long }) => long === name);
-    const values = known === undefined ? [] : await valuesOf(known, sources);
+    const option = command.options.find(({ long }) => long === name);
+    const values = option === undefined ? [] : await candidatesOf(option, { ...place, current: value });
     return values.map((candidate) => ({ ...candidate, text: `${name}=${candidate.text}` }));
   }
-  if (current.startsWith("-")) return optionsOf(command);
-  return argumentsOf(place, sources);
+  return current.startsWith("-") ? optionsOf(command) : nextArguments(command, place);
 }
 
-async function valuesOf(option: Option, sources: Candidates): Promise<readonly Candidate[]> {
+/** The candidates for the value of an option, or for an argument. */
+async function candidatesOf(option: Option | Argument, place: Place): Promise<readonly Candidate[]> {
   if (option.argChoices !== undefined) return option.argChoices.map((text) => ({ text }));
-  const source = sourceOfOption(option);
-  return source === undefined ? [] : sources[source]();
+  const hasSource = option instanceof CompletedOption || option instanceof CompletedArgument;
+  return hasSource && option.source !== undefined ? option.source(place) : [];
 }
 
 function optionsOf(command: Command): Candidate[] {
@@ -132,12 +133,12 @@ function optionsOf(command: Command): Candidate[] {
   ];
 }
 
-async function argumentsOf({ command, given }: Place, sources: Candidates): Promise<readonly Candidate[]> {
-  const below = given.length === 0 ? command.commands : [];
+/** Commands below this one, and what its next argument may be. */
+async function nextArguments(command: Command, place: Place): Promise<readonly Candidate[]> {
+  const below = place.given.length === 0 ? command.commands : [];
   const commands = below.map((sub) => ({ text: sub.name(), about: sub.description() }));
   const { registeredArguments } = command;
-  const argument = registeredArguments[given.length] ?? registeredArguments.find(({ variadic }) => variadic);
-  const choices = (argument?.argChoices ?? []).map((text) => ({ text }));
-  const source = argument && sourceOfArgument(command, argument.name());
-  return [...commands, ...choices, ...(source === undefined ? [] : await sources[source](given[0] ?? ""))];
+  const argument = registeredArguments[place.given.length] ?? registeredArguments.find(({ variadic }) => variadic);
+  const candidates = argument === undefined ? [] : await candidatesOf(argument, place).catch(() => []);
+  return [...commands, ...candidates];
 }

@@ -1,20 +1,25 @@
 /** Calls through the gateway, by the same HTTP API that anyone can use, as the caller that the session stands for. */
+import type { Endpoints } from "../../src/api/types.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
+import type { RawBytes } from "../terminal/output.js";
 import { failureOfLine, type Hint } from "./failure.js";
-import { type Answer, jsonOf, type RawAnswer, type Request, send, sendForMany } from "./http.js";
+import { type HttpRequest, type HttpResponse, jsonOf, send, sendStreaming } from "./http.js";
 import type { Session } from "./session.js";
 import { LOOPBACK } from "./unreachable.js";
 
 export interface ClientOptions {
   readonly base: URL;
   readonly session: Session;
-  /** The namespace asked for; undefined means the session's own. */
+  /** The namespace to call; undefined means the session's own. */
   readonly namespace: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /** A little more than the longest call that a gateway allows by default. */
 const CALL_TIMEOUT_MS = 100_000;
+
+/** Members of a request. JSON leaves out those that are undefined. */
+type Members<T> = { readonly [K in keyof T]: T[K] | undefined };
 
 export class Client {
   readonly #options: ClientOptions;
@@ -35,7 +40,7 @@ export class Client {
   }
 
   /**
-   * The token that calls go with.
+   * The token that calls carry.
    * @throws {CommandError} with exit 4 when not logged in.
    */
   async token(): Promise<string> {
@@ -45,51 +50,42 @@ export class Client {
   }
 
   /**
-   * Calls an endpoint of the authority, such as `Rules/List`, as a logged-in caller.
+   * Calls an endpoint of Portico itself. Those of the authority, `auth/…`, need a login; the registry lists to a caller
+   * without a token what everyone may call.
    * @throws {CommandError}
    */
-  async authority<T>(endpoint: string, request: object = {}): Promise<T> {
-    await this.token();
-    return JSON.parse(await this.call("auth", endpoint, JSON.stringify(request)));
+  async ask<E extends keyof Endpoints>(
+    endpoint: E,
+    request?: Members<Endpoints[E]["request"]>,
+  ): Promise<Endpoints[E]["response"]> {
+    if (endpoint.startsWith("auth/")) await this.token();
+    const { response, hint } = await this.#call(send, this.#post(`/${endpoint}`, JSON.stringify(request ?? {})));
+    return JSON.parse(jsonOf(response, hint));
   }
 
   /**
-   * Calls an endpoint with JSON text and gives its answer's. With a token it must be valid; without one the rules alone
-   * decide.
+   * The OpenAPI document of a service, as JSON text.
    * @throws {CommandError}
    */
-  async call(service: string, endpoint: string, json: string): Promise<string> {
-    const { answer, hint } = await this.#call(send, this.#post(service, endpoint, json));
-    return jsonOf(answer, hint);
+  async openApi(service: string): Promise<string> {
+    const { response, hint } = await this.#call(send, () => get("openapi", `${service}.json`));
+    return jsonOf(response, hint);
   }
 
   /**
-   * The same for an endpoint that may stream its answers, or answer with raw bytes: gives each as it comes. Without a
-   * body no field is set.
+   * Calls an endpoint with JSON, or what else it takes, and gives its answer as JSON text: each of them where it streams;
+   * or its raw bytes. With a token, the token must be valid; without one the rules alone decide.
    * @throws {CommandError}
    */
-  callForMany(service: string, endpoint: string, body?: string | Uint8Array): AsyncIterable<string | RawAnswer> {
-    return this.#answers(this.#post(service, endpoint, body));
+  post(service: string, endpoint: string, body?: string | Uint8Array): AsyncIterable<string | RawBytes> {
+    return this.#answers(this.#post(pathOf(service, endpoint), body));
   }
 
   /**
-   * Calls an endpoint with fields as query parameters, so that the gateway gives each the type that its message says.
+   * The same with fields as query parameters, so that the gateway gives each the type that its message says.
    * @throws {CommandError}
    */
-  async query(service: string, endpoint: string | undefined, fields = new URLSearchParams()): Promise<string> {
-    const { answer, hint } = await this.#call(send, () => get(service, endpoint, fields));
-    return jsonOf(answer, hint);
-  }
-
-  /**
-   * The same for an endpoint that may stream its answers, or answer with raw bytes: gives each as it comes.
-   * @throws {CommandError}
-   */
-  queryForMany(
-    service: string,
-    endpoint: string | undefined,
-    fields: URLSearchParams,
-  ): AsyncIterable<string | RawAnswer> {
+  get(service: string, endpoint: string | undefined, fields: URLSearchParams): AsyncIterable<string | RawBytes> {
     return this.#answers(() => get(service, endpoint, fields));
   }
 
@@ -105,39 +101,42 @@ export class Client {
     yield* converse(base, { path, token, namespace, signal }, messages);
   }
 
-  /** With a token that must be valid, unless it may be one of another namespace than the one asked for. */
+  /**
+   * `/v1`, where a token must be valid. Not where a namespace was asked for: the token may be one of another namespace,
+   * and so not valid there.
+   */
   #versioned(token: string | undefined): string {
     return token !== undefined && this.#options.namespace === undefined ? "/v1" : "";
   }
 
-  #post(service: string, endpoint: string, body: string | Uint8Array | undefined): ToSend {
-    return (token) => ({ method: "POST", path: this.#versioned(token) + pathOf(service, endpoint), body });
+  #post(path: string, body: string | Uint8Array | undefined): RequestFor {
+    return (token) => ({ method: "POST", path: this.#versioned(token) + path, body });
   }
 
-  async *#answers(request: ToSend): AsyncGenerator<string | RawAnswer> {
-    const { answer, hint } = await this.#call(sendForMany, request);
-    if ("pieces" in answer) return yield answer;
-    if (!("lines" in answer)) return yield jsonOf(answer, hint);
-    for await (const line of answer.lines) {
-      const failure = failureOfLine(line, answer.requestId);
+  async *#answers(request: RequestFor): AsyncGenerator<string | RawBytes> {
+    const { response, hint } = await this.#call(sendStreaming, request);
+    if ("pieces" in response) return yield response;
+    if (!("lines" in response)) return yield jsonOf(response, hint);
+    for await (const line of response.lines) {
+      const failure = failureOfLine(line, response.requestId);
       if (failure !== undefined) throw failure;
       yield line;
     }
   }
 
   async #call<T extends object>(
-    exchange: Exchange<T>,
-    request: ToSend,
-  ): Promise<{ answer: T; hint: Hint | undefined }> {
+    sender: Sender<T>,
+    request: RequestFor,
+  ): Promise<{ response: T; hint: Hint | undefined }> {
     const { session } = this.#options;
     const token = await session.token();
     if (token !== undefined && !request(token).path.startsWith("/v1/")) await this.#check();
-    let answer = await this.#send(exchange, request(token), token);
-    if (isUnauthorized(answer) && token !== undefined) {
+    let response = await this.#send(sender, request(token), token);
+    if (isUnauthorized(response) && token !== undefined) {
       const renewed = await session.renew(token);
-      if (renewed !== undefined) answer = await this.#send(exchange, request(renewed), renewed);
+      if (renewed !== undefined) response = await this.#send(sender, request(renewed), renewed);
     }
-    return { answer, hint: isUnauthorized(answer) ? this.#hint(token) : undefined };
+    return { response, hint: isUnauthorized(response) ? this.#hint(token) : undefined };
   }
 
   /** Once: a command may call several endpoints. */
@@ -153,22 +152,22 @@ export class Client {
     return { text: `A token counts only in its own namespace. This call went to ${namespace}.`, exit: EXIT.failed };
   }
 
-  #send<T>(exchange: Exchange<T>, request: ReturnType<ToSend>, token: string | undefined): Promise<T> {
+  #send<T>(sender: Sender<T>, request: ReturnType<RequestFor>, token: string | undefined): Promise<T> {
     const { base, namespace, signal } = this.#options;
-    return exchange(base, { ...request, token, namespace, timeoutMs: CALL_TIMEOUT_MS, signal });
+    return sender(base, { ...request, token, namespace, timeoutMs: CALL_TIMEOUT_MS, signal });
   }
 }
 
-/** A request, but for who sends it. */
-type ToSend = (token: string | undefined) => Pick<Request, "method" | "path" | "body">;
+/** Makes the request for a token, which may be renewed between two tries. */
+type RequestFor = (token: string | undefined) => Pick<HttpRequest, "method" | "path" | "body">;
 
-type Exchange<T> = (base: URL, request: Request) => Promise<T>;
+type Sender<T> = (base: URL, request: HttpRequest) => Promise<T>;
 
-function isUnauthorized(answer: object): boolean {
-  return (answer as Partial<Answer>).status === 401;
+function isUnauthorized(response: object): boolean {
+  return (response as Partial<HttpResponse>).status === 401;
 }
 
-function get(service: string, endpoint: string | undefined, fields: URLSearchParams): ReturnType<ToSend> {
+function get(service: string, endpoint: string | undefined, fields = new URLSearchParams()): ReturnType<RequestFor> {
   return { method: "GET", path: pathOf(service, endpoint) + (fields.size > 0 ? `?${fields}` : "") };
 }
 

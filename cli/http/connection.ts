@@ -1,12 +1,14 @@
 /** Where a command finds its gateway and its login: flag, then PORTICO_* variable, then profile, then default. */
 import { type Command, Option } from "commander";
-import { newCommand, pathOf } from "../terminal/command.js";
+import type { Namespace } from "../../src/api/types.js";
+import { pathOf } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { refuseInput } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
-import { type Format, outputOption } from "../terminal/output.js";
+import type { Format } from "../terminal/output.js";
+import { type Collection, CompletedOption, namesOf } from "./candidates.js";
 import { Client } from "./client.js";
-import { Profile, type ProfileData } from "./profile.js";
+import { Profile, type ProfileData, profileNames } from "./profile.js";
 import { FixedToken, GivenToken, isFresh, type Session, StoredLogin } from "./session.js";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
@@ -18,50 +20,49 @@ interface Settings {
   readonly output?: Format;
 }
 
+/** What a command that calls the gateway works with. */
 export interface Connection {
+  readonly io: Io;
   readonly client: Client;
   readonly login: StoredLogin;
   /** What the profile says; undefined before the first login. */
   readonly stored: ProfileData | undefined;
-  /** The namespace asked for by flag or variable. */
-  readonly asked: string | undefined;
+  /** The namespace given by flag or variable. */
+  readonly namespace: string | undefined;
   readonly output: Format;
 }
 
-/** A command that calls the gateway. */
-export function clientCommand(usage: string, summary: string, options: readonly Option[] = []): Command {
-  const command = newCommand(usage, summary);
-  for (const option of [...options, ...connectionOptions()]) command.addOption(option);
-  return command;
-}
+export const namespaces: Collection<Namespace> = {
+  list: async (client) => (await client.ask("auth/Namespaces/List")).namespaces,
+  nameOf: ({ name }) => name,
+};
 
-/** The same, for a command that prints data. */
-export function dataCommand(usage: string, summary: string, options: readonly Option[] = []): Command {
-  return clientCommand(usage, summary, [...options, outputOption()]);
-}
-
+/** Options of every command that calls the gateway. */
 export function connectionOptions(): Option[] {
   return [
     new Option("--url <url>", "the gateway's address (PORTICO_URL)"),
-    new Option("--profile <name>", "which login to use (PORTICO_PROFILE)"),
-    new Option("--namespace <name>", "which namespace to use (PORTICO_NAMESPACE)"),
+    new CompletedOption("--profile <name>", "which login to use (PORTICO_PROFILE)", ({ env }) =>
+      profileNames(env).map((text) => ({ text })),
+    ),
+    new CompletedOption("--namespace <name>", "which namespace to use (PORTICO_NAMESPACE)", namesOf(namespaces)),
   ].map((option) => option.helpGroup("Connection:"));
 }
 
 /**
- * @param input whether the command reads standard input; where it does not, data redirected to it is refused.
+ * @param readsInput whether the command reads standard input; where it does not, data redirected to it is refused.
  * @throws {CommandError} when a setting cannot be used.
  */
-export function connect(io: Io, command: Command, input: "read" | "ignored" = "ignored"): Connection {
-  if (input === "ignored") refuseInput(io, `${pathOf(command)} does not read standard input. Redirect nothing to it`);
+export function connect(io: Io, command: Command, readsInput: boolean): Connection {
+  if (!readsInput) refuseInput(io, `${pathOf(command)} does not read standard input. Redirect nothing to it`);
   const { env, signal } = io;
   const { given, profile, stored, base } = locate(io, command);
   const login = new StoredLogin(base, profile);
   const session: Session = env.PORTICO_TOKEN ? new GivenToken(base, env.PORTICO_TOKEN) : login;
-  const asked = given.namespace || env.PORTICO_NAMESPACE || undefined;
+  const namespace = given.namespace || env.PORTICO_NAMESPACE || undefined;
   const loggedOut = !env.PORTICO_TOKEN && stored?.login === undefined;
-  const namespace = asked ?? (loggedOut ? stored?.namespace : undefined);
-  return { client: new Client({ base, session, namespace, signal }), login, stored, asked, output: given.output };
+  const called = namespace ?? (loggedOut ? stored?.namespace : undefined);
+  const client = new Client({ base, session, namespace: called, signal });
+  return { io, client, login, stored, namespace, output: given.output };
 }
 
 /**

@@ -1,15 +1,16 @@
 /**
  * One HTTP request to the gateway. Plain node:http, because loading undici would take longer than most commands run,
- * and `fetch` refuses ports that a person may well have chosen. Redirects are not followed: the token stays here.
+ * and `fetch` refuses some ports. Redirects are not followed, so that the token goes to no other address.
  */
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import packageJson from "../../package.json" with { type: "json" };
 import { CommandError, interrupted } from "../terminal/exit.js";
+import type { RawBytes } from "../terminal/output.js";
 import { CallFailure, type Hint } from "./failure.js";
 import { linesOf } from "./lines.js";
 import { noAnswer } from "./unreachable.js";
 
-export interface Request {
+export interface HttpRequest {
   readonly method: "GET" | "POST";
   /** Path and query, below the base address. */
   readonly path: string;
@@ -17,13 +18,13 @@ export interface Request {
   readonly namespace?: string | undefined;
   /** JSON, or what else the endpoint takes. */
   readonly body?: string | Uint8Array | undefined;
-  /** How long the whole exchange may take; of a stream, the time until it begins. */
+  /** How long the request and its response may take; of a stream, the time until it begins. */
   readonly timeoutMs: number;
   /** Ends the request early. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
@@ -31,48 +32,41 @@ export interface Answer {
   readonly requestId: string | undefined;
 }
 
-/** The answer of an endpoint that streams. */
-export interface StreamAnswer {
+/** The response of an endpoint that streams. */
+export interface StreamResponse {
   readonly requestId: string | undefined;
   /** Lines that are not empty, as they come. */
   readonly lines: AsyncIterable<string>;
 }
 
-/** What an endpoint answered that answers with raw bytes. */
-export interface RawAnswer {
-  readonly contentType: string;
-  /** As they come. */
-  readonly pieces: AsyncIterable<Uint8Array>;
-}
-
-/** More than any message the gateway passes on. */
-const MAX_ANSWER = 64 * 1024 * 1024;
+/** In bytes: more than any message that the gateway passes on. */
+const MAX_RESPONSE = 64 * 1024 * 1024;
 
 /** @throws {CommandError} when no answer came. */
-export async function send(base: URL, request: Request): Promise<Answer> {
-  return receive(base, request, wholeAnswer);
+export async function send(base: URL, request: HttpRequest): Promise<HttpResponse> {
+  return receive(base, request, readResponse);
 }
 
 /**
- * The same for an endpoint that may stream: then the answer is its lines, as they come, for as long as they do; or that
+ * The same for an endpoint that may stream: then the response is its lines, as they come, for as long as they do; or that
  * may answer with raw bytes.
  * @throws {CommandError} when no answer came, or (of the lines and bytes) when it broke off.
  */
-export function sendForMany(base: URL, request: Request): Promise<Answer | StreamAnswer | RawAnswer> {
-  return receive<Answer | StreamAnswer | RawAnswer>(base, request, (response) => {
+export function sendStreaming(base: URL, request: HttpRequest): Promise<HttpResponse | StreamResponse | RawBytes> {
+  return receive<HttpResponse | StreamResponse | RawBytes>(base, request, (response) => {
     if (isRaw(response)) return { contentType: typeOf(response), pieces: piecesOf(base, request, response) };
     return typeOf(response).startsWith("application/x-ndjson")
       ? { requestId: requestIdOf(response), lines: messagesOf(base, request, response) }
-      : wholeAnswer(response);
+      : readResponse(response);
   });
 }
 
-/** By the header that the gateway gives to what a service sent as it is (docs/streams.md). */
+/** By the header that the gateway gives to bytes that a service sent (docs/streams.md). */
 function isRaw({ statusCode, headers }: IncomingMessage): boolean {
   return statusCode === 200 && headers["content-security-policy"] === "sandbox";
 }
 
-async function receive<T>(base: URL, request: Request, read: (response: IncomingMessage) => T | Promise<T>) {
+async function receive<T>(base: URL, request: HttpRequest, read: (response: IncomingMessage) => T | Promise<T>) {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), request.timeoutMs);
   try {
@@ -86,11 +80,11 @@ async function receive<T>(base: URL, request: Request, read: (response: Incoming
   }
 }
 
-function tooLate(base: URL, { timeoutMs }: Request): CommandError {
+function tooLate(base: URL, { timeoutMs }: HttpRequest): CommandError {
   return new CommandError(`Portico at ${base.origin} did not answer within ${timeoutMs / 1000} s.`);
 }
 
-async function brokenOff(base: URL, { signal }: Request, error: unknown): Promise<CommandError> {
+async function brokenOff(base: URL, { signal }: HttpRequest, error: unknown): Promise<CommandError> {
   return signal?.aborted ? interrupted() : noAnswer(base, error as NodeJS.ErrnoException);
 }
 
@@ -98,9 +92,10 @@ function typeOf(response: IncomingMessage): string {
   return response.headers["content-type"] ?? "";
 }
 
-async function wholeAnswer(response: IncomingMessage): Promise<Answer> {
+async function readResponse(response: IncomingMessage): Promise<HttpResponse> {
   const requestId = requestIdOf(response);
-  return { status: response.statusCode ?? 0, contentType: typeOf(response), body: await text(response), requestId };
+  const body = await readText(response);
+  return { status: response.statusCode ?? 0, contentType: typeOf(response), body, requestId };
 }
 
 export function requestIdOf({ headers }: IncomingMessage): string | undefined {
@@ -108,7 +103,7 @@ export function requestIdOf({ headers }: IncomingMessage): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-async function* piecesOf(base: URL, request: Request, response: IncomingMessage): AsyncGenerator<Uint8Array> {
+async function* piecesOf(base: URL, request: HttpRequest, response: IncomingMessage): AsyncGenerator<Uint8Array> {
   try {
     yield* response as AsyncIterable<Buffer>;
   } catch (error) {
@@ -116,8 +111,8 @@ async function* piecesOf(base: URL, request: Request, response: IncomingMessage)
   }
 }
 
-/** Lines that are not empty: empty ones only keep the connection. */
-async function* messagesOf(base: URL, request: Request, response: IncomingMessage): AsyncGenerator<string> {
+/** Lines that are not empty: the gateway sends empty ones as heartbeats. */
+async function* messagesOf(base: URL, request: HttpRequest, response: IncomingMessage): AsyncGenerator<string> {
   try {
     for await (const line of linesOf(response)) if (line.length > 0) yield line.toString();
   } catch (error) {
@@ -125,7 +120,7 @@ async function* messagesOf(base: URL, request: Request, response: IncomingMessag
   }
 }
 
-async function exchange(base: URL, request: Request, timeout: AbortSignal): Promise<IncomingMessage> {
+async function exchange(base: URL, request: HttpRequest, timeout: AbortSignal): Promise<IncomingMessage> {
   const { request: open } = base.protocol === "https:" ? await import("node:https") : await import("node:http");
   const options: RequestOptions = {
     method: request.method,
@@ -145,7 +140,7 @@ export function headersOf({
   token,
   namespace,
   body,
-}: Pick<Request, "token" | "namespace" | "body">): Record<string, string> {
+}: Pick<HttpRequest, "token" | "namespace" | "body">): Record<string, string> {
   return {
     accept: "application/json",
     "user-agent": `portico/${packageJson.version}`,
@@ -155,22 +150,23 @@ export function headersOf({
   };
 }
 
-export async function text(response: IncomingMessage): Promise<string> {
+/** The body of a response, of 64 MiB at most. */
+export async function readText(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_ANSWER) throw new Error(`the answer is larger than ${MAX_ANSWER / 1024 / 1024} MiB`);
+    if (size > MAX_RESPONSE) throw new Error(`the answer is larger than ${MAX_RESPONSE / 1024 / 1024} MiB`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
 /**
- * The JSON of an answer.
+ * The JSON of a response.
  * @throws {CallFailure} when the call failed, or it was not Portico that answered.
  */
-export function jsonOf(answer: Answer, hint?: Hint): string {
-  if (answer.status === 200 && answer.contentType.startsWith("application/json")) return answer.body;
-  throw new CallFailure(answer, hint);
+export function jsonOf(response: HttpResponse, hint?: Hint): string {
+  if (response.status === 200 && response.contentType.startsWith("application/json")) return response.body;
+  throw new CallFailure(response, hint);
 }

@@ -31,25 +31,25 @@ export interface ProfileData {
   readonly login?: Login;
 }
 
-/** A refresh token that no other process can use, until it is given back. */
-export interface Taken {
+/** A refresh token that no other process can use until it is released. */
+export interface TakenToken {
   readonly token: string;
   /** Keeps the next token in place of this one. */
   replace(next: string): void;
   /** Lets other processes take it again. */
-  giveBack(): void;
-  /** Destroys it. */
-  drop(): void;
+  release(): void;
+  delete(): void;
 }
 
-/** A process that took the token this long ago has died: `Refresh` is given up long before. */
+/** A process that took the token this long ago has died: its call of `Refresh` would have timed out. */
 const ABANDONED_MS = 15_000;
-const PATIENCE_MS = 20_000;
+/** How long a command waits for another one that has taken the token. */
+const TAKE_TIMEOUT_MS = 20_000;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Names of the profiles there are. */
+/** Names of the existing profiles. */
 export function profileNames(env: NodeJS.ProcessEnv): string[] {
-  const names = ifThere(() => readdirSync(profilesFolder(env))) ?? [];
+  const names = ifExists(() => readdirSync(profilesFolder(env))) ?? [];
   return names.filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
 }
 
@@ -74,9 +74,12 @@ export class Profile {
     this.#refreshFile = join(this.#folder, `${name}.refresh`);
   }
 
-  /** @throws {CommandError} when the file is there but is no profile. */
+  /**
+   * What the profile's file says; undefined where there is none.
+   * @throws {CommandError} when the file is no profile.
+   */
   read(): ProfileData | undefined {
-    const text = ifThere(() => readFileSync(this.#file, "utf8"));
+    const text = ifExists(() => readFileSync(this.#file, "utf8"));
     if (text === undefined) return undefined;
     try {
       return JSON.parse(text) as ProfileData;
@@ -97,8 +100,8 @@ export class Profile {
    * Takes the refresh token, after any process that has it now; undefined when there is none.
    * @throws {CommandError} when another process keeps it for too long.
    */
-  async take(): Promise<Taken | undefined> {
-    for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await wait(25)) {
+  async take(): Promise<TakenToken | undefined> {
+    for (const end = Date.now() + TAKE_TIMEOUT_MS; Date.now() < end; await wait(25)) {
       const files = this.#refreshFiles();
       if (files.length === 0) return undefined;
       const free = files.filter((file) => file === this.#refreshFile || isAbandoned(file));
@@ -108,12 +111,12 @@ export class Profile {
     throw new CommandError(`Another portico command holds the login of profile ${this.#name}. Try again.`);
   }
 
-  #takenAs(mine: string): Taken {
+  #takenAs(mine: string): TakenToken {
     return {
       token: readFileSync(mine, "utf8"),
       replace: (next) => this.#replace(mine, next),
-      giveBack: () => renameSync(mine, this.#refreshFile),
-      drop: () => rmSync(mine),
+      release: () => renameSync(mine, this.#refreshFile),
+      delete: () => rmSync(mine),
     };
   }
 
@@ -122,7 +125,7 @@ export class Profile {
     const suffix = /^(?:\.[0-9a-f]{16})?$/;
     const own = (file: string) =>
       file.startsWith(this.#refreshFile) && suffix.test(file.slice(this.#refreshFile.length));
-    return (ifThere(() => readdirSync(this.#folder)) ?? []).map((name) => join(this.#folder, name)).filter(own);
+    return (ifExists(() => readdirSync(this.#folder)) ?? []).map((name) => join(this.#folder, name)).filter(own);
   }
 
   /** Readers see the old text or the new one, never half of one. */
@@ -141,7 +144,7 @@ function isAbandoned(file: string): boolean {
 }
 
 function moved(from: string, to: string): boolean {
-  const done = ifThere(() => {
+  const done = ifExists(() => {
     const now = new Date();
     utimesSync(from, now, now); // first, so that the file is never seen under its new name and old
     renameSync(from, to);
@@ -150,8 +153,8 @@ function moved(from: string, to: string): boolean {
   return done ?? false;
 }
 
-/** What `action` gives, or undefined when the file it needs is not there. */
-function ifThere<T>(action: () => T): T | undefined {
+/** The result of `action`, or undefined when the file that it needs does not exist. */
+function ifExists<T>(action: () => T): T | undefined {
   try {
     return action();
   } catch (error) {

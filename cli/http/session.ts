@@ -1,41 +1,35 @@
 /**
- * Whose token the calls of a command go with: the one given by PORTICO_TOKEN, else the login kept in the profile.
+ * The token that a command's calls carry: the one given by PORTICO_TOKEN, else that of the login kept in the profile.
  * An access token lives for an hour; a login renews it by itself for 30 days.
  */
+import type { Tokens } from "../../src/api/types.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
-import { type Answer, jsonOf, type Request, send } from "./http.js";
+import { type HttpRequest, type HttpResponse, jsonOf, send } from "./http.js";
 import type { Login, Profile, ProfileData } from "./profile.js";
 
-/** Answer of the authority's `Login` and `Refresh`. */
-interface Tokens {
-  readonly accessToken: string;
-  readonly accessExpires: string;
-  readonly refreshToken: string;
-  readonly namespace: string;
-  readonly account: string;
-}
-
 export interface Session {
-  /** The token to call with, good for a minute more as far as this clock tells; undefined when not logged in. */
+  /** The token to call with, valid for a minute more by this machine's clock; undefined when not logged in. */
   token(): Promise<string | undefined>;
 
   /**
-   * Refuses a token that is not good, before a call on which it would count as nobody's.
-   * @throws {CommandError} with exit 4.
+   * Checks the token before a call on which one that is not valid counts as none.
+   * @throws {CommandError} with exit 4 when it is not valid.
    */
   check(): Promise<void>;
 
   /**
-   * A token in place of one that was answered 401; undefined when that one is good, and so the rules refused.
-   * @throws {CommandError} with exit 4 when there is no better one.
+   * A token in place of one that was answered 401; undefined when that one is valid, and so the rules refused the call.
+   * @throws {CommandError} with exit 4 when there is no other one.
    */
   renew(refused: string): Promise<string | undefined>;
 }
 
-/** Less than the 15 s after which another process takes the refresh token for abandoned. */
+/** Less than the 15 s after which another process takes the refresh token as abandoned. */
 const TIMEOUT_MS = 10_000;
+/** A token that expires sooner is renewed before it is used. */
 const MARGIN_MS = 60_000;
 
+/** The token in PORTICO_TOKEN. */
 export class GivenToken implements Session {
   readonly #base: URL;
   readonly #token: string;
@@ -50,7 +44,7 @@ export class GivenToken implements Session {
   }
 
   async check(): Promise<void> {
-    if (await isGood(this.#base, this.#token)) return;
+    if (await isValid(this.#base, this.#token)) return;
     throw new CommandError("The token in PORTICO_TOKEN is wrong, has expired, or was revoked.", EXIT.login);
   }
 
@@ -59,7 +53,7 @@ export class GivenToken implements Session {
   }
 }
 
-/** A token that is taken as it is, or none. */
+/** A token that is neither checked nor renewed, or none: for completion. */
 export class FixedToken implements Session {
   readonly #token: string | undefined;
 
@@ -78,6 +72,7 @@ export class FixedToken implements Session {
   }
 }
 
+/** The login kept in a profile. */
 export class StoredLogin implements Session {
   readonly #base: URL;
   readonly #profile: Profile;
@@ -93,11 +88,11 @@ export class StoredLogin implements Session {
     return isFresh(login) ? login.token : this.#refresh(login.token);
   }
 
-  /** It has been renewed by `token`, as far as this clock tells; a rule that grants to everyone grants all the same. */
+  /** Not needed: `token` renews it. Where it was revoked meanwhile, rules that grant to everyone still hold. */
   async check(): Promise<void> {}
 
   async renew(refused: string): Promise<string | undefined> {
-    return (await isGood(this.#base, refused)) ? undefined : this.#refresh(refused);
+    return (await isValid(this.#base, refused)) ? undefined : this.#refresh(refused);
   }
 
   /** @throws {CommandError} when the account or the password is wrong. */
@@ -105,9 +100,9 @@ export class StoredLogin implements Session {
     credentials: { account: string; password: string; namespace: string },
     signal: AbortSignal,
   ): Promise<ProfileData> {
-    const answer = await post(this.#base, "/auth/login", { body: JSON.stringify(credentials), signal });
-    const tokens: Tokens = JSON.parse(jsonOf(answer));
-    (await this.#profile.take())?.drop();
+    const response = await post(this.#base, "/auth/login", { body: JSON.stringify(credentials), signal });
+    const tokens: Tokens = JSON.parse(jsonOf(response));
+    (await this.#profile.take())?.delete();
     const data = this.#keep(tokens);
     this.#profile.writeRefreshToken(tokens.refreshToken);
     return data;
@@ -118,16 +113,16 @@ export class StoredLogin implements Session {
     const data = this.#profile.read();
     if (data === undefined || this.#login(data) === undefined) return false;
     try {
-      const answer = await post(this.#base, "/v1/auth/Logout", { token: await this.token() });
-      if (answer.status !== 401) jsonOf(answer); // 401: it was no longer good anyway
+      const response = await post(this.#base, "/v1/auth/Logout", { token: await this.token() });
+      if (response.status !== 401) jsonOf(response); // 401: it was no longer valid
     } finally {
-      (await this.#profile.take())?.drop();
+      (await this.#profile.take())?.delete();
       this.#profile.write(loggedOut(data));
     }
     return true;
   }
 
-  /** Trades the refresh token for new tokens, unless another process has done so meanwhile. */
+  /** Exchanges the refresh token for new tokens, unless another process has done so meanwhile. */
   async #refresh(stale: string): Promise<string> {
     const taken = await this.#profile.take();
     if (taken === undefined) throw ended();
@@ -137,19 +132,19 @@ export class StoredLogin implements Session {
       if (data === undefined || login === undefined) throw ended();
       if (login.token !== stale) return login.token;
       // No Ctrl-C here: the answer holds the only copy of the next refresh token.
-      const answer = await post(this.#base, "/auth/Auth/Refresh", {
+      const response = await post(this.#base, "/auth/Auth/Refresh", {
         body: JSON.stringify({ refreshToken: taken.token }),
       });
-      if (answer.status === 401) {
+      if (response.status === 401) {
         this.#profile.write(loggedOut(data));
         throw ended();
       }
-      const tokens: Tokens = JSON.parse(jsonOf(answer));
+      const tokens: Tokens = JSON.parse(jsonOf(response));
       taken.replace(tokens.refreshToken);
       this.#keep(tokens);
       return tokens.accessToken;
     } finally {
-      taken.giveBack();
+      taken.release();
     }
   }
 
@@ -165,7 +160,7 @@ export class StoredLogin implements Session {
   }
 }
 
-/** Whether a token is good for a minute more, as far as this clock tells. */
+/** Whether a token is valid for a minute more by this machine's clock. */
 export function isFresh({ expires }: Login): boolean {
   return Date.parse(expires) - Date.now() > MARGIN_MS;
 }
@@ -178,10 +173,10 @@ function ended(): CommandError {
   return new CommandError("Your login has ended. Log in again: portico login", EXIT.login);
 }
 
-async function isGood(base: URL, token: string): Promise<boolean> {
+async function isValid(base: URL, token: string): Promise<boolean> {
   return (await post(base, "/v1/auth/WhoAmI", { token })).status !== 401;
 }
 
-function post(base: URL, path: string, parts: Pick<Request, "token" | "body" | "signal">): Promise<Answer> {
+function post(base: URL, path: string, parts: Pick<HttpRequest, "token" | "body" | "signal">): Promise<HttpResponse> {
   return send(base, { method: "POST", path, body: "{}", timeoutMs: TIMEOUT_MS, ...parts });
 }

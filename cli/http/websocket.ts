@@ -7,10 +7,10 @@ import type { IncomingMessage } from "node:http";
 import { createWebSocketStream, WebSocket } from "ws";
 import { CommandError, interrupted } from "../terminal/exit.js";
 import { CallFailure, failureOfFrame } from "./failure.js";
-import { headersOf, type Request, requestIdOf, text } from "./http.js";
+import { type HttpRequest, headersOf, readText, requestIdOf } from "./http.js";
 import { noAnswer } from "./unreachable.js";
 
-const OPENING_MS = 30_000;
+const HANDSHAKE_TIMEOUT_MS = 30_000;
 const OK = 1000;
 const TOO_LARGE = 1009;
 
@@ -20,7 +20,7 @@ const TOO_LARGE = 1009;
  */
 export async function* converse(
   base: URL,
-  request: Pick<Request, "path" | "token" | "namespace" | "signal">,
+  request: Pick<HttpRequest, "path" | "token" | "namespace" | "signal">,
   messages: AsyncIterable<string>,
 ): AsyncGenerator<string> {
   const { socket, requestId } = await open(base, request);
@@ -53,10 +53,10 @@ export async function* converse(
   }
 }
 
-async function open(base: URL, request: Pick<Request, "path" | "token" | "namespace">) {
+async function open(base: URL, request: Pick<HttpRequest, "path" | "token" | "namespace">) {
   const address = base.origin.replace(/^http/, "ws") + base.pathname.replace(/\/+$/, "") + request.path;
   const headers = headersOf(request);
-  const socket = new WebSocket(address, { headers, perMessageDeflate: false, handshakeTimeout: OPENING_MS });
+  const socket = new WebSocket(address, { headers, perMessageDeflate: false, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
   const refused = new Promise<never>((_, reject) => {
     socket.on("unexpected-response", (_, response: IncomingMessage) => void refusal(response).then(reject, reject));
     socket.on("error", reject);
@@ -74,7 +74,7 @@ async function open(base: URL, request: Pick<Request, "path" | "token" | "namesp
 
 async function refusal(response: IncomingMessage): Promise<CallFailure> {
   const requestId = requestIdOf(response);
-  return new CallFailure({ status: response.statusCode ?? 0, body: await text(response), requestId });
+  return new CallFailure({ status: response.statusCode ?? 0, body: await readText(response), requestId });
 }
 
 /** One after the other, each when the one before is on its way. */

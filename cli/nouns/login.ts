@@ -1,41 +1,65 @@
-/** `portico login`: trades account and password for tokens, kept in the profile. */
-import { type Command, Option } from "commander";
-import { clientCommand, connect } from "../http/connection.js";
-import { examples } from "../terminal/command.js";
+/** `portico login` and `portico logout`: a login is tokens, kept in the profile. */
+import { Option } from "commander";
+import { CompletedOption } from "../http/candidates.js";
+import { gatewayCommand } from "../http/command.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { ask, canAsk, currentPassword, passwordFromStdin } from "../terminal/prompt.js";
 import { visible } from "../terminal/text.js";
+import { accountNames } from "./account.js";
 
-export function login(io: Io): Command {
-  const command = clientCommand("login", "log in, and stay logged in for 30 days", [
-    new Option("--account <name>", "account to log in to (PORTICO_ACCOUNT; default admin)"),
-    new Option("--password-stdin", "read the password from standard input"),
-  ]);
-  examples(
-    command,
+interface LoginOptions {
+  readonly account?: string;
+  readonly passwordStdin?: true;
+}
+
+export const login = gatewayCommand({
+  usage: "login",
+  summary: "log in, and stay logged in for 30 days",
+  examples: [
     "portico login",
     "portico login --account bob --profile bob",
     "PORTICO_PASSWORD=… portico login",
     "portico login --password-stdin < password.txt",
-  );
-  return command.action(async (options: { account?: string; passwordStdin?: true }) => {
-    const { login, client, stored, asked } = connect(io, command, "read");
+  ],
+  options: [
+    new CompletedOption("--account <name>", "account to log in to (PORTICO_ACCOUNT; default admin)", accountNames),
+    new Option("--password-stdin", "read the password from standard input"),
+  ],
+  formats: [],
+  readsInput: true,
+  async run({ io, login, client, stored, namespace = stored?.namespace ?? "default" }, options: LoginOptions) {
     if (client.exposed) io.stderr.write(`Beware: ${client.address} is not encrypted. Others may read the password.\n`);
     const account = options.account || io.env.PORTICO_ACCOUNT || (await askAccount(io, stored?.account));
     const password = options.passwordStdin
       ? await passwordFromStdin(io)
       : await currentPassword(io, "Password:", " or by --password-stdin");
-    const data = await login.login(
-      { account, password, namespace: asked ?? stored?.namespace ?? "default" },
-      io.signal,
-    );
+    const data = await login.login({ account, password, namespace }, io.signal);
     io.stderr.write(
       `Logged in to ${client.address} as ${visible(data.account)} (namespace ${visible(data.namespace)})\n`,
     );
     if (io.env.PORTICO_TOKEN) io.stderr.write("PORTICO_TOKEN is set: commands use that token, not this login\n");
-  });
-}
+  },
+});
 
 async function askAccount(io: Io, last = "admin"): Promise<string> {
   return canAsk(io) ? ask(io, "Account:", { default: last }) : last;
 }
+
+export const logout = gatewayCommand({
+  usage: "logout",
+  summary: "log out, and revoke the login's tokens",
+  examples: ["portico logout", "portico logout --profile bob"],
+  formats: [],
+  async run({ io, login, client }) {
+    try {
+      const done = await login.logout();
+      io.stderr.write(done ? `Logged out of ${client.address}\n` : `Not logged in to ${client.address}\n`);
+    } catch (error) {
+      if (!(error instanceof CommandError) || error.exit === EXIT.login) throw error;
+      throw new CommandError(
+        `${error.message}\nThe login is deleted here, but was not revoked: it ends within 30 days.`,
+      );
+    }
+  },
+});

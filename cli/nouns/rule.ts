@@ -1,18 +1,128 @@
-/** A rule as the authority sends it, and how a table shows it. */
-import type { Column } from "../terminal/output.js";
+/** A rule: who may call what. Also `portico auth explain`, which tells the rule that decides. */
+import { Option } from "commander";
+import type { Access, ExplainResponse, Rule } from "../../src/api/types.js";
+import { type Collection, CompletedOption, namesOf } from "../http/candidates.js";
+import { gatewayCommand } from "../http/command.js";
+import { resources } from "../http/services.js";
+import { type Column, printItem, printList } from "../terminal/output.js";
+import { visible } from "../terminal/text.js";
+import { accountNames, scopes } from "./account.js";
+import { deleteCommand, listCommand, type Noun } from "./noun.js";
+import { dryRunOption, printPreview } from "./rule-preview.js";
+import { warnUnserved } from "./unserved.js";
 
-export interface Rule {
-  readonly id: string;
+const COLUMNS: readonly Column<Rule>[] = [
+  ["ID", ({ id }) => id],
+  ["Scope", ({ scope }) => scope],
+  ["Access", ({ access }) => access, (access) => (access === "GRANTED" ? "green" : "red")],
+  ["Resource", ({ resource }) => resource],
+  ["Priority", ({ priority }) => `${priority}`],
+];
+
+const rules: Collection<Rule> = {
+  list: async (client) => (await client.ask("auth/Rules/List")).rules,
+  nameOf: ({ id }) => id,
+  about: ({ access, scope, resource }) => `${access} ${scope} ${resource}`,
+};
+
+interface CreateOptions {
+  readonly access: "granted" | "denied";
   readonly scope: string;
-  readonly access: string;
   readonly resource: string;
-  readonly priority: number;
+  readonly priority: string;
+  readonly dryRun?: true;
 }
 
-export const RULE_COLUMNS: readonly Column<Rule>[] = [
-  ["ID", (rule) => rule.id],
-  ["Scope", (rule) => rule.scope],
-  ["Access", (rule) => rule.access, (access) => (access === "GRANTED" ? "green" : "red")],
-  ["Resource", (rule) => rule.resource],
-  ["Priority", (rule) => `${rule.priority}`],
-];
+export const rule: Noun = {
+  list: listCommand({
+    plural: "rules",
+    summary: "list the rules, in the order in which they are looked at",
+    list: rules.list,
+    columns: COLUMNS,
+    ifEmpty: "No rules: every call is refused",
+  }),
+
+  create: gatewayCommand({
+    usage: "rule <id>",
+    summary: "create a rule; it holds everywhere when this returns",
+    examples: [
+      "portico auth create rule --access=granted --scope='*' \\",
+      "    --resource='*:*:*' onlyloggedin",
+      "portico auth create rule --access=denied --scope='<public>' --priority=10 \\",
+      "    --resource='service:helloworld:*' closed --dry-run",
+    ],
+    options: [
+      new Option("--access <access>", "granted or denied").choices(["granted", "denied"]).makeOptionMandatory(),
+      new CompletedOption(
+        "--scope <scope>",
+        "'<public>' everyone, '*' anyone logged in, or a scope",
+        scopes,
+      ).makeOptionMandatory(),
+      new CompletedOption(
+        "--resource <pattern>",
+        "type:name:endpoint, each a word, word*, or *",
+        resources,
+      ).makeOptionMandatory(),
+      new Option("--priority <number>", "higher is looked at first (default 0)").default("0"),
+      dryRunOption(),
+    ],
+    async run(connection, id: string, { access, scope, resource, priority, dryRun }: CreateOptions) {
+      const { io, client, output } = connection;
+      // The priority is sent as it was typed: the authority says what is wrong with it.
+      const rule = {
+        id,
+        access: access.toUpperCase() as Access,
+        scope,
+        resource,
+        priority: priority as unknown as number,
+      };
+      if (dryRun) {
+        await printPreview(connection, { create: rule });
+      } else {
+        const created = await client.ask("auth/Rules/Create", { rule });
+        await printItem(io, output, { name: created.id, value: created, text: ["Rule created"] });
+      }
+      await warnUnserved(connection, [resource]);
+    },
+  }),
+
+  delete: deleteCommand({
+    usage: "rule <id>",
+    summary: "delete a rule; nothing is granted by it when this returns",
+    examples: ["portico auth delete rule default --dry-run", "portico auth delete rule default"],
+    options: [dryRunOption()],
+    completion: [namesOf(rules)],
+    collection: rules,
+    done: "Rule deleted",
+    async request(connection, id, { dryRun }: { dryRun?: true }) {
+      if (dryRun) return printPreview(connection, { delete: id });
+      return connection.client.ask("auth/Rules/Delete", { id });
+    },
+  }),
+};
+
+export const explain = gatewayCommand({
+  usage: "explain <resource>",
+  summary: "tell which rule decides about a call",
+  examples: [
+    "portico auth explain --account bob service:helloworld:Helloworld.Call",
+    "portico auth explain service:helloworld:Helloworld.Call",
+  ],
+  options: [
+    new CompletedOption("--account <name>", "who calls (default: nobody, a call without a token)", accountNames),
+  ],
+  completion: [resources],
+  async run({ io, client, output }, resource: string, { account }: { account?: string }) {
+    const answer = await client.ask("auth/Rules/Explain", { account, resource });
+    const { decidedBy, matched } = answer;
+    await printItem(io, output, { name: decidedBy?.id ?? "", value: answer, text: [decision(answer)] });
+    if (output !== undefined || matched.length === 0) return;
+    io.stdout.write("\n");
+    await printList(io, undefined, matched, COLUMNS);
+  },
+});
+
+function decision({ code, decidedBy }: ExplainResponse): string {
+  const what = code === 200 ? "Granted" : `Refused with ${code}`;
+  return decidedBy === undefined ? `${what}: no rule matches` : `${what} by rule ${visible(decidedBy.id)}`;
+}

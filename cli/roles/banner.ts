@@ -4,6 +4,7 @@ import { basename, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { type Address, formatAddress, formatGrpcTarget } from "../../src/address.js";
 import type { Config } from "../../src/config.js";
+import { aligned } from "../terminal/output.js";
 import type { Running } from "./start.js";
 
 /** A row of the table: a word and what stands behind it. */
@@ -21,9 +22,7 @@ export interface BannerOptions {
 
 /** The banner as text. It ends with `Ready`, or with what is missing. */
 export function banner({ title, running, config, hasStore, env }: BannerOptions): string {
-  const rows = rowsOf(running, config, hasStore, env);
-  const width = Math.max(...rows.map(([word]) => word.length));
-  const table = rows.map(([word, value]) => `  ${word.padEnd(width)}   ${value}`);
+  const table = aligned(rowsOf(running, config, hasStore, env), "   ").map((row) => `  ${row}`);
   const commands = running.http && hasStore ? commandsToTry(formatAddress(running.http)) : [];
   const tries = commands.length > 0 ? ["", "  Try", "", ...commands.map((command) => `      ${command}`)] : [];
   const lines = [...table, ...firstPassword(running), ...tries];

@@ -1,8 +1,10 @@
-/** `portico server`, and its parts alone. Their code is loaded only when they start, so that other commands are quick. */
-import { type Command, Option } from "commander";
+/** `portico server`, and its parts alone. Their code is loaded only when they start, so that other commands start fast. */
+import type { Command, Option } from "commander";
 import { ConfigError, type Flags, flagName, type RoleName, SETTINGS } from "../../src/config.js";
+import { CompletedArgument, CompletedOption, type Source } from "../http/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
+import { valuesOf } from "./setting-values.js";
 
 /** @param onExit is given the exit code when the role has ended. */
 export function roles(io: Io, onExit: (code: number) => void): Command[] {
@@ -18,7 +20,8 @@ export function roles(io: Io, onExit: (code: number) => void): Command[] {
   examples(authority, "portico authority --grpc 0.0.0.0:8081");
   authority.action(async (flags: Flags) => onExit(await (await import("./authority.js")).runAuthority(flags, io)));
 
-  const service = role("service <name>", "run one of Portico's own services alone");
+  const service = role("service", "run one of Portico's own services alone");
+  service.addArgument(new CompletedArgument("<name>", ownServices));
   examples(service, "portico service helloworld --authority 10.0.0.5:8081");
   service.action(async (name: string, flags: Flags) =>
     onExit(await (await import("./service.js")).runService(name, flags, io)),
@@ -26,22 +29,23 @@ export function roles(io: Io, onExit: (code: number) => void): Command[] {
   return [server, gateway, authority, service];
 }
 
+const ownServices: Source = () => [{ text: "helloworld" }];
+
 /** A command with every setting that has an effect in this role and may stand on a command line. */
-function role(usage: string, summary: string): Command {
-  const command = newCommand(usage, summary);
-  const name = command.name() as RoleName;
+function role(name: RoleName, summary: string): Command {
+  const command = newCommand(name, summary);
   for (const [key, setting] of Object.entries(SETTINGS)) {
     if ("secret" in setting) continue;
     const fallback = setting.default === undefined ? "" : ` (default ${setting.default})`;
-    const option = new Option(`--${flagName(key)} <value>`, setting.meaning + fallback);
+    const option = new CompletedOption(`--${flagName(key)} <value>`, setting.meaning + fallback, valuesOf(setting));
     command.addOption(setting.roles.includes(name) ? option : refused(option, name, setting.roles));
   }
   if (SETTINGS.store.roles.includes(name)) {
     command.option("--accept-time", "take the clock as right, also where the store has a later time; for one start");
   }
-  const variable =
+  const otherWays =
     "Those with a value have a variable, such as PORTICO_MAX_BODY, and a name in\nthe configuration file, such as maxBody.";
-  return command.addHelpText("after", `\n${variable}`);
+  return command.addHelpText("after", `\n${otherWays}`);
 }
 
 /** An option of other roles: not listed, and known only so that the error can name them. */

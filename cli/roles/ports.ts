@@ -6,6 +6,7 @@ import type { Health } from "../../gateway/own/health.js";
 import { Hosts } from "../../gateway/stages/hosts.js";
 import type { Guard } from "../../src/access/guard.js";
 import { type Address, formatAddress, formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
+import { asBuffer } from "../../src/buffer.js";
 import { type Config, SETTINGS } from "../../src/config.js";
 import { Code } from "../../src/errors.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
@@ -67,15 +68,11 @@ export function instanceOf(service: Service, { target }: GrpcPort, config: Confi
     service: service.name,
     id: randomUUID(),
     addresses: [formatGrpcTarget(advertised)],
+    // The same object where possible: by its identity the registry knows what it has read before.
     descriptors: asBuffer(service.descriptors),
     grpcServices: service.parts.map((part) => part.grpcService),
     reflected: true,
   });
-}
-
-/** The same bytes and, where possible, the same object: by its identity the registry knows what it has read before. */
-function asBuffer(bytes: Uint8Array): Buffer {
-  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /**

@@ -1,20 +1,38 @@
 /** How every command is declared. Its help shows examples first, and fits a terminal of 80 columns. */
-import { Command } from "commander";
+import { Command, InvalidArgumentError } from "commander";
 
 /** @param usage name and arguments, `rule <id>` */
 export function newCommand(usage: string, summary: string): Command {
   const [name, ...declared] = usage.split(" ");
   const command = new Command(name).description(summary);
-  for (const one of declared) command.argument(one);
+  for (const argument of declared) command.argument(argument);
   return command;
 }
 
 /** Puts examples before everything else in a command's help. */
-export function examples(command: Command, ...lines: string[]): Command {
+export function examples(command: Command, ...lines: readonly string[]): Command {
   return command.addHelpText("before", `Examples:\n${lines.map((line) => `  ${line}\n`).join("")}`);
 }
 
-/** `portico auth list` */
+/** The words of a command: `portico auth list`. */
 export function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}
+
+/** Parses an option that may be given several times. */
+export function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}
+
+const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/**
+ * Parses a duration as a person writes it, `90d`; gives it as proto3 JSON does, `7776000s`.
+ * @throws {InvalidArgumentError}
+ */
+export function duration(text: string): string {
+  const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  if (count === undefined || unit === undefined)
+    throw new InvalidArgumentError("It must be like 30d, 24h, 15m or 10s.");
+  return `${Number(count) * (SECONDS[unit] ?? 0)}s`;
 }

@@ -1,13 +1,15 @@
 /** Data on stdout: a table for people; JSON, YAML or bare names for programs. */
 import { once } from "node:events";
+import { StringDecoder } from "node:string_decoder";
 import { Option } from "commander";
-import type { RawAnswer } from "../http/http.js";
+import { CommandError, EXIT } from "./exit.js";
 import { indent } from "./indent.js";
 import type { Io } from "./io.js";
-import { printRaw } from "./raw.js";
 import { type Colour, paintFor, visible, visibleLines } from "./text.js";
 
+/** What `-o` takes. */
 export const FORMATS = ["json", "yaml", "name"] as const;
+/** The format that `-o` names; undefined for people. */
 export type Format = (typeof FORMATS)[number] | undefined;
 
 export function outputOption(formats: readonly Exclude<Format, undefined>[] = FORMATS): Option {
@@ -21,24 +23,39 @@ export type Column<T> = readonly [
   colourOf?: (cell: string) => Colour | undefined,
 ];
 
-/** Prints a list. */
+/** Prints a list: as a table, or each item's first column as its name. */
 export async function printList<T>(io: Io, format: Format, items: readonly T[], columns: readonly Column<T>[]) {
   const names = () => items.map((item) => visible(columns[0]?.[1](item) ?? ""));
-  if (format === "name") return write(io, names());
+  if (format === "name") return writeLines(io, names());
   if (format !== undefined) return printValue(io, format, items);
-  write(io, table(io, items, columns));
+  writeLines(io, table(io, items, columns));
 }
 
-/** Prints what was made or found: `text` for people, its name or itself for programs. */
-export async function printItem(io: Io, format: Format, item: { name: string; value: unknown; text: string[] }) {
-  if (format === "name") return write(io, [visible(item.name)]);
-  if (format !== undefined) return printValue(io, format, item.value);
-  write(io, item.text);
+/** Something that was made or found. */
+export interface Item {
+  readonly name: string;
+  /** As JSON and YAML show it. */
+  readonly value: unknown;
+  /** Lines for people. */
+  readonly text: readonly string[];
+}
+
+/** Prints one thing. */
+export async function printItem(io: Io, format: Format, { name, value, text }: Item) {
+  if (format === "name") return writeLines(io, [visible(name)]);
+  if (format !== undefined) return printValue(io, format, value);
+  writeLines(io, text);
 }
 
 /** A timestamp to the second; empty for none. */
 export function instant(timestamp: string | undefined): string {
   return (timestamp ?? "").replace(/\.\d+/, "");
+}
+
+/** Rows of a word and its value, with the values one below the other. */
+export function aligned(rows: readonly (readonly [word: string, value: string])[], gap: string): string[] {
+  const width = Math.max(...rows.map(([word]) => word.length));
+  return rows.map(([word, value]) => `${word.padEnd(width)}${gap}${value}`);
 }
 
 async function printValue(io: Io, format: "json" | "yaml", value: unknown) {
@@ -47,28 +64,35 @@ async function printValue(io: Io, format: "json" | "yaml", value: unknown) {
   io.stdout.write(toYaml(value));
 }
 
-/** Prints the answers of a call as they come, and no faster than they are read. */
-export async function printAnswers(io: Io, format: Format, answers: AsyncIterable<string | RawAnswer>) {
+/** Bytes that an endpoint answered with instead of JSON. */
+export interface RawBytes {
+  readonly contentType: string;
+  /** As they come. */
+  readonly pieces: AsyncIterable<Uint8Array>;
+}
+
+/** Prints the answers of a call, JSON text or raw bytes, as they come, and no faster than they are read. */
+export async function printAnswers(io: Io, format: Format, answers: AsyncIterable<string | RawBytes>) {
   let separator = "";
   for await (const answer of answers) {
     if (typeof answer !== "string") return printRaw(io, answer);
     if (format === "yaml") io.stdout.write(separator);
     separator = "---\n";
     await printAnswer(io, format, answer);
-    if (io.stdout.writableNeedDrain) await once(io.stdout, "drain", { signal: io.signal });
+    await drained(io);
   }
 }
 
 /** Prints an answer, given as JSON text; as a name, its first field alone, and of a list one a line. */
 export async function printAnswer(io: Io, format: Format, json: string) {
-  if (format === "name") write(io, namesOf(JSON.parse(json)).map(visible));
+  if (format === "name") writeLines(io, firstFields(JSON.parse(json)).map(visible));
   else if (format === "yaml") await printValue(io, format, JSON.parse(json));
   else printJson(io, json);
 }
 
-function namesOf(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(namesOf);
-  if (typeof value === "object" && value !== null) return Object.values(value).slice(0, 1).flatMap(namesOf);
+function firstFields(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(firstFields);
+  if (typeof value === "object" && value !== null) return Object.values(value).slice(0, 1).flatMap(firstFields);
   return value === null ? [] : [String(value)];
 }
 
@@ -77,7 +101,29 @@ function printJson(io: Io, json: string) {
   io.stdout.write(`${visibleLines(io.stdout.isTTY ? indent(json) : json)}\n`);
 }
 
-function write(io: Io, lines: readonly string[]) {
+const TEXT = /^(?:text\/|application\/(?:.+\+)?(?:json|xml|x-ndjson|yaml)\b)/i;
+
+/**
+ * Prints raw bytes as they are; on a terminal only if they are text, with control characters shown as escapes.
+ * @throws {CommandError} for bytes that a terminal cannot show.
+ */
+async function printRaw(io: Io, { contentType, pieces }: RawBytes): Promise<void> {
+  const { stdout } = io;
+  const decoder = new StringDecoder("utf8");
+  for await (const piece of pieces) {
+    if (stdout.isTTY && !TEXT.test(contentType)) {
+      throw new CommandError(`The answer is ${contentType}, which is not for a terminal. Add: > file`, EXIT.usage);
+    }
+    stdout.write(stdout.isTTY ? visibleLines(decoder.write(piece)) : piece);
+    await drained(io);
+  }
+}
+
+async function drained({ stdout, signal }: Io): Promise<void> {
+  if (stdout.writableNeedDrain) await once(stdout, "drain", { signal });
+}
+
+function writeLines(io: Io, lines: readonly string[]) {
   for (const line of lines) io.stdout.write(`${line}\n`);
 }
 

@@ -56,6 +56,18 @@ const rows: [line: string, offers: string[], not: string[]][] = [
   ["services --profile ", ["default"], []],
   ["completion ", ["bash", "zsh", "fish"], []],
   ["gateway --", ["--workers="], ["--store="]],
+  ["service ", ["helloworld"], []],
+  // The values of settings: words, files, folders.
+  ["server --transport ", ["http2", "grpc-js"], []],
+  ["server --log-level=", ["--log-level=debug", "--log-level=silent"], []],
+  ["gateway --omit-zeros ", ["true", "false"], []],
+  ["server --config pack", ["package.json"], ["scripts/"]],
+  ["server --config .git", [".gitignore"], []],
+  ["server --config ", ["package.json", "scripts/"], [".gitignore"]],
+  ["server --tls-cert=scripts/bu", ["--tls-cert=scripts/build.mjs"], []],
+  ["server --data s", ["src/", "scripts/"], []],
+  ["server --data p", ["proto/"], ["package.json"]],
+  ["server --data nowhere/", [], []],
   // After a service: its endpoints by their words, then the fields.
   ["shop ", ["call", "orders"], ["get"]],
   ["shop orders ", ["get", "add"], ["call"]],

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import t, { type Test } from "tap";
-import { type Request, send } from "../../../cli/http/http.js";
+import { type HttpRequest, send } from "../../../cli/http/http.js";
 import { interrupted } from "../../../cli/terminal/exit.js";
 import { portico } from "../command-line.js";
 
@@ -18,7 +18,12 @@ async function listen(t: Test, listener: RequestListener): Promise<{ server: Ser
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-const request = (parts: Partial<Request> = {}): Request => ({ method: "GET", path: "/x", timeoutMs: 10_000, ...parts });
+const request = (parts: Partial<HttpRequest> = {}): HttpRequest => ({
+  method: "GET",
+  path: "/x",
+  timeoutMs: 10_000,
+  ...parts,
+});
 
 for (const status of [200, 404, 502]) {
   t.test(`another server that answers ${status}`, async (t) => {

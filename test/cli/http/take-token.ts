@@ -6,5 +6,5 @@ for (let times = 0; times < 10; times++) {
   if (taken === undefined) throw new Error("there was no token");
   process.stdout.write(`${taken.token}\n`);
   taken.replace(String(Number(taken.token) + 1));
-  taken.giveBack();
+  taken.release();
 }

@@ -1,27 +1,12 @@
-/** What `--dry-run` shows: whose calls would be answered otherwise if a rule were created or deleted. */
+/** What `--dry-run` shows: the callers who would get another answer if a rule were created or deleted. */
 import { Option } from "commander";
+import type { Effect, PreviewRequest } from "../../src/api/types.js";
 import type { Connection } from "../http/connection.js";
-import type { Io } from "../terminal/io.js";
+import { services } from "../http/services.js";
 import { type Column, printList } from "../terminal/output.js";
-
-type Change = { readonly create: object } | { readonly delete: string };
-
-interface Effect {
-  readonly before: number;
-  readonly after: number;
-  readonly resources: readonly string[];
-  readonly nobody: boolean;
-  readonly everyAccount: boolean;
-  readonly accounts: readonly string[];
-  readonly moreAccounts: number;
-}
 
 /** An effect at one of its resources. */
 type Row = Omit<Effect, "resources"> & { readonly resource: string };
-
-interface Listed {
-  readonly services: readonly { readonly endpoints: readonly { readonly resource: string }[] }[];
-}
 
 const COLUMNS: readonly Column<Row>[] = [
   ["Resource", ({ resource }) => resource],
@@ -35,10 +20,10 @@ export function dryRunOption(): Option {
 }
 
 /** Asks about every endpoint that the registry lists. */
-export async function printPreview(io: Io, { client, output }: Connection, change: Change): Promise<void> {
-  const listed: Listed = JSON.parse(await client.call("registry", "List", "{}"));
-  const resources = listed.services.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource));
-  const { effects } = await client.authority<{ effects: Effect[] }>("Rules/Preview", { ...change, resources });
+export async function printPreview({ io, client, output }: Connection, change: PreviewRequest): Promise<void> {
+  const listed = await services.list(client);
+  const resources = listed.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource));
+  const { effects } = await client.ask("auth/Rules/Preview", { ...change, resources });
   const rows = effects.flatMap(({ resources, ...effect }) => resources.map((resource) => ({ resource, ...effect })));
   if (rows.length > 0 || output !== undefined) await printList(io, output, rows, COLUMNS);
   io.stderr.write(rows.length > 0 ? "Nothing was changed yet\n" : "No call would be answered otherwise\n");

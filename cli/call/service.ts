@@ -1,0 +1,65 @@
+/** A service that can be called: `portico services` lists them, `describe` and `openapi` show the contract of one. */
+import type { Endpoint, Service } from "../../src/api/types.js";
+import { named } from "../http/candidates.js";
+import { gatewayCommand } from "../http/command.js";
+import type { Connection } from "../http/connection.js";
+import { services as collection, firstSentence, serviceNames } from "../http/services.js";
+import { type Column, printAnswer, printItem, printList } from "../terminal/output.js";
+import { visibleLines } from "../terminal/text.js";
+
+const COLUMNS: readonly Column<Service>[] = [
+  ["Name", ({ name }) => name],
+  ["Endpoints", ({ endpoints }) => `${endpoints.length}`],
+  ["Instances", ({ instances }) => `${instances}`],
+  ["Summary", ({ summary }) => firstSentence(summary)],
+];
+
+const ENDPOINT_COLUMNS: readonly Column<Endpoint>[] = [
+  ["Endpoint", ({ resource }) => resource.slice(resource.lastIndexOf(":") + 1)],
+  ["Path", ({ path }) => path],
+  ["Summary", ({ summary }) => summary],
+];
+
+export const services = gatewayCommand({
+  usage: "services",
+  summary: "list the services that you may call",
+  examples: ["portico services", "portico services -o name"],
+  async run({ io, client, output }) {
+    await printList(io, output, await collection.list(client), COLUMNS);
+  },
+});
+
+export const describe = gatewayCommand({
+  usage: "describe <service>",
+  summary: "show a service's endpoints and messages",
+  examples: ["portico describe helloworld", "portico describe helloworld -o json"],
+  completion: [serviceNames],
+  run: describeService,
+});
+
+/** @throws {CommandError} when there is no such service. */
+export async function describeService({ io, client, output }: Connection, name: string): Promise<void> {
+  const answer = await named(client.ask("registry/Registry/Describe", { service: name }), name, client, collection);
+  const { service, proto } = answer;
+  await printItem(io, output, { name: service.name, value: answer, text: [visibleLines(service.summary), ""] });
+  if (output !== undefined) return;
+  await printList(io, undefined, service.endpoints, ENDPOINT_COLUMNS);
+  io.stdout.write(`\n${visibleLines(proto.trimEnd())}\n`);
+}
+
+/** The document as the gateway serves it to the caller. */
+export const openapi = gatewayCommand({
+  usage: "openapi <service>",
+  summary: "print a service's OpenAPI document",
+  examples: ["portico openapi helloworld > helloworld.json", "portico openapi helloworld -o yaml"],
+  formats: ["json", "yaml"],
+  completion: [serviceNames],
+  async run({ io, client, output }, service: string) {
+    const served = await client.openApi(service);
+    // The document names its server relative to its own address, which a file does not have.
+    const json = served.replace('"servers":[{"url":"/"}]', `"servers":[{"url":${JSON.stringify(client.address)}}]`);
+    if (output !== "yaml") return printAnswer(io, output, json);
+    const { jsonToYaml } = await import("../terminal/yaml.js");
+    io.stdout.write(jsonToYaml(json));
+  },
+});

@@ -1,0 +1,91 @@
+/**
+ * What may stand at a place of a command line. An argument or option is declared with the source of its candidates, and
+ * completion asks that source. A name that Portico does not know is compared with the candidates, too.
+ */
+import { Argument, Option } from "commander";
+import { nearest } from "../../src/contract/nearest.js";
+import type { Client } from "./client.js";
+import { CallFailure } from "./failure.js";
+
+/** A word that may stand at a place. */
+export interface Candidate {
+  readonly text: string;
+  /** What it is, for shells that show it. */
+  readonly about?: string;
+  /** Whether the word goes on after it, so that no space follows. */
+  readonly open?: boolean;
+}
+
+/** A place on a command line that is being typed. */
+export interface Place {
+  /**
+   * Gives a client for the gateway.
+   * @throws {CommandError} when a setting cannot be used.
+   */
+  readonly connect: () => Client;
+  readonly env: NodeJS.ProcessEnv;
+  /** The arguments before this word. */
+  readonly given: readonly string[];
+  /** The word as far as it is typed; of `--option=value`, the value. */
+  readonly current: string;
+}
+
+/** Gives the candidates for a place. Where it throws, there are none. */
+export type Source = (place: Place) => readonly Candidate[] | Promise<readonly Candidate[]>;
+
+export class CompletedOption extends Option {
+  readonly source: Source | undefined;
+
+  constructor(flags: string, description: string, source: Source | undefined) {
+    super(flags, description);
+    this.source = source;
+  }
+}
+
+export class CompletedArgument extends Argument {
+  readonly source: Source | undefined;
+
+  constructor(usage: string, source: Source | undefined) {
+    super(usage);
+    this.source = source;
+  }
+}
+
+/** Things that a person names, such as rules. */
+export interface Collection<T> {
+  /** @throws {CommandError} */
+  readonly list: (client: Client) => Promise<readonly T[]>;
+  readonly nameOf: (item: T) => string;
+  /** What a shell shows beside the name. */
+  readonly about?: (item: T) => string;
+}
+
+/** The names of a collection. */
+export function namesOf<T>({ list, nameOf, about }: Collection<T>): Source {
+  return async ({ connect }) => {
+    const items = await list(connect());
+    const candidates = new Map(items.map((item) => [nameOf(item), { text: nameOf(item), about: about?.(item) ?? "" }]));
+    return [...candidates.values()];
+  };
+}
+
+/**
+ * Waits for a call that names an item of a collection.
+ * @throws {CommandError} what the call threw, with the nearest name where there is none of that name.
+ */
+export async function named<T, I>(call: Promise<T>, name: string, client: Client, collection: Collection<I>) {
+  try {
+    return await call;
+  } catch (error) {
+    if (!(error instanceof CallFailure) || error.status !== 404) throw error;
+    // A caller who may not list the names is told what the call answered.
+    const items = await collection.list(client).catch(() => []);
+    throw error.with(didYouMean(name, items.map(collection.nameOf)));
+  }
+}
+
+/** `; did you mean default?`, or nothing where no known name is near. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  return meant === undefined ? "" : `; did you mean ${meant}?`;
+}

@@ -1,0 +1,42 @@
+/** A command that calls the gateway: its words, options and examples, and what it does once it is connected. */
+import type { Command, Option } from "commander";
+import { examples, newCommand } from "../terminal/command.js";
+import type { Io } from "../terminal/io.js";
+import { FORMATS, type Format, outputOption } from "../terminal/output.js";
+import { CompletedArgument, type Source } from "./candidates.js";
+import { type Connection, connect, connectionOptions } from "./connection.js";
+
+/** @typeParam A the arguments, and after them the options, as Commander gives them. */
+export interface GatewayCommand<A extends readonly unknown[]> {
+  /** Name and arguments, `rule <id>`. */
+  readonly usage: string;
+  /** What it does, in a line. */
+  readonly summary: string;
+  /** Command lines that stand first in its help. */
+  readonly examples: readonly string[];
+  readonly options?: readonly Option[];
+  /** What completes the arguments, in their order. */
+  readonly completion?: readonly Source[];
+  /** What `-o` takes; all by default, none for a command that prints no data. */
+  readonly formats?: readonly Exclude<Format, undefined>[];
+  /** Whether it reads standard input. Where it does not, data that is redirected to it is refused. */
+  readonly readsInput?: true;
+  /** @throws {CommandError} */
+  readonly run: (connection: Connection, ...args: A) => Promise<void>;
+}
+
+/** Makes the command for an input and output. */
+export type Declared = (io: Io) => Command;
+
+export function gatewayCommand<A extends readonly unknown[]>(declared: GatewayCommand<A>): Declared {
+  const { usage, summary, options = [], completion = [], formats = FORMATS, readsInput = false, run } = declared;
+  const [name = "", ...words] = usage.split(" ");
+  return (io) => {
+    const command = examples(newCommand(name, summary), ...declared.examples);
+    for (const [index, word] of words.entries()) command.addArgument(new CompletedArgument(word, completion[index]));
+    const output = formats.length > 0 ? [outputOption(formats)] : [];
+    for (const option of [...options, ...output, ...connectionOptions()]) command.addOption(option);
+    // The last argument is the command itself.
+    return command.action((...args) => run(connect(io, command, readsInput), ...(args.slice(0, -1) as unknown as A)));
+  };
+}

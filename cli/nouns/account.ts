@@ -1,0 +1,107 @@
+/** An account: who logs in, and the scopes that it holds. */
+import { Option } from "commander";
+import type { Account } from "../../src/api/types.js";
+import { type Collection, CompletedOption, namesOf, type Source } from "../http/candidates.js";
+import { gatewayCommand } from "../http/command.js";
+import { collect } from "../terminal/command.js";
+import { type Column, instant, printItem } from "../terminal/output.js";
+import { newPassword } from "../terminal/prompt.js";
+import { deleteCommand, listCommand, type Noun } from "./noun.js";
+
+const COLUMNS: readonly Column<Account>[] = [
+  ["Name", ({ name }) => name],
+  ["Scopes", ({ scopes }) => scopes.join(", ")],
+  ["Created", ({ created }) => instant(created)],
+];
+
+const accounts: Collection<Account> = {
+  list: async (client) => (await client.ask("auth/Accounts/List")).accounts,
+  nameOf: ({ name }) => name,
+  about: ({ scopes }) => scopes.join(", "),
+};
+
+export const accountNames: Source = namesOf(accounts);
+
+/** `<public>`, `*`, and those that accounts hold. */
+export const scopes: Source = async ({ connect }) => {
+  const listed = await accounts.list(connect()).catch(() => []);
+  const held = [...new Set(listed.flatMap(({ scopes }) => scopes))];
+  return [
+    { text: "<public>", about: "everyone" },
+    { text: "*", about: "anyone logged in" },
+    ...held.map((text) => ({ text })),
+  ];
+};
+
+interface PasswordOptions {
+  readonly passwordStdin?: true;
+}
+
+const setScopes = gatewayCommand({
+  usage: "scopes <account> [scopes...]",
+  summary: "replace the scopes that an account holds",
+  examples: ["portico auth set scopes bob billing support", "portico auth set scopes bob    none at all"],
+  completion: [accountNames, scopes],
+  async run({ io, client, output }, name: string, scopes: readonly string[]) {
+    const account = await client.ask("auth/Accounts/SetScopes", { name, scopes });
+    await printItem(io, output, { name, value: account, text: ["Scopes set"] });
+  },
+});
+
+/** For an account whose owner has lost the password. */
+const setPassword = gatewayCommand({
+  usage: "password <account>",
+  summary: "set an account's password, and log it out everywhere",
+  examples: ["portico auth set password bob"],
+  options: [new Option("--password-stdin", "read the password from standard input")],
+  completion: [accountNames],
+  readsInput: true,
+  async run({ io, client, output }, name: string, { passwordStdin }: PasswordOptions) {
+    await client.token();
+    const password = await newPassword(io, passwordStdin === true);
+    const answer = await client.ask("auth/Accounts/SetPassword", { name, newPassword: password });
+    await printItem(io, output, { name, value: answer, text: ["Password set"] });
+  },
+});
+
+export const account: Noun = {
+  list: listCommand({
+    plural: "accounts",
+    summary: "list the accounts and the scopes they hold",
+    list: accounts.list,
+    columns: COLUMNS,
+  }),
+
+  create: gatewayCommand({
+    usage: "account <name>",
+    summary: "create an account; asks for its password",
+    examples: [
+      "portico auth create account bob",
+      "portico auth create account alice --scope=admin --scope=billing",
+      "portico auth create account ci --password-stdin < password.txt",
+    ],
+    options: [
+      new CompletedOption("--scope <scope>", "scope it holds; again for more", scopes).argParser(collect),
+      new Option("--password-stdin", "read its password from standard input"),
+    ],
+    readsInput: true,
+    async run({ io, client, output }, name: string, options: PasswordOptions & { scope?: readonly string[] }) {
+      await client.token();
+      const password = await newPassword(io, options.passwordStdin === true);
+      const created = await client.ask("auth/Accounts/Create", { name, password, scopes: options.scope });
+      await printItem(io, output, { name, value: created, text: ["Account created"] });
+    },
+  }),
+
+  delete: deleteCommand({
+    usage: "account <name>",
+    summary: "delete an account with its logins and keys",
+    examples: ["portico auth delete account bob"],
+    completion: [accountNames],
+    collection: accounts,
+    done: "Account deleted",
+    request: ({ client }, name) => client.ask("auth/Accounts/Delete", { name }),
+  }),
+
+  set: [setScopes, setPassword],
+};

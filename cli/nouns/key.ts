@@ -1,0 +1,116 @@
+/** An API key. A command names it by its prefix, or by its name where only one key has that name. */
+import { Option } from "commander";
+import type { CreateKeyResponse, Key } from "../../src/api/types.js";
+import { CompletedOption, didYouMean, type Source } from "../http/candidates.js";
+import type { Client } from "../http/client.js";
+import { gatewayCommand } from "../http/command.js";
+import type { Connection } from "../http/connection.js";
+import { resources } from "../http/services.js";
+import { collect, duration } from "../terminal/command.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import { type Column, instant, printItem } from "../terminal/output.js";
+import { listCommand, type Noun, printSecret } from "./noun.js";
+import { warnUnserved } from "./unserved.js";
+
+const COLUMNS: readonly Column<Key>[] = [
+  ["Prefix", ({ prefix }) => prefix],
+  ["Name", ({ name }) => name],
+  ["Account", ({ account }) => account],
+  ["Expires", ({ expires }) => instant(expires)],
+  ["Last used", ({ lastUsed }) => instant(lastUsed) || "never"],
+  ["Resources", ({ resources }) => resources.join(", ") || "all"],
+];
+
+async function list(client: Client): Promise<readonly Key[]> {
+  return (await client.ask("auth/Keys/List")).keys;
+}
+
+/** Names that only one key has, and prefixes. */
+const namesAndPrefixes: Source = async ({ connect }) => {
+  const keys = await list(connect());
+  const unique = keys.filter(({ name }) => keys.filter((other) => other.name === name).length === 1);
+  return [
+    ...unique.map(({ name, prefix, account }) => ({ text: name, about: `${prefix} of ${account}` })),
+    ...keys.map(({ name, prefix, account }) => ({ text: prefix, about: `${name} of ${account}` })),
+  ];
+};
+
+/** @throws {CommandError} when no key has the name, or several have. */
+async function prefixOf(client: Client, given: string): Promise<string> {
+  if (given.startsWith("ptk_")) return given;
+  const keys = await list(client);
+  const [key, ...others] = keys.filter(({ name }) => name === given);
+  if (key === undefined) {
+    const names = keys.map(({ name }) => name);
+    throw new CommandError(`no key with the name ${given}${didYouMean(given, names)}`);
+  }
+  if (others.length === 0) return key.prefix;
+  const prefixes = [key, ...others].map(({ prefix }) => prefix).join(", ");
+  throw new CommandError(`Several keys have the name ${given}. Give the prefix of one: ${prefixes}`, EXIT.usage);
+}
+
+function printCreated(connection: Connection, answer: CreateKeyResponse): Promise<void> {
+  return printSecret(connection, answer, answer.secret, `This key is good until ${instant(answer.key.expires)}.`);
+}
+
+interface CreateOptions {
+  readonly lifetime?: string;
+  readonly resource?: readonly string[];
+}
+
+export const key: Noun = {
+  list: listCommand({
+    plural: "keys",
+    summary: "list your API keys; an administrator's shows everyone's",
+    list,
+    columns: COLUMNS,
+  }),
+
+  create: gatewayCommand({
+    usage: "key <name>",
+    summary: "create an API key of yours; prints it once",
+    examples: [
+      "portico auth create key ci",
+      "portico auth create key ci --lifetime=30d --resource='service:helloworld:*'",
+      "KEY=$(portico auth create key ci)",
+    ],
+    options: [
+      new Option("--lifetime <time>", "1d to 365d (default 90d)").argParser(duration),
+      new CompletedOption("--resource <pattern>", "limit it to what matches; again for more", resources).argParser(
+        collect,
+      ),
+    ],
+    async run(connection, name: string, { lifetime, resource }: CreateOptions) {
+      const { client } = connection;
+      await printCreated(connection, await client.ask("auth/Keys/Create", { name, lifetime, resources: resource }));
+      await warnUnserved(connection, resource ?? []);
+    },
+  }),
+
+  delete: gatewayCommand({
+    usage: "key <key>",
+    summary: "revoke an API key; nothing accepts it when this returns",
+    examples: ["portico auth delete key ci", "portico auth delete key ptk_4fGh81    by its prefix"],
+    completion: [namesAndPrefixes],
+    async run({ io, client, output }, key: string) {
+      const prefix = await prefixOf(client, key);
+      const answer = await client.ask("auth/Keys/Revoke", { prefix });
+      await printItem(io, output, { name: prefix, value: answer, text: ["Key deleted"] });
+    },
+  }),
+
+  rotate: gatewayCommand({
+    usage: "key <key>",
+    summary: "replace an API key by a new one; prints it once",
+    examples: ["portico auth rotate key ci", "portico auth rotate key ptk_4fGh81 --overlap=24h"],
+    options: [
+      new Option("--overlap <time>", "how long the old one lives on, such as 24h (default 0s)").argParser(duration),
+    ],
+    completion: [namesAndPrefixes],
+    async run(connection, key: string, { overlap }: { overlap?: string }) {
+      const { client } = connection;
+      const prefix = await prefixOf(client, key);
+      await printCreated(connection, await client.ask("auth/Keys/Rotate", { prefix, overlap }));
+    },
+  }),
+};

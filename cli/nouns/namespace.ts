@@ -1,0 +1,40 @@
+/** A namespace: accounts, keys and rules apart from those of others. */
+import type { Namespace } from "../../src/api/types.js";
+import { namesOf } from "../http/candidates.js";
+import { gatewayCommand } from "../http/command.js";
+import { namespaces } from "../http/connection.js";
+import { type Column, instant } from "../terminal/output.js";
+import { deleteCommand, listCommand, type Noun, printSecret } from "./noun.js";
+
+const COLUMNS: readonly Column<Namespace>[] = [
+  ["Name", ({ name }) => name],
+  ["Created", ({ created }) => instant(created)],
+];
+
+export const namespace: Noun = {
+  list: listCommand({ plural: "namespaces", summary: "list the namespaces", list: namespaces.list, columns: COLUMNS }),
+
+  create: gatewayCommand({
+    usage: "namespace <name>",
+    summary: "create a namespace; prints its admin's password once",
+    examples: [
+      "portico auth create namespace team",
+      "portico login --namespace team --profile team    with the password printed",
+    ],
+    async run(connection, name: string) {
+      const answer = await connection.client.ask("auth/Namespaces/Create", { name });
+      const words = `This is the password of account admin in ${name}. It has no rules yet: every call is refused.`;
+      await printSecret(connection, answer, answer.adminPassword, words);
+    },
+  }),
+
+  delete: deleteCommand({
+    usage: "namespace <name>",
+    summary: "delete a namespace with all that is in it",
+    examples: ["portico auth delete namespace team"],
+    completion: [namesOf(namespaces)],
+    collection: namespaces,
+    done: "Namespace deleted",
+    request: ({ client }, name) => client.ask("auth/Namespaces/Delete", { name }),
+  }),
+};

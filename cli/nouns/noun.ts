@@ -1,0 +1,63 @@
+/** What the nouns of `portico auth` have in common: a table of items, deletion by name, a secret that is shown once. */
+import { type Collection, named } from "../http/candidates.js";
+import { type Declared, type GatewayCommand, gatewayCommand } from "../http/command.js";
+import type { Connection } from "../http/connection.js";
+import { type Column, printItem, printList } from "../terminal/output.js";
+
+/** What can be done to a noun. Each is a command; some, such as `set scopes` and `set password`, are two. */
+export type Verb = "list" | "create" | "delete" | "set" | "rotate";
+export type Noun = { readonly [V in Verb]?: Declared | readonly Declared[] };
+
+interface List<T> extends Pick<Collection<T>, "list"> {
+  /** `rules` */
+  readonly plural: string;
+  readonly summary: string;
+  readonly columns: readonly Column<T>[];
+  /** What is said on stderr where there is nothing to list. */
+  readonly ifEmpty?: string;
+}
+
+/** `portico auth list <plural>` */
+export function listCommand<T>({ plural, summary, list, columns, ifEmpty }: List<T>): Declared {
+  return gatewayCommand({
+    usage: plural,
+    summary,
+    examples: [`portico auth list ${plural}`, `portico auth list ${plural} -o json`],
+    async run({ io, client, output }) {
+      const items = await list(client);
+      await printList(io, output, items, columns);
+      if (items.length === 0 && ifEmpty !== undefined) io.stderr.write(`${ifEmpty}\n`);
+    },
+  });
+}
+
+interface Delete<T, A extends readonly unknown[]>
+  extends Pick<GatewayCommand<[name: string, ...A]>, "usage" | "summary" | "examples" | "options" | "completion"> {
+  /** What the name is of; the nearest is named where there is none. */
+  readonly collection: Collection<T>;
+  /** Said when it is done. */
+  readonly done: string;
+  /** Gives the answer to print; undefined where something else has been printed. */
+  readonly request: (connection: Connection, name: string, ...rest: A) => Promise<unknown>;
+}
+
+/** `portico auth delete <noun> <name>` */
+export function deleteCommand<T, A extends readonly unknown[]>({ collection, done, request, ...words }: Delete<T, A>) {
+  return gatewayCommand<[name: string, ...A]>({
+    ...words,
+    async run(connection, name, ...rest) {
+      const { io, client, output } = connection;
+      const answer = await named(request(connection, name, ...rest), name, client, collection);
+      if (answer !== undefined) await printItem(io, output, { name, value: answer, text: [done] });
+    },
+  });
+}
+
+/**
+ * Prints a secret that cannot be shown again: alone on stdout, so that `KEY=$(portico auth create key ci)` works.
+ * @param words what else there is to know, on stderr.
+ */
+export async function printSecret({ io, output }: Connection, answer: unknown, secret: string, words: string) {
+  await printItem(io, output, { name: secret, value: answer, text: [secret] });
+  io.stderr.write(`${words} Keep it: it cannot be shown again.\n`);
+}
