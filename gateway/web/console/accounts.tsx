@@ -12,7 +12,7 @@ import { list } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
 import { FilteredTable } from "./filtered-table.js";
 import { Loaded } from "./loaded.js";
-import { PageHead } from "./page-head.js";
+import { PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
 type Doing =

@@ -2,13 +2,13 @@
 import { useState } from "preact/hooks";
 import type { AuditRecord } from "../../../src/api/types.js";
 import { useLoad } from "../state/load.js";
+import { useSubmit } from "../state/submit.js";
 import { Button } from "../ui/button.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { type Column, Table } from "../ui/table.js";
 import { list } from "./authority.js";
 import { Loaded } from "./loaded.js";
-import { PageHead } from "./page-head.js";
-import { useSubmit } from "./submit.js";
+import { PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
 /** As many as the authority gives at a time. */

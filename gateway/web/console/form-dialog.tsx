@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
+import { useSubmit } from "../state/submit.js";
 import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
 import { ErrorNotice } from "../ui/error-notice.js";
-import { useSubmit } from "./submit.js";
 
 interface FormDialogProps {
   readonly title: string;

@@ -13,7 +13,7 @@ import { FilteredTable } from "./filtered-table.js";
 import { FormDialog } from "./form-dialog.js";
 import { Loaded } from "./loaded.js";
 import { NameField } from "./name-field.js";
-import { PageHead } from "./page-head.js";
+import { PageHead } from "./page-frame.js";
 import { SecretDialog } from "./secret-dialog.js";
 import { Moment } from "./time.js";
 

@@ -10,7 +10,7 @@ import { Scopes } from "./accounts.js";
 import { list } from "./authority.js";
 import { type ConsoleProps, isAdmin } from "./console-props.js";
 import { Loaded } from "./loaded.js";
-import { PageHead } from "./page-head.js";
+import { PageHead } from "./page-frame.js";
 import { daysUntil } from "./time.js";
 
 export function OverviewPage({ session }: ConsoleProps) {

@@ -10,7 +10,7 @@ import { CreateRuleDialog } from "./create-rule-dialog.js";
 import { DeleteRuleDialog } from "./delete-rule-dialog.js";
 import { Explain } from "./explain.js";
 import { Loaded } from "./loaded.js";
-import { PageHead } from "./page-head.js";
+import { PageHead } from "./page-frame.js";
 import { RuleTable } from "./rule-table.js";
 
 export function RulesPage() {

@@ -8,7 +8,7 @@ import { type Column, Table } from "../ui/table.js";
 import { list, listResources } from "./authority.js";
 import { Chart, ChartCard } from "./chart.js";
 import { Loaded } from "./loaded.js";
-import { PageHead } from "./page-head.js";
+import { PageHead } from "./page-frame.js";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;

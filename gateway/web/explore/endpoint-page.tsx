@@ -3,9 +3,9 @@ import { useMemo, useState } from "preact/hooks";
 import { useSession } from "../session/session.js";
 import { endpointDocument, type Message, type OpenApi } from "./document.js";
 import { FieldTable } from "./field-table.js";
-import type { Endpoint } from "./listing.js";
 import { Prose } from "./prose.js";
 import { EndpointBadges } from "./service-page.js";
+import type { Endpoint } from "./services.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 import { NOTHING_TYPED, TryIt, type TryItState } from "./try-it.js";
 

@@ -4,10 +4,10 @@
  */
 import { type ComponentChildren, toChildArray, type VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { useKeptFocus } from "../state/focus.js";
 import { Button } from "../ui/button.js";
 import { Field as Labelled } from "../ui/field.js";
 import { CloseIcon, PlusIcon } from "../ui/icons.js";
-import { useKeptFocus } from "../ui/kept-focus.js";
 import { Control } from "./control.js";
 import type { Field, Message } from "./document.js";
 import { syntaxFaultOf, Unfinished } from "./json-text.js";

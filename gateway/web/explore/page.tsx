@@ -5,9 +5,9 @@ import { useSession } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { Progress } from "../ui/progress.js";
-import { listServices } from "./listing.js";
 import { ServiceList } from "./service-list.js";
 import { ServicePage } from "./service-page.js";
+import { listServices } from "./services.js";
 
 export default function ExplorePage({ segments: [service, endpoint] }: PageProps) {
   const session = useSession();

@@ -1,6 +1,6 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { Fault } from "./exchange.js";
+import type { Fault } from "./call-progress.js";
 
 interface RefusedField {
   /** As the gateway writes it: `items[0].count`, its beginning replaced by `…` where it is long. */

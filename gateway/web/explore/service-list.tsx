@@ -7,11 +7,11 @@ import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { ArrowIcon, SearchIcon } from "../ui/icons.js";
-import { CallersBadge } from "./callers-badge.js";
-import { readFields } from "./documents.js";
+import { CallersBadge } from "./badges.js";
+import { readFields } from "./document-cache.js";
 import { Found as Marked } from "./found.js";
-import { isOwn, pageOf, type Service } from "./listing.js";
 import { type Found, search, wordsOf } from "./search.js";
+import { isOwn, pageOf, type Service } from "./services.js";
 
 const TAGS: readonly { readonly name: string; readonly has: (service: Service) => boolean }[] = [
   { name: "Open to everyone", has: ({ endpoints }) => endpoints.some(({ open }) => open) },

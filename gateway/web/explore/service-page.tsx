@@ -12,12 +12,12 @@ import { ErrorNotice } from "../ui/error-notice.js";
 import { DownloadIcon } from "../ui/icons.js";
 import { Progress } from "../ui/progress.js";
 import { announce } from "../ui/status.js";
-import { CallersBadge } from "./callers-badge.js";
+import { CallersBadge } from "./badges.js";
 import { endpointDocument, type OpenApi } from "./document.js";
-import { documentOf, documentPath } from "./documents.js";
+import { documentOf, documentPath } from "./document-cache.js";
 import { EndpointPage } from "./endpoint-page.js";
-import { type Endpoint, pageOf, type Service } from "./listing.js";
 import { Inline, Prose } from "./prose.js";
+import { type Endpoint, pageOf, type Service } from "./services.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 
 interface ServicePageProps {

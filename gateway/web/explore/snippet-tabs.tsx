@@ -4,8 +4,8 @@ import { Tabs } from "../ui/tabs.js";
 import { Code } from "./code.js";
 import type { EndpointDocument } from "./document.js";
 import { faultOf, parseExact, roundingFault } from "./json-text.js";
-import type { Endpoint } from "./listing.js";
 import { withoutSecrets } from "./secrets.js";
+import type { Endpoint } from "./services.js";
 import { type Shape, snippetsFor } from "./snippets.js";
 import type { TryItState } from "./try-it.js";
 

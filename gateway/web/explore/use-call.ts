@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError } from "../http.js";
 import { accessToken } from "../session/session.js";
-import { type Answer, makeCall, SESSION_ENDED } from "./calling.js";
+import { type Answer, makeCall, SESSION_ENDED } from "./http-call.js";
 import type { CallTarget } from "./try-it.js";
 import { useExchange } from "./use-exchange.js";
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { accessToken } from "../session/session.js";
-import { type Conversation, converse, type Refusal, SESSION_ENDED, whyNotOpened } from "./calling.js";
+import { type Conversation, converse, type Refusal, SESSION_ENDED, whyNotOpened } from "./http-call.js";
 import type { CallTarget } from "./try-it.js";
 import { type Live, useExchange } from "./use-exchange.js";
 

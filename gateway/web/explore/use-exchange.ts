@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { checkSession } from "../session/session.js";
 import { adviceFor } from "./advice.js";
-import type { Refusal } from "./calling.js";
-import { type Entry, type Exchange, NEW_EXCHANGE, withEntries } from "./exchange.js";
+import { type Entry, type Exchange, NEW_EXCHANGE, withEntries } from "./call-progress.js";
+import type { Refusal } from "./http-call.js";
 
 /**
  * An exchange that is drawn as it goes on. Messages may come faster than a page is drawn, so those that come between

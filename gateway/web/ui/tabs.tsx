@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
-import { useKeptFocus } from "./kept-focus.js";
+import { useKeptFocus } from "../state/focus.js";
 
 export interface Tab {
   readonly id: string;

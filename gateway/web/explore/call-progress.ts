@@ -1,5 +1,5 @@
 /** What has been sent and answered so far. */
-import type { Answer } from "./calling.js";
+import type { Answer } from "./http-call.js";
 
 export interface Entry {
   readonly id: number;

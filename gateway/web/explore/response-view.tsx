@@ -2,8 +2,8 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Badge } from "../ui/badge.js";
 import { CopyButton } from "../ui/copy-button.js";
+import type { Exchange } from "./call-progress.js";
 import { Json } from "./code.js";
-import type { Exchange } from "./exchange.js";
 
 interface AnswerViewProps {
   readonly exchange: Exchange | undefined;
