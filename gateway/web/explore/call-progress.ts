@@ -1,5 +1,11 @@
-/** What has been sent and answered so far. */
-import type { Answer } from "./http-call.js";
+/**
+ * What a page shows of a call that is being tried: what was sent and received so far, and how the call ended. Messages
+ * may come faster than a page is drawn, so those that come between two drawings are added together.
+ */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { checkSession } from "../session/session.js";
+import { adviceFor } from "./advice.js";
+import type { Failure, ResponseHead } from "./http-call.js";
 
 export interface Entry {
   readonly id: number;
@@ -9,46 +15,97 @@ export interface Entry {
   readonly text: string;
 }
 
-export interface Exchange {
+export interface CallProgress {
   readonly state: "open" | "done" | "cancelled" | "failed";
-  readonly answer: Answer | undefined;
+  readonly head: ResponseHead | undefined;
   /** The latest ones. */
   readonly entries: readonly Entry[];
+  /** Of all entries, those that are no longer shown too. */
   readonly total: number;
-  readonly fault: Fault | undefined;
-  /** Whether messages can be sent. */
+  readonly failure: (Failure & { readonly advice: string | undefined }) | undefined;
+  /** Whether a WebSocket is open, so that messages can be sent. */
   readonly opened: boolean;
-  /** Whether the caller has said that no more messages come. */
+  /** Whether the visitor has said that no more messages come. */
   readonly ended: boolean;
 }
 
-/** Why a call was refused or failed. */
-export interface Fault {
-  /** HTTP status; 0 where there is none. */
-  readonly status: number;
-  readonly detail: string;
-  /** What somebody can do about it. */
-  readonly advice: string | undefined;
-}
-
-export const NEW_EXCHANGE: Exchange = {
+const STARTED: CallProgress = {
   state: "open",
-  answer: undefined,
+  head: undefined,
   entries: [],
   total: 0,
-  fault: undefined,
+  failure: undefined,
   opened: false,
   ended: false,
 };
 
-/** Of a long stream only the end is kept: a page that held all of it would stop to answer. */
-const MOST_KEPT = 500;
+/** Of a long stream only the end is kept: a page that held all of it would become slow and then stop. */
+const MAX_ENTRIES = 500;
 
-export function withEntries(exchange: Exchange, entries: readonly Omit<Entry, "id">[]): Exchange {
-  const numbered = entries.map((entry, index) => ({ ...entry, id: exchange.total + index + 1 }));
+/** The progress of the latest call, and a function that begins the next one. */
+export function useCallProgress() {
+  const [progress, setProgress] = useState<CallProgress>();
+  const current = useRef<ProgressRecorder | undefined>(undefined);
+  useEffect(() => () => current.current?.stop(), []);
+  const begin = (): ProgressRecorder => {
+    current.current?.stop();
+    const recorder = new ProgressRecorder(setProgress);
+    current.current = recorder;
+    return recorder;
+  };
+  return { progress, begin };
+}
+
+export class ProgressRecorder {
+  readonly #show: (progress: CallProgress) => void;
+  readonly #started = performance.now();
+  #progress = STARTED;
+  /** Entries since the last drawing. */
+  #waiting: Omit<Entry, "id">[] = [];
+  #frame: number | undefined;
+  #stopped = false;
+
+  constructor(show: (progress: CallProgress) => void) {
+    this.#show = show;
+    show(STARTED);
+  }
+
+  get isOpen(): boolean {
+    return !this.#stopped && this.#progress.state === "open";
+  }
+
+  add(text: string, sent = false): void {
+    this.#waiting.push({ at: performance.now() - this.#started, text, sent });
+    this.#frame ??= requestAnimationFrame(() => this.change({}));
+  }
+
+  change(change: Partial<CallProgress>): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    this.#progress = { ...withEntries(this.#progress, this.#waiting), ...change };
+    this.#waiting = [];
+    if (!this.#stopped) this.#show(this.#progress);
+  }
+
+  /** @param withToken whether the call had one: the visitor may have chosen otherwise since. */
+  fail({ status, detail }: Failure, withToken: boolean): void {
+    this.change({ state: "failed", failure: { status, detail, advice: adviceFor(status, detail, withToken) } });
+    // Rules refuse with 401, and so does an ended session: only the authority can say which.
+    if (status === 401 && withToken) checkSession();
+  }
+
+  /** Ends the drawing. */
+  stop(): void {
+    this.#stopped = true;
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+  }
+}
+
+function withEntries(progress: CallProgress, entries: readonly Omit<Entry, "id">[]): CallProgress {
+  const numbered = entries.map((entry, index) => ({ ...entry, id: progress.total + index + 1 }));
   return {
-    ...exchange,
-    total: exchange.total + entries.length,
-    entries: [...exchange.entries, ...numbered].slice(-MOST_KEPT),
+    ...progress,
+    total: progress.total + entries.length,
+    entries: [...progress.entries, ...numbered].slice(-MAX_ENTRIES),
   };
 }

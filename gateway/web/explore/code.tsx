@@ -1,9 +1,10 @@
+/** JSON and source code, in colours. */
 import { useMemo } from "preact/hooks";
-import { type CodePiece, colourCode } from "./colour-code.js";
 import { layOut, type Token } from "./json-text.js";
 
-/** How much of a text is shown, in characters: more would make the page slow, and nobody reads it. */
-const MOST_SHOWN = 200_000;
+/** Characters of a text that are shown: more would make the page slow. */
+const MAX_SHOWN = 200_000;
+/** Characters of a text that fit on one line. */
 const ONE_LINE = 60;
 
 interface JsonProps {
@@ -12,18 +13,19 @@ interface JsonProps {
   readonly short?: boolean;
 }
 
-/** JSON, laid out; text of another kind as it is. */
+/** JSON, indented; other text unchanged. */
 export function Json({ text, short = false }: JsonProps) {
   const oneLine = short && text.length <= ONE_LINE;
-  const tokens = useMemo(() => layOut(text.slice(0, MOST_SHOWN), oneLine), [text, oneLine]);
+  const tokens = useMemo(() => layOut(text.slice(0, MAX_SHOWN), oneLine), [text, oneLine]);
   return (
     <>
       <Pieces pieces={tokens} />
-      {text.length > MOST_SHOWN && `\n… ${text.length - MOST_SHOWN} characters more`}
+      {text.length > MAX_SHOWN && `\n… ${text.length - MAX_SHOWN} characters more`}
     </>
   );
 }
 
+/** Source code in one of the languages of the snippets. */
 export function Code({ text, comment }: { readonly text: string; readonly comment: "#" | "//" }) {
   const pieces = useMemo(() => colourCode(text, comment), [text, comment]);
   return <Pieces pieces={pieces} />;
@@ -43,4 +45,29 @@ function Pieces({ pieces }: { readonly pieces: readonly (Token | CodePiece)[] })
       )}
     </>
   );
+}
+
+interface CodePiece {
+  readonly kind: "string" | "comment" | "word" | "plain";
+  readonly text: string;
+}
+
+/** Strings, comments and keywords of the languages that snippets are in. */
+const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.|'\\'')*'|`[^`]*`/;
+const WORDS =
+  /\b(?:import|from|const|let|await|for|of|if|return|new|package|func|defer|err|nil|with|as|in|print|None|True|False|true|false|null|curl|portico|echo)\b/;
+
+function colourCode(text: string, comment: "#" | "//"): CodePiece[] {
+  const comments = comment === "#" ? /(?<![^\s])#[^\n]*/ : /\/\/[^\n]*/;
+  const any = new RegExp(`(${STRING.source})|(${comments.source})|(${WORDS.source})`, "g");
+  const pieces: CodePiece[] = [];
+  let at = 0;
+  for (const match of text.matchAll(any)) {
+    const [all, string, remark] = match;
+    if (match.index > at) pieces.push({ kind: "plain", text: text.slice(at, match.index) });
+    pieces.push({ kind: string !== undefined ? "string" : remark !== undefined ? "comment" : "word", text: all });
+    at = match.index + all.length;
+  }
+  if (at < text.length) pieces.push({ kind: "plain", text: text.slice(at) });
+  return pieces;
 }

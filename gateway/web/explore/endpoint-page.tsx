@@ -1,13 +1,14 @@
-/** One endpoint: what it takes and answers, on one side; a call to try, and the same call as code, on the other. */
+/** The page of one endpoint: its request and response on one side, a call to try and its code on the other. */
 import { useMemo, useState } from "preact/hooks";
 import { useSession } from "../session/session.js";
+import { EndpointBadges } from "./badges.js";
 import { endpointDocument, type Message, type OpenApi } from "./document.js";
 import { FieldTable } from "./field-table.js";
 import { Prose } from "./prose.js";
-import { EndpointBadges } from "./service-page.js";
+import { EMPTY_REQUEST } from "./request-editor.js";
 import type { Endpoint } from "./services.js";
 import { SnippetTabs } from "./snippet-tabs.js";
-import { NOTHING_TYPED, TryIt, type TryItState } from "./try-it.js";
+import { TryIt, type TryItState } from "./try-it.js";
 
 interface EndpointPageProps {
   readonly endpoint: Endpoint;
@@ -19,7 +20,7 @@ export function EndpointPage({ endpoint, document }: EndpointPageProps) {
   const described = useMemo(() => document && endpointDocument(document, endpoint.path), [document, endpoint.path]);
   const [call, setCall] = useState<TryItState>(() => ({
     // An example is shown, but only what was typed is sent.
-    text: NOTHING_TYPED,
+    text: EMPTY_REQUEST,
     asNobody: false,
     namespace: "",
   }));

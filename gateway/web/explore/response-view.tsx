@@ -1,84 +1,82 @@
-/** The answer to a call: its status, how long it took, and what came. */
+/** The response to a call: its status, how long it took, and its messages. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Badge } from "../ui/badge.js";
 import { CopyButton } from "../ui/copy-button.js";
-import type { Exchange } from "./call-progress.js";
+import type { CallProgress } from "./call-progress.js";
 import { Json } from "./code.js";
 
-interface AnswerViewProps {
-  readonly exchange: Exchange | undefined;
+interface ResponseViewProps {
+  readonly progress: CallProgress | undefined;
 }
 
-/** Its status stands in the page from the beginning: screen readers follow only what was there before. */
-export function AnswerView({ exchange }: AnswerViewProps) {
+/** The element with the status is in the page from the beginning: screen readers follow only what was there before. */
+export function ResponseView({ progress }: ResponseViewProps) {
   return (
-    <section class={exchange === undefined ? "hidden" : "answer"} aria-label={exchange && "Response"}>
+    <section class={progress === undefined ? "hidden" : "answer"} aria-label={progress && "Response"}>
       <div class="stack" role="status">
-        {exchange && <Outcome exchange={exchange} />}
+        {progress && <Outcome progress={progress} />}
       </div>
-      {exchange && <Content exchange={exchange} />}
+      {progress && <Content progress={progress} />}
     </section>
   );
 }
 
-function streams({ answer }: Exchange): boolean {
-  return answer === undefined || answer.contentType.startsWith("application/x-ndjson");
+function isStream({ head }: CallProgress): boolean {
+  return head === undefined || head.contentType.startsWith("application/x-ndjson");
 }
 
-/** How it went, and what can be done. */
-function Outcome({ exchange }: { readonly exchange: Exchange }) {
-  const { answer, total, fault } = exchange;
+/** How the call ended, and what the visitor can do about a failure. */
+function Outcome({ progress }: { readonly progress: CallProgress }) {
+  const { head, total, failure } = progress;
   return (
     <>
       <p class="answer-head">
-        <StateBadge exchange={exchange} />
-        {answer && <span class="soft">{milliseconds(answer.milliseconds)}</span>}
-        {streams(exchange) && total > 0 && (
+        <StateBadge progress={progress} />
+        {head && <span class="soft">{milliseconds(head.milliseconds)}</span>}
+        {isStream(progress) && total > 0 && (
           <span class="soft">
             {total} {total === 1 ? "message" : "messages"}
           </span>
         )}
       </p>
-      {fault && (fault.detail !== "" || fault.advice !== undefined) && (
+      {failure && (failure.detail !== "" || failure.advice !== undefined) && (
         <div class="notice bad">
-          {fault.detail !== "" && (
+          {failure.detail !== "" && (
             <p>
-              {fault.status !== 0 && fault.status !== answer?.status && `${fault.status}: `}
-              {fault.detail}
+              {failure.status !== 0 && failure.status !== head?.status && `${failure.status}: `}
+              {failure.detail}
             </p>
           )}
-          {fault.advice !== undefined && <p class="soft">{fault.advice}</p>}
+          {failure.advice !== undefined && <p class="soft">{failure.advice}</p>}
         </div>
       )}
     </>
   );
 }
 
-function Content({ exchange }: { readonly exchange: Exchange }) {
-  const { answer, state, entries } = exchange;
+function Content({ progress }: { readonly progress: CallProgress }) {
+  const { head, state, entries } = progress;
   return (
     <>
-      {streams(exchange) ? <Messages exchange={exchange} /> : entries[0] && <Body text={entries[0].text} />}
-      {answer?.requestId && <p class="hint">Request id {answer.requestId}</p>}
-      {state === "open" && answer === undefined && entries.length === 0 && (
-        <p class="soft">Waiting for the response …</p>
-      )}
+      {isStream(progress) ? <Messages progress={progress} /> : entries[0] && <Body text={entries[0].text} />}
+      {head?.requestId && <p class="hint">Request id {head.requestId}</p>}
+      {state === "open" && head === undefined && entries.length === 0 && <p class="soft">Waiting for the response …</p>}
     </>
   );
 }
 
-function StateBadge({ exchange }: { readonly exchange: Exchange }) {
-  const { answer, state } = exchange;
+function StateBadge({ progress }: { readonly progress: CallProgress }) {
+  const { head, state } = progress;
   const ends = { open: "open", done: "complete", cancelled: "cancelled", failed: "failed" };
   const tone = state === "failed" ? "bad" : state === "cancelled" ? "warning" : "good";
   return (
     <>
-      {answer && (
-        <Badge tone={answer.status < 400 ? "good" : "bad"}>
-          {answer.status} {answer.statusText}
+      {head && (
+        <Badge tone={head.status < 400 ? "good" : "bad"}>
+          {head.status} {head.statusText}
         </Badge>
       )}
-      {streams(exchange) && <Badge tone={state === "open" ? "accent" : tone}>{ends[state]}</Badge>}
+      {isStream(progress) && <Badge tone={state === "open" ? "accent" : tone}>{ends[state]}</Badge>}
     </>
   );
 }
@@ -96,9 +94,9 @@ function Body({ text }: { readonly text: string }) {
 }
 
 /** Follows the newest message, unless the reader has scrolled up. */
-function Messages({ exchange: { entries, total } }: { readonly exchange: Exchange }) {
+function Messages({ progress: { entries, total } }: { readonly progress: CallProgress }) {
   const list = useRef<HTMLOListElement>(null);
-  // As it is before it is drawn. An event would tell of it later, when more has been drawn.
+  // Read before the next drawing. A scroll event would come only after it.
   const follows = list.current === null || isAtEnd(list.current);
   useLayoutEffect(() => {
     if (follows) list.current?.scrollTo(0, list.current.scrollHeight);

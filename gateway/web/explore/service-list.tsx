@@ -1,17 +1,15 @@
-/** The list of services, which answers as one types. */
+/** The page with the list of services, searched as the visitor types. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.js";
 import { askToSignIn } from "../session/sign-in.js";
 import { useTitle } from "../state/router.js";
-import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { EmptyState } from "../ui/empty-state.js";
-import { ArrowIcon, SearchIcon } from "../ui/icons.js";
-import { CallersBadge } from "./badges.js";
+import { SearchIcon } from "../ui/icons.js";
 import { readFields } from "./document-cache.js";
-import { Found as Marked } from "./found.js";
-import { type Found, search, wordsOf } from "./search.js";
-import { isOwn, pageOf, type Service } from "./services.js";
+import { search, wordsOf } from "./search.js";
+import { ServiceCard } from "./service-card.js";
+import { isOwn, type Service } from "./services.js";
 
 const TAGS: readonly { readonly name: string; readonly has: (service: Service) => boolean }[] = [
   { name: "Open to everyone", has: ({ endpoints }) => endpoints.some(({ open }) => open) },
@@ -19,7 +17,7 @@ const TAGS: readonly { readonly name: string; readonly has: (service: Service) =
   { name: "Streams", has: ({ endpoints }) => endpoints.some((one) => one.clientStreaming || one.serverStreaming) },
 ];
 
-/** Kept while the page is open, so that the way back from a service leads to the same list. */
+/** The last search, kept so that going back from a service shows the same list. */
 let lastQuery = "";
 
 export function ServiceList({ services }: { readonly services: readonly Service[] }) {
@@ -64,12 +62,12 @@ export function ServiceList({ services }: { readonly services: readonly Service[
             <section key={title} class="service-group">
               <h2>{title}</h2>
               <ul class="entries">
-                {found.slice(0, MOST_SHOWN).map((one) => (
+                {found.slice(0, MAX_SHOWN).map((one) => (
                   <ServiceCard key={one.service.name} found={one} words={words} />
                 ))}
               </ul>
-              {found.length > MOST_SHOWN && (
-                <p class="soft">And {found.length - MOST_SHOWN} more, which a search finds.</p>
+              {found.length > MAX_SHOWN && (
+                <p class="soft">And {found.length - MAX_SHOWN} more, which a search finds.</p>
               )}
             </section>
           ),
@@ -140,70 +138,8 @@ function TagChoice({ tag, onTag, services }: TagChoiceProps) {
   );
 }
 
-function ServiceCard({ found, words }: { readonly found: Found<Service>; readonly words: readonly string[] }) {
-  const { service, endpoints } = found;
-  const open = service.endpoints.filter((endpoint) => endpoint.open).length;
-  const all = service.endpoints.length;
-  return (
-    <li class="entry service">
-      <div class="service-head">
-        <a class="entry-link" href={pageOf(service.name)}>
-          <Marked text={service.name} words={words} />
-        </a>
-        <span class="service-facts">
-          <span class="soft">
-            {all} {all === 1 ? "endpoint" : "endpoints"}
-          </span>
-          {service.endpoints.every(({ deprecated }) => deprecated) && <Badge tone="warning">Deprecated</Badge>}
-          {open > 0 && <CallersBadge open />}
-          {open < all && <CallersBadge open={false} />}
-        </span>
-        <ArrowIcon />
-      </div>
-      <p class="service-summary">
-        {service.summary === "" ? "No description." : <Marked text={service.summary} words={words} />}
-      </p>
-      {endpoints.length > 0 && (
-        <ul class="service-matches">
-          {endpoints.slice(0, MOST_MATCHES).map(({ name, fields }) => (
-            <li key={name}>
-              <a href={pageOf(service.name, name)}>
-                <Marked text={name} words={words} />
-              </a>
-              {service.endpoints.some((one) => one.name === name && one.deprecated) && (
-                <>
-                  {" "}
-                  <Badge tone="warning">Deprecated</Badge>
-                </>
-              )}
-              {fields.length > 0 && (
-                <span class="soft">
-                  {" "}
-                  with{" "}
-                  {fields.slice(0, MOST_MATCHES).map((field, index) => (
-                    <>
-                      {index > 0 && ", "}
-                      <code key={field}>
-                        <Marked text={field} words={words} />
-                      </code>
-                    </>
-                  ))}
-                </span>
-              )}
-            </li>
-          ))}
-          {endpoints.length > MOST_MATCHES && (
-            <li class="soft">and {endpoints.length - MOST_MATCHES} more endpoints</li>
-          )}
-        </ul>
-      )}
-    </li>
-  );
-}
-
-const MOST_MATCHES = 6;
-/** More would make typing slow, and nobody reads so far. */
-const MOST_SHOWN = 50;
+/** Services shown in a group: more would make typing slow. */
+const MAX_SHOWN = 50;
 
 function NothingFound({ onClear }: { readonly onClear: () => void }) {
   return (
@@ -214,7 +150,7 @@ function NothingFound({ onClear }: { readonly onClear: () => void }) {
   );
 }
 
-/** No service but Portico's own parts. */
+/** Shown where the visitor may call no service but Portico's own. */
 function NothingToCall() {
   const session = useSession();
   if (session === undefined) {
@@ -260,13 +196,12 @@ function SignedOutHint() {
   );
 }
 
-/** Names of fields, which are fetched when somebody searches. */
+/** Names of fields, fetched with the first search. Until they are here, and without them, only names and texts are searched. */
 function useFields(services: readonly Service[], wanted: boolean): ReadonlyMap<string, readonly string[]> {
   const [fields, setFields] = useState<ReadonlyMap<string, readonly string[]>>(NO_FIELDS);
   useEffect(() => {
     if (!wanted) return;
     let gone = false;
-    // Without them, names and texts are searched all the same.
     readFields().then(
       (found) => gone || setFields(found),
       () => {},

@@ -1,18 +1,17 @@
-/** One service: its overview, or one of its endpoints, with all endpoints beside it. */
+/** The page of one service: its overview or one of its endpoints, and beside it a list of all its endpoints. */
 import { useRef, useState } from "preact/hooks";
 import { readText } from "../session/api.js";
 import { useSession } from "../session/session.js";
 import { askToSignIn } from "../session/sign-in.js";
 import { useLoad } from "../state/load.js";
 import { useTitle } from "../state/router.js";
-import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { EmptyState } from "../ui/empty-state.js";
 import { ErrorNotice } from "../ui/error-notice.js";
 import { DownloadIcon } from "../ui/icons.js";
 import { Progress } from "../ui/progress.js";
 import { announce } from "../ui/status.js";
-import { CallersBadge } from "./badges.js";
+import { EndpointBadges } from "./badges.js";
 import { endpointDocument, type OpenApi } from "./document.js";
 import { documentOf, documentPath } from "./document-cache.js";
 import { EndpointPage } from "./endpoint-page.js";
@@ -28,7 +27,7 @@ interface ServicePageProps {
 
 export function ServicePage({ services, name, endpointName }: ServicePageProps) {
   const session = useSession();
-  const left = useLeft(session?.account);
+  const signOuts = useSignOutCount(session?.account);
   const service = services.find((one) => one.name === name.toLowerCase());
   const endpoint = service?.endpoints.find((one) => one.name.toLowerCase() === endpointName?.toLowerCase());
   useTitle(endpoint === undefined ? name : `${endpoint.name} · ${name}`);
@@ -51,19 +50,22 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
         ) : value === undefined && error === undefined ? (
           <Progress label="Loading the fields" />
         ) : (
-          <EndpointPage key={`${endpoint.path} ${left}`} endpoint={endpoint} document={value} />
+          <EndpointPage key={`${endpoint.path} ${signOuts}`} endpoint={endpoint} document={value} />
         )}
       </div>
     </section>
   );
 }
 
-/** How often an account was left. What it wrote and was answered is then nobody else's; who signs in keeps what is there. */
-function useLeft(account: string | undefined): number {
-  const last = useRef({ account, left: 0 });
-  const { account: before, left } = last.current;
-  if (account !== before) last.current = { account, left: before === undefined ? left : left + 1 };
-  return last.current.left;
+/**
+ * Counts how often an account signed out. The count is part of a key, so that nobody sees what another account typed and
+ * received; signing in keeps what is there.
+ */
+function useSignOutCount(account: string | undefined): number {
+  const last = useRef({ account, count: 0 });
+  const { account: before, count } = last.current;
+  if (account !== before) last.current = { account, count: before === undefined ? count : count + 1 };
+  return last.current.count;
 }
 
 function Sidebar({ service, current }: { readonly service: Service; readonly current: Endpoint | undefined }) {
@@ -99,7 +101,7 @@ function Sidebar({ service, current }: { readonly service: Service; readonly cur
   );
 }
 
-/** Endpoints by the gRPC service that they are of. */
+/** Endpoints by their gRPC service. */
 function grouped({ endpoints }: Service): Map<string, Endpoint[]> {
   const groups = new Map<string, Endpoint[]>();
   for (const endpoint of endpoints) {
@@ -152,7 +154,7 @@ function Overview({ service, document }: { readonly service: Service; readonly d
   );
 }
 
-/** An endpoint to begin with: none that takes something away, or should not be used any more. */
+/** The first endpoint to try: one that is neither destructive nor deprecated. */
 function firstToCall(endpoints: readonly Endpoint[], document: OpenApi | undefined): Endpoint | undefined {
   return endpoints.find(({ clientStreaming, deprecated, path }) => {
     const described = document && endpointDocument(document, path);
@@ -160,26 +162,14 @@ function firstToCall(endpoints: readonly Endpoint[], document: OpenApi | undefin
   });
 }
 
-/** Something to copy at once. */
+/** The code of a first call, to copy. */
 function FirstCall({ endpoint, document }: { readonly endpoint: Endpoint; readonly document: OpenApi | undefined }) {
   const described = document && endpointDocument(document, endpoint.path);
   const call = { text: JSON.stringify(described?.example ?? {}), namespace: "" };
   return <SnippetTabs endpoint={endpoint} call={call} withToken={!endpoint.open} described={described} />;
 }
 
-export function EndpointBadges({ endpoint }: { readonly endpoint: Endpoint }) {
-  const { open, clientStreaming, serverStreaming } = endpoint;
-  const streams = clientStreaming && serverStreaming ? "Two-way stream" : serverStreaming ? "Stream" : "Takes a stream";
-  return (
-    <span class="endpoint-tags">
-      {endpoint.deprecated && <Badge tone="warning">Deprecated</Badge>}
-      {(clientStreaming || serverStreaming) && <Badge>{streams}</Badge>}
-      <CallersBadge open={open} />
-    </span>
-  );
-}
-
-/** With the caller's own token, which a plain link would not send: the document shows what the caller may call. */
+/** A button and not a link, since a link sends no token: the document shows what the caller may call. */
 function DownloadButton({ service }: { readonly service: string }) {
   const [busy, setBusy] = useState(false);
   const download = async () => {

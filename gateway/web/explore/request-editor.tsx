@@ -1,0 +1,98 @@
+/** Where the request of a call is written: as a form or as JSON, of which each always says the same as the other. */
+import { useState } from "preact/hooks";
+import { Button } from "../ui/button.js";
+import { Field } from "../ui/field.js";
+import { Tabs } from "../ui/tabs.js";
+import type { EndpointDocument, Message } from "./document.js";
+import { MessageForm } from "./form.js";
+import { faultOf, parseExact, READS_EXACTLY, textWith } from "./json-text.js";
+
+/** The request before anything is typed. */
+export const EMPTY_REQUEST = "{}";
+
+interface RequestEditorProps {
+  readonly described: EndpointDocument | undefined;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}
+
+const EDITORS = [
+  { id: "form", title: "Form" },
+  { id: "json", title: "JSON" },
+];
+
+export function RequestEditor({ described, text, onText }: RequestEditorProps) {
+  return (
+    <>
+      <RequestInput request={described?.request} text={text} onText={onText} />
+      {text === EMPTY_REQUEST && hasMembers(described?.example) && (
+        <p class="actions">
+          <Button small onClick={() => onText(JSON.stringify(described?.example, null, 2))}>
+            Fill in the example
+          </Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function hasMembers(example: unknown): boolean {
+  return typeof example === "object" && example !== null && Object.keys(example).length > 0;
+}
+
+interface RequestInputProps extends Omit<RequestEditorProps, "described"> {
+  readonly request: Message | undefined;
+}
+
+function RequestInput({ request, text, onText }: RequestInputProps) {
+  const [editor, setEditor] = useState("form");
+  // Kept, since text in a form may not be JSON yet, and then its value cannot be read from the request.
+  const [form, setForm] = useState<{ readonly text: string; readonly value: unknown }>();
+  const fault = faultOf(text);
+  const isForm = form?.text === text;
+  const write = (value: unknown) => {
+    const written = textWith(value);
+    setForm({ text: written, value });
+    onText(written);
+  };
+  if (request === undefined || !READS_EXACTLY) return <JsonEditor text={text} fault={fault} onText={onText} />;
+  return (
+    <Tabs label="Request as" tabs={EDITORS} selected={editor} onSelect={setEditor}>
+      {editor === "json" ? (
+        <JsonEditor text={text} fault={fault} onText={onText} />
+      ) : isForm || fault === undefined ? (
+        <MessageForm message={request} path="" value={isForm ? form.value : parseExact(text)} onChange={write} />
+      ) : (
+        <div class="notice warning">
+          <p>The form shows what the JSON says, and that cannot be read now. {fault}</p>
+          <p class="actions">
+            <Button small onClick={() => setEditor("json")}>
+              Correct the JSON
+            </Button>
+            <Button small onClick={() => onText(EMPTY_REQUEST)}>
+              Start anew
+            </Button>
+          </p>
+        </div>
+      )}
+    </Tabs>
+  );
+}
+
+function JsonEditor({ text, fault, onText }: Omit<RequestInputProps, "request"> & { fault: string | undefined }) {
+  return (
+    <Field label={<span class="hidden">Request as JSON</span>} error={fault}>
+      {(control) => (
+        <textarea
+          {...control}
+          class="mono"
+          rows={Math.min(20, Math.max(4, text.split("\n").length))}
+          spellcheck={false}
+          autocapitalize="none"
+          value={text}
+          onInput={(event) => onText(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
