@@ -12,12 +12,10 @@
 import { type ComponentType, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Layout } from "./layout.js";
-import type { PageProps } from "./page-props.js";
-import { startRouter, usePath } from "./state/router.js";
+import { type PageProps, startRouter, usePath } from "./state/router.js";
 import { startTheme } from "./state/theme.js";
 import { Button } from "./ui/button.js";
-import { EmptyState } from "./ui/empty-state.js";
-import { Progress } from "./ui/progress.js";
+import { EmptyState, Progress } from "./ui/notice.js";
 
 type Page = ComponentType<PageProps>;
 

@@ -1,10 +1,9 @@
 import { useState } from "preact/hooks";
 import type { Account } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
-import { type ControlProps, Field } from "../ui/field.js";
+import { type ControlProps, Field, NameField } from "../ui/field.js";
 import { announce } from "../ui/status.js";
 import { FormDialog } from "./form-dialog.js";
-import { NameField } from "./name-field.js";
 
 interface DialogProps {
   readonly onClose: () => void;

@@ -11,8 +11,7 @@ import { CreateAccountDialog, SetPasswordDialog, SetScopesDialog } from "./accou
 import { list } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
 import { FilteredTable } from "./filtered-table.js";
-import { Loaded } from "./loaded.js";
-import { PageHead } from "./page-frame.js";
+import { Loaded, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
 type Doing =

@@ -4,11 +4,10 @@ import type { AuditRecord } from "../../../src/api/types.js";
 import { useLoad } from "../state/load.js";
 import { useSubmit } from "../state/submit.js";
 import { Button } from "../ui/button.js";
-import { ErrorNotice } from "../ui/error-notice.js";
+import { ErrorNotice } from "../ui/notice.js";
 import { type Column, Table } from "../ui/table.js";
 import { list } from "./authority.js";
-import { Loaded } from "./loaded.js";
-import { PageHead } from "./page-frame.js";
+import { Loaded, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
 /** As many as the authority gives at a time. */

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { NameField } from "../ui/field.js";
 import { announce } from "../ui/status.js";
 import { FormDialog } from "./form-dialog.js";
-import { NameField } from "./name-field.js";
 
 interface ConfirmDialogProps {
   readonly title: string;

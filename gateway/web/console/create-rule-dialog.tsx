@@ -1,16 +1,15 @@
+/** The dialog that creates a rule. While it is filled in, it says what the rule covers and whose calls it changes. */
 import { useState } from "preact/hooks";
 import type { Effect, Rule } from "../../../src/api/types.js";
 import type { ApiError } from "../http.js";
 import { call } from "../session/api.js";
 import { type Loading, useLoad } from "../state/load.js";
-import { ErrorNotice } from "../ui/error-notice.js";
-import { Field } from "../ui/field.js";
-import { Progress } from "../ui/progress.js";
+import { Field, NameField } from "../ui/field.js";
+import { ErrorNotice, Progress } from "../ui/notice.js";
 import { announce } from "../ui/status.js";
 import { listResources, preview } from "./authority.js";
 import { Effects } from "./effects.js";
 import { FormDialog } from "./form-dialog.js";
-import { NameField } from "./name-field.js";
 import { coveredBy, problemOf } from "./pattern.js";
 
 interface CreateRuleDialogProps {
@@ -25,16 +24,15 @@ interface Draft extends Omit<Rule, "priority"> {
 
 const EMPTY: Draft = { id: "", scope: "", access: "GRANTED", resource: "", priority: "0" };
 
-/** Says, while it is filled in, what the rule covers and whose calls it will answer otherwise. */
 export function CreateRuleDialog({ onClose, onDone }: CreateRuleDialogProps) {
   const [draft, setDraft] = useState(EMPTY);
   const set = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields });
   const rule = complete(draft);
-  const foreseen = useLoad((signal) => foresee(rule, signal), [draft]);
-  const isPending = rule !== undefined && foreseen.busy;
-  const problems = foreseen.error ? problemsOf(foreseen.error) : {};
+  const effects = useLoad((signal) => previewWhenIdle(rule, signal), [draft]);
+  const isPending = rule !== undefined && effects.busy;
+  const problems = effects.error ? problemsOf(effects.error) : {};
   const act = async () => {
-    // What is wrong stands at its field.
+    // Each field shows what is wrong with it.
     if (rule === undefined) return;
     await call("auth/Rules/Create", { rule });
     announce(`Rule ${draft.id} is created`);
@@ -50,18 +48,40 @@ export function CreateRuleDialog({ onClose, onDone }: CreateRuleDialogProps) {
         value={draft.id}
         onInput={(id) => set({ id })}
       />
-      <Field label="Access">
-        {(control) => (
-          <select
-            {...control}
-            value={draft.access}
-            onChange={({ currentTarget }) => set({ access: currentTarget.value as Rule["access"] })}
-          >
-            <option value="GRANTED">Granted</option>
-            <option value="DENIED">Denied</option>
-          </select>
-        )}
-      </Field>
+      <AccessField value={draft.access} onInput={(access) => set({ access })} />
+      <ScopeField value={draft.scope} problem={problems.scope} onInput={(scope) => set({ scope })} />
+      <PatternField value={draft.resource} onInput={(resource) => set({ resource })} />
+      <PriorityField value={draft.priority} onInput={(priority) => set({ priority })} />
+      <PreviewResult {...effects} busy={isPending} />
+    </FormDialog>
+  );
+}
+
+interface InputProps<Value = string> {
+  readonly value: Value;
+  readonly onInput: (value: Value) => void;
+}
+
+function AccessField({ value, onInput }: InputProps<Rule["access"]>) {
+  return (
+    <Field label="Access">
+      {(control) => (
+        <select
+          {...control}
+          value={value}
+          onChange={({ currentTarget }) => onInput(currentTarget.value as Rule["access"])}
+        >
+          <option value="GRANTED">Granted</option>
+          <option value="DENIED">Denied</option>
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function ScopeField({ value, problem, onInput }: InputProps & { readonly problem: string | undefined }) {
+  return (
+    <>
       <NameField
         label="Scope"
         hint={
@@ -70,71 +90,69 @@ export function CreateRuleDialog({ onClose, onDone }: CreateRuleDialogProps) {
             hold.
           </>
         }
-        error={problems.scope}
+        error={problem}
         required
         list="scopes"
-        value={draft.scope}
-        onInput={(scope) => set({ scope })}
+        value={value}
+        onInput={onInput}
       />
       <datalist id="scopes">
         <option value="<public>" />
         <option value="*" />
       </datalist>
-      <PatternField value={draft.resource} onInput={(resource) => set({ resource })} />
-      <Field label="Priority" hint="A higher one is looked at first." error={priorityProblem(draft.priority)}>
-        {(control) => (
-          <input
-            {...control}
-            type="number"
-            step="1"
-            min={MIN_PRIORITY}
-            max={MAX_PRIORITY}
-            required
-            value={draft.priority}
-            onInput={({ currentTarget }) => set({ priority: currentTarget.value })}
-          />
-        )}
-      </Field>
-      <Foreseen {...foreseen} busy={isPending} />
-    </FormDialog>
+    </>
   );
 }
 
-// As proto/portico/auth/v1/rules.proto has it, an int32.
+function PriorityField({ value, onInput }: InputProps) {
+  return (
+    <Field label="Priority" hint="A higher one is looked at first." error={priorityProblem(value)}>
+      {(control) => (
+        <input
+          {...control}
+          type="number"
+          step="1"
+          min={MIN_PRIORITY}
+          max={MAX_PRIORITY}
+          required
+          value={value}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+// A priority is an int32 (proto/portico/auth/v1/rules.proto).
 const MIN_PRIORITY = -(2 ** 31);
 const MAX_PRIORITY = 2 ** 31 - 1;
 
-/** What is wrong with a priority; nothing while there is none. */
+/** What is wrong with a priority, if anything. */
 function priorityProblem(text: string): string | undefined {
   const priority = Number(text);
   if (Number.isInteger(priority) && priority >= MIN_PRIORITY && priority <= MAX_PRIORITY) return undefined;
   return `Must be a whole number from ${MIN_PRIORITY} to ${MAX_PRIORITY}`;
 }
 
-/** Undefined as long as something is missing or wrong. */
+/** The rule to create; undefined as long as something is missing or wrong. */
 function complete(draft: Draft): Rule | undefined {
   const { id, scope, resource, priority } = draft;
   if (id === "" || scope === "" || priority === "" || priorityProblem(priority) !== undefined) return undefined;
   return problemOf(resource) === undefined ? { ...draft, priority: Number(priority) } : undefined;
 }
 
-/** How long to wait for the next keystroke, in milliseconds. */
-const PAUSE = 300;
+/** How long typing pauses before the authority is asked, in milliseconds. */
+const PAUSE_MS = 300;
 
-/** Asks the authority what the rule would change, when nobody has typed for a moment. */
-async function foresee(rule: Rule | undefined, signal: AbortSignal): Promise<readonly Effect[] | undefined> {
+/** Asks the authority what the rule would change, once typing has paused. */
+async function previewWhenIdle(rule: Rule | undefined, signal: AbortSignal): Promise<readonly Effect[] | undefined> {
   if (rule === undefined) return undefined;
-  await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   signal.throwIfAborted();
   return preview({ create: rule }, signal);
 }
 
-interface PatternFieldProps {
-  readonly value: string;
-  readonly onInput: (value: string) => void;
-}
-
-function PatternField({ value, onInput }: PatternFieldProps) {
+function PatternField({ value, onInput }: InputProps) {
   const { value: resources } = useLoad(listResources, []);
   const covered = coveredBy(value, resources ?? []);
   const problem = value === "" ? undefined : problemOf(value);
@@ -147,7 +165,7 @@ function PatternField({ value, onInput }: PatternFieldProps) {
     ) : covered.length === 0 ? (
       "Covers no endpoint that is there now."
     ) : (
-      `Covers ${covered.length} of ${resources.length} endpoints: ${covered.slice(0, MOST_COVERED).join(", ")}${covered.length > MOST_COVERED ? ", …" : ""}`
+      `Covers ${covered.length} of ${resources.length} endpoints: ${covered.slice(0, MAX_LISTED).join(", ")}${covered.length > MAX_LISTED ? ", …" : ""}`
     );
   return (
     <>
@@ -170,11 +188,11 @@ function PatternField({ value, onInput }: PatternFieldProps) {
   );
 }
 
-const MOST_COVERED = 3;
+const MAX_LISTED = 3;
 
-function Foreseen({ value: effects, isCurrent, error, busy }: Loading<readonly Effect[] | undefined>) {
-  const isTold = !busy && isCurrent && effects !== undefined;
-  // What is wrong with a field stands there.
+function PreviewResult({ value: effects, isCurrent, error, busy }: Loading<readonly Effect[] | undefined>) {
+  const isKnown = !busy && isCurrent && effects !== undefined;
+  // The field shows what is wrong with it.
   const failed = !busy && error !== undefined && Object.keys(problemsOf(error)).length === 0 ? error : undefined;
   return (
     <>
@@ -185,7 +203,7 @@ function Foreseen({ value: effects, isCurrent, error, busy }: Loading<readonly E
         </ErrorNotice>
       )}
       <div role="status">
-        {isTold && (
+        {isKnown && (
           <div class={effects.length > 0 ? "notice warning" : "notice"}>
             <p>
               {effects.length > 0
@@ -200,7 +218,7 @@ function Foreseen({ value: effects, isCurrent, error, busy }: Loading<readonly E
   );
 }
 
-/** What the authority says is wrong, by field. It names the field, `create.id: …`, and says where an ID is taken. */
+/** Which fields the authority refused, and why. Its Detail begins with the field, `create.id: …`; a taken ID is 409. */
 function problemsOf({ status, message }: ApiError): { readonly id?: string; readonly scope?: string } {
   if (status === 409) return { id: "A rule with this ID exists already" };
   const [, field, problem = ""] = /^create\.(id|scope): (.*)$/s.exec(message) ?? [];

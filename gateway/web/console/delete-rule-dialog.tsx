@@ -1,8 +1,7 @@
 import type { Rule } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
-import { ErrorNotice } from "../ui/error-notice.js";
-import { Progress } from "../ui/progress.js";
+import { ErrorNotice, Progress } from "../ui/notice.js";
 import { preview } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
 import { Effects } from "./effects.js";

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useSubmit } from "../state/submit.js";
 import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
-import { ErrorNotice } from "../ui/error-notice.js";
+import { ErrorNotice } from "../ui/notice.js";
 
 interface FormDialogProps {
   readonly title: string;

@@ -1,24 +1,17 @@
-/** API keys: one's own; an administrator's, those of the whole namespace. */
+/** The page of API keys: the account's own, and for an administrator those of the whole namespace. */
 import { useState } from "preact/hooks";
 import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
-import { call } from "../session/api.js";
+import { isAdmin } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
-import { CopyButton } from "../ui/copy-button.js";
-import { EmptyState } from "../ui/empty-state.js";
 import { PlusIcon } from "../ui/icons.js";
+import { EmptyState } from "../ui/notice.js";
 import type { Column } from "../ui/table.js";
 import { list } from "./authority.js";
-import { ConfirmDialog } from "./confirm-dialog.js";
-import { type ConsoleProps, isAdmin } from "./console-props.js";
 import { FilteredTable } from "./filtered-table.js";
-import { CreateKeyDialog } from "./key-dialogs.js";
-import { Loaded } from "./loaded.js";
-import { PageHead } from "./page-frame.js";
-import { coveredBy } from "./pattern.js";
-import { RotateKeyDialog } from "./rotate-key-dialog.js";
-import { SecretDialog } from "./secret-dialog.js";
+import { CreatedKeyDialog, CreateKeyDialog, RevokeKeyDialog, RotateKeyDialog } from "./key-dialogs.js";
+import { type ConsoleProps, Loaded, PageHead } from "./page-frame.js";
 import { daysUntil, fromNow, Moment } from "./time.js";
 
 type Doing = { readonly what: "create" } | { readonly what: "revoke" | "rotate"; readonly key: Key };
@@ -26,11 +19,11 @@ type Doing = { readonly what: "create" } | { readonly what: "revoke" | "rotate";
 export function KeysPage({ session }: ConsoleProps) {
   const keys = useLoad(list.keys, []);
   const [doing, setDoing] = useState<Doing>();
-  const [made, setMade] = useState<CreateKeyResponse>();
+  const [created, setCreated] = useState<CreateKeyResponse>();
   const onClose = () => setDoing(undefined);
   const onDone = (key?: CreateKeyResponse) => {
     onClose();
-    setMade(key);
+    setCreated(key);
     keys.reload();
   };
   return (
@@ -44,9 +37,9 @@ export function KeysPage({ session }: ConsoleProps) {
         {(all) =>
           all.length === 0 ? (
             <EmptyState title="No keys yet">
-              <p>Make one to call from a script, a service or another machine. You choose when it expires.</p>
+              <p>Create one to call from a script, a service or another machine. You choose when it expires.</p>
               <Button kind="primary" onClick={() => setDoing({ what: "create" })}>
-                Make the first key
+                Create the first key
               </Button>
             </EmptyState>
           ) : (
@@ -56,8 +49,8 @@ export function KeysPage({ session }: ConsoleProps) {
       </Loaded>
       {doing?.what === "create" && <CreateKeyDialog onClose={onClose} onDone={onDone} />}
       {doing?.what === "rotate" && <RotateKeyDialog replaced={doing.key} onClose={onClose} onDone={onDone} />}
-      {doing?.what === "revoke" && <RevokeDialog revoked={doing.key} onClose={onClose} onDone={onDone} />}
-      {made && <MadeDialog made={made} onClose={() => setMade(undefined)} />}
+      {doing?.what === "revoke" && <RevokeKeyDialog revoked={doing.key} onClose={onClose} onDone={onDone} />}
+      {created && <CreatedKeyDialog created={created} onClose={() => setCreated(undefined)} />}
     </>
   );
 }
@@ -134,75 +127,5 @@ export function ExpiryBadge({ expires }: Pick<Key, "expires">) {
     <Badge tone={tone} title={date.toLocaleString()}>
       {days <= 0 ? "Expired" : days <= 1 ? fromNow(date) : `in ${Math.ceil(days)} days`}
     </Badge>
-  );
-}
-
-interface RevokeDialogProps {
-  readonly revoked: Key;
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}
-
-function RevokeDialog({ revoked: { name, prefix, lastUsed }, onClose, onDone }: RevokeDialogProps) {
-  return (
-    <ConfirmDialog
-      title="Revoke a key"
-      name={name}
-      what="the key’s name"
-      action="Revoke key"
-      act={() => call("auth/Keys/Revoke", { prefix })}
-      done={`Key ${name} is revoked`}
-      onClose={onClose}
-      onDone={() => onDone()}
-    >
-      <p>
-        Whoever calls with <code>{prefix}…</code> is refused from then on, everywhere and at once.{" "}
-        {lastUsed ? (
-          <>
-            It was last used <Moment at={lastUsed} relative />.
-          </>
-        ) : (
-          "It has never been used."
-        )}
-      </p>
-    </ConfirmDialog>
-  );
-}
-
-/** What every fresh installation has, to try a key with. */
-const EXAMPLE = "service:helloworld:Helloworld.Call";
-
-function MadeDialog({
-  made: { key, secret },
-  onClose,
-}: {
-  readonly made: CreateKeyResponse;
-  readonly onClose: () => void;
-}) {
-  const isTried =
-    key.resources.length === 0 || key.resources.some((pattern) => coveredBy(pattern, [EXAMPLE]).length > 0);
-  return (
-    <SecretDialog title={`Key ${key.name}`} secret={secret} what="the key" onClose={onClose}>
-      <p>
-        It expires <Moment at={key.expires} />.{isTried && " To try it:"}
-      </p>
-      {isTried && <Example secret={secret} />}
-    </SecretDialog>
-  );
-}
-
-function Example({ secret }: Pick<CreateKeyResponse, "secret">) {
-  const command = [
-    `curl ${location.origin}/v1/helloworld/Call`,
-    `-H 'Authorization: Bearer ${secret}'`,
-    "-H 'Content-Type: application/json'",
-    `-d '{"name":"Ada"}'`,
-  ].join(" \\\n  ");
-  return (
-    <div class="secret">
-      <CopyButton text={command} what="the command" />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-      <pre tabIndex={0}>{command}</pre>
-    </div>
   );
 }

@@ -5,15 +5,14 @@ import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
+import { NameField } from "../ui/field.js";
 import { PlusIcon } from "../ui/icons.js";
 import type { Column } from "../ui/table.js";
 import { list } from "./authority.js";
 import { ConfirmDialog } from "./confirm-dialog.js";
 import { FilteredTable } from "./filtered-table.js";
 import { FormDialog } from "./form-dialog.js";
-import { Loaded } from "./loaded.js";
-import { NameField } from "./name-field.js";
-import { PageHead } from "./page-frame.js";
+import { Loaded, PageHead } from "./page-frame.js";
 import { SecretDialog } from "./secret-dialog.js";
 import { Moment } from "./time.js";
 

@@ -2,15 +2,13 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Key, Rule } from "../../../src/api/types.js";
-import { checkSession } from "../session/session.js";
+import { checkSession, isAdmin } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { Button } from "../ui/button.js";
 import { SetPasswordDialog } from "./account-dialogs.js";
 import { Scopes } from "./accounts.js";
 import { list } from "./authority.js";
-import { type ConsoleProps, isAdmin } from "./console-props.js";
-import { Loaded } from "./loaded.js";
-import { PageHead } from "./page-frame.js";
+import { type ConsoleProps, Loaded, PageHead } from "./page-frame.js";
 import { daysUntil } from "./time.js";
 
 export function OverviewPage({ session }: ConsoleProps) {
@@ -87,7 +85,7 @@ function KeyTile({ keys }: { readonly keys: readonly Key[] }) {
   return (
     <Tile href="/console/keys" value={keys.length} title={keys.length === 1 ? "API key" : "API keys"}>
       {keys.length === 0
-        ? "Make one to call from a program"
+        ? "Create one to call from a program"
         : soon === 0
           ? "None expires soon"
           : `${soon} ${soon === 1 ? "expires" : "expire"} soon`}

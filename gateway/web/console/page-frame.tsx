@@ -1,5 +1,16 @@
+/** What the pages of the console have in common: their head, and content that is shown once it has been loaded. */
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Session } from "../session/session.js";
+import { keepFocus } from "../state/focus.js";
+import type { Loading } from "../state/load.js";
 import { useTitle } from "../state/router.js";
+import { ErrorNotice, Progress } from "../ui/notice.js";
+
+/** What each page of the console is given. */
+export interface ConsoleProps {
+  readonly session: Session;
+}
 
 interface PageHeadProps {
   readonly title: string;
@@ -19,5 +30,37 @@ export function PageHead({ title, lead, children }: PageHeadProps) {
       </div>
       {children !== undefined && <div class="actions">{children}</div>}
     </header>
+  );
+}
+
+interface LoadedProps<Value> {
+  readonly loading: Loading<Value>;
+  /** What is being loaded: `the rules`. */
+  readonly what: string;
+  readonly children: (value: Value) => ComponentChildren;
+}
+
+/** Draws a value that was loaded; until it is there, the progress of loading or why it failed. */
+export function Loaded<Value>({ loading, what, children }: LoadedProps<Value>) {
+  const { value, isCurrent, error, busy, reload } = loading;
+  const shown = useRef<HTMLDivElement>(null);
+  const hadFocus = shown.current?.contains(document.activeElement) ?? false;
+  useLayoutEffect(() => {
+    // The row whose button was pressed may be gone.
+    if (hadFocus) keepFocus();
+  });
+  if (value === undefined || !isCurrent) {
+    if (error !== undefined && !busy) return <ErrorNotice error={error} onRetry={reload} />;
+    return <Progress label={`Loading ${what}`} />;
+  }
+  return (
+    <div class="page" ref={shown} aria-busy={busy}>
+      {error && (
+        <ErrorNotice error={error} onRetry={reload}>
+          <p>What is shown is from before.</p>
+        </ErrorNotice>
+      )}
+      {children(value)}
+    </div>
   );
 }

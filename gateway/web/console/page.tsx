@@ -1,16 +1,15 @@
 /** The console: what an account, or an administrator, does with Portico itself. Each page below has a file. */
 import type { ComponentChildren, ComponentType } from "preact";
-import type { PageProps } from "../page-props.js";
-import { type Session, useSession } from "../session/session.js";
+import { isAdmin, type Session, useSession } from "../session/session.js";
 import { SignInForm } from "../session/sign-in.js";
-import { useTitle } from "../state/router.js";
-import { EmptyState } from "../ui/empty-state.js";
+import { type PageProps, useTitle } from "../state/router.js";
+import { EmptyState } from "../ui/notice.js";
 import { AccountsPage } from "./accounts.js";
 import { AuditPage } from "./audit.js";
-import { type ConsoleProps, isAdmin } from "./console-props.js";
 import { KeysPage } from "./keys.js";
 import { NamespacesPage } from "./namespaces.js";
 import { OverviewPage } from "./overview.js";
+import type { ConsoleProps } from "./page-frame.js";
 import { RulesPage } from "./rules.js";
 import { UsagePage } from "./usage.js";
 

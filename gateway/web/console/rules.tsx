@@ -3,14 +3,13 @@ import { useState } from "preact/hooks";
 import type { Rule } from "../../../src/api/types.js";
 import { useLoad } from "../state/load.js";
 import { Button } from "../ui/button.js";
-import { EmptyState } from "../ui/empty-state.js";
 import { PlusIcon } from "../ui/icons.js";
+import { EmptyState } from "../ui/notice.js";
 import { list } from "./authority.js";
 import { CreateRuleDialog } from "./create-rule-dialog.js";
 import { DeleteRuleDialog } from "./delete-rule-dialog.js";
 import { Explain } from "./explain.js";
-import { Loaded } from "./loaded.js";
-import { PageHead } from "./page-frame.js";
+import { Loaded, PageHead } from "./page-frame.js";
 import { RuleTable } from "./rule-table.js";
 
 export function RulesPage() {
@@ -44,7 +43,7 @@ export function RulesPage() {
                 scope <code>*</code>.
               </p>
               <Button kind="primary" onClick={() => setCreating(true)}>
-                Make the first rule
+                Create the first rule
               </Button>
             </EmptyState>
           ) : (

@@ -1,14 +1,13 @@
-/** How much services and endpoints are called, how often that fails, and how long it takes. */
+/** The usage page: how often services and endpoints are called, how often calls fail, and how long they take. */
 import { useEffect, useState } from "preact/hooks";
 import type { Calls, ListUsageResponse } from "../../../src/api/types.js";
 import { useLoad } from "../state/load.js";
-import { EmptyState } from "../ui/empty-state.js";
 import { Field } from "../ui/field.js";
+import { EmptyState } from "../ui/notice.js";
 import { type Column, Table } from "../ui/table.js";
 import { list, listResources } from "./authority.js";
 import { Chart, ChartCard } from "./chart.js";
-import { Loaded } from "./loaded.js";
-import { PageHead } from "./page-frame.js";
+import { Loaded, PageHead } from "./page-frame.js";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -19,10 +18,10 @@ const SPANS: readonly [seconds: number, title: string][] = [
   [7 * DAY, "The last 7 days"],
   [30 * DAY, "The last 30 days"],
 ];
-/** Portico's own services, which have no rules and are shown when asked for. */
+/** Portico's own services, which are not part of "All services". */
 const OWN = ["auth", "registry"];
-/** As often as gateways report, in milliseconds. */
-const REFRESH = 10_000;
+/** How often gateways report, in milliseconds. */
+const REFRESH_MS = 10_000;
 
 export function UsagePage() {
   const [span, setSpan] = useState(HOUR);
@@ -31,7 +30,7 @@ export function UsagePage() {
   const { value: resources = [] } = useLoad(listResources, []);
   const services = [...new Set(resources.map((resource) => resource.split(":")[1] ?? ""))];
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || usage.reload(), REFRESH);
+    const timer = setInterval(() => document.hidden || usage.reload(), REFRESH_MS);
     return () => clearInterval(timer);
   }, [usage.reload]);
   return (
@@ -68,7 +67,7 @@ export function UsagePage() {
         </Field>
       </div>
       <Loaded loading={usage} what="the numbers">
-        {(value) => (value.endpoints.length === 0 ? <NoCalls /> : <Shown usage={value} />)}
+        {(value) => (value.endpoints.length === 0 ? <NoCalls /> : <Charts usage={value} />)}
       </Loaded>
     </>
   );
@@ -86,50 +85,17 @@ function NoCalls() {
   );
 }
 
-function Shown({ usage: { period, periods, endpoints } }: { readonly usage: ListUsageResponse }) {
-  const names = periods.map(({ start }) => nameOf(start, period));
-  const count = (of: (calls: Calls) => number) => periods.map(({ calls }) => of(calls));
-  const time = (field: "medianMs" | "p95Ms") =>
-    periods.map(({ calls }) => (Number(calls.total) === 0 ? undefined : calls[field]));
-  const total = periods.reduce((sum, { calls }) => sum + Number(calls.total), 0);
-  const failed = periods.reduce((sum, { calls }) => sum + Number(calls.serverErrors), 0);
+function Charts({ usage }: { readonly usage: ListUsageResponse }) {
   return (
     <>
-      <ChartCard title="Calls">
-        <Chart
-          label={`${total} calls, of which ${failed} failed. The table below has the numbers.`}
-          kind="bars"
-          periods={names}
-          show={short}
-          series={[
-            { title: "answered", look: "look-good", values: count(answered) },
-            {
-              title: "client errors (4xx)",
-              look: "look-warning",
-              values: count((calls) => Number(calls.clientErrors)),
-            },
-            { title: "server errors (5xx)", look: "look-bad", values: count((calls) => Number(calls.serverErrors)) },
-          ]}
-        />
-      </ChartCard>
-      <ChartCard title="Time to answer">
-        <Chart
-          label="How long calls took: the median, and what 95 of 100 stayed below. The table below has the numbers."
-          kind="lines"
-          periods={names}
-          show={milliseconds}
-          series={[
-            { title: "95 of 100 took less", look: "look-warning", values: time("p95Ms") },
-            { title: "half took less", look: "look-good", values: time("medianMs") },
-          ]}
-        />
-      </ChartCard>
+      <CallsChart usage={usage} />
+      <TimeChart usage={usage} />
       <section class="stack" aria-labelledby="endpoints">
         <h2 id="endpoints">Endpoints</h2>
         <Table
           caption="Calls by endpoint, most called first"
           columns={ENDPOINT_COLUMNS}
-          rows={endpoints}
+          rows={usage.endpoints}
           rowKey={({ service, endpoint }) => `${service}:${endpoint}`}
         />
       </section>
@@ -138,8 +104,8 @@ function Shown({ usage: { period, periods, endpoints } }: { readonly usage: List
         <Table
           caption="Calls by time, newest first"
           columns={PERIOD_COLUMNS}
-          rows={periods
-            .map(({ calls }, index) => ({ name: names[index] ?? "", calls }))
+          rows={usage.periods
+            .map(({ start, calls }) => ({ name: nameOf(start, usage.period), calls }))
             .filter(({ calls }) => Number(calls.total) > 0)
             .reverse()}
           rowKey={({ name }) => name}
@@ -149,12 +115,51 @@ function Shown({ usage: { period, periods, endpoints } }: { readonly usage: List
   );
 }
 
+function CallsChart({ usage: { period, periods } }: { readonly usage: ListUsageResponse }) {
+  const count = (of: (calls: Calls) => number) => periods.map(({ calls }) => of(calls));
+  const sum = (field: "total" | "serverErrors") => periods.reduce((sum, { calls }) => sum + Number(calls[field]), 0);
+  return (
+    <ChartCard title="Calls">
+      <Chart
+        label={`${sum("total")} calls, of which ${sum("serverErrors")} failed. The table below has the numbers.`}
+        kind="bars"
+        periods={periods.map(({ start }) => nameOf(start, period))}
+        show={short}
+        series={[
+          { title: "answered", look: "look-good", values: count(answered) },
+          { title: "client errors (4xx)", look: "look-warning", values: count((calls) => Number(calls.clientErrors)) },
+          { title: "server errors (5xx)", look: "look-bad", values: count((calls) => Number(calls.serverErrors)) },
+        ]}
+      />
+    </ChartCard>
+  );
+}
+
+function TimeChart({ usage: { period, periods } }: { readonly usage: ListUsageResponse }) {
+  const time = (field: "medianMs" | "p95Ms") =>
+    periods.map(({ calls }) => (Number(calls.total) === 0 ? undefined : calls[field]));
+  return (
+    <ChartCard title="Time to answer">
+      <Chart
+        label="How long calls took: the median and the 95th percentile. The table below has the numbers."
+        kind="lines"
+        periods={periods.map(({ start }) => nameOf(start, period))}
+        show={milliseconds}
+        series={[
+          { title: "95th percentile", look: "look-warning", values: time("p95Ms") },
+          { title: "median", look: "look-good", values: time("medianMs") },
+        ]}
+      />
+    </ChartCard>
+  );
+}
+
 const CALL_COLUMNS: readonly Column<{ readonly calls: Calls }>[] = [
   { title: "Calls", cell: ({ calls }) => whole(calls.total), numeric: true },
   { title: "Client errors", cell: ({ calls }) => whole(calls.clientErrors), numeric: true },
   { title: "Server errors", cell: ({ calls }) => whole(calls.serverErrors), numeric: true },
   { title: "Median", cell: ({ calls }) => milliseconds(calls.medianMs), numeric: true },
-  { title: "95 of 100", cell: ({ calls }) => milliseconds(calls.p95Ms), numeric: true },
+  { title: "95th percentile", cell: ({ calls }) => milliseconds(calls.p95Ms), numeric: true },
 ];
 
 const ENDPOINT_COLUMNS: readonly Column<ListUsageResponse["endpoints"][number]>[] = [
@@ -162,7 +167,7 @@ const ENDPOINT_COLUMNS: readonly Column<ListUsageResponse["endpoints"][number]>[
     title: "Endpoint",
     cell: ({ service, endpoint }) =>
       service === "" ? (
-        "All others, too little called to be kept apart"
+        "All other endpoints, each seldom called"
       ) : (
         <code>
           {service}:{endpoint}

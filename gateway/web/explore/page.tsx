@@ -1,10 +1,9 @@
 /** Explore: the services that can be called, and how. */
 
-import type { PageProps } from "../page-props.js";
 import { useSession } from "../session/session.js";
 import { useLoad } from "../state/load.js";
-import { ErrorNotice } from "../ui/error-notice.js";
-import { Progress } from "../ui/progress.js";
+import type { PageProps } from "../state/router.js";
+import { ErrorNotice, Progress } from "../ui/notice.js";
 import { ServiceList } from "./service-list.js";
 import { ServicePage } from "./service-page.js";
 import { listServices } from "./services.js";

@@ -28,6 +28,10 @@ let refreshing: Promise<string | undefined> | undefined;
 /** How long before its expiry an access token is replaced, in milliseconds. */
 const BEFORE_EXPIRY = 60_000;
 
+export function isAdmin({ scopes }: Session): boolean {
+  return scopes.includes("admin");
+}
+
 export function useSession(): Session | undefined {
   return useStore(session);
 }

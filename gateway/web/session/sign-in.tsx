@@ -1,3 +1,4 @@
+/** Signing in: a dialog over the page that is shown, and the same form on the console's first page. */
 import { useState } from "preact/hooks";
 import { ApiError } from "../http.js";
 import { Store, useStore } from "../state/store.js";
@@ -8,7 +9,7 @@ import { announce } from "../ui/status.js";
 import { ended, session, signIn, signOut } from "./session.js";
 
 const asked = new Store(false);
-// Over the page, which stays as it is: whoever signs in goes on with what was typed.
+// The dialog opens over the page, which keeps what was typed.
 ended.follow((why) => {
   if (why !== undefined) asked.set(true);
 });
@@ -31,7 +32,7 @@ export function SignInDialog() {
   );
 }
 
-/** The way out of a session that has ended, for who does not go on with it. */
+/** Lets the visitor give up a session that has ended, instead of signing in again. */
 function LeaveSession() {
   const why = useStore(ended);
   const before = useStore(session);
@@ -44,8 +45,7 @@ function LeaveSession() {
   return (
     <div class="stack">
       <p class="hint">
-        If <code>{before.account}</code> signs in, the page stays as it is. For another account it begins anew, and what
-        was typed is gone.
+        If <code>{before.account}</code> signs in, the page stays as it is. For any other account it starts empty.
       </p>
       <p class="actions">
         <Button small onClick={leave}>
@@ -57,11 +57,32 @@ function LeaveSession() {
 }
 
 export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
-  const [failure, setFailure] = useState<Failure>();
+  const { failure, submit } = useSignIn(onDone);
   const busy = useStore(signingIn);
   const why = useStore(ended);
-  const before = useStore(session);
-  const onSubmit = async (event: SubmitEvent) => {
+  return (
+    <form class="stack" onSubmit={submit}>
+      {why !== undefined && failure === undefined && (
+        <p class="notice warning" role="status">
+          {why}
+        </p>
+      )}
+      {failure && <SignInFailure {...failure} />}
+      <CredentialFields />
+      <p class="actions">
+        <Button type="submit" kind="primary" busy={busy}>
+          Sign in
+        </Button>
+      </p>
+      <p class="hint">Your token stays in this page’s memory. After a reload you sign in again.</p>
+    </form>
+  );
+}
+
+/** Signs in with what the form says; gives why the last try failed. */
+function useSignIn(onDone: (() => void) | undefined) {
+  const [failure, setFailure] = useState<Failure>();
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (signingIn.value) return;
     const form = new FormData(event.currentTarget as HTMLFormElement);
@@ -79,14 +100,14 @@ export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
       signingIn.set(false);
     }
   };
+  return { failure, submit };
+}
+
+/** Where a session has ended, its account and namespace are filled in. */
+function CredentialFields() {
+  const before = useStore(session);
   return (
-    <form class="stack" onSubmit={onSubmit}>
-      {why !== undefined && failure === undefined && (
-        <p class="notice warning" role="status">
-          {why}
-        </p>
-      )}
-      {failure && <WhyNot {...failure} />}
+    <>
       <Field label="Account">
         {(control) => (
           <input
@@ -114,13 +135,7 @@ export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
           />
         )}
       </Field>
-      <p class="actions">
-        <Button type="submit" kind="primary" busy={busy}>
-          Sign in
-        </Button>
-      </p>
-      <p class="hint">Your token stays in this page’s memory. After a reload you sign in again.</p>
-    </form>
+    </>
   );
 }
 
@@ -130,7 +145,7 @@ interface Failure {
   readonly namespace: string;
 }
 
-function WhyNot({ error, account, namespace }: Failure) {
+function SignInFailure({ error, account, namespace }: Failure) {
   const isFirst = account === "admin" && (namespace === "" || namespace === "default");
   return (
     <div class="notice bad" role="alert">

@@ -1,13 +1,24 @@
+/** Where the keyboard's focus goes when the element that had it is gone: the browser would move it to the document's start. */
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
+/** Moves the focus to the page's content, as after loading a document. */
+export function focusPage(): void {
+  document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
+}
+
+/** Moves the focus to the page's content if it was lost, or is inside `going`, which is about to be removed. */
+export function keepFocus(going?: Element | null): void {
+  const { activeElement } = document;
+  if (activeElement === document.body || going?.contains(activeElement)) focusPage();
+}
+
 /**
- * Gives the focus to another element of `place` where the one that had it went away as it was drawn anew: it would fall
- * back to the beginning of the page.
- * @param to a selector of that element
+ * Moves the focus to another element of `place` when a new drawing removed the element that had it.
+ * @param to selector of that other element
  */
 export function useKeptFocus(place: RefObject<HTMLElement | null>, to = "button"): void {
-  // Drawn first, so the element is still there.
+  // This runs before the new drawing, so the element is still there.
   const wasInside = place.current?.contains(document.activeElement) === true;
   useLayoutEffect(() => {
     if (wasInside && document.activeElement === document.body) place.current?.querySelector<HTMLElement>(to)?.focus();

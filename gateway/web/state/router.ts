@@ -1,9 +1,17 @@
 /**
- * Addresses and pages. Links are real <a href>: a click on one to a page of ours changes the address and draws that
- * page, without loading a document. Everything else (a modifier key, another target, a download) is the browser's.
+ * The address in the browser, and the page that it names. A click on a link to a page of Portico changes the address and
+ * draws that page, without loading a document. The browser handles every other click (with a modifier key, to another
+ * target, a download).
  */
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { focusPage } from "./focus.js";
 import { Store, useStore } from "./store.js";
+
+/** What the page of a part, such as explore, is given. */
+export interface PageProps {
+  /** The address below the part, decoded: `["helloworld"]` for `/explore/helloworld`. */
+  readonly segments: readonly string[];
+}
 
 const path = new Store(location.pathname);
 
@@ -17,12 +25,12 @@ export function navigate(to: string): void {
   arrive();
 }
 
-/** Begins to follow links and the browser's own back and forward. To be called once. */
+/** Starts to handle clicks on links, and the browser's back and forward. To be called once. */
 export function startRouter(): void {
   addEventListener("popstate", () => {
     if (staying.size === 0) return path.set(location.pathname);
     history.pushState(null, "", path.value);
-    for (const tell of staying) tell();
+    for (const notify of staying) notify();
   });
   document.addEventListener("click", (event) => {
     const to = ownLink(event);
@@ -32,49 +40,39 @@ export function startRouter(): void {
   });
 }
 
-/** Shown in the tab and read first by screen readers after a change of page. */
+/** Sets the document's title, which screen readers read first after a change of page. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Portico`;
   }, [title]);
 }
 
+/** What to call instead of leaving the page. */
 const staying = new Set<() => void>();
 
 /**
- * For as long as `stay`, the browser's back and forward lead nowhere and call `onTried`, and before the document is
- * left the browser asks: what is shown could not be had again.
+ * Holds the visitor on a page that cannot be shown again: while `stay` is true, back and forward call `onTried` instead,
+ * and the browser asks before it leaves the document.
  */
 export function useStay(stay: boolean, onTried: () => void): void {
   const latest = useRef(onTried);
   latest.current = onTried;
   useLayoutEffect(() => {
     if (!stay) return;
-    const tell = () => latest.current();
+    const notify = () => latest.current();
     const ask = (event: Event) => event.preventDefault();
-    staying.add(tell);
+    staying.add(notify);
     addEventListener("beforeunload", ask);
     return () => {
-      staying.delete(tell);
+      staying.delete(notify);
       removeEventListener("beforeunload", ask);
     };
   }, [stay]);
 }
 
-/** Where what had the focus is gone, or is in what goes now, the keyboard goes on from the top of the page. */
-export function keepFocus(going?: Element | null): void {
-  const { activeElement } = document;
-  if (activeElement === document.body || going?.contains(activeElement)) focusPage();
-}
-
-function focusPage(): void {
-  document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
-}
-
 function arrive(): void {
   path.set(location.pathname);
   scrollTo(0, 0);
-  // As after loading a document.
   focusPage();
 }
 

@@ -1,5 +1,4 @@
 import type { ComponentChildren, JSX } from "preact";
-import { Spinner } from "./progress.js";
 
 type ButtonProps = Omit<JSX.IntrinsicElements["button"], "class" | "icon"> & {
   readonly kind?: "primary" | "secondary" | "quiet" | "danger";
@@ -33,4 +32,8 @@ export function Button({
       {children}
     </button>
   );
+}
+
+export function Spinner() {
+  return <span class="spinner" aria-hidden="true" />;
 }

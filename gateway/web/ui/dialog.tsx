@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
-import { keepFocus, useStay } from "../state/router.js";
+import { keepFocus } from "../state/focus.js";
+import { useStay } from "../state/router.js";
 import { CloseIcon } from "./icons.js";
 import { Status } from "./status.js";
 

@@ -1,3 +1,4 @@
+/** Controls of a form, with label, hint and error. */
 import type { ComponentChildren, VNode } from "preact";
 import { useId } from "preact/hooks";
 
@@ -39,5 +40,36 @@ export function Field({ label, hint, error, children }: FieldProps) {
         </p>
       )}
     </div>
+  );
+}
+
+interface NameFieldProps {
+  readonly label: ComponentChildren;
+  readonly hint?: ComponentChildren;
+  readonly error?: string | undefined;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly required?: boolean;
+  readonly maxLength?: number;
+  /** The id of a datalist with suggestions. */
+  readonly list?: string;
+}
+
+/** A field for a name or a pattern, which no browser fills in, capitalizes or corrects. */
+export function NameField({ label, hint, error, list, onInput, ...input }: NameFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(control) => (
+        <input
+          {...control}
+          {...input}
+          list={list}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+        />
+      )}
+    </Field>
   );
 }

@@ -152,7 +152,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     await page.getByRole("button", { name: "New key" }).click();
     await dialog.getByRole("textbox", { name: "Name" }).fill(" nightly ");
     const sent = page.waitForRequest("**/Keys/Create");
-    await dialog.getByRole("button", { name: "Make key" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
     t.equal((await sent).postDataJSON().name, "nightly");
   });
 
@@ -165,7 +165,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     await dialog.getByRole("textbox", { name: "Name" }).fill("long");
     await dialog.getByLabel("Expires").selectOption("On a date");
     await dialog.getByLabel("Date").fill("2026-10-25");
-    await dialog.getByRole("button", { name: "Make key" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
     await t.resolves(dialog.locator(".secret code").waitFor());
   });
 
@@ -178,7 +178,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     );
     await page.getByRole("button", { name: "New key" }).click();
     await dialog.getByRole("textbox", { name: "Name" }).fill("copied");
-    await dialog.getByRole("button", { name: "Make key" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
     const secret = await dialog.locator(".secret code").textContent();
     t.equal(await lines(dialog.locator(".secret pre")), 4, "the command is shown line by line");
     await page.keyboard.press("Enter");
@@ -227,9 +227,9 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     const { page } = visited;
     const dialog = page.getByRole("dialog");
     await visited.signIn("bob");
-    await page.getByRole("button", { name: "Make the first key" }).click();
+    await page.getByRole("button", { name: "Create the first key" }).click();
     await dialog.getByRole("textbox", { name: "Name" }).fill("first");
-    await dialog.getByRole("button", { name: "Make key" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
     await page.locator("th").getByText("first").waitFor();
     await dialog.getByRole("button", { name: /^I have copied/ }).click();
     await dialog.waitFor({ state: "detached" });

@@ -40,10 +40,10 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
   let command = "";
   await t.test("make a key, which is shown once", async (t) => {
     await go("API keys");
-    await page.getByRole("button", { name: "Make the first key" }).click();
+    await page.getByRole("button", { name: "Create the first key" }).click();
     await dialog.getByRole("textbox", { name: "Name" }).fill("my laptop");
     await dialog.getByLabel("Expires").selectOption("In 30 days");
-    await dialog.getByRole("button", { name: "Make key" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
     const secret = dialog.locator(".secret code");
     key = (await secret.textContent()) ?? "";
     t.match(key, /^ptk_\w{40,}$/);
@@ -105,7 +105,7 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
   });
 
   await t.test("let those in who sign in, seeing beforehand that this is what the rule does", async (t) => {
-    await page.getByRole("button", { name: "Make the first rule" }).click();
+    await page.getByRole("button", { name: "Create the first rule" }).click();
     await dialog.getByLabel("ID").fill("onlyloggedin");
     await dialog.getByRole("combobox", { name: "Scope" }).fill("*");
     await dialog.getByRole("combobox", { name: "Resource" }).fill("service:hello world");

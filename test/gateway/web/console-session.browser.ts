@@ -103,7 +103,7 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("textbox", { name: "Name" }).fill("mine");
     await dialog.getByLabel("Limited to").fill("service:helloworld:Helloworld.Call");
-    await dialog.getByRole("button", { name: "Make key" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
     const key = (await dialog.locator(".secret code").textContent()) ?? "";
     await dialog.getByRole("button", { name: "I have copied the key" }).click();
     t.equal((await post("/v1/helloworld/Call", { name: "Bob" }, key)).status, 200);

@@ -57,7 +57,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     /** What is seen when it is done; undefined: no dialog any more. */
     readonly outcome: string | undefined;
   }[] = [
-    { action: "Make key", page: "API keys", opener: "New key", endpoint: "Keys/Create", fill: "k1", outcome: SECRET },
+    { action: "Create key", page: "API keys", opener: "New key", endpoint: "Keys/Create", fill: "k1", outcome: SECRET },
     {
       action: "Rotate key",
       page: "API keys",
@@ -131,7 +131,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     const secret = dialog.locator(SECRET);
     await page.getByRole("button", { name: "New key" }).click();
     await dialog.getByRole("textbox", { name: "Name" }).fill("kept");
-    await dialog.getByRole("button", { name: "Make key" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
     await secret.waitFor();
     for (const [how, act] of [
       ["Escape, again and again", () => tryToClose(page, dialog)],

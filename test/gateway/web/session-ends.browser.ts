@@ -58,10 +58,10 @@ t.test("a session that ends", { timeout: 200_000 }, async (t) => {
     const dialog = page.getByRole("dialog").filter({ hasText: "Limited to" });
     await dialog.getByRole("textbox", { name: "Name" }).fill("nightly report");
     await revoke();
-    await dialog.getByRole("button", { name: "Make key" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
     await again(page);
     t.equal(await dialog.getByRole("textbox", { name: "Name" }).inputValue(), "nightly report");
-    await dialog.getByRole("button", { name: "Make key" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
     await page.getByText("It cannot be shown again").waitFor();
     checkClean(t, watched);
   });

@@ -1,0 +1,68 @@
+/** What stands in place of content: that it is being loaded, why that failed, or that there is none. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { ApiError } from "../http.js";
+import { Button, Spinner } from "./button.js";
+
+/** How long something may take before it is worth saying so, in milliseconds. */
+const NOTICEABLE = 200;
+
+/** Stands where something will be. What comes at once is not announced. */
+export function Progress({ label }: { readonly label: string }) {
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(true), NOTICEABLE);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <p class="progress" role="status">
+      {shown && (
+        <>
+          <Spinner /> {label}
+        </>
+      )}
+    </p>
+  );
+}
+
+interface ErrorNoticeProps {
+  readonly error: ApiError;
+  readonly onRetry?: (() => void) | undefined;
+  /** What to do about it. */
+  readonly children?: ComponentChildren;
+}
+
+/** What went wrong, as the gateway said it, and what to do. */
+export function ErrorNotice({ error, onRetry, children }: ErrorNoticeProps) {
+  return (
+    <div class="notice bad" role="alert">
+      <p>
+        {error.status > 0 && <strong class="code">{error.status}</strong>} {error.message}
+      </p>
+      {children}
+      {error.requestId !== undefined && <p class="hint">Request id {error.requestId}</p>}
+      {onRetry && (
+        <p>
+          <Button small onClick={onRetry}>
+            Try again
+          </Button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface EmptyStateProps {
+  readonly title: string;
+  /** Why there is nothing, and what to do next. */
+  readonly children: ComponentChildren;
+}
+
+export function EmptyState({ title, children }: EmptyStateProps) {
+  return (
+    <section class="empty">
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}
