@@ -43,7 +43,7 @@ export class StatusError extends Error {
     this.details = options.details ?? [];
   }
 
-  /** What was thrown, as a StatusError. Anything unforeseen becomes INTERNAL with a message that gives nothing away. */
+  /** What was thrown, as a StatusError. Anything else becomes INTERNAL, with a message that discloses nothing. */
   static from(thrown: unknown): StatusError {
     if (thrown instanceof StatusError) return thrown;
     return new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });

@@ -11,8 +11,8 @@ const SECRETS = ["token", "authorization", "password", "secret", "enrolment", "c
 /** Lines are collected up to this time and size, so that no call waits for a write. Exit writes what is left. */
 const FLUSH_MS = 100;
 const FLUSH_BYTES = 4096;
-/** Where whoever reads the log is too slow, lines are dropped beyond this. */
-const MOST_BYTES = 16 * 1024 ** 2;
+/** Bytes that may wait for a slow reader of standard error; further lines are dropped. */
+const MAX_UNWRITTEN_BYTES = 16 * 1024 ** 2;
 
 /** @param level `info` for instance; `silent` turns logs off. */
 export function createLog(level: string, to: DestinationStream = standardError()): Logger {
@@ -29,5 +29,11 @@ export function createLog(level: string, to: DestinationStream = standardError()
 }
 
 function standardError(): DestinationStream {
-  return destination({ fd: 2, sync: false, minLength: FLUSH_BYTES, periodicFlush: FLUSH_MS, maxLength: MOST_BYTES });
+  return destination({
+    fd: 2,
+    sync: false,
+    minLength: FLUSH_BYTES,
+    periodicFlush: FLUSH_MS,
+    maxLength: MAX_UNWRITTEN_BYTES,
+  });
 }

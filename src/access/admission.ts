@@ -1,5 +1,6 @@
 /**
- * The words in which calls are let in: who calls, what was shown, and what a guard answers. guard.ts has the one guard.
+ * The types of access control: the credentials of a call, its caller, the admission that a guard gives, and the refusals.
+ * src/rpc and the gateway know guards by these alone; guard.ts has the implementation.
  */
 
 import { Callers, type Endpoint } from "../contract/endpoint.js";
@@ -17,7 +18,7 @@ export interface Caller {
   readonly expires: number;
   /** Resource patterns that the token is limited to; empty means no limit. */
   readonly resources: readonly string[];
-  /** For an enrolment token, the name it was given for; such a caller is no account, and for rules it is nobody. */
+  /** For an enrolment token, the name it was given for; such a caller is no account, and rules treat its calls as calls without a token. */
   readonly enrolment?: string | undefined;
 }
 
@@ -69,7 +70,7 @@ export interface Guard {
 
   /**
    * What `admit` would say to a caller already known, as yes or no, from the rules at hand: for lists that show each
-   * caller its own part. Not a door: a listed endpoint is judged again when it is called.
+   * caller its own part. It admits nothing: a listed endpoint is judged again when it is called.
    */
   allows(caller: Caller | undefined, namespace: string, endpoint: Endpoint): boolean;
 
@@ -86,7 +87,7 @@ export interface SigningGuard extends Guard {
   sign(admission: Admission): Metadata;
 }
 
-/** What a refused caller is told. */
+/** The error for a refused call: UNAUTHENTICATED or PERMISSION_DENIED, with the endpoint and the caller. */
 export function refusal(
   decision: Exclude<Decision, "granted">,
   endpoint: Endpoint,
@@ -99,7 +100,7 @@ export function refusal(
   return withoutStack(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${name}`);
 }
 
-/** What is said where a decision cannot be made. */
+/** The error while no decision can be made. */
 export function authorityUnreachable(cause?: unknown): StatusError {
   return withoutStack(
     Code.UNAVAILABLE,
@@ -108,7 +109,7 @@ export function authorityUnreachable(cause?: unknown): StatusError {
   );
 }
 
-/** These are answers, not faults: whence they come says nothing, and a flood of them must cost little. */
+/** Refusals are answers, not faults. They carry no stack trace, because building one for a flood of refused calls is expensive. */
 function withoutStack(...args: ConstructorParameters<typeof StatusError>): StatusError {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

@@ -1,9 +1,9 @@
 /**
- * Token → caller. A token is looked up at the authority once, by its SHA-256, and then kept by its text, so that a call
- * with a known token hashes nothing and waits for nothing. It is forgotten when the authority says that something about
- * its caller changed; an answer that is older than the last such change is thrown away and asked for again.
+ * The callers of tokens, as looked up at the authority. A token is looked up once, by its SHA-256, and then kept by its
+ * text, so a call with a known token computes no hash and waits for nothing. A caller is forgotten when the authority says
+ * that something about it changed; an answer that is older than the last such change is asked for again.
  *
- * Whoever holds a caller across a wait asks `isCurrent` before relying on it.
+ * Code that holds a caller across an `await` must ask `isCurrent` before it relies on it.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -28,13 +28,13 @@ export interface AuthorityAccess {
   readonly log: Logger;
 }
 
-const MOST_CALLERS = 10_000;
+const MAX_CALLERS = 10_000;
 /** Apart from the callers, so that made-up tokens push no caller out. */
-const MOST_UNKNOWN = 10_000;
+const MAX_UNKNOWN = 10_000;
 /** Most tokens looked up at once. */
-const MOST_LOOKUPS = 1_000;
+const MAX_LOOKUPS = 1_000;
 /** Most used keys remembered for the next ping. */
-const MOST_USED = 10_000;
+const MAX_USED = 10_000;
 /** How long a lookup may take, in milliseconds. */
 export const LOOKUP_TIME = 5_000;
 /** How long to wait before asking again an authority whose answer was too old, in milliseconds. */
@@ -47,8 +47,8 @@ const UNREACHABLE_PAUSE = 100;
  */
 const UNKNOWN_TIME = 10_000;
 
-/** What stands for a token that nobody is known by. */
-export const NOBODY = Symbol("nobody");
+/** The result for a token that belongs to no caller. */
+export const UNKNOWN_TOKEN = Symbol("unknown token");
 
 /** A caller found by a token. */
 export class KnownCaller implements Caller {
@@ -65,11 +65,11 @@ export class KnownCaller implements Caller {
   readonly reportUse: boolean;
   /** Whether its use has been noted since the last ping. */
   noted = false;
-  /** When it was last known to be right: the count of changes to callers. */
-  rightAt: number;
+  /** The count of changes to callers when it was last known to be right. */
+  confirmedAt: number;
 
   /** @throws {SyntaxError} when a resource that the token is limited to cannot be understood. */
-  constructor(sha256: string, caller: ResolvedCaller, rightAt: number) {
+  constructor(sha256: string, caller: ResolvedCaller, confirmedAt: number) {
     this.namespace = caller.namespace;
     this.account = caller.account;
     this.scopes = caller.scopes;
@@ -79,7 +79,7 @@ export class KnownCaller implements Caller {
     this.limits = caller.resources.map(parsePattern);
     this.sha256 = sha256;
     this.reportUse = caller.reportUse;
-    this.rightAt = rightAt;
+    this.confirmedAt = confirmedAt;
   }
 }
 
@@ -89,11 +89,11 @@ function expiry({ expires, enrolment }: ResolvedCaller): number {
   return timestampMs(expires);
 }
 
-export class Callers {
+export class CallerCache {
   readonly #authority: AuthorityAccess;
-  readonly #known = new BoundedMap<string, KnownCaller>(MOST_CALLERS);
+  readonly #known = new BoundedMap<string, KnownCaller>(MAX_CALLERS);
   /** Until when a token counts as unknown, in milliseconds of `performance.now()`. */
-  readonly #unknown = new BoundedMap<string, number>(MOST_UNKNOWN);
+  readonly #unknown = new BoundedMap<string, number>(MAX_UNKNOWN);
   readonly #lookups = new Map<string, Promise<KnownCaller | undefined>>();
   /** The revision of the last change to callers, and how many there have been. */
   #changedAt = 0n;
@@ -105,15 +105,15 @@ export class Callers {
   }
 
   /** The caller of a token as far as it is known here, its expiry not yet judged; undefined: it must be looked up. */
-  find(token: string): KnownCaller | typeof NOBODY | undefined {
+  find(token: string): KnownCaller | typeof UNKNOWN_TOKEN | undefined {
     const caller = this.#known.get(token);
     if (caller !== undefined) {
-      caller.rightAt = this.#changes;
+      caller.confirmedAt = this.#changes;
       return caller;
     }
-    if (!isBearer(token)) return NOBODY;
+    if (!isBearer(token)) return UNKNOWN_TOKEN;
     const until = this.#unknown.get(token);
-    return until !== undefined && performance.now() < until ? NOBODY : undefined;
+    return until !== undefined && performance.now() < until ? UNKNOWN_TOKEN : undefined;
   }
 
   /**
@@ -128,7 +128,7 @@ export class Callers {
   #once(name: string, ask: () => Promise<KnownCaller | undefined>): Promise<KnownCaller | undefined> {
     const underWay = this.#lookups.get(name);
     if (underWay !== undefined) return underWay;
-    if (this.#lookups.size >= MOST_LOOKUPS) {
+    if (this.#lookups.size >= MAX_LOOKUPS) {
       return Promise.reject(new StatusError(Code.UNAVAILABLE, "Too many tokens are being looked up; try again"));
     }
     const lookup = ask().finally(() => this.#lookups.delete(name));
@@ -194,14 +194,14 @@ export class Callers {
     return this.#changes;
   }
 
-  /** Notes that a caller is still what it was: nobody who changed is kept. */
+  /** Notes that a kept caller is still right: those that change are not kept. */
   confirm(caller: KnownCaller): void {
-    caller.rightAt = this.#changes;
+    caller.confirmedAt = this.#changes;
   }
 
   /** Whether nothing has changed about any caller since this one was found. */
   isCurrent(caller: KnownCaller): boolean {
-    return caller.rightAt === this.#changes;
+    return caller.confirmedAt === this.#changes;
   }
 
   /** Forgets callers, by a change of the given revision. */
@@ -219,7 +219,7 @@ export class Callers {
 
   /** Notes the use of a key, to be reported. */
   noteUse(caller: KnownCaller): void {
-    if (!caller.reportUse || caller.noted || this.#used.length >= MOST_USED) return;
+    if (!caller.reportUse || caller.noted || this.#used.length >= MAX_USED) return;
     caller.noted = true;
     this.#used.push(caller);
   }
@@ -235,7 +235,7 @@ export class Callers {
   }
 }
 
-/** Whether a text can be a bearer token: whole, and not a refresh token. */
+/** Whether a text can be a bearer token: one with its checksum, and not a refresh token. */
 function isBearer(text: string): boolean {
   return !text.startsWith("ptr_") && isToken(text);
 }

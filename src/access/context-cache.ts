@@ -1,11 +1,10 @@
 /**
- * The contexts that a guard signs, as a gateway's, and verifies, as a service's. Each is signed once for a caller and an
- * endpoint and verified once for its text, and then kept: a call costs a look into a map on either side.
+ * The signed contexts that a guard keeps: a gateway's guard signs them, a service's guard verifies them. Each is signed
+ * once for a caller and an endpoint, and verified once for its text, so a call costs one lookup in a map on either side.
  *
- * A context is good while the lease runs by which it was signed, by the authority's time: not for longer than the
- * authority waits for a gateway that it has lost sight of.
+ * A context expires with the lease in which it was signed, by the authority's time. The authority waits as long for a
+ * gateway that it cannot reach.
  */
-
 import { BoundedMap } from "../bounded-map.js";
 import type { Endpoint } from "../contract/endpoint.js";
 import { matches, type Resource } from "../contract/resource.js";
@@ -43,11 +42,11 @@ export interface Verified {
   readonly expires: number;
   /** Of the keys. */
   readonly version: number;
-  /** At which the caller was known to be as told. */
+  /** The revision at which the caller was known to be right. */
   readonly revision: bigint;
 }
 
-export interface ContextsOptions {
+export interface ContextCacheOptions {
   readonly keys: ContextKeys;
   /** The applied revision. */
   readonly revision: () => bigint;
@@ -59,13 +58,13 @@ export interface ContextsOptions {
   readonly applied: (revision: number) => Promise<void>;
 }
 
-export class Contexts {
-  readonly #options: ContextsOptions;
+export class ContextCache {
+  readonly #options: ContextCacheOptions;
   readonly #signed = new BoundedMap<string, Signed>(MAX_KEPT);
   /** By their signatures. */
   readonly #verified = new BoundedMap<string, Verified>(MAX_KEPT);
 
-  constructor(options: ContextsOptions) {
+  constructor(options: ContextCacheOptions) {
     this.#options = options;
   }
 
@@ -94,7 +93,7 @@ export class Contexts {
     const context: CallContext = {
       resource: endpoint.resource,
       namespace,
-      caller: caller && told(caller, endpoint),
+      caller: caller && toMessage(caller, endpoint),
       sha256: Buffer.from(caller?.sha256 ?? "", "hex"),
       service: "",
       // Rounded down: rather too early than too late.
@@ -174,10 +173,10 @@ export function badContext(endpoint: Endpoint): StatusError {
 }
 
 /**
- * A caller as the service is told of it: of the resources that its token is limited to those that matter here, as a
- * token may be limited to more than fit a header. The gateway has noted the use of its key.
+ * A caller as a context carries it. Of the resources that its token is limited to, only those that cover the endpoint:
+ * all of them may not fit in a header. `reportUse` is false, because the gateway has noted the use of the key.
  */
-function told(caller: KnownCaller, { segments }: Endpoint): Caller {
+function toMessage(caller: KnownCaller, { segments }: Endpoint): Caller {
   const { namespace, account, scopes, expires, limits, enrolment } = caller;
   const end = BigInt(Math.floor(expires / 1000));
   return {

@@ -1,12 +1,19 @@
 /**
- * The guard: token → caller → decision. One piece of code at every door: the gateway's HTTP port and every gRPC port.
+ * The guard decides which calls a process lets in. The gateway's HTTP port and every gRPC port have the same one:
  *
- * Rules come from the authority by a stream and are good for a lease (policy.ts, lease.ts); callers are looked up once
- * and kept (callers.ts); calls from gateways and services are known by signed contexts (contexts.ts); open streams are judged again whenever either changes (open-streams.ts). So a call with a known
- * token is decided at once, from memory.
+ *     token ──── caller-cache ──┐
+ *                               ├─▶ caller ─▶ rules ─▶ admission, or 401, 403, 503
+ *     context ── context-cache ─┘             │  ▲         │
+ *                                             │  │         └─▶ open-streams: judged again at each change
+ *     authority ══ policy (pings, lease) ═════╧══╛
+ *
+ * Rules come from the authority on a stream and may be used while a lease runs (policy.ts, lease.ts). The caller of a token
+ * is looked up once and kept (caller-cache.ts); a call from a gateway or a service carries a signed context instead
+ * (call-context.ts, context-cache.ts). Streams that are open are judged again whenever rules or callers change
+ * (open-streams.ts). So a call with a known token is decided at once, from memory.
  */
 
-import { type Endpoint, Callers as MayCall } from "../contract/endpoint.js";
+import { Callers, type Endpoint } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { matches, parsePattern, type Resource } from "../contract/resource.js";
 import type { Metadata } from "../rpc/metadata.js";
@@ -20,8 +27,8 @@ import {
   type SigningGuard,
   serviceScope,
 } from "./admission.js";
-import { type AuthorityAccess, Callers, KnownCaller, NOBODY } from "./caller-cache.js";
-import { badContext, Contexts, type Verified } from "./context-cache.js";
+import { type AuthorityAccess, CallerCache, KnownCaller, UNKNOWN_TOKEN } from "./caller-cache.js";
+import { badContext, ContextCache, type Verified } from "./context-cache.js";
 import { OpenStreams } from "./open-streams.js";
 import { Policy } from "./policy.js";
 import type { Decision } from "./rules.js";
@@ -47,17 +54,17 @@ export function openGuard(authority: AuthorityAccess): OpenGuard {
   return new PolicyGuard(authority);
 }
 
-/** What is shown with a call that has a context. */
-type Shown = Credentials & { readonly context: string };
+/** The credentials of a call that has a context. */
+type ContextCredentials = Credentials & { readonly context: string };
 
 class PolicyGuard implements OpenGuard {
-  readonly #callers: Callers;
-  readonly #contexts: Contexts;
+  readonly #callers: CallerCache;
+  readonly #contexts: ContextCache;
   readonly #streams: OpenStreams;
   readonly #policy: Policy;
 
   constructor(authority: AuthorityAccess) {
-    this.#callers = new Callers(authority);
+    this.#callers = new CallerCache(authority);
     this.#streams = new OpenStreams({
       callers: this.#callers,
       now: () => this.#policy.timeAt(performance.now()),
@@ -83,7 +90,7 @@ class PolicyGuard implements OpenGuard {
       takeUsedKeys: () => this.#callers.takeUsed(),
     });
     const policy = this.#policy;
-    this.#contexts = new Contexts({
+    this.#contexts = new ContextCache({
       keys: policy.keys,
       revision: () => policy.revision,
       leaseEnd: () => policy.leaseEnd,
@@ -113,10 +120,10 @@ class PolicyGuard implements OpenGuard {
     const now = performance.now();
     if (!this.#policy.mayDecide(now)) throw authorityUnreachable();
     const { token, context } = credentials;
-    if (context !== undefined) return this.#admitByContext(credentials as Shown, endpoint, now);
-    const caller = token === undefined ? NOBODY : this.#callers.find(token);
+    if (context !== undefined) return this.#admitByContext(credentials as ContextCredentials, endpoint, now);
+    const caller = token === undefined ? UNKNOWN_TOKEN : this.#callers.find(token);
     if (caller === undefined) return this.#lookUpAndAdmit(credentials, endpoint);
-    return this.#admit(credentials, endpoint, caller === NOBODY ? undefined : caller, now);
+    return this.#admit(credentials, endpoint, caller === UNKNOWN_TOKEN ? undefined : caller, now);
   }
 
   async #lookUpAndAdmit(credentials: Credentials, endpoint: Endpoint): Promise<Admission> {
@@ -145,46 +152,46 @@ class PolicyGuard implements OpenGuard {
   }
 
   /** @throws {StatusError} (or rejects with one) as `admit`. */
-  #admitByContext(shown: Shown, endpoint: Endpoint, now: number): Admission | Promise<Admission> {
-    // Those of the authority are reached by tokens alone: whoever has a service's key could sign a context for anybody.
+  #admitByContext(credentials: ContextCredentials, endpoint: Endpoint, now: number): Admission | Promise<Admission> {
+    // Endpoints of the authority take tokens alone: with a service's key, a context could be signed for any caller.
     if (endpoint.callers !== undefined) throw badContext(endpoint);
-    const known = this.#contexts.find(shown.context);
-    if (known === undefined) return this.#verifyAndAdmit(shown, endpoint);
-    this.#checkContext(known, shown, endpoint, now);
+    const known = this.#contexts.find(credentials.context);
+    if (known === undefined) return this.#verifyAndAdmit(credentials, endpoint);
+    this.#checkContext(known, credentials, endpoint, now);
     return this.#admitVerified(known, endpoint);
   }
 
-  #verifyAndAdmit(shown: Shown, endpoint: Endpoint): Admission | Promise<Admission> {
-    const verified = this.#contexts.verify(shown.context, endpoint, this.#callers.changes);
-    if (!(verified instanceof Promise)) return this.#admitFresh(shown, verified, endpoint);
-    return verified.then((late) => this.#admitFresh(shown, late, endpoint));
+  #verifyAndAdmit(credentials: ContextCredentials, endpoint: Endpoint): Admission | Promise<Admission> {
+    const verified = this.#contexts.verify(credentials.context, endpoint, this.#callers.changes);
+    if (!(verified instanceof Promise)) return this.#admitFresh(credentials, verified, endpoint);
+    return verified.then((late) => this.#admitFresh(credentials, late, endpoint));
   }
 
   /** Admits by a context that is not known yet. Those that are known are forgotten when their caller changes. */
-  #admitFresh(shown: Shown, verified: Verified, endpoint: Endpoint): Admission | Promise<Admission> {
+  #admitFresh(credentials: ContextCredentials, verified: Verified, endpoint: Endpoint): Admission | Promise<Admission> {
     const now = performance.now();
     if (!this.#policy.mayDecide(now)) throw authorityUnreachable();
-    this.#checkContext(verified, shown, endpoint, now);
+    this.#checkContext(verified, credentials, endpoint, now);
     const { caller, revision } = verified;
     if (caller !== undefined && revision < this.#callers.changedAt)
-      return this.#renewAndAdmit(shown, verified, endpoint);
+      return this.#renewAndAdmit(credentials, verified, endpoint);
     this.#contexts.keep(verified);
     return this.#admitVerified(verified, endpoint);
   }
 
   /** Something has changed about some caller since the context was signed: the authority knows whether about this one. */
-  async #renewAndAdmit(shown: Shown, verified: Verified, endpoint: Endpoint): Promise<Admission> {
+  async #renewAndAdmit(credentials: ContextCredentials, verified: Verified, endpoint: Endpoint): Promise<Admission> {
     const caller = await this.#callers.lookUpHash(verified.caller?.sha256 ?? "");
     if (caller === undefined) throw refusal("unauthorized", endpoint, undefined);
     // What came in the meantime may have changed the caller, or the key: from the start again.
     if (!this.#callers.isCurrent(caller) || verified.version !== this.#policy.keys.version) {
-      return this.#verifyAndAdmit(shown, endpoint);
+      return this.#verifyAndAdmit(credentials, endpoint);
     }
-    return this.#admitFresh(shown, { ...verified, caller, revision: this.#callers.changedAt }, endpoint);
+    return this.#admitFresh(credentials, { ...verified, caller, revision: this.#callers.changedAt }, endpoint);
   }
 
   /** @throws {StatusError} UNAUTHENTICATED for a context that is not of this endpoint, or has expired. */
-  #checkContext(verified: Verified, { opened }: Shown, endpoint: Endpoint, now: number): void {
+  #checkContext(verified: Verified, { opened }: ContextCredentials, endpoint: Endpoint, now: number): void {
     const expired = verified.expires <= this.#policy.timeAt(now) && opened !== true;
     if (expired || verified.resource !== endpoint.resource) throw badContext(endpoint);
   }
@@ -217,33 +224,33 @@ class PolicyGuard implements OpenGuard {
   /** @param caller one that counts at the endpoint. */
   #judge(endpoint: Endpoint, namespace: string, caller: Caller | undefined): Decision {
     const { callers, segments } = endpoint;
-    if (callers === MayCall.PUBLIC) return "granted";
+    if (callers === Callers.PUBLIC) return "granted";
     const decision =
       callers === undefined
         ? this.#policy.rulesOf(namespace).decide(segments, caller?.scopes)
         : decideByDeclaration(callers, caller);
-    return decision === "granted" && caller !== undefined && isBeyond(caller, segments) ? "forbidden" : decision;
+    return decision === "granted" && caller !== undefined && isOutsideLimits(caller, segments) ? "forbidden" : decision;
   }
 }
 
 /** A token counts only in the namespace that issued it, an enrolment only where enrolled callers are asked for. */
 function countsAt(endpoint: Endpoint, namespace: string, caller: Caller | undefined): boolean {
-  if (caller?.enrolment !== undefined) return endpoint.callers === MayCall.ENROLLED;
+  if (caller?.enrolment !== undefined) return endpoint.callers === Callers.ENROLLED;
   return caller?.namespace === namespace;
 }
 
 /** Decides at an endpoint that says itself which callers may call it. */
-function decideByDeclaration(callers: MayCall, caller: Caller | undefined): Decision {
+function decideByDeclaration(callers: Callers, caller: Caller | undefined): Decision {
   if (caller === undefined) return "unauthorized";
   const enough =
-    callers === MayCall.ACCOUNT ||
-    (callers === MayCall.ADMIN && isAdmin(caller)) ||
-    (callers === MayCall.ENROLLED && caller.enrolment !== undefined);
+    callers === Callers.ACCOUNT ||
+    (callers === Callers.ADMIN && isAdmin(caller)) ||
+    (callers === Callers.ENROLLED && caller.enrolment !== undefined);
   return enough ? "granted" : "forbidden";
 }
 
-/** Whether a resource is outside of those that the caller's token is limited to. */
-function isBeyond(caller: Caller, resource: Resource): boolean {
+/** Whether the caller's token is limited to resources, of which this is none. */
+function isOutsideLimits(caller: Caller, resource: Resource): boolean {
   if (caller.resources.length === 0) return false;
   const limits = caller instanceof KnownCaller ? caller.limits : caller.resources.map(parsePattern);
   return !limits.some((limit) => matches(limit, resource));

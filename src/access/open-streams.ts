@@ -1,19 +1,19 @@
 /**
- * Streams that were let in and are still open. They are judged again at every revision and end with their token.
+ * Streams that were admitted and are still open. Each is judged again at every revision, and ends when its token does.
  *
- * A stream was opened for one caller and goes on for that caller only: when the token is gone it is refused, even where
- * a public rule would let nobody in, because the service believes to be talking to the caller.
+ * A stream belongs to the caller that opened it. When the caller's token is gone, the stream is refused even where a public
+ * rule would admit calls without a token, because the service believes that it talks to the caller.
  *
- * When something changed about a caller, its token is looked up anew, and the revision counts as dealt with only
- * when that is done. A stream whose caller cannot be looked up in time is refused.
+ * When something changed about a caller, its token is looked up anew. The revision is acknowledged only when that is
+ * done. A stream whose caller cannot be looked up in time is refused.
  */
 import { type Admission, type Caller, refusal } from "./admission.js";
-import { type Callers, KnownCaller, LOOKUP_TIME } from "./caller-cache.js";
+import { type CallerCache, KnownCaller, LOOKUP_TIME } from "./caller-cache.js";
 
 /** How many callers are looked up at once. */
 const LOOKUPS = 32;
 /** The longest time that a timer of Node takes, in milliseconds. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+const MAX_TIMER = 2 ** 31 - 1;
 
 interface OpenStream {
   readonly admission: Admission;
@@ -24,7 +24,7 @@ interface OpenStream {
 }
 
 export interface OpenStreamsOptions {
-  readonly callers: Callers;
+  readonly callers: CallerCache;
   /** The authority's clock, in milliseconds since 1970. */
   readonly now: () => number;
   /** Why a call is refused now; undefined where it is not. */
@@ -105,7 +105,7 @@ export class OpenStreams {
     clearTimeout(stream.expiry);
     if (left <= 0) this.#refuse(stream, refusal("unauthorized", admission.endpoint, undefined));
     else if (left < Number.POSITIVE_INFINITY) {
-      stream.expiry = setTimeout(() => this.#watchExpiry(stream), Math.min(Math.ceil(left), LONGEST_TIMER));
+      stream.expiry = setTimeout(() => this.#watchExpiry(stream), Math.min(Math.ceil(left), MAX_TIMER));
     }
   }
 

@@ -65,7 +65,7 @@ const SCHEME = "Bearer ";
 
 /**
  * The bearer token in an Authorization header (RFC 6750 §2.1; in any case and with any spaces, RFC 9110 §11.4), undefined
- * for any other scheme. It may be no token at all: nobody is known by that.
+ * for any other scheme. It may have another shape than our tokens have: then it belongs to no caller.
  */
 export function bearerOf(authorization: string): string | undefined {
   const scheme = authorization.slice(0, SCHEME.length);

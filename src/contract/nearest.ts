@@ -1,7 +1,7 @@
 /** The name that was probably meant, for an error that says a name is not known. */
 
-/** Work is bounded, since anyone can ask for what is not there: a look at a name is 1, a comparison the product of lengths. */
-const MOST_WORK = 100_000;
+/** A bound on the work, because any caller can ask for unknown names. A candidate counts 1, a comparison the product of the lengths. */
+const MAX_WORK = 100_000;
 
 /** The candidate that differs least, if it differs by at most a third of the name's length; undefined otherwise. */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
@@ -11,7 +11,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   for (const candidate of candidates) {
     const similar = Math.abs(candidate.length - name.length) < least;
     work += similar ? 1 + candidate.length * name.length : 1;
-    if (work > MOST_WORK) break;
+    if (work > MAX_WORK) break;
     const edits = similar ? distance(name, candidate) : least;
     if (edits >= least) continue;
     best = candidate;

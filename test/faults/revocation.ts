@@ -107,7 +107,7 @@ const shorterLease: Fault = {
       name: "a claim states how long the leases under it run",
       file: "services/auth/log/claims.ts",
       edits: [
-        ["const span = /^\\d+(\\.\\d+)?$/.test(value) ? Number(value) : LONGEST_SPAN;", "const span = 525;void value;"],
+        ["const span = /^\\d+(\\.\\d+)?$/.test(value) ? Number(value) : MAX_SPAN;", "const span = 525;void value;"],
       ],
     },
   ],

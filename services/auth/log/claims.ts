@@ -49,7 +49,7 @@ export function leaseSpan(leaseMs: number): number {
 }
 
 /** The span of a row that states none, in milliseconds. No span is longer. */
-export const LONGEST_SPAN = leaseSpan(60_000) + 2_000;
+export const MAX_SPAN = leaseSpan(60_000) + 2_000;
 const RETIRED = "retired/";
 /** How soon rows that could not be read are read again, in milliseconds. */
 const RETRY = 200;
@@ -120,7 +120,7 @@ export class Claims {
    */
   async settled(): Promise<void> {
     const { now, log } = this.#options;
-    const latest = now() + LONGEST_SPAN;
+    const latest = now() + MAX_SPAN;
     for (let failures = 0; now() < latest; failures++) {
       try {
         const ends = await this.#retireOthers();
@@ -214,6 +214,6 @@ export class Claims {
 
 /** What a row says of how long leases under it may run, in milliseconds. */
 function spanOf(value: string): number {
-  const span = /^\d+(\.\d+)?$/.test(value) ? Number(value) : LONGEST_SPAN;
-  return Math.min(span, LONGEST_SPAN);
+  const span = /^\d+(\.\d+)?$/.test(value) ? Number(value) : MAX_SPAN;
+  return Math.min(span, MAX_SPAN);
 }
