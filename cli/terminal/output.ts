@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { StringDecoder } from "node:string_decoder";
 import { Option } from "commander";
+import { layOut } from "../../src/api/json-layout.js";
 import { CommandError, EXIT } from "./exit.js";
-import { indent } from "./indent.js";
 import type { Io } from "./io.js";
 import { type Colour, paintFor, visible, visibleLines } from "./text.js";
 
@@ -96,9 +96,10 @@ function firstFields(value: unknown): string[] {
   return value === null ? [] : [String(value)];
 }
 
-/** Without loss: indented on a terminal, as it is elsewhere. */
+/** Indented on a terminal, as it is elsewhere. */
 function printJson(io: Io, json: string) {
-  io.stdout.write(`${visibleLines(io.stdout.isTTY ? indent(json) : json)}\n`);
+  const indented = () => layOut(json).map(({ text }) => text);
+  io.stdout.write(`${visibleLines(io.stdout.isTTY ? indented().join("") : json)}\n`);
 }
 
 const TEXT = /^(?:text\/|application\/(?:.+\+)?(?:json|xml|x-ndjson|yaml)\b)/i;

@@ -1,6 +1,6 @@
 /** JSON and source code, in colours. */
 import { useMemo } from "preact/hooks";
-import { layOut, type Token } from "./json-text.js";
+import { layOut, type Token } from "../../../src/api/json-layout.js";
 
 /** Characters of a text that are shown: more would make the page slow. */
 const MAX_SHOWN = 200_000;

@@ -1,8 +1,9 @@
 /** Controls for one value: what kind of input each kind of field gets, and what JSON is made of what is typed. */
 import { useState } from "preact/hooks";
+import { isJson } from "../../../src/api/json-layout.js";
 import type { ControlProps } from "../ui/field.js";
 import type { Field } from "./document.js";
-import { isJson, parseExact, Unfinished } from "./json-text.js";
+import { parseExact, Unfinished } from "./json-text.js";
 
 interface FieldControlProps {
   readonly field: Field;
