@@ -1,5 +1,6 @@
 /**
- * Every error of the gateway, whoever made it, leaves as the same object, and the HTTP status is its `Code`:
+ * Errors of the gateway. The client gets every error as the same JSON object, whether the gateway or a service made it;
+ * the HTTP status is its `Code`:
  *
  *     {"Id":"helloworld","Code":404,"Detail":"No endpoint \"cal\" in helloworld","Status":"Not Found"}
  */
@@ -42,16 +43,16 @@ const REASONS: Readonly<Record<number, string>> = {
   505: "HTTP Version Not Supported",
 };
 
-/** The words that go with an HTTP status. */
+/** The reason phrase of an HTTP status. */
 export function reason(status: number): string {
   return REASONS[status] ?? "Unknown";
 }
 
-/** A refusal that no gRPC code stands for. `message` is written for the caller. */
+/** An error with an HTTP status that no gRPC code stands for. `message` is written for the caller. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly status: number;
-  /** What the answer says besides: name, value, name, value … */
+  /** Headers of the response: name, value, name, value … */
   readonly headers: readonly string[];
 
   constructor(status: number, message: string, options: { headers?: readonly string[]; cause?: unknown } = {}) {
@@ -61,46 +62,54 @@ export class HttpError extends Error {
   }
 }
 
-export interface ErrorAnswer {
+/** Where the process's memory budget is used up. */
+export const NO_MEMORY = new HttpError(503, "Too much is waiting to be received or read; try again", {
+  headers: ["Retry-After", "1"],
+});
+
+/** The reply to an error. */
+export interface ErrorReply {
   readonly status: number;
-  /** Headers that this error asks for: name, value, name, value … */
+  /** Name, value, name, value … */
   readonly headers: readonly string[];
+  /** The error object as JSON. */
   readonly body: string;
 }
 
 /**
- * The answer to anything thrown. `id` is the service the call was directed to, or `gateway`; `types` are that
- * service's own, for the details of its errors.
+ * Converts anything thrown into the reply that the client gets.
+ * @param id the service that the request was directed to, or `gateway`
+ * @param types of that service, to write the details of its errors
  */
-export function answerError(id: string, thrown: unknown, types?: Registry): ErrorAnswer {
-  if (thrown instanceof HttpError) return answer(id, thrown.status, thrown.message, thrown.headers);
-  if (thrown instanceof JsonError) return answer(id, 400, thrown.message, []);
+export function toErrorReply(id: string, thrown: unknown, types?: Registry): ErrorReply {
+  if (thrown instanceof HttpError) return reply(id, thrown.status, thrown.message, thrown.headers);
+  if (thrown instanceof JsonError) return reply(id, 400, thrown.message, []);
   const error = StatusError.from(thrown);
   const status = httpStatus(error.code);
   const details = error.details.filter(({ typeUrl }) => typeName(typeUrl) !== DEBUG_INFO);
-  return answer(id, status, publicMessage(error), headersOf(status, details), details, types);
+  return reply(id, status, publicMessage(error), headersOf(status, details), details, types);
 }
 
-function answer(
+function reply(
   id: string,
   status: number,
   detail: string,
   headers: readonly string[],
   details: readonly Any[] = [],
   types?: Registry,
-): ErrorAnswer {
+): ErrorReply {
   const error = { Id: id, Code: status, Detail: detail || reason(status), Status: reason(status) };
   const body = details.length === 0 ? error : { ...error, Details: details.map((detail) => readable(detail, types)) };
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** Stack traces, in a detail that is meant for the service's own developers. */
+/** Stack traces, for the service's own developers: never sent to a client. */
 const DEBUG_INFO = "google.rpc.DebugInfo";
 const MAX_MESSAGE = 1024;
 
 /**
- * What a caller may read of a service's message. UNKNOWN is what gRPC servers make of an exception that nobody caught,
- * whose text was written for no caller; of all others the first line, since what follows may be a stack.
+ * The part of a service's error message that a client may read. gRPC servers turn an uncaught exception into UNKNOWN, whose
+ * text was not written for callers; of other errors the client gets the first line, since a stack may follow it.
  */
 function publicMessage({ code, message }: StatusError): string {
   if (code === Code.UNKNOWN) return "Internal error";
@@ -129,7 +138,7 @@ function retryDelay(details: readonly Any[]): number | undefined {
 }
 
 let standardTypes: Registry | undefined;
-/** With the standard types, by a service's own: to put them together takes half a millisecond. */
+/** A service's types together with the standard ones, made once for each service. */
 const withStandardTypes = new WeakMap<Registry, Registry>();
 
 function registryOf(types: Registry | undefined): Registry {
@@ -143,7 +152,7 @@ function registryOf(types: Registry | undefined): Registry {
   return registry;
 }
 
-/** A detail in proto3 JSON. One of an unknown type, or with broken bytes, must not destroy the error that it explains. */
+/** An error detail in proto3 JSON; in base64 where its type is unknown or its bytes are malformed. */
 function readable({ typeUrl, value }: Any, types: Registry | undefined): JsonValue {
   const detail = create(AnySchema, { typeUrl, value });
   const type = { "@type": typeUrl };

@@ -1,44 +1,16 @@
 /**
- * Routes as data. Every shape of every endpoint's path stands in one map, in lower case, and leads to the endpoint
- * itself: what is decided, logged and called is read from there, never from the path. So finding a route is one look
- * into the map, two where the client's letters differ in case or are percent-encoded.
+ * The routes: one map from every path of every endpoint, in lower case, to the endpoint. Finding a route is one lookup, or
+ * two where the client's letters differ in case or are percent-encoded.
  *
  * A path has one meaning or none. Percent-encoded unreserved characters are decoded once (RFC 3986 §6.2.2.2); nothing
- * else is repaired: no dot segment is removed, no empty segment or trailing slash overlooked, and `%2F` is no `/`.
+ * else is repaired: no dot segment is removed, no empty segment or trailing slash is ignored, and `%2F` does not become
+ * `/`.
  */
-import type { Registry } from "@bufbuild/protobuf";
 import { Callers, type Endpoint, pathOf, RESERVED_NAMES } from "../../src/contract/endpoint.js";
 import { NAME } from "../../src/contract/names.js";
 import { nearest } from "../../src/contract/nearest.js";
-import type { Codec } from "../../src/json/codec.js";
-import type { Channel } from "../../src/rpc/channel.js";
 import { HttpError } from "../errors.js";
-
-/**
- * What a service is told of its caller: the authority the bearer token; a service that registered a signed context; one
- * that joined by configuration the names of account and namespace where its configuration asks for them, else nothing.
- */
-export type Told = "token" | "context" | "identity" | "nothing";
-
-/** One endpoint, with all it takes to call it. */
-export interface Target {
-  readonly endpoint: Endpoint;
-  readonly request: Codec;
-  readonly response: Codec;
-  readonly channel: Channel;
-  /** What the service is told of the caller. */
-  readonly told: Told;
-  /** The service's own message types. */
-  readonly types: Registry;
-  /** Undefined where all instances have the same contract. */
-  readonly alternatives: Alternatives | undefined;
-}
-
-/** The endpoint in each contract that instances have for it, when they differ. */
-export interface Alternatives {
-  /** That of the instance whose turn it is, other than those tried; undefined when there is none left. */
-  next(tried: readonly Target[]): Target | undefined;
-}
+import type { Target } from "./target.js";
 
 export interface Route {
   readonly target: Target;
@@ -46,11 +18,11 @@ export interface Route {
   readonly versioned: boolean;
 }
 
-/** A path of characters that mean themselves (RFC 3986 §2.3). */
+/** A path of unreserved characters, for which no decoding is needed (RFC 3986 §2.3). */
 const PLAIN = /^\/[A-Za-z0-9._~/-]*$/;
 const UNRESERVED = /[A-Za-z0-9._~-]/;
 const PERCENT = /%(?:([0-9A-Fa-f]{2})|)/g;
-/** What a URI's path may be made of (RFC 3986 §3.3). */
+/** The characters of a URI's path (RFC 3986 §3.3). */
 const PATH = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/;
 
 export class Routes {
@@ -58,8 +30,9 @@ export class Routes {
   readonly #services = new Map<string, { readonly targets: readonly Target[]; readonly paths: readonly string[] }>();
 
   /**
-   * Adds a service, or replaces it, at once and wholly.
-   * @throws {Error} when its name or its endpoints' names cannot be told apart from others; nothing has changed then.
+   * Adds a service, or replaces all its routes at once.
+   * @throws {Error} when the service's name is malformed or reserved, or two of its endpoints have the same path; then nothing
+   * has changed
    */
   set(service: string, targets: readonly Target[]): void {
     if (!NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
@@ -75,25 +48,25 @@ export class Routes {
     this.#services.delete(service);
   }
 
-  /** Names of the services, in the order they came. */
+  /** Names of the services, in the order in which they were added. */
   get services(): Iterable<string> {
     return this.#services.keys();
   }
 
-  /** A service's endpoints, as they were set: another list after each change. */
+  /** The endpoints of a service: a new array after each change. */
   targetsOf(service: string): readonly Target[] | undefined {
     return this.#services.get(service)?.targets;
   }
 
   /**
-   * The route of a path, as sent.
-   * @throws {HttpError} 400 when no URI has such a path.
+   * The route of a path, as sent; undefined where there is none.
+   * @throws {HttpError} 400 when no URI has such a path
    */
   find(path: string): Route | undefined {
     return this.#routes.get(path) ?? this.#routes.get(canonical(path));
   }
 
-  /** The service that a path without a route is directed to, and a path that may have been meant. */
+  /** For a path without a route: the service that its first segment names, and the route's path that is most like it. */
   near(path: string): { readonly service: string | undefined; readonly path: string | undefined } {
     const [, versioned = "", name = "", rest = ""] = /^(\/v1(?=\/))?\/([^/]*)\/?(.*)$/s.exec(path.toLowerCase()) ?? [];
     const service = this.#services.has(name) ? name : undefined;
@@ -110,7 +83,7 @@ export class Routes {
   }
 }
 
-/** The shape whose method is named like the last part of a path, for one that names another gRPC service or none. */
+/** The path whose method is named like the last part of `rest`, where that names another gRPC service or none. */
 function nearestByMethod(rest: string, shapes: readonly string[]): string | undefined {
   const methods = shapes.map(lastPart);
   const meant = nearest(lastPart(rest), methods);
@@ -145,7 +118,7 @@ function routesOf(service: string, targets: readonly Target[]): Map<string, Rout
       throw new Error(`it has two endpoints ${endpoint.name}, told apart by case alone`);
     }
     known.add(endpoint.segments.endpoint);
-    // No caller over HTTP is ever enrolled.
+    // Callers over HTTP are never enrolled, so the endpoint has no path.
     if (endpoint.callers === Callers.ENROLLED) continue;
     const versioned: Route = { target, versioned: true };
     const unversioned: Route = { target, versioned: false };
@@ -158,7 +131,7 @@ function routesOf(service: string, targets: readonly Target[]): Map<string, Rout
   return routes;
 }
 
-/** `helloworld.call` and its other shapes. */
+/** `helloworld.call`, `helloworld/call`, and where the gRPC service may be left out, `call`. */
 function pathsOf({ segments: { endpoint } }: Endpoint, short: boolean): string[] {
   const dot = endpoint.lastIndexOf(".");
   const [grpcService, method] = [endpoint.slice(0, dot), endpoint.slice(dot + 1)];

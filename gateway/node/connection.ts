@@ -1,31 +1,54 @@
-/** What a connection is busy with, as its port sees it, whatever kind of request it is. */
+/** What the port keeps for each of its connections: the exchange that it serves, and the memory that it has reserved. */
 import type { Socket } from "node:net";
+import type { ConnectionMemory, MemoryBudget } from "../../src/memory-budget.js";
 import { HttpError } from "../errors.js";
 
-export interface Work {
-  /** Whether its answer has been given to the connection. */
+/** A request that a connection is serving, and its response. */
+export interface ActiveExchange {
+  /** Whether the response has been given to the connection. */
   readonly answered: boolean;
-  /** Whether the client is told of a fault, or will be, and the connection then closed. */
+  /** Whether the response is an error that closes the connection. */
   readonly failed: boolean;
-  /** Whether its body may take as long as it likes, as long as it comes. */
-  readonly streams?: boolean;
-  /** Makes its answer the connection's last; where its body is still to come, that answer is the fault. */
+  /** Whether the body is read in pieces, so that there is no limit to the time of the whole. */
+  readonly readsPieces?: boolean;
+  /** Makes the response the last one of the connection, and the fault the response where the body has not arrived yet. */
   fail(fault: HttpError): void;
-  /** Makes it end now, as soon as it can. */
-  stop(why: HttpError): void;
+  /** Ends the exchange as soon as possible. */
+  abort(reason: HttpError): void;
 }
 
 /**
- * The last request of a connection, until its answer has been taken, and so those before it; for good where it failed.
- * Node ends answers in the order of their requests, so a connection without any is idle.
+ * Key of a connection's last request, until its response has been sent; for good where it failed. Node ends responses in the
+ * order of their requests, so that a connection without an active exchange is idle.
  */
-export const WORK = Symbol("work");
-export type Connection = Socket & { [WORK]?: Work | undefined };
+export const ACTIVE = Symbol("active exchange");
+const MEMORY = Symbol("memory");
+
+export type Connection = Socket & { [ACTIVE]?: ActiveExchange | undefined; [MEMORY]?: ConnectionMemory };
 
 export const GONE = new HttpError(499, "The client has gone");
 
 /**
- * After an answer to a request that is still being sent, what comes is read and dropped for this long: closing at once
- * would reset the connection, and the client might never see the answer (RFC 9112 §9.6).
+ * How long a connection stays open after a response to a request that is still being sent, in milliseconds; what arrives
+ * meanwhile is dropped. Closing at once would reset the connection, and the client might never see the response (RFC 9112
+ * §9.6).
  */
 export const LINGER_MS = 1000;
+
+/** Fewer bytes are not reserved where nothing else of the connection is waiting. */
+export const MIN_RESERVED = 4_096;
+
+/**
+ * What the connection has reserved of the process's memory budget. Made when it first reserves anything, because most
+ * connections never do; closed with the connection.
+ */
+export function memoryOf(socket: Connection, budget: MemoryBudget): ConnectionMemory {
+  const known = socket[MEMORY];
+  if (known !== undefined) return known;
+  const memory = budget.open(socket.remoteAddress ?? "unix");
+  socket[MEMORY] = memory;
+  // The event "close" of a destroyed socket may be over.
+  if (socket.destroyed) memory.close();
+  else socket.once("close", () => memory.close());
+  return memory;
+}

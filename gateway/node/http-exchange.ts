@@ -1,7 +1,10 @@
-/** One plain request and its answer, on node's own: what it asks is read no faster than it is wanted, and within bounds. */
+/**
+ * One plain request and its response, on node:http. The body is read within limits of size, time and memory, and no faster than
+ * its reader takes it; the response is written no faster than the client reads it.
+ */
 import type { ServerResponse } from "node:http";
 import type { MemoryBudget } from "../../src/memory-budget.js";
-import { HttpError, reason } from "../errors.js";
+import { HttpError, NO_MEMORY, reason as reasonPhrase } from "../errors.js";
 import {
   type BodySink,
   type BodyStream,
@@ -11,110 +14,117 @@ import {
   type PieceFlow,
   type PieceReader,
 } from "../http.js";
-import { type Connection, GONE, LINGER_MS, WORK, type Work } from "./connection.js";
-import { MIN_RESERVED, memoryOf, NO_MEMORY } from "./connection-memory.js";
+import { ACTIVE, type ActiveExchange, type Connection, GONE, LINGER_MS, MIN_RESERVED, memoryOf } from "./connection.js";
 import type { HttpMessage } from "./http-message.js";
 import { HttpRequest } from "./requests.js";
-import { STALL_MS, Stall } from "./slow-reader.js";
+import { SLOW_READER_MS, SlowReaderTimeout } from "./slow-reader.js";
 
-/** An unread body up to this size is dropped and the connection kept; before a larger one it is closed. */
-const DROPPED_BODY = 64 * 1024;
+/** Largest unread body, in bytes, that is dropped to keep the connection; with a larger one the connection is closed. */
+const MAX_DROPPED_BODY = 64 * 1024;
 
-/** What a piece of a body takes beside its bytes, at least: a body may come a byte at a time. */
-const PIECE = 128;
-/** Bytes that a body may have waiting that is read in pieces, while the service takes none. */
+/** Memory that a piece of a body takes beside its bytes, at least: a body may arrive a byte at a time. */
+const PIECE_OVERHEAD = 128;
+/** Bytes that may be waiting of a body that is read in pieces while the service takes none. */
 const PAUSED_UPLOAD = 128 * 1024;
-/** What a request and its answer take beside their bytes, about. */
-const PIPELINED = 8 * 1024;
-/** A text of more bytes is made a Buffer first: it would else be held as such too until the client has read it. */
-const LARGE_TEXT = 256 * 1024;
+/** Memory that a request and its response take beside their bytes, about. */
+const EXCHANGE_OVERHEAD = 8 * 1024;
+/** A longer text is converted to a Buffer first: else the text, too, would be held until the client has read it. */
+const MAX_TEXT = 256 * 1024;
 
 const TOO_SLOW = new HttpError(408, "The next piece of the body took too long to arrive");
 const STALLED = new HttpError(504, "The service has taken nothing of the body for too long");
 
-export interface Bounds {
+export interface ExchangeLimits {
   readonly maxBody: number;
-  /** How long the next piece of a body may take that is read in pieces, in milliseconds. */
+  /** How long the next piece may take to arrive of a body that is read in pieces, in milliseconds. */
   readonly bodyTime: number;
+  /** How long the client may read nothing, or the service take nothing of an upload, in milliseconds; default 30 min. */
   readonly stallMs: number | undefined;
   readonly budget: MemoryBudget;
 }
 
-export class Exchange extends HttpRequest implements GatewayRequest, Work {
+export interface ExchangeOptions {
+  /** Whether the client waits for "100 Continue" before it sends the body. */
+  readonly awaitsContinue?: boolean;
+  /** What the server found wrong. */
+  readonly fault?: HttpError;
+}
+
+export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveExchange {
   readonly #res: ServerResponse;
-  readonly #bounds: Bounds;
-  /** Bytes reserved for its body, as far as that has come, until it is answered. */
-  #bodyBytes = 0;
-  /** Bytes reserved for its answer, until the client has read it. */
-  #answerBytes = 0;
-  /** Whether the client waits for 100 before it sends the body. */
-  readonly #waits: boolean;
+  readonly #limits: ExchangeLimits;
+  readonly #awaitsContinue: boolean;
   readonly fault: HttpError | undefined;
+  /** Bytes reserved for the part of the body that has arrived, until the response. */
+  #bodyBytes = 0;
+  /** Bytes reserved for the response, until the client has read it. */
+  #responseBytes = 0;
   answered = false;
   failed = false;
-  streams = false;
-  #gone = false;
+  readsPieces = false;
+  #closed = false;
   #onFault: ((fault: HttpError) => void) | undefined;
 
   constructor(
     req: HttpMessage,
     res: ServerResponse,
-    bounds: Bounds,
-    { waits = false, fault }: { waits?: boolean; fault?: HttpError } = {},
+    limits: ExchangeLimits,
+    { awaitsContinue = false, fault }: ExchangeOptions = {},
   ) {
     super(req);
     this.#res = res;
-    this.#bounds = bounds;
-    this.#waits = waits;
+    this.#limits = limits;
+    this.#awaitsContinue = awaitsContinue;
     this.fault = fault ?? req.fault;
-    res.on("close", () => this.#closed());
+    res.on("close", () => this.#close());
   }
 
-  override stop(why: HttpError): void {
+  override abort(reason: HttpError): void {
     if (this.#res.writableEnded) return;
-    this.#stopReading(why);
-    super.stop(why);
+    this.#stopReading(reason);
+    super.abort(reason);
   }
 
+  /** Reserves memory for a pipelined request, which waits until those before it are answered. */
   tryReservePipelined(): boolean {
-    return this.#tryHoldAnswer(PIPELINED);
+    return this.#tryReserveResponse(EXCHANGE_OVERHEAD);
   }
 
   override tryReserveAnswer(bytes: number): boolean {
-    return this.#tryHoldAnswer(Math.max(bytes, this.#answerBytes));
+    return this.#tryReserveResponse(Math.max(bytes, this.#responseBytes));
   }
 
-  #tryHoldAnswer(bytes: number): boolean {
-    if (bytes === this.#answerBytes) return true;
-    if (!memoryOf(this.req.socket, this.#bounds.budget).tryResize(this.#answerBytes, bytes)) return false;
-    this.#answerBytes = bytes;
+  #tryReserveResponse(bytes: number): boolean {
+    if (bytes === this.#responseBytes) return true;
+    if (!memoryOf(this.req.socket, this.#limits.budget).tryResize(this.#responseBytes, bytes)) return false;
+    this.#responseBytes = bytes;
     return true;
   }
 
-  #tryHoldBody(bytes: number): boolean {
+  #tryReserveBody(bytes: number): boolean {
     if (bytes === this.#bodyBytes) return true;
-    if (!memoryOf(this.req.socket, this.#bounds.budget).tryResize(this.#bodyBytes, bytes)) return false;
+    if (!memoryOf(this.req.socket, this.#limits.budget).tryResize(this.#bodyBytes, bytes)) return false;
     this.#bodyBytes = bytes;
     return true;
   }
 
-  #closed(): void {
-    this.#tryHoldBody(0);
-    this.#tryHoldAnswer(0);
+  #close(): void {
+    this.#tryReserveBody(0);
+    this.#tryReserveResponse(0);
     const connection: Connection = this.req.socket;
-    // A connection that is kept would keep its last call, body and answer included.
-    if (connection[WORK] === this && !this.failed) connection[WORK] = undefined;
+    // Else a connection that stays open would keep its last exchange in memory, body and response included.
+    if (connection[ACTIVE] === this && !this.failed) connection[ACTIVE] = undefined;
     if (this.#res.writableEnded) return;
-    this.#gone = true;
-    this.stop(GONE);
+    this.#closed = true;
+    this.abort(GONE);
   }
 
   body(): Promise<readonly Uint8Array[]> {
     const { req } = this;
-    const { maxBody } = this.#bounds;
-    const announced = Number(req.known.contentLength);
+    const { maxBody } = this.#limits;
+    const announced = Number(req.requestHeaders.contentLength);
     if (announced > maxBody) throw this.#tooLarge();
-    if (this.#waits) this.#res.writeContinue();
+    if (this.#awaitsContinue) this.#res.writeContinue();
     return new Promise((resolve, reject) => {
       this.#onFault = reject;
       const pieces: Buffer[] = [];
@@ -126,10 +136,10 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
           return;
         }
         size += piece.length;
-        // Most are small and come in one piece: that does not wait for more.
+        // Most bodies are small and arrive in one piece, which waits for no other.
         const isWhole = piece.length === announced && announced <= MIN_RESERVED;
         if (size > maxBody) this.#stopReading(this.#tooLarge());
-        else if (isWhole || this.#tryHoldBody(this.#bodyBytes + piece.length + PIECE)) pieces.push(piece);
+        else if (isWhole || this.#tryReserveBody(this.#bodyBytes + piece.length + PIECE_OVERHEAD)) pieces.push(piece);
         else this.#stopReading(NO_MEMORY);
       });
     });
@@ -137,18 +147,18 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
 
   pieces(reader: PieceReader): PieceFlow {
     const { req } = this;
-    this.streams = true;
-    // Silence may be the service's, which takes no more for now.
+    this.readsPieces = true;
+    // The service may be the reason for silence: it may take no more for now.
     req.socket.setTimeout(0);
-    if (this.#waits) this.#res.writeContinue();
-    const { bodyTime, stallMs = STALL_MS } = this.#bounds;
-    let patience: NodeJS.Timeout;
-    const wait = (ms: number, fault: HttpError): void => {
-      clearTimeout(patience);
-      patience = setTimeout(() => this.fail(fault), ms);
+    if (this.#awaitsContinue) this.#res.writeContinue();
+    const { bodyTime, stallMs = SLOW_READER_MS } = this.#limits;
+    let timer: NodeJS.Timeout;
+    const failAfter = (ms: number, fault: HttpError): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => this.fail(fault), ms);
     };
     const stop = (): void => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       this.#onFault = undefined;
       req.removeAllListeners("data").off("end", onEnd).resume();
     };
@@ -156,142 +166,144 @@ export class Exchange extends HttpRequest implements GatewayRequest, Work {
       stop();
       reader.onEnd();
     };
-    wait(bodyTime, TOO_SLOW);
+    failAfter(bodyTime, TOO_SLOW);
     this.#onFault = (fault) => {
       stop();
       reader.onFault(fault);
     };
     req.on("data", (piece: Buffer) => {
-      patience.refresh();
+      timer.refresh();
       if (reader.onPiece(piece)) return;
       req.pause();
-      if (this.#tryHoldBody(PAUSED_UPLOAD)) wait(stallMs, STALLED);
+      if (this.#tryReserveBody(PAUSED_UPLOAD)) failAfter(stallMs, STALLED);
       else this.fail(NO_MEMORY);
     });
     req.on("end", onEnd);
     const resume = (): void => {
-      this.#tryHoldBody(0);
-      wait(bodyTime, TOO_SLOW);
+      this.#tryReserveBody(0);
+      failAfter(bodyTime, TOO_SLOW);
       req.resume();
     };
     return { resume, stop };
   }
 
   #tooLarge(): HttpError {
-    return new HttpError(413, `The body must not be larger than ${this.#bounds.maxBody} bytes`);
+    return new HttpError(413, `The body must not be larger than ${this.#limits.maxBody} bytes`);
   }
 
   fail(fault: HttpError): void {
     this.failed = true;
-    // Its headers have not said that it is the last one.
+    // The headers of a response that was sent already do not say that it is the last one.
     if (this.answered) this.#res.once("close", () => this.req.socket.destroySoon());
     else if (!this.req.complete) this.#stopReading(fault);
   }
 
   #stopReading(fault: HttpError): void {
-    const reject = this.#onFault;
-    if (reject === undefined) return;
+    const onFault = this.#onFault;
+    if (onFault === undefined) return;
     this.#onFault = undefined;
     this.req.dropBody();
-    reject(fault);
-  }
-
-  /** Sends the answer: a whole body in one write. `isLast` tells whether the connection is to be closed after it. */
-  answer({ status, headers, body, length }: GatewayResponse, isLast: () => boolean): void {
-    this.answered = true;
-    this.#tryHoldBody(0);
-    const res = this.#res;
-    if (this.#gone || this.req.socket.destroyed) return;
-    const lingers = this.#lingers();
-    const all = isLast() || this.failed || lingers ? [...headers, "Connection", "close"] : headers;
-    res.writeHead(status, reason(status), all as string[]);
-    if (isStream(body)) return void this.#pour(body, isLast);
-    // Written and then ended it goes out by itself; ended with, by the slower way of several pieces, the last an empty one.
-    const { socket } = this.req;
-    socket.cork();
-    const encoding = length === body.length ? "latin1" : "utf8";
-    const isLargeText = length > LARGE_TEXT && typeof body === "string";
-    res.write(isLargeText ? Buffer.from(body, encoding) : body, encoding);
-    socket.uncork();
-    // The system takes most answers at once.
-    if (res.writableLength > 0 && !this.tryReserveAnswer(length)) return void socket.destroy();
-    if (lingers) this.#endWhenDropped();
-    else if (socket.writableLength === 0) res.end();
-    else this.#endWhenTaken(isLast);
-  }
-
-  /** The client has its whole answer; what is left of its request is dropped before the connection closes. */
-  #endWhenDropped(): void {
-    this.failed = true;
-    const res = this.#res;
-    const cut = setTimeout(() => res.end(), LINGER_MS);
-    this.req.once("end", () => res.end()).resume();
-    res.once("close", () => clearTimeout(cut));
+    onFault(fault);
   }
 
   /**
-   * Node would take the connection for idle once the answer is ended, also where the client has not taken all of it, and cut
-   * it when the server closes.
+   * Sends the response; a body that is no stream in one write.
+   * @param isLast whether the connection is to be closed after it; asked when the response begins, and when it ends
    */
-  #endWhenTaken(isLast: () => boolean): void {
+  answer({ status, headers, body, length }: GatewayResponse, isLast: () => boolean): void {
+    this.answered = true;
+    this.#tryReserveBody(0);
+    const res = this.#res;
+    if (this.#closed || this.req.socket.destroyed) return;
+    const lingers = this.#mustLinger();
+    const all = isLast() || this.failed || lingers ? [...headers, "Connection", "close"] : headers;
+    res.writeHead(status, reasonPhrase(status), all as string[]);
+    if (isStream(body)) return void this.#writeStream(body, isLast);
+    // `write` and then `end` sends one piece; `end(body)` would send several, the last of them empty.
+    const { socket } = this.req;
+    socket.cork();
+    const encoding = length === body.length ? "latin1" : "utf8";
+    const isLongText = length > MAX_TEXT && typeof body === "string";
+    res.write(isLongText ? Buffer.from(body, encoding) : body, encoding);
+    socket.uncork();
+    // The system takes most responses at once.
+    if (res.writableLength > 0 && !this.tryReserveAnswer(length)) return void socket.destroy();
+    if (lingers) this.#endAfterRequest();
+    else if (socket.writableLength === 0) res.end();
+    else this.#endWhenFlushed(isLast);
+  }
+
+  /** Drops the rest of the request, which the client is still sending, before the connection closes. */
+  #endAfterRequest(): void {
+    this.failed = true;
+    const res = this.#res;
+    const timer = setTimeout(() => res.end(), LINGER_MS);
+    this.req.once("end", () => res.end()).resume();
+    res.once("close", () => clearTimeout(timer));
+  }
+
+  /**
+   * Ends the response when the system has taken all of it. Node takes a connection for idle from the end of a response on,
+   * and would cut it when the server closes, though the client has not read the whole response.
+   */
+  #endWhenFlushed(isLast: () => boolean): void {
     const { socket } = this.req;
     socket.write("", (error) => {
-      // Node asserts that pipelined answers end in order, and on a broken connection they would not.
+      // Node asserts that pipelined responses end in order, and on a broken connection they would not.
       if (error) return;
       this.#res.end();
       if (isLast()) socket.destroySoon();
     });
   }
 
-  /** Sends a body as it comes. */
-  #pour(body: BodyStream, isLast: () => boolean): void {
+  #writeStream(body: BodyStream, isLast: () => boolean): void {
     const res = this.#res;
     const { socket } = this.req;
-    // Silence is no sign of a client that has gone: it may read slowly, or have nothing to read.
+    // A client that is silent has not gone: it may read slowly, or have nothing to read.
     socket.setTimeout(0);
-    const stall = new Stall(socket, this.#bounds.stallMs, () => this.#bounds.budget.isShort);
+    const slowReader = new SlowReaderTimeout(socket, this.#limits.stallMs, () => this.#limits.budget.isShort);
     res.on("drain", () => {
-      stall.end();
-      this.#tryHoldAnswer(0);
+      slowReader.stop();
+      this.#tryReserveResponse(0);
       body.onDrain();
     });
-    res.once("close", () => stall.end());
+    res.once("close", () => slowReader.stop());
     const sink: BodySink = {
       write: (piece) => {
         if (socket.destroyed) {
-          this.stop(GONE); // Node does not tell of it where an earlier answer was still to be taken.
+          this.abort(GONE); // Node emits no "close" here while an earlier response is still being sent.
           return false;
         }
         const more = res.write(piece);
-        if (!more) stall.begin();
-        if (!this.#tryHoldAnswer(res.writableLength)) this.#breakOff();
+        if (!more) slowReader.start();
+        if (!this.#tryReserveResponse(res.writableLength)) this.#cut();
         return more;
       },
       end() {
-        if (socket.destroyed) return; // See #endWhenTaken.
-        stall.begin();
+        if (socket.destroyed) return; // As in #endWhenFlushed.
+        slowReader.start();
         res.end(() => isLast() && socket.destroySoon());
       },
       abort() {
         if (socket.destroyed) return;
-        stall.begin();
+        slowReader.start();
         socket.destroySoon();
       },
     };
     body.open(sink);
   }
 
-  /** There is no memory for more of a stream, which its client does not read. */
-  #breakOff(): void {
-    this.stop(NO_MEMORY);
+  /** There is no memory for more of a stream that the client does not read. */
+  #cut(): void {
+    this.abort(NO_MEMORY);
     this.req.socket.destroy();
   }
 
-  /** Whether the rest of the body is too much, or too uncertain, to be dropped and the connection kept. */
-  #lingers(): boolean {
+  /** Whether the rest of the body is too long, or of unknown length, to be dropped and the connection kept. */
+  #mustLinger(): boolean {
     const { req } = this;
     if (req.complete) return false;
-    if (this.failed || this.#waits || req.known.transferEncoding !== undefined) return true;
-    return Number(req.known.contentLength ?? 0) > DROPPED_BODY;
+    if (this.failed || this.#awaitsContinue || req.requestHeaders.transferEncoding !== undefined) return true;
+    return Number(req.requestHeaders.contentLength ?? 0) > MAX_DROPPED_BODY;
   }
 }

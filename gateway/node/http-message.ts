@@ -1,76 +1,75 @@
-/** Node's request, but for shorter ways to its headers and its body. */
+/** Node's IncomingMessage with shorter ways to its headers and its body; see docs/performance.md. */
 import { type IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { HttpError } from "../errors.js";
 import { type RequestHeaders, readHeaders } from "../request-headers.js";
 
-/** Is given a piece of a body, or null when it was whole. */
+/** Receives the pieces of a body, then null at its end. */
 export type BodyTaker = (piece: Buffer | null) => void;
 
 const NO_HOST = new HttpError(400, "The header Host is missing");
-/** Also for a version that is none at all. */
+/** Also for a version that is malformed. */
 export const OTHER_VERSION = new HttpError(505, "The version of HTTP must be 1.0 or 1.1");
 
 export class HttpMessage extends IncomingMessage {
-  /** Whether the whole body was given to a taker. */
+  /** Whether a taker has received the body to its end. */
   taken = false;
   #taker: BodyTaker | undefined;
-  #known: RequestHeaders | undefined;
+  #requestHeaders: RequestHeaders | undefined;
 
   /** The headers that the gateway reads. */
-  get known(): RequestHeaders {
-    this.#known ??= readHeaders(this.rawHeaders);
-    return this.#known;
+  get requestHeaders(): RequestHeaders {
+    this.#requestHeaders ??= readHeaders(this.rawHeaders);
+    return this.#requestHeaders;
   }
 
-  /** What is wrong with the request line (RFC 9110 §15.6.6; node's parser lets HTTP/0.9 and HTTP/2.0 pass) or with Host. */
+  /** What is wrong with the request line (RFC 9110 §15.6.6; Node's parser lets HTTP/0.9 and HTTP/2.0 pass) or with Host. */
   get fault(): HttpError | undefined {
     const { httpVersionMajor: major, httpVersionMinor: minor } = this;
     if (major !== 1 || minor > 1) return OTHER_VERSION;
-    return minor === 1 && this.known.host === undefined ? NO_HOST : undefined;
+    return minor === 1 && this.requestHeaders.host === undefined ? NO_HOST : undefined;
   }
 
-  /**
-   * Gives the body to `taker` as node's parser reads it. By "data" and "end" a small one takes three turns of the queue of
-   * ticks, and a twelfth of a call's time.
-   */
+  /** Gives the body to `taker` as Node's parser reads it, which takes fewer turns than the events "data" and "end". */
   takeBody(taker: BodyTaker): void {
     if (this.readableLength === 0 && !this.complete) this.#taker = taker;
-    // Some of it came before it was asked for.
+    // Some of it arrived before it was asked for.
     else this.on("data", taker).on("end", () => taker(null));
   }
 
-  /** What is still to come of the body is read and forgotten. */
+  /** Reads the rest of the body and drops it. */
   dropBody(): void {
     this.#taker = undefined;
     this.removeAllListeners("data").resume();
   }
 
-  /** By this all that is read comes into a Readable (https://nodejs.org/api/stream.html#readablepushchunk-encoding). */
+  /** All that is read reaches a Readable by this method (https://nodejs.org/api/stream.html#readablepushchunk-encoding). */
   override push(piece: Buffer | null): boolean {
     const taker = this.#taker;
     if (taker === undefined) return super.push(piece);
     if (piece === null) {
       this.#taker = undefined;
       this.taken = true;
-      this.read(0); // Or node would do so when it is answered, and take its time to end what nobody reads.
+      this.read(0); // Else Node does so after the response, in a slower way.
     }
     taker(piece);
     return true;
   }
 }
 
-// TypeScript has no way to say that a getter takes the place of a getter that is declared as a property.
+// TypeScript cannot override a property that is declared as a field with a getter.
 Object.defineProperties(HttpMessage.prototype, {
   /**
-   * Node looks into the headers of each request whether it expects something, and would make an object of all of them for
-   * that: a tenth of a browser's call. So of a plain request `headers` has nothing else; `rawHeaders` has all.
+   * Node looks for `Expect` in the headers of each request, and would make an object of all of them for that. So `headers` of
+   * a plain request has nothing else; `rawHeaders` has all.
    */
   headers: {
     get(this: HttpMessage & { readonly upgrade: boolean }): IncomingHttpHeaders {
-      return this.upgrade ? Reflect.get(IncomingMessage.prototype, "headers", this) : { expect: this.known.expect };
+      return this.upgrade
+        ? Reflect.get(IncomingMessage.prototype, "headers", this)
+        : { expect: this.requestHeaders.expect };
     },
   },
-  /** Node keeps a request that was answered until it has ended, or the next one comes. */
+  /** Node keeps an answered request in memory until it has ended, or the next one comes. */
   readableEnded: {
     get(this: HttpMessage): boolean {
       return this.taken || Reflect.get(IncomingMessage.prototype, "readableEnded", this);

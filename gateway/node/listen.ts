@@ -1,20 +1,19 @@
 /**
- * Puts a handler on an HTTP port. Node's parser and timeouts do the work; what is added here, and in the files http-*.ts,
- * are bounds that it lacks (bodies, number of headers), and that every refusal, also of bytes that never became a
- * request, is answered by the handler and so looks the same, is logged and is counted.
+ * Puts a handler on an HTTP port. Node's parser and timeouts do the work. This file, and the others of this folder, add the
+ * limits that Node lacks (bodies, number of headers), and have the handler answer every error, even of bytes that never
+ * became a request: so all errors look the same, are logged and are counted.
  */
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Address } from "../../src/address.js";
 import type { Config } from "../../src/config.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { HttpError, reason } from "../errors.js";
-import { type GatewayRequest, type GatewayResponse, type Handler, isStream } from "../http.js";
-import { RequestHeaders } from "../request-headers.js";
-import { type Connection, LINGER_MS, WORK, type Work } from "./connection.js";
-import { Exchange } from "./http-exchange.js";
+import { type GatewayResponse, type Handler, isStream } from "../http.js";
+import { ACTIVE, type Connection, LINGER_MS } from "./connection.js";
+import { type ExchangeOptions, HttpExchange } from "./http-exchange.js";
 import { HttpMessage, OTHER_VERSION } from "./http-message.js";
-import { Opening } from "./http-opening.js";
+import { MalformedRequest, UpgradeRequest } from "./requests.js";
 import { type Upgrade, type WebSocketLimits, WebSockets } from "./websocket.js";
 
 export type Limits = Pick<
@@ -29,64 +28,64 @@ export type Limits = Pick<
   | "maxConnections"
 > &
   Pick<WebSocketLimits, "heartbeatMs" | "stallMs"> & {
-    /** Of this process; default one of its own. */
+    /** The memory budget of this process; default: one of the port's own. */
     readonly budget?: MemoryBudget | undefined;
   };
 
 export interface Listening {
-  /** Where it listens, with the port that was found for port 0. */
+  /** Where it listens; with the port that the system chose, for port 0. */
   readonly address: Address;
-  /** From now on each answer is its connection's last one; calls are still taken, on new connections too. */
+  /** From now on each response is the last one of its connection. Requests are still accepted, on new connections too. */
   leave(): void;
   /**
-   * Stops accepting, lets requests in flight finish, and tells those that have not after `drainMs` that the server stops,
-   * streams in their last frame. Resolves when all connections are closed.
+   * Stops accepting, and lets requests in flight finish. After `drainMs` the others are rejected with 503, streams in their
+   * last frame. Resolves when all connections are closed.
    */
   close(drainMs: number): Promise<void>;
 }
 
-/** @throws {Error} (rejects) when the address cannot be had. */
+/** @throws {Error} (rejects) when the port cannot be opened at the address */
 export async function listen(handler: Handler, address: Address, limits: Limits): Promise<Listening> {
-  const door = new Door(handler, limits);
-  await door.open(address);
-  return door;
+  const port = new HttpPort(handler, limits);
+  await port.open(address);
+  return port;
 }
 
 /**
- * After the port is closed, a request that a client has just sent on an idle connection has this long to arrive, in
- * milliseconds. Closing at once would reset the connection, and the client could not know whether the call was made.
+ * How long idle connections stay open after the port is closed, in milliseconds, for requests that are already on their way.
+ * Closing at once would reset the connection, and the client could not know whether the call was made.
  */
 const LAST_REQUEST_MS = 250;
 
-/** What is told to clients when the server stops has this long to reach them. */
+/** How long the last errors have to reach their clients when the server stops, in milliseconds. */
 const FLUSH_MS = 500;
 
-/** Bytes of a body: a larger one does not wait for others, as many of them would take much memory. */
-const LARGE = 16 * 1024;
+/** Largest body, in bytes, that waits for other responses of its turn: many larger ones would take much memory. */
+const MAX_WAITING_BODY = 16 * 1024;
 
-/** With more calls at once, what they leave behind would be old before they are answered, and no longer cheap to collect. */
-const MOST_TOGETHER = 128;
+/** With more of them, what the calls leave behind would have grown old, and expensive to collect, before they are answered. */
+const MAX_RESPONSES_PER_WRITE = 128;
 
-interface Answer {
-  readonly exchange: Exchange;
+interface WaitingResponse {
+  readonly exchange: HttpExchange;
   readonly response: GatewayResponse;
 }
 
-class Door implements Listening {
+class HttpPort implements Listening {
   readonly #handler: Handler;
   readonly #server: Server;
   readonly #connections = new Set<Connection>();
   readonly #webSockets: WebSockets;
   #address: Address = { host: "", port: 0 };
   #leaving = false;
-  /** Those of this turn of the event loop. */
-  #answers: Answer[] = [];
+  /** Responses of this turn of the event loop. */
+  #waiting: WaitingResponse[] = [];
 
   constructor(handler: Handler, limits: Limits) {
     this.#handler = handler;
     const { maxBody, bodyTime, stallMs, budget = new MemoryBudget(limits) } = limits;
     this.#webSockets = new WebSockets(limits, budget);
-    const bounds = { maxBody, bodyTime, stallMs, budget };
+    const exchangeLimits = { maxBody, bodyTime, stallMs, budget };
     const server = createServer({
       IncomingMessage: HttpMessage,
       maxHeaderSize: limits.maxHeaders,
@@ -94,28 +93,28 @@ class Door implements Listening {
       requestTimeout: limits.headerTime + limits.bodyTime,
       connectionsCheckingInterval: Math.min(1000, limits.headerTime / 2),
       keepAliveTimeout: limits.keepAlive,
-      requireHostHeader: false, // Checked below, to be answered like everything else.
+      requireHostHeader: false, // HttpMessage checks it, so that the handler answers.
     });
-    // Node drops headers beyond the limit in silence; with one more the handler sees that there are too many.
+    // Node silently drops headers beyond the limit; with one more the handler sees that there are too many.
     server.maxHeadersCount = limits.maxHeaderCount + 1;
     server.maxConnections = limits.maxConnections;
-    // A client that neither sends nor takes anything for longer than any call lasts.
+    // For clients that neither send nor read anything for longer than any call lasts.
     server.timeout = limits.maxCallTime + limits.bodyTime;
     server.on("connection", (socket: Connection) => {
-      // Node takes its own listener away where it hands a connection over, at CONNECT and Upgrade.
+      // Node removes its own listener at CONNECT and Upgrade.
       socket.on("error", () => {});
-      if (this.#connections.has(socket)) return; // It comes back after an upgrade that was ignored.
+      if (this.#connections.has(socket)) return; // Emitted again for a socket whose upgrade was ignored.
       this.#connections.add(socket);
       socket.once("close", () => this.#connections.delete(socket));
     });
-    server.on("request", (req, res) => this.#serve(new Exchange(req, res, bounds)));
-    server.on("checkContinue", (req, res) => this.#serve(new Exchange(req, res, bounds, { waits: true })));
-    server.on("checkExpectation", (req, res) =>
-      this.#serve(new Exchange(req, res, bounds, { waits: true, fault: UNKNOWN_EXPECTATION })),
-    );
-    server.on("connect", (_req, socket: Connection) => this.#refuseTunnel(socket));
+    const serve = (req: HttpMessage, res: ServerResponse<HttpMessage>, options?: ExchangeOptions): void =>
+      this.#serve(new HttpExchange(req, res, exchangeLimits, options));
+    server.on("request", (req, res) => serve(req, res));
+    server.on("checkContinue", (req, res) => serve(req, res, { awaitsContinue: true }));
+    server.on("checkExpectation", (req, res) => serve(req, res, { awaitsContinue: true, fault: UNKNOWN_EXPECTATION }));
+    server.on("connect", (_req, socket: Connection) => this.#rejectTunnel(socket));
     server.on("upgrade", (req, socket: Connection, head) => this.#upgrade({ req, socket, head }));
-    server.on("clientError", (error, socket: Connection) => this.#broken(error, socket));
+    server.on("clientError", (error, socket: Connection) => this.#onClientError(error, socket));
     this.#server = server;
   }
 
@@ -141,10 +140,13 @@ class Door implements Listening {
 
   async close(drainMs: number): Promise<void> {
     this.leave();
-    // Not http.Server's own, which at once closes idle connections, also those on which a request is under way.
+    // Not the close of http.Server, which closes idle connections at once, even those on which a request is on its way.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
     const lastRequestMs = Math.min(LAST_REQUEST_MS, drainMs);
-    const timers = [setTimeout(() => this.#closeIdle(), lastRequestMs), setTimeout(() => this.#stop(timers), drainMs)];
+    const timers = [
+      setTimeout(() => this.#closeIdle(), lastRequestMs),
+      setTimeout(() => this.#abortAll(timers), drainMs),
+    ];
     await closed;
     for (const timer of timers) clearTimeout(timer);
     this.#server.close(); // Ends its checks of slow connections.
@@ -157,80 +159,80 @@ class Door implements Listening {
     for (const connection of this.#connections) if (connection.bytesRead === 0) connection.destroy();
   }
 
-  /** Ends what is still in flight, and a little later every connection. */
-  #stop(timers: NodeJS.Timeout[]): void {
+  /** Aborts the requests still in flight, and a little later cuts every connection. */
+  #abortAll(timers: NodeJS.Timeout[]): void {
     const cut = (): void => {
       for (const connection of this.#connections) connection.destroy();
     };
-    for (const connection of this.#connections) connection[WORK]?.stop(STOPPING);
+    for (const connection of this.#connections) connection[ACTIVE]?.abort(STOPPING);
     timers.push(setTimeout(cut, FLUSH_MS));
   }
 
-  #serve(exchange: Exchange): void {
+  #serve(exchange: HttpExchange): void {
     const connection: Connection = exchange.req.socket;
-    // One that is pipelined waits, with all its objects, until those before it have been answered and read.
-    if (connection.destroyed || (connection[WORK] !== undefined && !exchange.tryReservePipelined())) {
+    // A pipelined request waits, with all its objects, until those before it have been answered and read.
+    if (connection.destroyed || (connection[ACTIVE] !== undefined && !exchange.tryReservePipelined())) {
       connection.destroy();
       return;
     }
-    connection[WORK] = exchange;
-    const answer = this.#handler(exchange);
-    if (answer instanceof Promise) answer.then((response) => this.#answer({ exchange, response }));
-    else exchange.answer(answer, this.#isLast);
+    connection[ACTIVE] = exchange;
+    const response = this.#handler(exchange);
+    if (response instanceof Promise) response.then((settled) => this.#answer(exchange, settled));
+    else exchange.answer(response, this.#isLast);
   }
 
   /**
-   * Writes the answers of a turn together: a client on this machine that waits for them is woken by the first, and awake for
-   * the others. Woken by each of them, which is the writer's work, it cost a quarter of a small call.
+   * Writes the responses of a turn together: a client on this machine is woken by the first, and is awake for the others. To
+   * wake it for each is expensive; see docs/performance.md.
    */
-  #answer(answer: Answer): void {
-    const { exchange, response } = answer;
+  #answer(exchange: HttpExchange, response: GatewayResponse): void {
     const { body, length } = response;
-    // Whether a request is still being sent is part of how it is answered.
-    if (length > LARGE || isStream(body) || !exchange.req.complete) exchange.answer(response, this.#isLast);
-    else {
-      const many = this.#answers.push(answer);
-      if (many === 1) setImmediate(this.#answerAll);
-      else if (many === MOST_TOGETHER) this.#answerAll();
+    // While a request is still being sent, how much of it has arrived decides how it is answered.
+    if (length > MAX_WAITING_BODY || isStream(body) || !exchange.req.complete) {
+      exchange.answer(response, this.#isLast);
+      return;
     }
+    const count = this.#waiting.push({ exchange, response });
+    if (count === 1) setImmediate(this.#answerWaiting);
+    else if (count === MAX_RESPONSES_PER_WRITE) this.#answerWaiting();
   }
 
-  readonly #answerAll = (): void => {
-    const answers = this.#answers;
-    this.#answers = [];
-    for (const { exchange, response } of answers) exchange.answer(response, this.#isLast);
+  readonly #answerWaiting = (): void => {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { exchange, response } of waiting) exchange.answer(response, this.#isLast);
   };
 
   readonly #isLast = (): boolean => this.#leaving;
 
-  /** Where an answer is still to come, or to be taken, this one would overtake it. */
-  #refuseTunnel(socket: Connection): void {
-    if (socket[WORK] !== undefined) socket.destroy();
-    else this.#refuse(socket, NO_TUNNEL);
+  /** CONNECT. While an earlier response is pending, this one would overtake it: then the connection is closed. */
+  #rejectTunnel(socket: Connection): void {
+    if (socket[ACTIVE] !== undefined) socket.destroy();
+    else this.#reject(socket, NO_TUNNEL);
   }
 
-  /** A request for another protocol, with which node stops to read HTTP on the connection. */
+  /** A request for another protocol, at which Node stops reading HTTP on the connection. */
   async #upgrade(upgrade: Upgrade & { readonly req: HttpMessage; readonly socket: Connection }): Promise<void> {
     const { req, socket } = upgrade;
-    // Its answer would overtake the one before. And a reader that node begins here knows nothing of that answer: node would
-    // then end a later one first, and asserts that this never happens, which ends the process.
-    if (socket[WORK] !== undefined) return void socket.destroy();
+    // The response would overtake the one before. And the parser that Node begins anew here knows nothing of that response:
+    // Node would end a later one first, which it asserts never to happen, and that ends the process.
+    if (socket[ACTIVE] !== undefined) return void socket.destroy();
     if (!/(?:^|,)[ \t]*websocket[ \t]*(?:,|$)/i.test(req.headers.upgrade ?? "")) return this.#ignoreUpgrade(upgrade);
-    const opening = new Opening(req, socket);
-    socket[WORK] = opening;
-    const response = await this.#handler(opening);
-    opening.answered = true;
-    if (opening.gone) return;
+    const request = new UpgradeRequest(req, socket);
+    socket[ACTIVE] = request;
+    const response = await this.#handler(request);
+    request.answered = true;
+    if (request.gone) return;
     if (response.session === undefined) {
       this.#answerRaw(socket, req.method === "HEAD" ? { ...response, body: "" } : response);
       return;
     }
-    this.#webSockets.accept(upgrade, response.headers, response.session, (why) => opening.stop(why));
+    this.#webSockets.accept(upgrade, response.headers, response.session, (reason) => request.abort(reason));
   }
 
   /**
-   * Other protocols are not spoken here, and who asks for one takes the answer in HTTP/1.1 too (RFC 9110 §7.8). So the
-   * request is read once more, without the header: node cannot be told beforehand which upgrades to leave alone.
+   * Other protocols are not spoken here, and a client that asks for one accepts a response in HTTP/1.1, too (RFC 9110 §7.8). So
+   * the request is read once more, without the header: Node has no way to ignore only some upgrades.
    */
   #ignoreUpgrade({ req, socket, head }: Upgrade): void {
     const lines = [`${req.method} ${req.url} HTTP/${req.httpVersion}`];
@@ -239,37 +241,37 @@ class Door implements Listening {
       if (name.toLowerCase() !== "upgrade") lines.push(`${name}: ${req.rawHeaders[at + 1]}`);
     }
     socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
-    // Those of the reader before, which node leaves behind; a new one comes at once.
+    // Listeners of the parser before, which Node leaves behind; it adds a new one at once.
     socket.removeAllListeners("error");
     this.#server.emit("connection", socket);
   }
 
-  /** The bytes that came are no HTTP, or came too late. */
-  #broken(error: Error & { code?: string; reason?: string }, socket: Connection): void {
+  /** The bytes that arrived are no HTTP, or arrived too late. */
+  #onClientError(error: Error & { code?: string; reason?: string }, socket: Connection): void {
     if (!socket.writable || socket.readableEnded || error.code === "ECONNRESET") return void socket.destroy();
-    const work = socket[WORK];
-    if (work?.failed) return; // What else the client sends does not matter.
-    if (work?.streams && error.code === "ERR_HTTP_REQUEST_TIMEOUT") return;
-    if (work === undefined) this.#refuse(socket, faultOf(error));
-    else work.fail(faultOf(error));
+    const active = socket[ACTIVE];
+    if (active?.failed) return; // The rest of what the client sends does not matter.
+    if (active?.readsPieces && error.code === "ERR_HTTP_REQUEST_TIMEOUT") return;
+    if (active === undefined) this.#reject(socket, toHttpError(error));
+    else active.fail(toHttpError(error));
   }
 
-  /** Answers where there is no request to answer, and closes. */
-  async #refuse(socket: Connection, fault: HttpError): Promise<void> {
-    const refusal = new Refusal(fault, socket.remoteAddress ?? "");
-    socket[WORK] = refusal;
-    this.#answerRaw(socket, await this.#handler(refusal));
+  /** Answers bytes that are no request, and closes. */
+  async #reject(socket: Connection, fault: HttpError): Promise<void> {
+    const request = new MalformedRequest(fault, socket.remoteAddress ?? "");
+    socket[ACTIVE] = request;
+    this.#answerRaw(socket, await this.#handler(request));
   }
 
-  /** Answers where node does not, and closes. */
+  /** Writes a response where Node does not, and closes. */
   #answerRaw(socket: Connection, { status, headers, body }: GatewayResponse): void {
     if (!socket.writable) return void socket.destroy();
     const lines = [`HTTP/1.1 ${status} ${reason(status)}`, `Date: ${new Date().toUTCString()}`, "Connection: close"];
     for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
     socket.write(`${lines.join("\r\n")}\r\n\r\n`);
-    socket.end(body as string | Uint8Array); // Only what node answers may be a stream.
-    const cut = setTimeout(() => socket.destroy(), LINGER_MS);
-    socket.once("end", () => socket.destroy()).once("close", () => clearTimeout(cut));
+    socket.end(body as string | Uint8Array); // No stream: only requests that Node answers have one.
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once("end", () => socket.destroy()).once("close", () => clearTimeout(timer));
   }
 }
 
@@ -277,37 +279,11 @@ const STOPPING = new HttpError(503, "Portico is stopping");
 const UNKNOWN_EXPECTATION = new HttpError(417, "The only expectation understood is 100-continue");
 const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["Allow", "GET, HEAD, POST, OPTIONS"] });
 
-/** Node's errors of parsing and waiting (https://nodejs.org/api/http.html#event-clienterror) as a refusal. */
-function faultOf({ code, reason }: { code?: string; reason?: string }): HttpError {
+/** Converts Node's errors of parsing and of timeouts (https://nodejs.org/api/http.html#event-clienterror). */
+function toHttpError({ code, reason }: { code?: string; reason?: string }): HttpError {
   if (code === "HPE_INVALID_VERSION" || code === "HPE_PAUSED_H2_UPGRADE") return OTHER_VERSION;
   if (code === "HPE_HEADER_OVERFLOW") return new HttpError(431, "The headers are too large");
   if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return new HttpError(413, "The chunk extensions are too large");
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new HttpError(408, "The request took too long to arrive");
   return new HttpError(400, `The request is not well-formed HTTP${reason ? `: ${reason}` : ""}`);
-}
-
-/** What never became a request. */
-class Refusal implements GatewayRequest, Work {
-  readonly method = "";
-  readonly target = "";
-  readonly headers = [];
-  readonly known = new RequestHeaders();
-  readonly answered = false;
-  readonly failed = true;
-  constructor(
-    readonly fault: HttpError,
-    readonly remoteAddress: string,
-  ) {}
-  body(): never {
-    throw this.fault;
-  }
-  pieces(): never {
-    throw this.fault;
-  }
-  tryReserveAnswer(): boolean {
-    return true;
-  }
-  onGone(): void {}
-  fail(): void {}
-  stop(): void {}
 }

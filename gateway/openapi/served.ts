@@ -1,12 +1,12 @@
 /**
- * Documents of every service in the catalog, as the gateway serves them:
+ * The OpenAPI documents of the services in the catalog, as the gateway serves them:
  *
- *     /openapi                    which there are, also at /openapi/index.json, its name in spec/
- *     /openapi/<service>.json     the OpenAPI document of one
- *     /openapi/fields             the names of all fields, by service and endpoint: what the pages search, in one request
+ *     /openapi                    the list of documents; also at /openapi/index.json, its name in spec/
+ *     /openapi/<service>.json     the document of one service
+ *     /openapi/fields             the names of all fields, by service and endpoint, for the search of the pages
  *
- * Each caller is shown what `registry:Registry.Describe` shows: the endpoints it may call. Whoever that endpoint refuses
- * is refused here.
+ * Each caller sees the endpoints that it may call, as `registry:Registry.Describe` shows them. A caller that may not call
+ * that endpoint is refused here, too.
  */
 
 import { isVisible } from "../../src/access/admission.js";
@@ -15,10 +15,13 @@ import { BoundedMap } from "../../src/bounded-map.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { nearest } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { Routes, Target } from "../catalog/routes.js";
+import type { Routes } from "../catalog/routes.js";
+import type { Target } from "../catalog/target.js";
 import { HttpError } from "../errors.js";
-import type { OwnAnswer, OwnPaths } from "../own/own.js";
-import { bearerToken, checkHeaders, namespaceOf, readHeaders } from "../request-headers.js";
+import type { GatewayRequest, Reply } from "../http.js";
+import { checkUnambiguous } from "../request-headers.js";
+import { readCredentials } from "../stages/credentials.js";
+import type { OwnPaths } from "../stages/route.js";
 import { openApi, summaryOfService } from "./document.js";
 import { fieldNames } from "./field-names.js";
 
@@ -29,17 +32,15 @@ export interface ServedDocumentsOptions {
   readonly omitZeros?: boolean;
 }
 
-/** Documents that are kept. Callers who may call the same are served the same one. */
-const MOST_KEPT = 32;
+/** Documents kept in memory. Callers who may call the same endpoints share one. */
+const MAX_KEPT = 32;
 
 export class ServedDocuments implements OwnPaths {
   readonly #routes: Routes;
   readonly #guard: Guard;
   readonly #omitZeros: boolean | undefined;
-  /** By service and which of its endpoints are shown; good for as long as the service's targets are these. */
-  readonly #kept = new BoundedMap<string, { readonly targets: readonly Target[]; readonly document: string }>(
-    MOST_KEPT,
-  );
+  /** By service and which of its endpoints are shown; valid as long as the service has these targets. */
+  readonly #kept = new BoundedMap<string, { readonly targets: readonly Target[]; readonly document: string }>(MAX_KEPT);
 
   constructor({ catalog, guard, omitZeros }: ServedDocumentsOptions) {
     this.#routes = catalog.routes;
@@ -47,18 +48,18 @@ export class ServedDocuments implements OwnPaths {
     this.#omitZeros = omitZeros;
   }
 
-  answer(path: string, headers: readonly string[]): Promise<OwnAnswer> | undefined {
-    if (path === "/openapi") return this.#index(headers);
-    if (path === "/openapi/fields") return this.#fields(headers);
+  reply(path: string, request: GatewayRequest): Promise<Reply> | undefined {
+    if (path === "/openapi") return this.#index(request);
+    if (path === "/openapi/fields") return this.#fields(request);
     const service = /^\/openapi\/([^/]+)\.json$/i.exec(path)?.[1]?.toLowerCase();
     if (service === undefined) return undefined;
-    // A service may be called so too.
+    // There may be a service of this name.
     const isIndex = service === "index" && this.#routes.targetsOf(service) === undefined;
-    return isIndex ? this.#index(headers) : this.#document(service, headers);
+    return isIndex ? this.#index(request) : this.#document(service, request);
   }
 
-  async #index(headers: readonly string[]): Promise<OwnAnswer> {
-    const viewer = await this.#viewer(headers);
+  async #index(request: GatewayRequest): Promise<Reply> {
+    const viewer = await this.#viewer(request);
     const services = [...this.#routes.services].sort().flatMap((name) => {
       const shown = this.#shown(name, viewer).map(({ endpoint }) => endpoint);
       return shown.length === 0 ? [] : [indexEntry(name, shown, "/openapi/")];
@@ -66,8 +67,8 @@ export class ServedDocuments implements OwnPaths {
     return { status: 200, body: JSON.stringify({ services }) };
   }
 
-  async #fields(headers: readonly string[]): Promise<OwnAnswer> {
-    const viewer = await this.#viewer(headers);
+  async #fields(request: GatewayRequest): Promise<Reply> {
+    const viewer = await this.#viewer(request);
     const services = [...this.#routes.services].sort().flatMap((name) => {
       const shown = this.#shown(name, viewer).map(({ endpoint }) => endpoint);
       const named = shown.map((one) => [one.name.slice(name.length + 1), fieldNames(one.method)]);
@@ -76,8 +77,8 @@ export class ServedDocuments implements OwnPaths {
     return { status: 200, body: JSON.stringify({ services: Object.fromEntries(services) }) };
   }
 
-  async #document(service: string, headers: readonly string[]): Promise<OwnAnswer> {
-    const viewer = await this.#viewer(headers);
+  async #document(service: string, request: GatewayRequest): Promise<Reply> {
+    const viewer = await this.#viewer(request);
     const shown = this.#shown(service, viewer);
     const [first] = shown;
     if (first === undefined) throw this.#notFound(service, viewer);
@@ -95,14 +96,12 @@ export class ServedDocuments implements OwnPaths {
     return document;
   }
 
-  /** @throws {StatusError} (rejects) as a call of `registry:Registry.Describe` would be refused. */
-  async #viewer(raw: readonly string[]): Promise<Admission> {
-    const headers = readHeaders(raw);
-    checkHeaders(headers);
+  /** @throws {StatusError} (rejects) as `registry:Registry.Describe` would refuse the caller */
+  async #viewer(request: GatewayRequest): Promise<Admission> {
+    checkUnambiguous(request.headers);
     const describe = this.#routes.find("/registry/describe");
     if (describe === undefined) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
-    const credentials = { token: bearerToken(headers), namespace: namespaceOf(headers), tokenRequired: false };
-    return this.#guard.admit(credentials, describe.target.endpoint);
+    return this.#guard.admit(readCredentials(request, { versioned: false }), describe.target.endpoint);
   }
 
   #shown(service: string, viewer: Admission): readonly Target[] {
@@ -118,7 +117,7 @@ export class ServedDocuments implements OwnPaths {
   }
 }
 
-/** What an index says of a service. */
+/** The entry of a service in the list of documents. */
 export function indexEntry(name: string, endpoints: readonly Endpoint[], folder: string): object {
   return { name, summary: summaryOfService(name, endpoints), document: `${folder}${name}.json` };
 }

@@ -1,22 +1,23 @@
 /**
- * Whether this process lives, and whether it has all it needs to answer. A load balancer asks the second, and stops
- * sending when it is no.
+ * Health: `/livez` says that the process runs, `/readyz` whether it has all it needs to answer calls. A load balancer asks
+ * `/readyz`, and sends nothing while it is 503.
  */
-import { answerError, HttpError } from "../errors.js";
-import type { OwnAnswer, OwnPaths } from "./own.js";
+import { HttpError, toErrorReply } from "../errors.js";
+import type { Reply } from "../http.js";
+import type { OwnPaths } from "../stages/route.js";
 
-/** What must be there, by name, and whether it is. */
-export type Parts = Readonly<Record<string, () => boolean>>;
+/** What the process needs, by name, and whether it is there. */
+export type Needs = Readonly<Record<string, () => boolean>>;
 
 export class Health implements OwnPaths {
-  readonly #parts: Parts;
+  readonly #needs: Needs;
   #leaving = false;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(needs: Needs) {
+    this.#needs = needs;
   }
 
-  /** From now on not ready: the process is about to stop. */
+  /** The process is about to stop: it is not ready from now on. */
   leave(): void {
     this.#leaving = true;
   }
@@ -25,18 +26,19 @@ export class Health implements OwnPaths {
     return this.#leaving;
   }
 
-  /** The names of the parts that are not there. */
+  /** The names of the needs that are not met. */
   get missing(): string[] {
-    return Object.keys(this.#parts).filter((name) => !this.#parts[name]?.());
+    return Object.keys(this.#needs).filter((name) => !this.#needs[name]?.());
   }
 
-  /** The answer at `/livez` and `/readyz`; undefined at any other path. */
-  answer(path: string): (OwnAnswer & { readonly body: string }) | undefined {
+  /** The reply at `/livez` and `/readyz`; undefined at any other path. */
+  reply(path: string): (Reply & { readonly body: string }) | undefined {
     if (path === "/livez") return { status: 200, body: '{"Status":"alive"}' };
     if (path !== "/readyz") return undefined;
     const { missing } = this;
-    if (this.#leaving) return answerError("gateway", new HttpError(503, "Not ready: stopping"));
-    if (missing.length > 0) return answerError("gateway", new HttpError(503, `Not ready: no ${missing.join(", no ")}`));
+    if (this.#leaving) return toErrorReply("gateway", new HttpError(503, "Not ready: stopping"));
+    if (missing.length > 0)
+      return toErrorReply("gateway", new HttpError(503, `Not ready: no ${missing.join(", no ")}`));
     return { status: 200, body: '{"Status":"ready"}' };
   }
 }

@@ -1,15 +1,16 @@
 /**
- * The web pages: one HTML document at every address of theirs, which draws the page that its address names, and the
- * hashed files that it loads. All of it is read and was compressed before the first request.
+ * The web pages: one HTML document at every path of theirs, which draws the page that the path names, and the files that it
+ * loads, named by their hash. All files are compressed by the build and read before the first request.
  *
- * The pages hold a caller's token, so nothing that is not ours may run in them: no script but our files, no inline one,
- * no other origin, no frame around them (https://www.w3.org/TR/CSP3/).
+ * The pages hold a caller's token, so only our own code may run in them: no inline script, no script of another origin, and
+ * no frame around them (https://www.w3.org/TR/CSP3/).
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
+import type { GatewayRequest, Reply } from "../http.js";
 import { listOf } from "../request-headers.js";
-import type { OwnAnswer, OwnPaths } from "./own.js";
+import type { OwnPaths } from "../stages/route.js";
 
 const ASSETS = "/console/assets/";
 
@@ -22,7 +23,7 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-  // Text can then not become markup or code by mistake either.
+  // So text cannot become markup or code by mistake.
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
@@ -34,7 +35,7 @@ const DOCUMENT_HEADERS: readonly string[] = [
   ...["Cross-Origin-Resource-Policy", "same-origin"],
 ];
 
-/** A file's name has the hash of what is in it, so it never changes. */
+/** The name of a file has the hash of its content, so the file never changes. */
 const FOREVER: readonly string[] = ["Cache-Control", "public, max-age=31536000, immutable"];
 
 const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
@@ -44,7 +45,7 @@ const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
   [".svg", "image/svg+xml"],
 ]);
 
-/** The codings that each file was compressed with, best first. */
+/** The content codings of each file, best first. */
 const CODINGS = [
   { name: "br", extension: ".br" },
   { name: "gzip", extension: ".gz" },
@@ -57,7 +58,7 @@ interface File {
 }
 
 export interface PagesOptions {
-  /** Where scripts/build-web.mjs put them: `dist/console`. */
+  /** Where scripts/build-web.mjs has put the files: `dist/console`. */
   readonly folder: string;
 }
 
@@ -65,10 +66,10 @@ export class Pages implements OwnPaths {
   readonly #document: File;
   readonly #etag: string;
   readonly #assets: ReadonlyMap<string, File>;
-  /** For each part of the pages, `explore` or `console`, a header that has the browser fetch its files at once. */
+  /** For `explore` and for `console`, a header that has the browser fetch the files at once. */
   readonly #preload: ReadonlyMap<string, readonly string[]>;
 
-  /** @throws {Error} when the folder lacks what the build puts there. */
+  /** @throws {Error} when the folder lacks a file that the build puts there */
   constructor({ folder }: PagesOptions) {
     this.#document = readFile(join(folder, "index.html"));
     this.#etag = createHash("sha256").update(this.#document.plain).digest("base64url").slice(0, 16);
@@ -77,21 +78,22 @@ export class Pages implements OwnPaths {
     this.#preload = preloads(JSON.parse(readFileSync(join(folder, "files.json"), "utf8")));
   }
 
-  answer(path: string, headers: readonly string[]): OwnAnswer | undefined {
+  reply(path: string, { rawHeaders }: GatewayRequest): Reply | undefined {
     if (path === "/") return { status: 302, body: "", headers: ["Location", "/explore", ...DOCUMENT_HEADERS] };
     const asset = this.#assets.get(path);
-    if (asset !== undefined) return answerFile(asset, headers, FOREVER);
+    if (asset !== undefined) return fileReply(asset, rawHeaders, FOREVER);
     if (path.startsWith(ASSETS)) return undefined;
     const part = /^\/(explore|console)(?=\/|$)/.exec(path)?.[1];
-    return part === undefined ? undefined : this.#answerDocument(part, headers);
+    return part === undefined ? undefined : this.#documentReply(part, rawHeaders);
   }
 
-  #answerDocument(part: string, headers: readonly string[]): OwnAnswer {
-    // Weak, since it stands for what the document says and not for its bytes, which differ with the coding.
+  #documentReply(part: string, rawHeaders: readonly string[]): Reply {
+    // Weak: the bytes differ with the coding, the document does not.
     const etag = `W/"${this.#etag}"`;
     const own = [...DOCUMENT_HEADERS, ...(this.#preload.get(part) ?? []), "ETag", etag, "Cache-Control", "no-cache"];
-    if (matches(listOf(headers, "if-none-match"), etag)) return { status: 304, body: "", headers: [...own, ...VARY] };
-    return answerFile(this.#document, headers, own);
+    if (matches(listOf(rawHeaders, "if-none-match"), etag))
+      return { status: 304, body: "", headers: [...own, ...VARY] };
+    return fileReply(this.#document, rawHeaders, own);
   }
 }
 
@@ -110,28 +112,28 @@ function preloads(files: Readonly<Record<string, readonly string[]>>): Map<strin
 
 const VARY: readonly string[] = ["Vary", "Accept-Encoding"];
 
-function answerFile(
+function fileReply(
   { contentType, plain, compressed }: File,
-  headers: readonly string[],
+  rawHeaders: readonly string[],
   own: readonly string[],
-): OwnAnswer {
-  const coding = codingFor(headers);
+): Reply {
+  const coding = codingFor(rawHeaders);
   const bytes = compressed.find((file) => file.coding === coding)?.bytes;
   const encoding = bytes === undefined ? [] : ["Content-Encoding", coding as string];
   return { status: 200, body: bytes ?? plain, contentType, headers: [...own, ...VARY, ...encoding] };
 }
 
-/** The best coding that the client takes (RFC 9110 §12.5.3); undefined for none. */
-function codingFor(headers: readonly string[]): string | undefined {
+/** The best coding that the client accepts (RFC 9110 §12.5.3); undefined for none. */
+function codingFor(rawHeaders: readonly string[]): string | undefined {
   const accepted = new Map<string, number>();
-  for (const item of listOf(headers, "accept-encoding").toLowerCase().split(",")) {
+  for (const item of listOf(rawHeaders, "accept-encoding").toLowerCase().split(",")) {
     const [, name, weight = "1"] = /^[ \t]*([^;\s]+)[ \t]*(?:;[ \t]*q=([\d.]+))?[ \t]*$/.exec(item) ?? [];
     if (name !== undefined) accepted.set(name, Number(weight));
   }
   return CODINGS.find(({ name }) => (accepted.get(name) ?? accepted.get("*") ?? 0) > 0)?.name;
 }
 
-/** RFC 9110 §13.1.2: by weak comparison. */
+/** Whether an If-None-Match names the entity tag, by weak comparison (RFC 9110 §13.1.2). */
 function matches(ifNoneMatch: string, etag: string): boolean {
   const opaque = etag.replace("W/", "");
   return ifNoneMatch.trim() === "*" || ifNoneMatch.split(",").some((tag) => tag.trim().replace("W/", "") === opaque);

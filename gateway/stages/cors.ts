@@ -1,12 +1,35 @@
 /**
- * Which web pages may call: those of the gateway's own origin, and those of the origins in `PORTICO_CORS`
- * (https://fetch.spec.whatwg.org/#http-cors-protocol), never with credentials. CORS alone keeps a page from reading an
- * answer, not from sending a request: an image, a form or a "simple" fetch arrives all the same. So a request that a page
- * of another origin made is refused, by what browsers say of it: `Sec-Fetch-Site` (https://www.w3.org/TR/fetch-metadata/),
- * which they send to https and loopback addresses, else `Origin`, which they send with all but GET and HEAD without CORS.
+ * Stage 1, cors: which hosts are served, and which web pages may send requests here. Pages of the gateway's own origin
+ * may, and those of the origins in `PORTICO_CORS` (https://fetch.spec.whatwg.org/#http-cors-protocol), never with
+ * credentials.
+ *
+ * CORS alone keeps a page from reading an answer, not from sending a request: an image, a form or a "simple" fetch
+ * arrives all the same. So a request that a page of another origin made is rejected, by what browsers say of it:
+ * `Sec-Fetch-Site` (https://www.w3.org/TR/fetch-metadata/), which they send to https and loopback addresses, else
+ * `Origin`, which they send with all requests but GET and HEAD without CORS.
  */
 import { HttpError } from "../errors.js";
+import type { GatewayRequest, Reply } from "../http.js";
 import type { RequestHeaders } from "../request-headers.js";
+import type { Hosts } from "./hosts.js";
+
+export interface CorsOptions {
+  readonly cors: Cors;
+  readonly hosts: Hosts;
+}
+
+/**
+ * Ends a request with:
+ * - 204 a preflight, whatever its path: a page that calls a path that does not exist should get to read the 404
+ * - 403 a page of an origin that may not call made the request, and it is not a navigation
+ * - 421 the host is not served here (DNS rebinding)
+ * @returns the reply to a preflight; undefined for any other request
+ */
+export function checkCors({ method, headers }: GatewayRequest, { cors, hosts }: CorsOptions): Reply | undefined {
+  hosts.check(headers);
+  if (cors.isForeign(headers) && !isNavigation(method, headers)) throw foreignPage(headers);
+  return cors.isPreflight(method, headers) ? { status: 204, headers: cors.preflight(headers), body: "" } : undefined;
+}
 
 const METHODS = "GET, HEAD, POST";
 const HEADERS = "Authorization, Content-Type, Platform-Namespace, X-Request-Id, Grpc-Timeout, Traceparent, Tracestate";
@@ -18,6 +41,7 @@ const ANY = ["Access-Control-Allow-Origin", "*", "Access-Control-Expose-Headers"
 const VARY = ["Vary", "Origin"];
 const NONE: readonly string[] = [];
 
+/** The origins whose pages may call. */
 export class Cors {
   readonly #origins: ReadonlySet<string> | "*";
 
@@ -26,8 +50,8 @@ export class Cors {
   }
 
   /**
-   * Headers of an answer. It varies with the origin only where not all origins are alike, or nothing is said to those
-   * that send none; which does not count, since no answer may be stored.
+   * Headers of a response. `Vary: Origin` is left out where every origin gets the same ones, and where only requests
+   * without an Origin differ: no response may be stored, so that it would change nothing.
    */
   headers({ origin }: RequestHeaders): readonly string[] {
     if (this.#origins === "*") return origin === undefined ? NONE : ANY;
@@ -36,27 +60,24 @@ export class Cors {
     return [...VARY, "Access-Control-Allow-Origin", origin, "Access-Control-Expose-Headers", EXPOSED];
   }
 
-  /** Whether a page of an origin that may not call made the request, as far as its headers tell. */
+  /** Whether, by its headers, a page of an origin that may not call made the request. */
   isForeign(headers: RequestHeaders): boolean {
     const { fetchSite, origin } = headers;
     if (fetchSite === undefined && origin === undefined) return false;
     return isOfAnotherOrigin(headers) && !this.#allows(origin);
   }
 
-  /** An image or a script has no Origin, so only where all are welcome it is. */
+  /** A request for an image or a script has no Origin, so it is allowed only where every origin is. */
   #allows(origin: string | undefined): boolean {
     return this.#origins === "*" || (origin !== undefined && this.#origins.has(origin));
   }
 
-  /** Whether a browser asks if it may call. */
+  /** Whether a browser asks if it may send a request (a CORS-preflight request). */
   isPreflight(method: string, { origin, requestMethod }: RequestHeaders): boolean {
     return method === "OPTIONS" && origin !== undefined && requestMethod !== undefined;
   }
 
-  /**
-   * What a preflight is answered besides, whatever its path: a page that calls a path which is not there should get to
-   * read the 404.
-   */
+  /** Headers that only the response to a preflight has. */
   preflight({ origin }: RequestHeaders): readonly string[] {
     if (!this.#allows(origin)) return [];
     return [
@@ -67,12 +88,15 @@ export class Cors {
   }
 }
 
-/** Whether a browser followed a link, or was sent on: its answer is a page of its own, which the one before cannot read. */
-export function isNavigation(method: string, { fetchMode }: RequestHeaders): boolean {
+/**
+ * Whether a browser follows a link or a redirect. The response becomes a page of its own, which the page before it cannot
+ * read.
+ */
+function isNavigation(method: string, { fetchMode }: RequestHeaders): boolean {
   return method === "GET" && fetchMode === "navigate";
 }
 
-/** What a page is told that may not call. */
+/** The refusal of a request that a page of another origin made. */
 export function foreignPage({ origin }: RequestHeaders): HttpError {
   const pages = origin === undefined ? "other origins" : origin.slice(0, MAX_ORIGIN);
   return new HttpError(403, `Pages of ${pages} may not call here; PORTICO_CORS names the origins that may`);

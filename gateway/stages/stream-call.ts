@@ -1,16 +1,18 @@
 /**
- * One call of any streaming shape, from wire bytes to wire bytes, for as long as it may last: it ends with the service's
- * status, or when the rule or the token that admitted it is gone, or when it is stopped from this side.
+ * One streaming call over a channel, in wire bytes. It ends with the service's status, when the guard no longer admits
+ * the caller, or when the gateway stops it.
  *
- * The call is opened at the service with its first message, and judged again at that moment: a client may take as long
- * as it likes between opening a stream and sending on it, and what the service is told of its caller must not be older
+ * The call is opened at the service with its first message, and the guard decides again at that moment: a client may wait
+ * for any time between opening a stream and sending on it, and what the service is told of its caller must not be older
  * than the message.
  */
-
-import type { Admission, Guard } from "../../src/access/guard.js";
+import type { Admission, Guard } from "../../src/access/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "../../src/rpc/channel.js";
-import { failureOf } from "./unary-call.js";
+import type { Target } from "../catalog/target.js";
+import type { ErrorReply } from "../errors.js";
+import type { StreamCounts } from "./record.js";
+import { toCallError } from "./unary-call.js";
 
 /** How an admitted call begins. */
 export type AdmittedStart = CallStart & { readonly admission: Admission };
@@ -18,24 +20,43 @@ export type AdmittedStart = CallStart & { readonly admission: Admission };
 export interface StreamCallOptions {
   readonly channel: Channel;
   readonly guard: Guard;
-  /** By which the stream was opened. */
+  /** The decision by which the stream was opened. */
   readonly admission: Admission;
   /** When the call must have ended, in milliseconds of `Date.now()`; undefined for never. */
   readonly deadline: number | undefined;
   /**
-   * Judges the call at its first message, and says how it begins.
-   * @throws {StatusError} (or rejects with one) for a call that is refused.
+   * Has the guard decide again at the first message, and says how the call begins.
+   * @throws {StatusError} (or rejects with one) for a call that is refused
    */
   readonly begin: () => AdmittedStart | Promise<AdmittedStart>;
 }
 
-/** What the opener is told; never from within the constructor, `send` or `end`. */
+/** What a dialect needs to make a streaming call, and to tell how it went. */
+export interface StreamOptions extends StreamCallOptions {
+  readonly target: Target;
+  /** Converts an error into the reply that the client gets. */
+  readonly toReply: (error: Error) => ErrorReply;
+  /** Called when a stream ends, but not where it failed before its response began. */
+  readonly onEnd: (end: StreamEnd) => void;
+  /** A silent stream over plain HTTP gets a heartbeat each time this has passed, in milliseconds. */
+  readonly heartbeatMs: number;
+}
+
+/** How a stream ended. */
+export interface StreamEnd extends StreamCounts {
+  /** The HTTP status of the end, which may differ from the one that the response began with. */
+  readonly status: number;
+  /** Bytes sent to the client. */
+  readonly bytes: number;
+}
+
+/** Told of the call's events; never called from within the constructor, `send` or `end`. */
 export interface StreamListener {
   onMessage(message: Uint8Array): void;
   /** More may be sent, after a `send` that returned false. */
   onDrain(): void;
-  /** The last event; exactly once. No error means that all went well. */
-  onOver(error: Error | undefined): void;
+  /** The last event, exactly once. Without an error the call succeeded. */
+  onClose(error: Error | undefined): void;
 }
 
 export class StreamCall implements CallListener {
@@ -44,9 +65,9 @@ export class StreamCall implements CallListener {
   #admission: Admission;
   #unfollow: () => void;
   #call: Call | undefined;
-  /** What was sent while the call was being judged: it is opened when that is done. */
+  /** Messages sent while the guard was deciding; sent on when the call is opened. */
   #held: Uint8Array[] | undefined;
-  /** Ends a call that has a deadline and no message; from the first one on, the channel does. */
+  /** Ends a call at its deadline as long as no message was sent; from the first message on, the channel does. */
   readonly #timer: NodeJS.Timeout | undefined;
   #ended = false;
   #paused = false;
@@ -64,7 +85,7 @@ export class StreamCall implements CallListener {
     }
   }
 
-  /** False means: wait for `onDrain` before the next one. */
+  /** @returns false to ask for no more until `onDrain` */
   send(message: Uint8Array): boolean {
     if (this.#over) return true;
     if (this.#call === undefined) this.#begin();
@@ -91,7 +112,7 @@ export class StreamCall implements CallListener {
     this.#call?.resume();
   }
 
-  /** Ends the call at once, on both sides; `onOver` is given the reason before this returns. */
+  /** Ends the call at once, on both sides; the listener's `onClose` has been called with the error when this returns. */
   stop(error: Error): void {
     if (this.#over) return;
     this.#call?.cancel();
@@ -108,10 +129,10 @@ export class StreamCall implements CallListener {
 
   onEnd(status: Status): void {
     if (this.#over) return;
-    this.#finish(status.code === Code.OK ? undefined : failureOf(this.#admission.endpoint.service, status));
+    this.#finish(status.code === Code.OK ? undefined : toCallError(this.#admission.endpoint.service, status));
   }
 
-  /** A service asks its own guard too, but a foreign one has none. */
+  /** A service of ours asks its own guard too, but a foreign one has none. */
   #follow(admission: Admission): () => void {
     return this.#options.guard.follow(admission, (error) => this.stop(error));
   }
@@ -139,7 +160,7 @@ export class StreamCall implements CallListener {
     if (this.#paused) this.#call.pause();
   }
 
-  /** Opens the call, and sends what was held meanwhile. */
+  /** Opens the call, and sends the messages held meanwhile. */
   #openLate(start: AdmittedStart): void {
     if (this.#over) return;
     this.#open(start);
@@ -153,7 +174,7 @@ export class StreamCall implements CallListener {
     this.#over = true;
     clearTimeout(this.#timer);
     this.#unfollow();
-    this.#listener.onOver(error);
+    this.#listener.onClose(error);
   }
 }
 

@@ -1,25 +1,26 @@
-/** One unary call over a channel, from wire bytes to wire bytes. */
+/** One unary call over a channel, in wire bytes, and what the gateway makes of a call that failed. */
 import { Code, StatusError } from "../../src/errors.js";
 import type { CallListener, CallStart, Channel, Status } from "../../src/rpc/channel.js";
 import { HttpError } from "../errors.js";
 
 /**
- * Sends a message and waits for the one answer. `onGone` is given what ends the call early, with the reason.
- * @throws {StatusError} as the service ended the call, or UNAVAILABLE when it could not be reached.
- * @throws {HttpError} 502 when it broke the protocol, or answered with none or with several messages.
- * @throws {Error} the reason for which it was ended early.
+ * Sends one message and waits for the one answer.
+ * @param onAbort is given a function that ends the call early, with the reason
+ * @throws {StatusError} as the service ended the call, or UNAVAILABLE when it could not be reached
+ * @throws {HttpError} 502 when the service broke the protocol, or answered with no message or with several
+ * @throws {Error} the reason for which the call was ended early
  */
 export function callUnary(
   channel: Channel,
   start: CallStart,
   message: Uint8Array,
   service: string,
-  onGone: (stop: (why: Error) => void) => void,
+  onAbort: (stop: (reason: Error) => void) => void,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const call = channel.open(start, new Answer(service, resolve, reject));
-    onGone((why) => {
-      reject(why);
+    const call = channel.open(start, new UnaryListener(service, resolve, reject));
+    onAbort((reason) => {
+      reject(reason);
       call.cancel();
     });
     call.send(message);
@@ -27,7 +28,7 @@ export function callUnary(
   });
 }
 
-class Answer implements CallListener {
+class UnaryListener implements CallListener {
   #message: Uint8Array | undefined;
   #count = 0;
 
@@ -43,18 +44,19 @@ class Answer implements CallListener {
   }
 
   onEnd(status: Status): void {
-    if (status.code !== Code.OK) this.reject(failureOf(this.service, status));
+    if (status.code !== Code.OK) this.reject(toCallError(this.service, status));
     else if (this.#message !== undefined && this.#count === 1) this.resolve(this.#message);
-    else this.reject(notOne(this.service, this.#count));
+    else this.reject(notOneMessage(this.service, this.#count));
   }
 }
 
 /**
- * What a call failed with. A channel's own words may name addresses inside; the service's own are passed on. Where the
- * service broke the protocol, the code is not the service's: that is 502, whatever the code.
+ * Converts the status of a failed call into an error. The service's own message is passed on, the channel's is not: it may
+ * name internal addresses. Where the service broke the protocol, the code is not the service's, so that the status is 502
+ * whatever the code.
  */
-export function failureOf(service: string, failed: Status): StatusError | HttpError {
-  const { code, message, details, neverSent, protocolError } = failed;
+export function toCallError(service: string, status: Status): StatusError | HttpError {
+  const { code, message, details, neverSent, protocolError } = status;
   if (protocolError) return new HttpError(502, `The call to ${service} broke the protocol of gRPC: ${message}`);
   if (neverSent && code === Code.UNAVAILABLE) {
     return new UnreachableError(code, `${service} cannot be reached at the moment`, { cause: message });
@@ -62,10 +64,10 @@ export function failureOf(service: string, failed: Status): StatusError | HttpEr
   return new StatusError(code, message, { details });
 }
 
-/** No instance has seen the call. */
+/** No instance has received the call, so it may be sent again. */
 export class UnreachableError extends StatusError {}
 
-/** A service that must answer with one message, and did not. */
-export function notOne(service: string, count: number): HttpError {
+/** The error of a service that must answer with one message, and answered with another number. */
+export function notOneMessage(service: string, count: number): HttpError {
   return new HttpError(502, `${service} answered with ${count} messages instead of one`);
 }

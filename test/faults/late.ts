@@ -16,7 +16,7 @@ const slowBody: Fault = {
   safeguards: [
     {
       name: "the gateway decides again when the body has come",
-      file: "gateway/handler.ts",
+      file: "gateway/stages/admit.ts",
       edits: [
         [
           "const early = guard.admit(credentials, endpoint);",

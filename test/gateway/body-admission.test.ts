@@ -26,8 +26,8 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
   const request: GatewayRequest = {
     method: "POST",
     target: "/helloworld/call",
-    headers,
-    known: readHeaders(headers),
+    rawHeaders: headers,
+    headers: readHeaders(headers),
     remoteAddress: "192.0.2.1",
     body() {
       ask();
@@ -35,7 +35,7 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
     },
     pieces: () => t.fail("a JSON body is read whole") as never,
     tryReserveAnswer: () => true,
-    onGone() {},
+    onAbort() {},
   };
   return { request, asked, send };
 }

@@ -1,8 +1,8 @@
 // A body that came in pieces is put together where the one before it was; what was read of that one stays as it is.
 import { fromBinary, toJson } from "@bufbuild/protobuf";
 import t from "tap";
-import type { Target } from "../../gateway/catalog/routes.js";
-import { readPost } from "../../gateway/dialects/json/json.js";
+import type { Target } from "../../gateway/catalog/target.js";
+import { readPost } from "../../gateway/dialects/json/message.js";
 import { RequestHeaders } from "../../gateway/request-headers.js";
 import { readDescriptors } from "../../src/contract/endpoint.js";
 import { compileCodecs } from "../../src/json/compile.js";

@@ -224,17 +224,17 @@ t.test("the endpoints of all instances are routed, but for those whose descripto
   t.notOk(it.catalog.routes.find("/greeter/health/check"));
 });
 
-t.test("a service is told of callers what every one of its instances may be told", async (t) => {
+t.test("a service learns who calls in the form that fits every one of its instances", async (t) => {
   const it = scene(t);
-  const told = (): string | undefined => it.catalog.routes.find(PATH)?.target.told;
+  const identity = (): string | undefined => it.catalog.routes.find(PATH)?.target.identity;
   await it.say({ joined: [instance("greeter", "1")] });
-  t.equal(told(), "context");
+  t.equal(identity(), "context");
   await it.say({ joined: [instance("greeter", "2", { joined: Joined.CONFIGURATION, identity: true })] });
-  t.equal(told(), "nothing");
+  t.equal(identity(), "none");
   await it.say({ left: [instance("greeter", "1")] });
-  t.equal(told(), "identity");
+  t.equal(identity(), "names");
   await it.say({ joined: [instance("greeter", "2", { joined: Joined.CONFIGURATION })] });
-  t.equal(told(), "nothing", "where the configuration does not ask for it");
+  t.equal(identity(), "none", "where the configuration does not ask for it");
 });
 
 t.test("while the registry is away", async (t) => {

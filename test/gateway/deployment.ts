@@ -229,15 +229,15 @@ export async function ask(
   const asked: GatewayRequest = {
     method: request.method ?? "GET",
     target: request.target,
-    headers,
-    known: readHeaders(headers),
+    rawHeaders: headers,
+    headers: readHeaders(headers),
     remoteAddress: "192.0.2.1",
     body: () => [body],
     pieces() {
       throw new Error("what takes a body in pieces is called over HTTP");
     },
     tryReserveAnswer: () => true,
-    onGone() {},
+    onAbort() {},
   };
   return readable(await handler(asked));
 }

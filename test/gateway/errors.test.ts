@@ -2,7 +2,7 @@
 import { createRegistry, type Registry } from "@bufbuild/protobuf";
 import { anyPack, DurationSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
-import { answerError } from "../../gateway/errors.js";
+import { toErrorReply } from "../../gateway/errors.js";
 import { Code, StatusError } from "../../src/errors.js";
 
 t.test("a service's types are looked through once, however many errors and details there are", async (t) => {
@@ -17,7 +17,7 @@ t.test("a service's types are looked through once, however many errors and detai
   const detail = anyPack(DurationSchema, { $typeName: DurationSchema.typeName, seconds: 1n, nanos: 0 });
   const details = Array(20).fill({ typeUrl: detail.typeUrl, value: Buffer.from(detail.value) });
   const error = new StatusError(Code.NOT_FOUND, "none", { details });
-  const bodies = [answerError("shop", error, types).body, answerError("shop", error, types).body];
+  const bodies = [toErrorReply("shop", error, types).body, toErrorReply("shop", error, types).body];
   const Details = Array(20).fill({ "@type": "type.googleapis.com/google.protobuf.Duration", value: "1s" });
   for (const body of bodies) t.same(JSON.parse(body).Details, Details);
   t.equal(times, 1);

@@ -101,7 +101,7 @@ t.test("a connection that is kept keeps nothing of its last call", async (t) => 
   let kept: WeakRef<object>[] = [];
   const door = await open(t, async (request) => {
     const stop = (): void => {};
-    request.onGone(stop);
+    request.onAbort(stop);
     kept = [...(await request.body()), stop, request, request.headers].map((one) => new WeakRef(one));
     return answer("done");
   });
@@ -296,12 +296,12 @@ t.test("a client that goes", async (t) => {
     });
     const client = await dial(door);
     client.socket.write(get("/1"));
-    const gone = new Promise<void>((resolve) => void request.then((it) => it.onGone(() => resolve())));
+    const gone = new Promise<void>((resolve) => void request.then((it) => it.onAbort(() => resolve())));
     await request;
     client.socket.destroy();
     await gone;
     t.pass("gone");
-    await new Promise<void>((resolve) => void request.then((it) => it.onGone(() => resolve())));
+    await new Promise<void>((resolve) => void request.then((it) => it.onAbort(() => resolve())));
     t.pass("also to whoever asks later");
   });
 
@@ -322,7 +322,7 @@ t.test("a client that goes", async (t) => {
   t.test("is not reported after its answer", async (t) => {
     let reported = false;
     const door = await open(t, (request) => {
-      request.onGone(() => {
+      request.onAbort(() => {
         reported = true;
       });
       return answer("done");

@@ -1,7 +1,7 @@
 // What services are told of a call: the token goes to the authority alone, a signed context to services that registered,
 // names to those whose configuration asks for them; and the gateway speaks for a client's address to the authority only.
 import t from "tap";
-import type { Target, Told } from "../../gateway/catalog/routes.js";
+import type { IdentityForm, Target } from "../../gateway/catalog/target.js";
 import { readHeaders } from "../../gateway/request-headers.js";
 import { metadataOf } from "../../gateway/stages/metadata.js";
 import type { Caller } from "../../src/access/guard.js";
@@ -19,7 +19,7 @@ const guard = { sign: () => [SIGNED] };
 interface Case {
   readonly title: string;
   readonly service?: string;
-  readonly told?: Told;
+  readonly identity?: IdentityForm;
   readonly caller?: Caller;
   readonly token?: string;
   readonly enrolment?: string;
@@ -31,18 +31,18 @@ const cases: Case[] = [
   { title: "nobody", also: [] },
   {
     title: "a caller, to the authority",
-    told: "token",
+    identity: "token",
     caller: ADA,
     token: "t",
     also: [["authorization", "Bearer t"]],
   },
-  { title: "to the authority, a token that stands for nobody", told: "token", token: "t", also: [] },
-  { title: "a caller, to a service that registered", told: "context", caller: ADA, token: "t", also: [SIGNED] },
-  { title: "nobody, to a service that registered", told: "context", also: [SIGNED] },
+  { title: "to the authority, a token that stands for nobody", identity: "token", token: "t", also: [] },
+  { title: "a caller, to a service that registered", identity: "context", caller: ADA, token: "t", also: [SIGNED] },
+  { title: "nobody, to a service that registered", identity: "context", also: [SIGNED] },
   { title: "a caller, to a service that joined by configuration", caller: ADA, token: "t", also: [] },
   {
     title: "a caller, to one whose configuration asks who calls",
-    told: "identity",
+    identity: "names",
     caller: ADA,
     token: "t",
     also: [
@@ -52,14 +52,14 @@ const cases: Case[] = [
   },
   {
     title: "nobody, to one whose configuration asks who calls",
-    told: "identity",
+    identity: "names",
     also: [["x-portico-namespace", "default"]],
   },
   { title: "a gateway apart, to any service", enrolment: "pte", also: [] },
   {
     title: "a gateway apart, to the authority",
     service: "auth",
-    told: "token",
+    identity: "token",
     enrolment: "pte",
     also: [
       ["x-portico-gateway", "pte"],
@@ -111,10 +111,10 @@ const cases: Case[] = [
   },
 ];
 
-for (const { title, service = "shop", told = "nothing", caller, token, enrolment, headers = [], also } of cases) {
+for (const { title, service = "shop", identity = "none", caller, token, enrolment, headers = [], also } of cases) {
   t.test(title, async (t) => {
     const endpoint = { service } as Target["endpoint"];
-    const target = { endpoint, told } as Target;
+    const target = { endpoint, identity } as Target;
     const admission = { endpoint, caller, namespace: "default" };
     const facts = { target, admission, guard, headers: readHeaders(headers), requestId: "r", token, enrolment };
     t.same(metadataOf({ ...facts, clientAddress: "192.0.2.7" }), [...always, ...also]);

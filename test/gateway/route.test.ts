@@ -1,7 +1,8 @@
 // Paths lead to endpoints, under every spelling that means the same and none that does not.
 import fc from "fast-check";
 import t from "tap";
-import { Routes, type Target } from "../../gateway/catalog/routes.js";
+import { Routes } from "../../gateway/catalog/routes.js";
+import type { Target } from "../../gateway/catalog/target.js";
 import { HttpError } from "../../gateway/errors.js";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
 import { descriptors } from "../../src/gen/descriptors.js";

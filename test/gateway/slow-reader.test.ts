@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mock } from "node:test";
 import t from "tap";
-import { Stall } from "../../gateway/node/slow-reader.js";
+import { SlowReaderTimeout } from "../../gateway/node/slow-reader.js";
 
 const STALL_MS = 1000;
 /** What the system holds for a unix socket on either side is some 200 KiB, so each piece makes it take more. */
@@ -37,9 +37,9 @@ t.test("a long write", async (t) => {
   const { server, client, close } = await connection();
   mock.timers.enable({ apis: ["setInterval"] });
   t.teardown(() => mock.timers.reset());
-  const stall = new Stall(server, STALL_MS);
+  const timeout = new SlowReaderTimeout(server, STALL_MS);
   server.write(Buffer.alloc(PIECE * (PIECES + 1)));
-  stall.begin();
+  timeout.start();
 
   for (let piece = 0; piece < PIECES; piece++) {
     await read(client, PIECE);
@@ -48,7 +48,7 @@ t.test("a long write", async (t) => {
   }
   mock.timers.tick(2 * STALL_MS);
   t.ok(server.destroyed, "cut when nothing more is taken");
-  stall.end();
+  timeout.stop();
   client.destroy();
   close();
 });

@@ -37,8 +37,8 @@ for (const [how, finish, expected] of [
     const admission = { endpoint: chat, caller: undefined, namespace: "default" };
     const begin = () => ({ path, metadata: [], admission });
     let call!: StreamCall;
-    const over = new Promise<Error | undefined>((onOver) => {
-      const listener = { onMessage: () => finish({ guard, call }), onDrain() {}, onOver };
+    const over = new Promise<Error | undefined>((onClose) => {
+      const listener = { onMessage: () => finish({ guard, call }), onDrain() {}, onClose };
       const channel = new InProcessChannel(dispatcher);
       call = new StreamCall({ channel, guard, admission, deadline: undefined, begin }, listener);
     });

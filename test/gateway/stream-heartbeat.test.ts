@@ -16,13 +16,13 @@ t.test("heartbeats", async (t) => {
   const request: GatewayRequest = {
     method: "GET",
     target: "/feed/count?messages=1&hang=true",
-    headers,
-    known: readHeaders(headers),
+    rawHeaders: headers,
+    headers: readHeaders(headers),
     remoteAddress: "192.0.2.1",
     body: () => [],
     pieces: () => t.fail("a GET has no body") as never,
     tryReserveAnswer: () => true,
-    onGone: (listener) => t.teardown(() => listener(new HttpError(499, "The client has gone"))),
+    onAbort: (listener) => t.teardown(() => listener(new HttpError(499, "The client has gone"))),
   };
   const { body } = await it.handler(request);
   const written: string[] = [];

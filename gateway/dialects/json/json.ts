@@ -1,125 +1,60 @@
 /**
- * Requests and answers as messages: which content types a request may come in, and how each becomes wire bytes and back.
+ * Portico's own dialect, JSON over plain HTTP: a GET has its message in the query, a POST in the body. Streams are NDJSON,
+ * server-sent events or WebSockets. docs/json.md and docs/streams.md describe it.
  */
-import { TooLargeError } from "../../../src/json/codec.js";
-import type { Target } from "../../catalog/routes.js";
 import { HttpError } from "../../errors.js";
-import { checkContentType, checkEncoding, type RequestHeaders } from "../../request-headers.js";
-import { parseQuery } from "../../request-target.js";
-import { isForm, readForm } from "./bodies/form.js";
-import { decodeHttpBody, encodeHttpBody, isHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
+import type { GatewayRequest, Reply } from "../../http.js";
+import { listOf } from "../../request-headers.js";
+import { queryOf } from "../../request-target.js";
+import type { Dialect } from "../../stages/dialect.js";
+import type { StreamOptions } from "../../stages/stream-call.js";
+import { isHttpBody, RAW_HEADERS, rawChunks } from "./bodies/http-body.js";
+import { checkBody, checkNoQuery, readGet, readPost, takesPieces, writeJson, writeMessage } from "./message.js";
+import { ndjson } from "./streams/ndjson.js";
+import { ResponseStream } from "./streams/response-stream.js";
+import { acceptsEvents, isComplete, serverSentEvents } from "./streams/sse.js";
+import { upload } from "./streams/upload.js";
+import { WebSocketCall } from "./streams/websocket.js";
 
-/**
- * Refuses a body that the endpoint's request cannot come in.
- * @throws {HttpError} 415
- */
-export function checkBody({ endpoint }: Target, headers: RequestHeaders): void {
-  const { input } = endpoint.method;
-  if (isHttpBody(input) || isForm(headers.contentType, input)) checkEncoding(headers);
-  else checkContentType(headers);
-}
+export const json: Dialect = {
+  checkBody,
+  takesPieces,
+  writeMessage,
 
-/** Whether a POST's body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
-export function takesPieces({ endpoint }: Target): boolean {
-  return endpoint.shape === "client_streaming" && isHttpBody(endpoint.method.input);
-}
+  readMessage({ method, target: sent, headers }, target, body) {
+    const query = queryOf(sent);
+    return method === "POST" ? readPost(target, query, headers, body) : readGet(target, query);
+  },
 
-/**
- * The message of a GET.
- * @throws {JsonError}
- * @throws {HttpError} 400
- */
-export function readGet({ request }: Target, query: string): Uint8Array {
-  return request.readQuery(parseQuery(query));
-}
+  openStream,
 
-/**
- * The message of a POST.
- * @throws {JsonError}
- * @throws {HttpError} 400
- */
-export function readPost(
-  { endpoint, request }: Target,
-  query: string,
-  { contentType = "" }: RequestHeaders,
-  pieces: readonly Uint8Array[],
-): Uint8Array {
-  checkNoQuery(query);
-  const body = whole(pieces);
-  const { input } = endpoint.method;
-  if (isHttpBody(input)) return encodeHttpBody({ contentType, data: body });
-  if (body.length === 0) return request.read(NO_FIELDS);
-  return isForm(contentType, input) ? readForm(input, request, contentType, body) : request.read(body);
-}
+  upload(request, options) {
+    checkNoQuery(queryOf(request.target));
+    return upload(request, request.headers.contentType ?? "", options);
+  },
 
-/**
- * Where bodies are put together. All that is read of one is copied, so that the next may stand here; to make room for each
- * would be garbage of its whole size.
- */
-const together = Buffer.allocUnsafeSlow(256 * 1024);
+  openWebSocket(request, options) {
+    checkNoQuery(queryOf(request.target));
+    const session = new WebSocketCall(options);
+    request.onAbort((reason) => session.stop(reason));
+    return { status: 101, body: "", session };
+  },
+};
 
-/** A body of which nothing is needed after it was read. */
-function whole(pieces: readonly Uint8Array[]): Uint8Array {
-  if (pieces.length === 1) return pieces[0] as Uint8Array;
-  let size = 0;
-  for (const piece of pieces) size += piece.length;
-  if (size > together.length) return Buffer.concat(pieces, size);
-  let at = 0;
-  for (const piece of pieces) {
-    together.set(piece, at);
-    at += piece.length;
-  }
-  return together.subarray(0, size);
-}
+/** Has nginx pass each message on at once (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering). */
+const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
 
-/**
- * Refuses a query where it is not what the call has its fields from.
- * @throws {HttpError} 400
- */
-export function checkNoQuery(query: string): void {
-  if (query === "") return;
-  throw new HttpError(
-    400,
-    "A query is read with a plain GET only: POST has its fields in the body, a WebSocket in messages",
-  );
-}
-
-/** A request of which nothing came. */
-export const NO_FIELDS = Buffer.from("{}");
-
-/** A whole answer. */
-export interface Content {
-  readonly contentType: string;
-  readonly body: string | Uint8Array;
-  /** Name, value, name, value … */
-  readonly headers: readonly string[];
-}
-
-const NO_HEADERS: readonly string[] = [];
-
-/** @throws {HttpError} 502 when the bytes are not a message of the type, or too large a one. */
-export function writeAnswer(target: Target, message: Uint8Array): Content {
-  if (isHttpBody(target.endpoint.method.output)) {
-    const { contentType, data } = decodeHttpBody(target.endpoint.service, message);
-    return { contentType, body: data, headers: RAW_HEADERS };
-  }
-  try {
-    return { contentType: "application/json", body: target.response.writeBody(message), headers: NO_HEADERS };
-  } catch (cause) {
-    throw unusable(target, cause);
-  }
-}
-
-/** @throws {HttpError} 502 when the bytes are not a message of the type, or too large a one. */
-export function writeJson(target: Target, message: Uint8Array): string {
-  try {
-    return target.response.write(message);
-  } catch (cause) {
-    throw unusable(target, cause);
-  }
-}
-
-function unusable({ endpoint: { service, method } }: Target, cause: unknown): HttpError {
-  const why = cause instanceof TooLargeError ? `too much: ${cause.message}` : `what is no ${method.output.typeName}`;
-  return new HttpError(502, `${service} answered with ${why}`, { cause });
+/** Begins the response of a server-streaming endpoint when its first message has come. */
+async function openStream(request: GatewayRequest, message: Uint8Array, options: StreamOptions): Promise<Reply> {
+  const { target } = options;
+  const raw = isHttpBody(target.endpoint.method.output);
+  const events = !raw && acceptsEvents(listOf(request.rawHeaders, "accept"));
+  if (events && isComplete(listOf(request.rawHeaders, "last-event-id"))) return { status: 204, body: "" };
+  const write = (answer: Uint8Array): string => writeJson(target, answer);
+  const format = raw ? rawChunks(target.endpoint.service) : events ? serverSentEvents(write) : ndjson(write);
+  const body = new ResponseStream(options, message, format);
+  request.onAbort((reason) => body.stop(reason));
+  const contentType = await body.contentType;
+  if (request.method === "HEAD") body.stop(new HttpError(499, "Only the headers were asked for"));
+  return { status: 200, headers: raw ? RAW_HEADERS : UNBUFFERED, contentType, body };
 }

@@ -1,6 +1,6 @@
 /**
- * `multipart/form-data` (RFC 7578), as HTML forms send files: a file fills the bytes field of its name, and other parts
- * are read like query parameters. Only requests that have a bytes field may come in this way.
+ * Forms: request messages from `multipart/form-data` (RFC 7578), as HTML forms send files. A file fills the bytes field of
+ * its name; the other parts are read like query parameters. Only messages with a bytes field can be sent as a form.
  */
 import { isUtf8 } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
@@ -10,58 +10,58 @@ import { asBuffer } from "../../../../src/buffer.js";
 import type { Codec } from "../../../../src/json/codec.js";
 import { beginning } from "../../../../src/json/read/echo.js";
 import { HttpError } from "../../../errors.js";
-import { type Part, partsOf } from "./multipart.js";
+import { type FormPart, partsOf } from "./multipart.js";
 
 const MAX_ECHO = 40;
 const FORM_DATA = /^multipart\/form-data[ \t]*;/i;
 
-/** Whether a body of this content type is a form, for a request that a form can fill. */
+/** Whether a body of this content type is a form that can fill the request message. */
 export function isForm(contentType: string | undefined, type: DescMessage): boolean {
   return contentType !== undefined && FORM_DATA.test(contentType) && takesForms(type);
 }
 
-/** Whether a form can fill a request. */
+/** Whether a request message can be sent as a form: whether it has a field for a file. */
 export function takesForms({ fields }: DescMessage): boolean {
   return fields.some((field) => takes(field, ScalarType.BYTES));
 }
 
 /**
- * The request's wire bytes.
- * @throws {HttpError} 400 when the body is no form, a file is for no bytes field, or text is not UTF-8.
- * @throws {JsonError} when a text does not fit its field.
+ * The request message in wire bytes.
+ * @throws {HttpError} 400 when the body is no form, a file has no bytes field, or text is not UTF-8
+ * @throws {JsonError} when a text does not fit its field
  */
 export function readForm(type: DescMessage, codec: Codec, contentType: string, body: Uint8Array): Uint8Array {
   const parameters: [string, string][] = [];
   const texts = new Set<DescField | undefined>();
-  // Files, and text for fields of text, are on the wire as they are here.
-  const whole: [field: DescField, content: Uint8Array][] = [];
+  // Files and strings, whose bytes are the same on the wire.
+  const verbatim: [field: DescField, content: Uint8Array][] = [];
   for (const part of partsOf(contentType, asBuffer(body))) {
     const { name, isFile, content } = part;
     const field = type.fields.find((one) => one.name === name || one.jsonName === name);
-    const isWhole = field !== undefined && takes(field, isFile ? ScalarType.BYTES : ScalarType.STRING);
-    checkPart(part, isWhole, type);
-    if (isWhole) whole.push([field, content]);
+    const isVerbatim = field !== undefined && takes(field, isFile ? ScalarType.BYTES : ScalarType.STRING);
+    checkPart(part, isVerbatim, type);
+    if (isVerbatim) verbatim.push([field, content]);
     else texts.add(field);
-    // Whether a field may be given is the codec's to see. Of two values on the wire the last one counts.
-    if (field?.fieldKind !== "list" || !isWhole) parameters.push([name, isWhole ? "" : content.toString()]);
+    // The codec checks whether the field may be set. Of two values on the wire the last one counts.
+    if (field?.fieldKind !== "list" || !isVerbatim) parameters.push([name, isVerbatim ? "" : content.toString()]);
   }
   const pieces = [codec.readQuery(parameters)];
-  for (const [field, content] of whole) {
+  for (const [field, content] of verbatim) {
     if (texts.has(field)) throw new HttpError(400, `${field.name}: its parts must be files or text, not both`);
     pieces.push(lengthDelimited(field.number, content.length), content);
   }
   return Buffer.concat(pieces);
 }
 
-/** What stands before a field's content on the wire. */
+/** The tag and length that stand before a field's content on the wire. */
 function lengthDelimited(number: number, length: number): Uint8Array {
   return new BinaryWriter().tag(number, WireType.LengthDelimited).uint32(length).finish();
 }
 
-function checkPart({ name, isFile, content }: Part, isWhole: boolean, { typeName }: DescMessage): void {
-  const refuse = (reason: string) => new HttpError(400, `${beginning(name, MAX_ECHO)}: ${reason}`);
-  if (isFile && !isWhole) throw refuse(`a file can only fill a field of bytes of ${typeName}`);
-  if (!isFile && !isUtf8(content)) throw refuse("the text is not UTF-8");
+function checkPart({ name, isFile, content }: FormPart, isVerbatim: boolean, { typeName }: DescMessage): void {
+  const invalid = (reason: string) => new HttpError(400, `${beginning(name, MAX_ECHO)}: ${reason}`);
+  if (isFile && !isVerbatim) throw invalid(`a file can only fill a field of bytes of ${typeName}`);
+  if (!isFile && !isUtf8(content)) throw invalid("the text is not UTF-8");
 }
 
 function takes({ scalar, fieldKind }: DescField, type: ScalarType): boolean {

@@ -1,11 +1,11 @@
 /**
- * `google.api.HttpBody` (https://github.com/googleapis/googleapis/blob/master/google/api/httpbody.proto) as a request or
- * an answer stands for raw bytes with their content type, outside of JSON.
+ * `google.api.HttpBody` (https://github.com/googleapis/googleapis/blob/master/google/api/httpbody.proto): an endpoint with this
+ * message as its request or response takes or gives raw bytes with their content type, instead of JSON.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { HttpError } from "../../../errors.js";
-import type { Frames } from "../streams/response-stream.js";
+import type { StreamFormat } from "../streams/response-stream.js";
 
 export interface HttpBody {
   readonly contentType: string;
@@ -31,8 +31,8 @@ const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]{1,127}\/[\w!#$%&'*+.^`|~-]{1,127}(?:[ \t
 const UNKNOWN = "application/octet-stream";
 
 /**
- * Reads what `service` answered; a content type that is none is left out.
- * @throws {HttpError} 502 when the bytes are no HttpBody.
+ * Decodes the answer of `service`. A malformed content type becomes application/octet-stream.
+ * @throws {HttpError} 502 when the bytes are no HttpBody
  */
 export function decodeHttpBody(service: string, message: Uint8Array): HttpBody {
   let contentType = "";
@@ -52,13 +52,16 @@ export function decodeHttpBody(service: string, message: Uint8Array): HttpBody {
 }
 
 /**
- * What goes with bytes that a service may have from anyone: a browser shows a page among them without running it as one
- * of this origin (https://www.w3.org/TR/CSP3/#directive-sandbox).
+ * Headers of raw bytes, which a service may have from anyone: a browser that shows them as a page does not run it as one of
+ * this origin (https://www.w3.org/TR/CSP3/#directive-sandbox).
  */
 export const RAW_HEADERS: readonly string[] = ["Content-Security-Policy", "sandbox"];
 
-/** A stream of raw bytes: its content type is that of the first piece. Nothing can be told in it but the bytes. */
-export function chunks(service: string): Frames {
+/**
+ * A stream of raw bytes, of the content type of its first message. It has no place for an error: a stream that fails breaks
+ * off.
+ */
+export function rawChunks(service: string): StreamFormat {
   return {
     contentType: (first) => (first === undefined ? UNKNOWN : decodeHttpBody(service, first).contentType),
     message: (message) => decodeHttpBody(service, message).data,

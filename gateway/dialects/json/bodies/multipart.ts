@@ -1,36 +1,37 @@
 /**
- * The parts of the body of a form (RFC 7578, RFC 2046 §5.1). Each part's content is a piece of the body itself, and every
- * search goes on where the last one ended: what a form costs grows with its length, whatever is in it.
+ * A parser of `multipart/form-data` (RFC 7578, RFC 2046 §5.1). The content of a part is a view of the body, and every search
+ * goes on where the last one ended: so the cost of a form is proportional to its length, whatever it holds.
  */
 import { isUtf8 } from "node:buffer";
 import { HttpError } from "../../../errors.js";
 
-export interface Part {
+export interface FormPart {
   readonly name: string;
-  /** Whether it is a file: has a file name. */
+  /** Whether the part has a file name, and so is a file. */
   readonly isFile: boolean;
-  /** Where it is in the body, not a copy. */
+  /** A view of the body, not a copy. */
   readonly content: Buffer;
 }
 
 /** A part costs far more than its few bytes. */
-const MOST_PARTS = 1000;
-const LARGEST_HEAD = 8 * 1024;
+const MAX_PARTS = 1000;
+/** Most bytes of a part's headers. */
+const MAX_HEAD = 8 * 1024;
 const DASHES = Buffer.from("--");
 const LINE_END = Buffer.from("\r\n");
 const HEAD_END = Buffer.from("\r\n\r\n");
 const [TAB, SPACE] = [0x09, 0x20];
 
 /**
- * Gives the parts in their order.
- * @param contentType the request's header, which names the boundary
- * @throws {HttpError} 400 when the body is no such form.
+ * The parts, in their order.
+ * @param contentType the header of the request, which names the boundary
+ * @throws {HttpError} 400 when the body is no form
  */
-export function* partsOf(contentType: string, body: Buffer): Generator<Part> {
+export function* partsOf(contentType: string, body: Buffer): Generator<FormPart> {
   const delimiter = Buffer.from(`\r\n--${boundaryOf(contentType)}`);
   let at = afterFirst(body, delimiter);
   for (let number = 1; !startsWith(body, at, DASHES); number++) {
-    if (number > MOST_PARTS) throw new HttpError(400, `The form has more than ${MOST_PARTS} parts`);
+    if (number > MAX_PARTS) throw new HttpError(400, `The form has more than ${MAX_PARTS} parts`);
     const start = nextLine(body, at);
     const end = body.indexOf(delimiter, start);
     if (end < 0) throw new HttpError(400, `The form does not end with ${delimiter.subarray(2)}--`);
@@ -40,7 +41,7 @@ export function* partsOf(contentType: string, body: Buffer): Generator<Part> {
   nextLine(body, at + DASHES.length);
 }
 
-/** Where the first boundary ends; what stands before it is for nobody. */
+/** The offset after the first boundary. The preamble before it is ignored (RFC 2046 §5.1.1). */
 function afterFirst(body: Buffer, delimiter: Buffer): number {
   const first = delimiter.subarray(LINE_END.length);
   if (startsWith(body, 0, first)) return first.length;
@@ -49,7 +50,7 @@ function afterFirst(body: Buffer, delimiter: Buffer): number {
   return at + delimiter.length;
 }
 
-/** Where the line ends of which no more than white space is left. */
+/** The offset of the next line; only white space may be left on this one. */
 function nextLine(body: Buffer, at: number): number {
   let end = at;
   while (body[end] === SPACE || body[end] === TAB) end++;
@@ -65,24 +66,24 @@ function startsWith(body: Buffer, at: number, bytes: Buffer): boolean {
 const DISPOSITION = /^content-disposition[ \t]*:[ \t]*form-data[ \t]*(;.*)$/gim;
 const ENCODING = /^content-transfer-encoding[ \t]*:(?![ \t]*(?:7bit|8bit|binary)[ \t]*$)/im;
 
-function partOf(part: Buffer, number: number): Part {
-  const refuse = (reason: string) => new HttpError(400, `Part ${number} of the form ${reason}`);
-  const end = part.subarray(0, LARGEST_HEAD).indexOf(HEAD_END);
-  if (end < 0) throw refuse("has no headers that end with an empty line within 8 KiB");
-  if (!isUtf8(part.subarray(0, end))) throw refuse("has headers that are not UTF-8");
+function partOf(part: Buffer, number: number): FormPart {
+  const invalid = (reason: string) => new HttpError(400, `Part ${number} of the form ${reason}`);
+  const end = part.subarray(0, MAX_HEAD).indexOf(HEAD_END);
+  if (end < 0) throw invalid("has no headers that end with an empty line within 8 KiB");
+  if (!isUtf8(part.subarray(0, end))) throw invalid("has headers that are not UTF-8");
   const head = part.toString("utf8", 0, end);
-  if (ENCODING.test(head)) throw refuse("has a Content-Transfer-Encoding; its bytes must be sent as they are");
+  if (ENCODING.test(head)) throw invalid("has a Content-Transfer-Encoding; its bytes must be sent as they are");
   const [disposition, another] = Array.from(head.matchAll(DISPOSITION), ([, parameters = ""]) => parameters);
   const parameters = another === undefined ? parametersOf(disposition ?? "") : undefined;
   const name = parameters?.get("name");
   if (parameters === undefined || name === undefined) {
-    throw refuse('must have one header Content-Disposition: form-data; name="…"');
+    throw invalid('must have one header Content-Disposition: form-data; name="…"');
   }
   const isFile = parameters.has("filename") || parameters.has("filename*");
   return { name: name.replace(ESCAPED, decodeURIComponent), isFile, content: part.subarray(end + HEAD_END.length) };
 }
 
-/** What browsers write for quotes and line ends in names (https://html.spec.whatwg.org/#multipart-form-data). */
+/** The escapes that browsers write for quotes and line ends in names (https://html.spec.whatwg.org/#multipart-form-data). */
 const ESCAPED = /%(?:0A|0D|22)/g;
 
 const BOUNDARY = /^[\x20-\x7e]{0,69}[\x21-\x7e]$/;
@@ -96,7 +97,7 @@ function boundaryOf(contentType: string): string {
 /** `; name=value` or `; name="value"`; the last one may be empty. */
 const PARAMETER = /;[ \t]*(?:$|([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";]*))[ \t]*)/y;
 
-/** A header's parameters by name, in lower case; undefined where they are malformed, or one comes twice. */
+/** A header's parameters by name, in lower case; undefined where they are malformed or one is repeated. */
 function parametersOf(header: string): Map<string, string> | undefined {
   const parameters = new Map<string, string>();
   PARAMETER.lastIndex = header.indexOf(";");
@@ -105,7 +106,7 @@ function parametersOf(header: string): Map<string, string> | undefined {
     if (match === undefined) return undefined;
     if (name === undefined) break;
     if (parameters.has(name.toLowerCase())) return undefined;
-    // Of other characters browsers do not escape the backslash.
+    // Before other characters browsers do not escape the backslash.
     parameters.set(name.toLowerCase(), quoted?.replace(/\\(["\\])/g, "$1") ?? plain);
   }
   return parameters;

@@ -1,82 +1,65 @@
 /**
- * The answer of a server-streaming endpoint as the body of an HTTP response, written as the messages come and as fast as
- * the client takes them.
+ * The messages of a server-streaming endpoint as the body of an HTTP response, written as they come and as fast as the client
+ * reads them.
  *
- * The response begins with the first message, with the end of a stream that has none, or with the first heartbeat of one
- * that is silent: proxies and clients give up on an answer that does not begin. What fails before is an ordinary
- * error with its own HTTP status; what fails later is told in the last frame.
+ * The response begins with the first message, with the end of an empty stream, or with the first heartbeat of a silent one:
+ * proxies and clients give up on a response that does not begin. A failure before that is an ordinary error with its own HTTP
+ * status; a later one is written as the last frame.
  */
-import type { ErrorAnswer } from "../../../errors.js";
 import type { BodySink, BodyStream } from "../../../http.js";
-import { StreamCall, type StreamCallOptions, type StreamListener } from "../../../stages/stream-call.js";
+import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
 
-/** How a stream of messages is written. */
-export interface Frames {
-  /** The header Content-Type, for a body that begins with this message; undefined where there is none yet. */
+/** How a stream of messages is written: NDJSON, server-sent events, or raw chunks. */
+export interface StreamFormat {
+  /** The header Content-Type of a body that begins with this message; undefined for a body that begins without one. */
   contentType(first: Uint8Array | undefined): string;
-  /** @throws {HttpError} 502 when the bytes are not a message of the type. */
+  /** @throws {HttpError} 502 when the bytes are not a message of the type */
   message(message: Uint8Array): string | Uint8Array;
-  /** An error object as the last frame; undefined where it cannot be told, and the body breaks off instead. */
+  /** The last frame of a stream that failed, with the error object; undefined where there is none, so that the body breaks off. */
   failure(error: string): string | undefined;
-  /** Says nothing, to keep the connection; undefined where that cannot be done. */
+  /** A frame without a message, to keep the connection open; undefined where there is none. */
   readonly heartbeat: string | undefined;
-  /** The last frame of a stream that ended well. */
+  /** The last frame of a stream that succeeded. */
   readonly end: string | undefined;
 }
 
-/** How a stream ended. */
-export interface StreamEnd {
-  /** HTTP status; not the one that was sent at the beginning. */
-  readonly status: number;
-  /** How many were sent to the client. */
-  readonly messages: number;
-  readonly bytes: number;
-}
-
-export interface StreamBodyOptions extends StreamCallOptions {
-  /** The request. */
-  readonly message: Uint8Array;
-  readonly frames: Frames;
-  /** What to tell of a failure. */
-  readonly explain: (error: Error) => ErrorAnswer;
-  /** Not called for a stream that failed before it began. */
-  readonly onEnd: (end: StreamEnd) => void;
-  /** A silent stream gets a heartbeat each time this has passed, in milliseconds. */
-  readonly heartbeatMs: number;
-}
-
-/** Opens the call. `contentType` resolves when the response may begin, and rejects with what failed before. */
-export class StreamBody implements BodyStream, StreamListener {
+/**
+ * Opens the call at once. `contentType` resolves when the response may begin, and rejects with the failure before that.
+ */
+export class ResponseStream implements BodyStream, StreamListener {
   readonly contentType: Promise<string>;
-  readonly #options: StreamBodyOptions;
+  readonly #options: StreamOptions;
+  readonly #format: StreamFormat;
   readonly #call: StreamCall;
   readonly #heartbeat: NodeJS.Timeout;
   #begin!: (contentType: string) => void;
-  #refuse!: (error: Error) => void;
+  #reject!: (error: Error) => void;
   #begun = false;
   #sink: BodySink | undefined;
-  /** What came before the response was begun: a message, or the end. */
+  /** Frames that came before the response began: a message, or the end. */
   #held: (string | Uint8Array)[] = [];
-  /** The client takes no more for now. */
+  /** The client reads no more for now. */
   #full = false;
   #over = false;
   #broken = false;
   #messages = 0;
   #bytes = 0;
 
-  constructor(options: StreamBodyOptions) {
+  /** @param message the request message in wire bytes */
+  constructor(options: StreamOptions, message: Uint8Array, format: StreamFormat) {
     this.#options = options;
+    this.#format = format;
     this.contentType = new Promise((resolve, reject) => {
       this.#begin = resolve;
-      this.#refuse = reject;
+      this.#reject = reject;
     });
     this.#call = new StreamCall(options, this);
-    this.#call.send(options.message);
+    this.#call.send(message);
     this.#call.end();
     this.#heartbeat = setInterval(() => this.#beat(), options.heartbeatMs);
   }
 
-  /** Ends it now, and says why in the last frame. */
+  /** Ends the stream at once, with the error as its last frame. */
   stop(error: Error): void {
     this.#call.stop(error);
   }
@@ -97,7 +80,7 @@ export class StreamBody implements BodyStream, StreamListener {
 
   onMessage(message: Uint8Array): void {
     try {
-      const piece = this.#options.frames.message(message);
+      const piece = this.#format.message(message);
       this.#start(message);
       this.#messages++;
       this.#write(piece);
@@ -107,32 +90,32 @@ export class StreamBody implements BodyStream, StreamListener {
     }
   }
 
-  onOver(error: Error | undefined): void {
+  onClose(error: Error | undefined): void {
     clearInterval(this.#heartbeat);
     this.#over = true;
     if (!this.#begun && error !== undefined) {
-      this.#refuse(error);
+      this.#reject(error);
       return;
     }
-    const { frames, explain, onEnd } = this.#options;
-    const answer = error && explain(error);
-    const last = answer === undefined ? frames.end : frames.failure(answer.body);
-    this.#broken = answer !== undefined && last === undefined;
+    const { toReply, onEnd } = this.#options;
+    const failure = error && toReply(error);
+    const last = failure === undefined ? this.#format.end : this.#format.failure(failure.body);
+    this.#broken = failure !== undefined && last === undefined;
     this.#start(undefined);
     if (last !== undefined) this.#write(last);
     if (this.#sink !== undefined) this.#close(this.#sink);
-    onEnd({ status: answer?.status ?? 200, messages: this.#messages, bytes: this.#bytes });
+    onEnd({ status: failure?.status ?? 200, messages: this.#messages, bytes: this.#bytes });
   }
 
   #start(first: Uint8Array | undefined): void {
     if (this.#begun) return;
     this.#begun = true;
-    this.#begin(this.#options.frames.contentType(first));
+    this.#begin(this.#format.contentType(first));
   }
 
-  /** To a client that does not keep up nothing need be said: it has something to read. */
+  /** A client that does not keep up needs no heartbeat: it has something to read. */
   #beat(): void {
-    const { heartbeat } = this.#options.frames;
+    const { heartbeat } = this.#format;
     if (heartbeat === undefined || this.#full) return;
     this.#start(undefined);
     this.#write(heartbeat);

@@ -1,6 +1,6 @@
 /**
- * Streams as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): a message an event,
- * numbered from 1, and where the stream fails, the error object as an event `error`.
+ * Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): a message an event, numbered from 1.
+ * Where the stream fails, the last event is `error`, with the error object.
  *
  *     id: 1
  *     data: {"message":"Hello Ada","msg":"Hello Ada"}
@@ -9,17 +9,17 @@
  *     id: complete
  *     data: {}
  *
- * Clients connect again when a stream is over, whether it broke or was complete. So a complete one ends with an event
- * `complete`, whose id they show in the header Last-Event-ID when they come back; the 204 they then get keeps them away.
- * The event has data, because clients such as npm's eventsource 3 and 4 forget the id of an event without any, and would
- * run the stream again for ever. Its name keeps it from `onmessage`.
+ * Clients connect again when a stream ends, whether it broke or was complete. So a complete stream ends with an event
+ * `complete`, whose ID they send in the header Last-Event-ID when they connect again; the 204 that they get then stops them.
+ * The event has data, because clients such as npm's eventsource 3 and 4 forget the ID of an event without data, and would
+ * start the stream again for ever. Because of its name it does not reach `onmessage`.
  */
-import type { Frames } from "./response-stream.js";
+import type { StreamFormat } from "./response-stream.js";
 
 const COMPLETE = "complete";
 
-/** @param write gives a message as JSON without line breaks */
-export function serverSentEvents(write: (message: Uint8Array) => string): Frames {
+/** @param write writes a message as JSON without line breaks */
+export function serverSentEvents(write: (message: Uint8Array) => string): StreamFormat {
   let count = 0;
   return {
     contentType: () => "text/event-stream",
@@ -34,8 +34,8 @@ const EVENTS = "text/event-stream";
 const LINES = "application/x-ndjson";
 
 /**
- * Whether a header Accept (RFC 9110 §12.5.1) prefers server-sent events to NDJSON. At equal weight, NDJSON is preferred,
- * unless events alone are named and NDJSON is only covered by a wildcard. A header that accepts neither is disregarded.
+ * Whether a header Accept (RFC 9110 §12.5.1) prefers server-sent events to NDJSON. At equal weight NDJSON is preferred,
+ * unless only events are named and NDJSON is covered by a wildcard. A header that accepts neither is ignored.
  */
 export function acceptsEvents(accept: string): boolean {
   const ranges = accept.toLowerCase().split(",").flatMap(readRange);
@@ -52,14 +52,14 @@ interface Range {
   readonly weight: number;
 }
 
-/** A media range with its weight; its other parameters do not matter here. None where it is malformed. */
+/** A media range with its weight, without its other parameters; none where it is malformed. */
 function readRange(text: string): Range[] {
   const [type = "", ...parameters] = text.split(";").map((part) => part.trim());
   const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? "1";
   return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? [{ type, weight: Number(weight) }] : [];
 }
 
-/** The weight of the most precise range that covers a type, and how precise that is: 0 where none does, 3 for its name. */
+/** The weight of the most precise range that covers a type, and its precision: 3 for the type itself, 0 where none covers it. */
 function preferenceFor(
   type: string,
   ranges: readonly Range[],
@@ -72,7 +72,7 @@ function preferenceFor(
   return { weight: 0, precision: 0 };
 }
 
-/** Whether a client comes back, by its header Last-Event-ID, after a stream that was complete. */
-export function hasHadAll(lastEventId: string): boolean {
+/** Whether a client, by its header Last-Event-ID, has received the stream to its end. */
+export function isComplete(lastEventId: string): boolean {
   return lastEventId === COMPLETE;
 }

@@ -1,23 +1,22 @@
 /**
- * The call of an endpoint that takes a stream of `google.api.HttpBody` and answers once. The body of a plain request is
- * sent on as it comes and as fast as the service takes it: a piece a message, the content type in the first.
+ * Uploads: calls of an endpoint that takes a stream of `google.api.HttpBody` and answers once. The body of a POST is sent on
+ * as it arrives and as fast as the service takes it: a message a piece, the content type in the first.
  */
-
 import type { GatewayRequest, PieceFlow, PieceReader } from "../../../http.js";
 import { StreamCall, type StreamCallOptions, type StreamListener } from "../../../stages/stream-call.js";
-import { notOne } from "../../../stages/unary-call.js";
+import { notOneMessage } from "../../../stages/unary-call.js";
 import { encodeHttpBody } from "../bodies/http-body.js";
 
 /**
  * Sends the body of a request and waits for the one answer.
- * @throws {StatusError} (rejects) as the service ended the call, or UNAVAILABLE when it could not be reached.
- * @throws {HttpError} (rejects) 502 when it answered with none or with several messages, or what the body failed with.
- * @throws {Error} (rejects) the reason for which it was ended early.
+ * @throws {StatusError} (rejects) as the service ended the call, or UNAVAILABLE when it could not be reached
+ * @throws {HttpError} (rejects) 502 when it answered with no message or with several, or the failure of the body
+ * @throws {Error} (rejects) the reason for which the call was ended early
  */
 export function upload(request: GatewayRequest, contentType: string, options: StreamCallOptions): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const sending = new Upload(request, contentType, options, resolve, reject);
-    request.onGone((why) => sending.stop(why));
+    request.onAbort((reason) => sending.stop(reason));
   });
 }
 
@@ -29,7 +28,7 @@ class Upload implements PieceReader, StreamListener {
   readonly #flow: PieceFlow;
   readonly #resolve: (answer: Uint8Array) => void;
   readonly #reject: (error: Error) => void;
-  /** Of the body; undefined when it has been sent. */
+  /** Of the body; undefined once it has been sent. */
   #contentType: string | undefined;
   #answer: Uint8Array = NOTHING;
   #answers = 0;
@@ -60,7 +59,7 @@ class Upload implements PieceReader, StreamListener {
   }
 
   onEnd(): void {
-    // An empty body has a content type too.
+    // The content type of an empty body is sent, too.
     if (this.#contentType !== undefined) this.onPiece(NOTHING);
     this.#call.end();
   }
@@ -78,10 +77,10 @@ class Upload implements PieceReader, StreamListener {
     this.#answers++;
   }
 
-  onOver(error: Error | undefined): void {
+  onClose(error: Error | undefined): void {
     this.#flow.stop();
     if (error !== undefined) this.#reject(error);
     else if (this.#answers === 1) this.#resolve(this.#answer);
-    else this.#reject(notOne(this.#service, this.#answers));
+    else this.#reject(notOneMessage(this.#service, this.#answers));
   }
 }

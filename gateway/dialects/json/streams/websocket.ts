@@ -1,38 +1,24 @@
 /**
- * A streaming call on a WebSocket: one JSON message a text frame either way, each side as fast as the other takes it.
+ * A streaming call on a WebSocket: one JSON message a text frame in both directions, each side as fast as the other reads.
  *
- * WebSockets know no half-close, so an empty text frame says that the client sends no more. It is the gateway that
- * closes: with 1000 when the call went well; else with 4000 and the HTTP status, and the Detail as reason, after the whole
- * error object as the last text frame. A client that closes first ends the call.
+ * WebSockets have no half-close, so an empty text frame says that the client sends no more. The gateway closes: with 1000
+ * when the call succeeded; else with 4000 plus the HTTP status and the Detail as the reason, after the error object as the
+ * last text frame. A client that closes first ends the call.
  */
-
-import type { Target } from "../../../catalog/routes.js";
-import { type ErrorAnswer, HttpError } from "../../../errors.js";
+import { HttpError } from "../../../errors.js";
 import type { MessageSocket, SocketSession } from "../../../http.js";
-import { StreamCall, type StreamCallOptions } from "../../../stages/stream-call.js";
-import { notOne } from "../../../stages/unary-call.js";
-import { NO_FIELDS, writeJson } from "../json.js";
-import type { StreamEnd } from "./response-stream.js";
-
-export interface StreamSocketOptions extends StreamCallOptions {
-  readonly target: Target;
-  /** What to tell of a failure. */
-  readonly explain: (error: Error) => ErrorAnswer;
-  readonly onEnd: (end: SocketEnd) => void;
-}
-
-export interface SocketEnd extends StreamEnd {
-  /** How many came from the client. */
-  readonly received: number;
-}
+import { StreamCall, type StreamOptions } from "../../../stages/stream-call.js";
+import { notOneMessage } from "../../../stages/unary-call.js";
+import { EMPTY_OBJECT, writeJson } from "../message.js";
 
 const OK = 1000;
-/** Codes from here on are an application's own (RFC 6455 §7.4.2). */
+/** Codes from here on are the application's own (RFC 6455 §7.4.2). */
 const FIRST_STATUS = 4000;
-const MOST_REASON = 123;
+/** Most bytes of a close reason (RFC 6455 §5.5.1). */
+const MAX_REASON = 123;
 
-export class StreamSocket implements SocketSession {
-  readonly #options: StreamSocketOptions;
+export class WebSocketCall implements SocketSession {
+  readonly #options: StreamOptions;
   #socket: MessageSocket | undefined;
   #call: StreamCall | undefined;
   /** The client sends no more. */
@@ -42,7 +28,7 @@ export class StreamSocket implements SocketSession {
   #messages = 0;
   #bytes = 0;
 
-  constructor(options: StreamSocketOptions) {
+  constructor(options: StreamOptions) {
     this.#options = options;
   }
 
@@ -51,11 +37,11 @@ export class StreamSocket implements SocketSession {
     this.#call = new StreamCall(this.#options, {
       onMessage: (message) => this.#send(message),
       onDrain: () => socket.resume(),
-      onOver: (error) => this.#finish(error),
+      onClose: (error) => this.#finish(error),
     });
   }
 
-  /** Ends it now, and says why in the last frame. */
+  /** Ends the call at once, with the error as the last frame. */
   stop(error: Error): void {
     if (this.#call === undefined) this.#finish(error);
     else this.#call.stop(error);
@@ -85,12 +71,12 @@ export class StreamSocket implements SocketSession {
     if (target.endpoint.shape === "server_streaming") this.#end();
   }
 
-  /** Where one request is due and none came, it is one without fields, as of a POST without a body. */
+  /** A client that sends no message where one is needed means an empty one, as with a POST without a body. */
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
     const { endpoint, request } = this.#options.target;
-    if (endpoint.shape === "server_streaming" && this.#received === 0) this.#call?.send(request.read(NO_FIELDS));
+    if (endpoint.shape === "server_streaming" && this.#received === 0) this.#call?.send(request.read(EMPTY_OBJECT));
     this.#call?.end();
   }
 
@@ -112,24 +98,24 @@ export class StreamSocket implements SocketSession {
   #finish(thrown: Error | undefined): void {
     if (this.#over) return;
     this.#over = true;
-    const { target, explain, onEnd } = this.#options;
+    const { target, toReply, onEnd } = this.#options;
     const { service, shape } = target.endpoint;
-    const wrong = shape === "client_streaming" && this.#messages !== 1 ? notOne(service, this.#messages) : undefined;
-    const error = thrown ?? wrong;
-    const answer = error && explain(error);
-    if (answer === undefined) this.#socket?.close(OK, "");
+    const isWrongCount = shape === "client_streaming" && this.#messages !== 1;
+    const error = thrown ?? (isWrongCount ? notOneMessage(service, this.#messages) : undefined);
+    const failure = error && toReply(error);
+    if (failure === undefined) this.#socket?.close(OK, "");
     else {
-      this.#write(answer.body);
-      this.#socket?.close(FIRST_STATUS + answer.status, shortened(JSON.parse(answer.body).Detail));
+      this.#write(failure.body);
+      this.#socket?.close(FIRST_STATUS + failure.status, shortened(JSON.parse(failure.body).Detail));
     }
-    const status = answer?.status ?? 200;
+    const status = failure?.status ?? 200;
     onEnd({ status, messages: this.#messages, received: this.#received, bytes: this.#bytes });
   }
 }
 
-/** A reason for closing, which may have 123 bytes (RFC 6455 §5.5.1). */
+/** The beginning of a text, as a close reason. */
 function shortened(text: string): string {
-  let short = text.slice(0, MOST_REASON);
-  while (Buffer.byteLength(short) > MOST_REASON) short = short.slice(0, -1);
+  let short = text.slice(0, MAX_REASON);
+  while (Buffer.byteLength(short) > MAX_REASON) short = short.slice(0, -1);
   return short;
 }

@@ -1,0 +1,88 @@
+/**
+ * The contracts of all instances, compiled. Many instances have the same contract, and many services the same descriptors, so
+ * each is compiled once and counted by its users.
+ */
+import { createHash } from "node:crypto";
+import type { DescMessage, FileRegistry } from "@bufbuild/protobuf";
+import { type Endpoint, endpointsOf, readDescriptors, SELF_GOVERNED } from "../../src/contract/endpoint.js";
+import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
+import type { Codec } from "../../src/json/codec.js";
+import { compileCodecs } from "../../src/json/compile.js";
+
+/** A contract as an instance announces it. */
+export type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices">;
+
+/** What instances of one service have in common whose messages mean the same. */
+export interface Contract {
+  readonly hash: string;
+  readonly schema: Schema;
+  readonly grpcServices: readonly string[];
+  readonly endpoints: readonly Endpoint[];
+  /** How many instances and links hold it. */
+  uses: number;
+}
+
+/** Compiled descriptors. */
+interface Schema {
+  /** Of the descriptors, and of how their JSON is written. */
+  readonly hash: string;
+  readonly descriptors: Buffer;
+  readonly types: FileRegistry;
+  readonly codec: (type: DescMessage) => Codec;
+  /** How many contracts hold it. */
+  uses: number;
+}
+
+export interface ContractsOptions {
+  /**
+   * Whether answers leave fields without presence out when they are zero or empty; default false. Those of the authority
+   * and the registry never do: Portico's own commands read them.
+   */
+  readonly omitZeros?: boolean | undefined;
+  /** Most bytes of a request message; default 4 MiB. */
+  readonly maxMessage?: number | undefined;
+}
+
+export class Contracts {
+  readonly #options: ContractsOptions;
+  readonly #contracts = new Map<string, Contract>();
+  readonly #schemas = new Map<string, Schema>();
+
+  constructor(options: ContractsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The compiled contract, for one more user, who must release it.
+   * @throws {Error} when the bytes are no descriptors, or lack one of the gRPC services
+   */
+  hold({ service, descriptors, grpcServices }: Announced): Contract {
+    const omitZeros = this.#options.omitZeros === true && !SELF_GOVERNED.has(service);
+    const schemaHash = createHash("sha256").update(descriptors).update(String(omitZeros)).digest("base64");
+    const hash = [service, schemaHash, ...grpcServices].join(" ");
+    let contract = this.#contracts.get(hash);
+    if (contract === undefined) {
+      const schema = this.#schemas.get(schemaHash) ?? this.#compile(schemaHash, descriptors, omitZeros);
+      contract = { hash, schema, endpoints: endpointsOf(service, schema.types, grpcServices), grpcServices, uses: 0 };
+      this.#contracts.set(hash, contract);
+      this.#schemas.set(schemaHash, schema);
+      schema.uses++;
+    }
+    contract.uses++;
+    return contract;
+  }
+
+  release(contract: Contract): void {
+    contract.uses--;
+    if (contract.uses > 0) return;
+    this.#contracts.delete(contract.hash);
+    contract.schema.uses--;
+    if (contract.schema.uses === 0) this.#schemas.delete(contract.schema.hash);
+  }
+
+  #compile(hash: string, descriptors: Buffer, omitZeros: boolean): Schema {
+    const types = readDescriptors(descriptors);
+    const { maxMessage } = this.#options;
+    return { hash, descriptors, types, codec: compileCodecs(types, { omitZeros, maxMessage }), uses: 0 };
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * The instances of one service: the channels to their addresses, the contract at the end of each channel, and the routes
+ * made from these contracts.
+ */
+import { SELF_GOVERNED } from "../../src/contract/endpoint.js";
+import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
+import type { Logger } from "../../src/log.js";
+import { Balancer } from "../../src/rpc/balancer.js";
+import type { Channel, Verify } from "../../src/rpc/channel.js";
+import type { Announced, Contract, Contracts } from "./contracts.js";
+import { hostNameOf, type ResolvedNames } from "./dns.js";
+import type { Routes } from "./routes.js";
+import { type IdentityForm, targetsOf } from "./target.js";
+
+export interface ConnectOptions {
+  /**
+   * Opens a channel to an instance's address, `in-process:<id>` for an instance without one: a new channel each time, which
+   * the catalog closes. An address is only what an instance says of itself: anyone enrolled may announce any address.
+   * @param options `verify` is asked of each connection before it takes calls; `ip` is the address of the name to connect to
+   */
+  readonly connect: (
+    address: string,
+    instance: { readonly service: string; readonly id: string },
+    options: { readonly verify: Verify | undefined; readonly ip: string | undefined },
+  ) => Channel;
+  /**
+   * Reads the contract of the server at the other end of a connection; undefined where it is the known one. Rejects where it
+   * cannot be read: then the connection takes no calls.
+   */
+  readonly readContract: (connection: Channel, known: Announced) => Promise<Announced | undefined>;
+}
+
+export interface InstancesOptions extends ConnectOptions {
+  readonly service: string;
+  readonly routes: Routes;
+  readonly contracts: Contracts;
+  readonly names: ResolvedNames;
+  readonly log: Logger;
+  /** Aborted when the catalog is closed. */
+  readonly closing: AbortSignal;
+}
+
+/** An instance that the registry has announced, its contract compiled. */
+export interface KnownInstance {
+  readonly service: string;
+  readonly id: string;
+  readonly addresses: ReadonlySet<string>;
+  readonly identity: IdentityForm;
+  readonly reflected: boolean;
+  /** As announced. */
+  readonly contract: Contract;
+}
+
+/**
+ * Compiles what the registry announces.
+ * @throws {Error} when its descriptors cannot be used
+ */
+export function toKnownInstance(instance: Instance, contracts: Contracts): KnownInstance {
+  const { service, id, addresses, reflected } = instance;
+  const contract = contracts.hold(instance);
+  const reachable = addresses.length === 0 ? [`in-process:${id}`] : addresses;
+  return { service, id, addresses: new Set(reachable), identity: identityFormOf(instance), reflected, contract };
+}
+
+/** An address, and one of the IP addresses of its host name where that has several. */
+interface Place {
+  readonly address: string;
+  readonly ip: string | undefined;
+}
+
+/** The channel to one place of an instance. */
+interface Link {
+  readonly channel: Channel;
+  /** The contract with which the instance was announced when the channel was opened. */
+  readonly announced: Contract;
+  /** The contract of the channel's connection: the announced one, until another was read there. */
+  contract: Contract;
+  /** Why the contract could not be read the last time. */
+  readError: string | undefined;
+}
+
+export class Instances {
+  readonly #options: InstancesOptions;
+  readonly #balancer: Balancer;
+  /** By ID, in the order in which they joined. */
+  readonly #instances = new Map<string, KnownInstance>();
+  /** By ID and place. The balancer closes their channels. */
+  #links: ReadonlyMap<string, Link> = new Map();
+
+  constructor(options: InstancesOptions) {
+    this.#options = options;
+    this.#balancer = new Balancer({ name: options.service });
+  }
+
+  get isEmpty(): boolean {
+    return this.#instances.size === 0;
+  }
+
+  [Symbol.iterator](): Iterator<KnownInstance> {
+    return this.#instances.values();
+  }
+
+  add(instance: KnownInstance): void {
+    this.#instances.set(instance.id, instance);
+    for (const host of hostNamesOf(instance)) void this.#options.names.resolve(host);
+  }
+
+  /** Removes an instance; gives the one that was removed. */
+  delete(id: string): KnownInstance | undefined {
+    const known = this.#instances.get(id);
+    if (known === undefined) return undefined;
+    this.#instances.delete(id);
+    this.#options.contracts.release(known.contract);
+    return known;
+  }
+
+  close(): void {
+    this.#balancer.close();
+  }
+
+  has(host: string): boolean {
+    return [...this.#instances.values()].some((instance) => hostNamesOf(instance).includes(host));
+  }
+
+  /** Resolves the host names of places that cannot be reached, or `all`; adds each to `seen`. */
+  resolveNames(all: boolean, seen: Set<string>): void {
+    for (const { id, addresses } of this.#instances.values()) {
+      for (const place of this.#placesOf(addresses)) {
+        const host = hostNameOf(place.address);
+        if (host === undefined) continue;
+        seen.add(host);
+        if (all || this.#links.get(keyOf(id, place))?.channel.state !== "ready") void this.#options.names.resolve(host);
+      }
+    }
+  }
+
+  /** Opens and closes channels, and makes the routes anew, after instances or their addresses have changed. */
+  rebuild(): void {
+    const { contracts, routes, service } = this.#options;
+    const before = this.#links;
+    this.#links = new Map([...this.#instances.values()].flatMap((instance) => this.#linksOf(instance)));
+    for (const [key, link] of before) if (this.#links.get(key) !== link) contracts.release(link.contract);
+    this.#balance();
+    if (this.isEmpty) routes.delete(service);
+    else this.#route();
+  }
+
+  #balance(): void {
+    const links = this.#links;
+    const contracts = new Map([...links.values()].map(({ channel, contract }) => [channel, contract]));
+    const channels = new Map([...links].map(([key, { channel }]) => [key, channel]));
+    this.#balancer.update(channels, (channel) => contracts.get(channel));
+  }
+
+  /** The links of an instance: those that fit are kept, the others opened. */
+  #linksOf(instance: KnownInstance): [string, Link][] {
+    const { id, addresses, contract } = instance;
+    return this.#placesOf(addresses).flatMap((place): [string, Link][] => {
+      const key = keyOf(id, place);
+      const link = this.#links.get(key);
+      if (link !== undefined && (link.announced === contract || link.contract === contract)) return [[key, link]];
+      try {
+        return [[key, this.#open(place, instance)]];
+      } catch (error) {
+        const about = { service: this.#options.service, id, address: place.address, err: error };
+        this.#options.log.error(about, "an address is left out: no channel leads to it");
+        return [];
+      }
+    });
+  }
+
+  #placesOf(addresses: ReadonlySet<string>): Place[] {
+    return [...addresses].flatMap((address): Place[] => {
+      const host = hostNameOf(address);
+      const ips = host === undefined ? [] : this.#options.names.addressesOf(host);
+      return ips.length < 2 ? [{ address, ip: undefined }] : ips.map((ip) => ({ address, ip }));
+    });
+  }
+
+  #open({ address, ip }: Place, { service, id, contract, reflected }: KnownInstance): Link {
+    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id) : undefined;
+    const link: Link = {
+      channel: this.#options.connect(address, { service, id }, { verify, ip }),
+      announced: contract,
+      contract,
+      readError: undefined,
+    };
+    contract.uses++;
+    return link;
+  }
+
+  /**
+   * Reads the contract of a new connection's server, by which the connection is called from now on.
+   * @returns false where it differs from the contract before: messages encoded by that must not be sent
+   */
+  async #verify(connection: Channel, link: Link, id: string): Promise<boolean> {
+    const { service, contracts, readContract, log, closing } = this.#options;
+    try {
+      const { schema, grpcServices } = link.contract;
+      const known = { service, descriptors: schema.descriptors, grpcServices: [...grpcServices] };
+      const read = await readContract(connection, known);
+      link.readError = undefined;
+      if (read === undefined) return true;
+      if (![...this.#links.values()].includes(link)) throw new Error("the instance is gone");
+      const contract = contracts.hold(read);
+      contracts.release(link.contract);
+      link.contract = contract;
+      log.info({ service, id }, "an instance has another contract than it was announced with");
+      this.#balance();
+      this.#route();
+      return false;
+    } catch (error) {
+      const reason = (error as Error).message;
+      if (reason !== link.readError && !closing.aborted) {
+        log.warn({ service, id, reason }, "a connection is not used: its contract cannot be read");
+      }
+      link.readError = reason;
+      throw error;
+    }
+  }
+
+  /**
+   * Makes the routes from the contracts of all instances, the newest first; where these exclude each other, from the newest
+   * one that can be routed.
+   */
+  #route(): void {
+    const { service, routes, log } = this.#options;
+    const identity = commonIdentityForm([...this.#instances.values()]);
+    const known = [...this.#instances.values()].toReversed().map(({ id, addresses, contract }) => {
+      const own = this.#placesOf(addresses).flatMap((place) => this.#links.get(keyOf(id, place))?.contract ?? []);
+      return { id, contracts: own.length === 0 ? [contract] : own };
+    });
+    const contracts = [...new Set(known.flatMap((each) => each.contracts))];
+    const attempts = contracts.length === 1 ? [contracts] : [contracts, ...contracts.map((contract) => [contract])];
+    for (const attempt of attempts) {
+      try {
+        routes.set(service, targetsOf(attempt, this.#balancer, identity));
+        return;
+      } catch (error) {
+        const id = known.find((each) => each.contracts.includes(attempt[0] as Contract))?.id;
+        log.error({ service, id, err: error }, "a service's endpoints cannot be routed");
+      }
+    }
+    routes.delete(service);
+  }
+}
+
+function hostNamesOf({ addresses }: KnownInstance): string[] {
+  return [...addresses].flatMap((address) => hostNameOf(address) ?? []);
+}
+
+function keyOf(id: string, { address, ip }: Place): string {
+  return ip === undefined ? `${id} ${address}` : `${id} ${address} ${ip}`;
+}
+
+/** By the way in which the registry says that an instance joined. */
+function identityFormOf({ service, joined, identity }: Instance): IdentityForm {
+  if (SELF_GOVERNED.has(service)) return joined === Joined.WITH_AUTHORITY ? "token" : "none";
+  if (joined === Joined.WITH_AUTHORITY || joined === Joined.ENROLMENT) return "context";
+  return joined === Joined.CONFIGURATION && identity ? "names" : "none";
+}
+
+/**
+ * The form that fits every instance: the metadata is made before the balancer chooses one, so what one instance may not get
+ * none gets.
+ */
+function commonIdentityForm([first, ...others]: readonly KnownInstance[]): IdentityForm {
+  return first !== undefined && others.every(({ identity }) => identity === first.identity) ? first.identity : "none";
+}

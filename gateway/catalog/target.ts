@@ -1,0 +1,106 @@
+/**
+ * What the gateway calls: an endpoint with its codecs and the channel that leads to the instances which have it. While a
+ * service is updated its instances may have different contracts; then an endpoint has a target for each contract.
+ */
+import type { FileRegistry, Registry } from "@bufbuild/protobuf";
+import type { Endpoint } from "../../src/contract/endpoint.js";
+import type { Codec } from "../../src/json/codec.js";
+import type { Balancer } from "../../src/rpc/balancer.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import type { Contract } from "./contracts.js";
+
+/**
+ * How a service learns who calls: the authority by the bearer token; a service that registered by a signed context; one that
+ * joined by configuration by the names of account and namespace where its configuration asks for them, else not at all.
+ */
+export type IdentityForm = "token" | "context" | "names" | "none";
+
+export interface Target {
+  readonly endpoint: Endpoint;
+  readonly request: Codec;
+  readonly response: Codec;
+  readonly channel: Channel;
+  readonly identity: IdentityForm;
+  /** The service's own message types. */
+  readonly types: Registry;
+  /** The targets of the same endpoint by other contracts, this one included; undefined where all instances have one contract. */
+  readonly alternatives: Alternatives | undefined;
+}
+
+/** The targets of one endpoint by each contract that instances have. */
+export interface Alternatives {
+  /** The target of the instance whose turn it is, except those tried; undefined when none is left. */
+  next(tried: readonly Target[]): Target | undefined;
+}
+
+/** The endpoints of all contracts. `contracts` are newest first: each endpoint is that of the newest contract that has it. */
+export function targetsOf(contracts: readonly Contract[], balancer: Balancer, identity: IdentityForm): Target[] {
+  const found = new Map<string, ContractTarget[]>();
+  for (const contract of contracts) {
+    const channel = balancer.among(contract);
+    for (const endpoint of contract.endpoints) {
+      const target = new ContractTarget(endpoint, channel, identity, contract);
+      const { endpoint: name } = endpoint.segments;
+      const known = found.get(name);
+      // Two of one contract that differ by case alone are refused by the routes.
+      if (known?.some((other) => other.contract === contract)) found.set(endpoint.name, [target]);
+      else if (known === undefined) found.set(name, [target]);
+      else known.push(target);
+    }
+  }
+  return [...found.values()].map((targets) => {
+    const [newest] = targets as [ContractTarget];
+    if (targets.length === 1) return newest;
+    const alternatives = new ContractAlternatives(targets, balancer);
+    for (const target of targets) target.alternatives = alternatives;
+    return newest;
+  });
+}
+
+class ContractAlternatives implements Alternatives {
+  readonly #targets: readonly ContractTarget[];
+  readonly #contracts: readonly Contract[];
+  readonly #balancer: Balancer;
+
+  constructor(targets: readonly ContractTarget[], balancer: Balancer) {
+    this.#targets = targets;
+    this.#contracts = targets.map(({ contract }) => contract);
+    this.#balancer = balancer;
+  }
+
+  next(tried: readonly Target[]): Target | undefined {
+    const left = this.#contracts.filter(
+      (contract) => !tried.some((target) => (target as ContractTarget).contract === contract),
+    );
+    const contract = this.#balancer.turn(left);
+    return this.#targets.find((target) => target.contract === contract);
+  }
+}
+
+/** Codecs are compiled at their first use: a service may have thousands of endpoints that are never called. */
+class ContractTarget implements Target {
+  alternatives: Alternatives | undefined;
+  #request: Codec | undefined;
+  #response: Codec | undefined;
+
+  constructor(
+    readonly endpoint: Endpoint,
+    readonly channel: Channel,
+    readonly identity: IdentityForm,
+    readonly contract: Contract,
+  ) {}
+
+  get types(): FileRegistry {
+    return this.contract.schema.types;
+  }
+
+  get request(): Codec {
+    this.#request ??= this.contract.schema.codec(this.endpoint.method.input);
+    return this.#request;
+  }
+
+  get response(): Codec {
+    this.#response ??= this.contract.schema.codec(this.endpoint.method.output);
+    return this.#response;
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Messages in Portico's JSON dialect: the content types in which a request may be sent, and how each becomes wire bytes and
+ * an answer's wire bytes become a body.
+ */
+import { TooLargeError } from "../../../src/json/codec.js";
+import type { Target } from "../../catalog/target.js";
+import { HttpError } from "../../errors.js";
+import type { Reply } from "../../http.js";
+import type { RequestHeaders } from "../../request-headers.js";
+import { parseQuery } from "../../request-target.js";
+import { isForm, readForm } from "./bodies/form.js";
+import { decodeHttpBody, encodeHttpBody, isHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
+
+/**
+ * Refuses a body of a content type that the endpoint's request does not take.
+ * @throws {HttpError} 415
+ */
+export function checkBody({ endpoint }: Target, headers: RequestHeaders): void {
+  const { input } = endpoint.method;
+  if (!isHttpBody(input) && !isForm(headers.contentType, input)) checkJson(headers);
+  checkEncoding(headers);
+}
+
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset="?utf-8"?[ \t]*)?)?$/i;
+
+function checkJson({ contentType }: RequestHeaders): void {
+  if (contentType === "application/json" || JSON_TYPE.test(contentType ?? "")) return;
+  throw new HttpError(415, "The body must be JSON in UTF-8, sent with Content-Type: application/json");
+}
+
+function checkEncoding({ contentEncoding }: RequestHeaders): void {
+  if (contentEncoding === undefined || contentEncoding.toLowerCase() === "identity") return;
+  throw new HttpError(415, "The body must not be compressed", { headers: ["Accept-Encoding", "identity"] });
+}
+
+/** Whether a POST's body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
+export function takesPieces({ endpoint }: Target): boolean {
+  return endpoint.shape === "client_streaming" && isHttpBody(endpoint.method.input);
+}
+
+/**
+ * The message of a GET, from its query.
+ * @throws {JsonError}
+ * @throws {HttpError} 400
+ */
+export function readGet({ request }: Target, query: string): Uint8Array {
+  return request.readQuery(parseQuery(query));
+}
+
+/**
+ * The message of a POST, from its body.
+ * @throws {JsonError}
+ * @throws {HttpError} 400
+ */
+export function readPost(
+  { endpoint, request }: Target,
+  query: string,
+  { contentType = "" }: RequestHeaders,
+  pieces: readonly Uint8Array[],
+): Uint8Array {
+  checkNoQuery(query);
+  const body = joined(pieces);
+  const { input } = endpoint.method;
+  if (isHttpBody(input)) return encodeHttpBody({ contentType, data: body });
+  if (body.length === 0) return request.read(EMPTY_OBJECT);
+  return isForm(contentType, input) ? readForm(input, request, contentType, body) : request.read(body);
+}
+
+/**
+ * Bodies of several pieces are joined here. All that is read from a body is copied, so the next one may overwrite it; a new
+ * buffer for each would be garbage of the body's size.
+ */
+const joinBuffer = Buffer.allocUnsafeSlow(256 * 1024);
+
+/** The pieces as one body, valid until the next call. */
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  if (pieces.length === 1) return pieces[0] as Uint8Array;
+  let size = 0;
+  for (const piece of pieces) size += piece.length;
+  if (size > joinBuffer.length) return Buffer.concat(pieces, size);
+  let offset = 0;
+  for (const piece of pieces) {
+    joinBuffer.set(piece, offset);
+    offset += piece.length;
+  }
+  return joinBuffer.subarray(0, size);
+}
+
+/**
+ * Refuses a query where the message does not come from it.
+ * @throws {HttpError} 400
+ */
+export function checkNoQuery(query: string): void {
+  if (query === "") return;
+  throw new HttpError(
+    400,
+    "A query is read with a plain GET only: POST has its fields in the body, a WebSocket in messages",
+  );
+}
+
+/** The message of a request that sends none. */
+export const EMPTY_OBJECT = Buffer.from("{}");
+
+const NO_HEADERS: readonly string[] = [];
+
+/**
+ * The answer of a unary call.
+ * @throws {HttpError} 502 when the bytes are not a message of the endpoint's response type, or too large a one
+ */
+export function writeMessage(target: Target, message: Uint8Array): Reply {
+  if (isHttpBody(target.endpoint.method.output)) {
+    const { contentType, data } = decodeHttpBody(target.endpoint.service, message);
+    return { status: 200, contentType, body: data, headers: RAW_HEADERS };
+  }
+  try {
+    return {
+      status: 200,
+      contentType: "application/json",
+      body: target.response.writeBody(message),
+      headers: NO_HEADERS,
+    };
+  } catch (cause) {
+    throw toAnswerError(target, cause);
+  }
+}
+
+/**
+ * One message of a stream, as JSON without line breaks.
+ * @throws {HttpError} 502 when the bytes are not a message of the endpoint's response type, or too large a one
+ */
+export function writeJson(target: Target, message: Uint8Array): string {
+  try {
+    return target.response.write(message);
+  } catch (cause) {
+    throw toAnswerError(target, cause);
+  }
+}
+
+function toAnswerError({ endpoint: { service, method } }: Target, cause: unknown): HttpError {
+  const what = cause instanceof TooLargeError ? `too much: ${cause.message}` : `what is no ${method.output.typeName}`;
+  return new HttpError(502, `${service} answered with ${what}`, { cause });
+}

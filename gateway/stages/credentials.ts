@@ -1,0 +1,32 @@
+/** Stage 4, credentials: what the caller shows, and the namespace in which it calls. Nothing is decided yet. */
+import type { Credentials } from "../../src/access/admission.js";
+import { bearerOf } from "../../src/access/token.js";
+import { NAME } from "../../src/contract/names.js";
+import { HttpError } from "../errors.js";
+import { subprotocolToken } from "../handshake.js";
+import type { GatewayRequest } from "../http.js";
+import type { RequestHeaders } from "../request-headers.js";
+
+/**
+ * Ends a request with:
+ * - 400 a malformed Platform-Namespace, malformed subprotocols of a WebSocket, more than one token
+ * @param route whose paths `/v1/…` need a valid token, which alone names the namespace
+ */
+export function readCredentials(request: GatewayRequest, { versioned }: { readonly versioned: boolean }): Credentials {
+  const { headers } = request;
+  const namespace = namespaceOf(headers);
+  const token = (request.upgrade ? subprotocolToken(request) : undefined) ?? bearerToken(headers);
+  return { token, namespace: versioned ? undefined : namespace, tokenRequired: versioned };
+}
+
+/** The bearer token. Any other authentication scheme counts as no token: it may be meant for a proxy. */
+function bearerToken({ authorization }: RequestHeaders): string | undefined {
+  return authorization === undefined ? undefined : bearerOf(authorization);
+}
+
+function namespaceOf({ namespace }: RequestHeaders): string | undefined {
+  if (namespace !== undefined && !NAME.test(namespace)) {
+    throw new HttpError(400, "Platform-Namespace must be lower-case letters, digits and -, at most 63");
+  }
+  return namespace;
+}

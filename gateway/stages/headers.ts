@@ -1,0 +1,64 @@
+/**
+ * Stage 3, headers: refuses headers that are ambiguous, or that do not go with the endpoint, before anything else is
+ * done for the request.
+ */
+import type { Endpoint } from "../../src/contract/endpoint.js";
+import { parseTimeout } from "../../src/rpc/timeout.js";
+import type { Target } from "../catalog/target.js";
+import { HttpError } from "../errors.js";
+import { checkHandshake } from "../handshake.js";
+import type { GatewayRequest } from "../http.js";
+import { announcesBody, checkHost, checkUnambiguous, type RequestHeaders } from "../request-headers.js";
+import type { Dialect } from "./dialect.js";
+
+export interface HeadersOptions {
+  readonly dialect: Dialect;
+}
+
+/**
+ * Ends a request with:
+ * - 400 a repeated header, a transfer coding other than chunked, a malformed Grpc-Timeout, a body with another method than
+ *   POST, a WebSocket to an endpoint that does not stream, a malformed Sec-WebSocket-Key
+ * - 415 a body of a content type or coding that the endpoint does not take
+ * - 426 another version of the WebSocket protocol than 13
+ * @returns how long the call may take, in milliseconds; undefined where no header says so
+ */
+export function checkHeaders(request: GatewayRequest, target: Target, { dialect }: HeadersOptions): number | undefined {
+  const { headers, method } = request;
+  checkUnambiguous(headers);
+  if (request.upgrade) checkUpgrade(request, target.endpoint);
+  if (announcesBody(headers)) {
+    dialect.checkBody(target, headers);
+    if (method !== "POST") throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
+  }
+  return timeoutOf(headers);
+}
+
+/**
+ * What no request may be, checked before the first stage: neither malformed as HTTP, nor with too many headers, nor with two
+ * hosts.
+ * @throws {HttpError} 400, 405, 408, 413, 417, 431 or 505
+ */
+export function checkWellFormed(
+  { fault, rawHeaders, headers }: GatewayRequest,
+  { maxHeaderCount }: { readonly maxHeaderCount: number },
+): void {
+  if (fault !== undefined) throw fault;
+  if (rawHeaders.length > 2 * maxHeaderCount) {
+    throw new HttpError(431, `At most ${maxHeaderCount} headers are accepted`);
+  }
+  checkHost(headers);
+}
+
+function checkUpgrade({ rawHeaders }: GatewayRequest, { shape, name }: Endpoint): void {
+  if (shape === "unary") throw new HttpError(400, `${name} does not stream: call it by plain HTTP`);
+  checkHandshake(rawHeaders);
+}
+
+/** How long the call may take, in milliseconds, by gRPC's header: HTTP has none for it. */
+function timeoutOf({ timeout }: RequestHeaders): number | undefined {
+  if (timeout === undefined) return undefined;
+  const milliseconds = parseTimeout(timeout);
+  if (milliseconds !== undefined) return milliseconds;
+  throw new HttpError(400, "Grpc-Timeout must be up to eight digits and a unit (H M S m u n), such as 500m");
+}

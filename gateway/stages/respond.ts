@@ -1,0 +1,89 @@
+/**
+ * Stage 7, respond: writes the answer, and completes every response with the headers that all responses have. Errors of
+ * every stage become responses here, too.
+ */
+import { StatusError } from "../../src/errors.js";
+import type { Logger } from "../../src/log.js";
+import type { Target } from "../catalog/target.js";
+import { type ErrorReply, NO_MEMORY, toErrorReply } from "../errors.js";
+import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http.js";
+import type { Cors } from "./cors.js";
+import type { Dialect } from "./dialect.js";
+import type { RequestState } from "./state.js";
+
+export interface RespondOptions {
+  readonly cors: Cors;
+  readonly dialect: Dialect;
+  readonly log: Logger;
+}
+
+/** Largest response, in bytes, for which no memory is reserved: the system most likely takes it at once. */
+const MAX_UNRESERVED = 16 * 1024;
+
+/**
+ * Ends a request with:
+ * - 200 the answer
+ * - 502 the answer is not a message of the endpoint's type, or too large
+ * - 503 there is no memory for the response while the client reads it
+ * @param answer a unary call's answer in wire bytes, or a reply from an earlier stage
+ */
+export function respond(
+  request: GatewayRequest,
+  state: RequestState,
+  answer: Uint8Array | Reply,
+  { cors, dialect }: RespondOptions,
+): GatewayResponse {
+  const reply = answer instanceof Uint8Array ? dialect.writeMessage(state.target as Target, answer) : answer;
+  const response = complete(request, state, reply, cors);
+  if (response.length > MAX_UNRESERVED && !request.tryReserveAnswer(response.length)) throw NO_MEMORY;
+  return response;
+}
+
+/** The response to anything that a stage threw. */
+export function reject(
+  request: GatewayRequest,
+  state: RequestState,
+  thrown: unknown,
+  { cors, log }: RespondOptions,
+): GatewayResponse {
+  return complete(request, state, reportError(thrown, state, log), cors);
+}
+
+/** Converts an error into the reply that the client gets, and keeps for the log what only the operator may read. */
+export function reportError(thrown: unknown, state: RequestState, log: Logger): ErrorReply {
+  const { service, target, requestId } = state;
+  const reply = toErrorReply(service, thrown, target?.types);
+  const { status } = reply;
+  if (status >= 500) state.failure = messageWithCause(thrown);
+  if (status === 500 && !(thrown instanceof StatusError)) log.error({ requestId, err: thrown }, "bug");
+  return reply;
+}
+
+function messageWithCause(thrown: unknown): string {
+  const { message, cause } = thrown as Error;
+  return cause === undefined ? message : `${message}: ${cause instanceof Error ? cause.message : cause}`;
+}
+
+const NO_HEADERS: readonly string[] = [];
+const NO_SNIFFING = ["X-Content-Type-Options", "nosniff"];
+const STANDARD = ["Cache-Control", "no-store", ...NO_SNIFFING];
+
+function complete(
+  request: GatewayRequest,
+  { requestId }: RequestState,
+  { status, body, headers: own = NO_HEADERS, contentType = "application/json", session }: Reply,
+  cors: Cors,
+): GatewayResponse {
+  if (session !== undefined) return { status, headers: ["X-Request-Id", requestId], body, length: 0, session };
+  const standard = own.includes("Cache-Control") ? NO_SNIFFING : STANDARD;
+  const corsHeaders = cors.headers(request.headers);
+  const headers = [...standard, "X-Request-Id", requestId];
+  if (corsHeaders.length + own.length > 0) headers.push(...corsHeaders, ...own);
+  if (isStream(body)) {
+    headers.push("Content-Type", contentType);
+    return { status, headers, body, length: 0 };
+  }
+  const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+  if (status !== 204 && status !== 304) headers.push("Content-Type", contentType, "Content-Length", String(length));
+  return { status, headers, body, length };
+}

@@ -1,0 +1,127 @@
+/**
+ * Stage 2, route: which endpoint a path names, and with which methods it may be called there. From here on the gateway
+ * decides, logs and calls by the endpoint, never by the path. Paths that are no service's are answered by Portico itself.
+ */
+import type { Endpoint } from "../../src/contract/endpoint.js";
+import { Code, StatusError } from "../../src/errors.js";
+import type { Route, Routes } from "../catalog/routes.js";
+import { HttpError } from "../errors.js";
+import type { GatewayRequest, Reply } from "../http.js";
+import { pathOf, printablePath } from "../request-target.js";
+import { type Cors, foreignPage } from "./cors.js";
+import type { RequestState } from "./state.js";
+
+/** Paths that Portico answers itself, such as `/readyz` or the web pages. */
+export interface OwnPaths {
+  /**
+   * @param path of the request target, without the query
+   * @returns undefined at a path that is none of these
+   */
+  reply(path: string, request: GatewayRequest): Reply | undefined | Promise<Reply>;
+}
+
+export interface RouteOptions {
+  readonly catalog: { readonly routes: Routes; readonly ready: boolean };
+  /** Searched in this order, where no service has the path. */
+  readonly own: readonly OwnPaths[];
+  readonly cors: Cors;
+}
+
+/**
+ * Ends a request with:
+ * - 200 one of Portico's own paths, as are 302, 304 and what a document's guard or `/readyz` refuses: 401, 403, 503
+ * - 204 OPTIONS
+ * - 302 `/`
+ * - 304 a page that the client has already
+ * - 400 no URI has such a path
+ * - 401 a document for a caller who may not see documents
+ * - 403 a link from another origin leads to an endpoint, and following a link must not call anything
+ * - 404 no endpoint, page or document has the path
+ * - 405 the method is not one of those in the header Allow
+ * - 503 the catalog of services has not arrived yet, `/readyz` while not ready
+ * @returns the route, its target being the endpoint as the instance whose turn it is has it; the reply where there is no
+ * route
+ */
+export function findRoute(
+  request: GatewayRequest,
+  state: RequestState,
+  { catalog, own, cors }: RouteOptions,
+): Route | Reply | Promise<Reply> {
+  const path = pathOf(request.target);
+  const known = catalog.routes.find(path);
+  if (known === undefined) return replyFromOwn(request, path, own) ?? noRoute(path, state, catalog);
+  const route = chooseContract(known);
+  const { endpoint } = route.target;
+  state.target = route.target;
+  state.service = endpoint.service;
+  if (cors.isForeign(request.headers)) throw foreignPage(request.headers);
+  const allow = allowed(request, endpoint, route.versioned);
+  if (request.method === "OPTIONS") return options(allow);
+  checkMethod(request.method, allow);
+  return route;
+}
+
+export function isRoute(found: Route | Reply | Promise<Reply>): found is Route {
+  return "versioned" in found;
+}
+
+/** Where instances differ in their contract, the one of the instance whose turn it is. */
+function chooseContract(route: Route): Route {
+  const target = route.target.alternatives?.next([]);
+  return target === undefined ? route : { target, versioned: route.versioned };
+}
+
+interface Allow {
+  readonly methods: readonly string[];
+  readonly header: readonly [string, string];
+}
+
+const allowing = (...methods: string[]): Allow => ({ methods, header: ["Allow", methods.join(", ")] });
+const POST_ONLY = allowing("POST", "OPTIONS");
+/** The request for a WebSocket (RFC 6455 §4.1). */
+const WEBSOCKET = allowing("GET", "OPTIONS");
+const GET_ONLY = allowing("GET", "HEAD", "OPTIONS");
+const GET_OR_POST = allowing("GET", "HEAD", "POST", "OPTIONS");
+
+function allowed({ upgrade }: GatewayRequest, endpoint: Endpoint, versioned: boolean): Allow {
+  if (upgrade) return WEBSOCKET;
+  return endpoint.postOnly || (versioned && isPlain(endpoint)) ? POST_ONLY : GET_OR_POST;
+}
+
+/** Whether plain HTTP can carry the call: a request stream needs a WebSocket, or is the body of one POST. */
+export function isPlain({ shape }: Endpoint): boolean {
+  return shape === "unary" || shape === "server_streaming";
+}
+
+function checkMethod(method: string, { methods, header }: Allow): void {
+  if (methods.includes(method)) return;
+  throw new HttpError(405, `The method must be one of ${header[1]}, not ${method}`, { headers: header });
+}
+
+function options({ header }: Allow): Reply {
+  return { status: 204, headers: header, body: "" };
+}
+
+function replyFromOwn(
+  request: GatewayRequest,
+  path: string,
+  own: readonly OwnPaths[],
+): Reply | Promise<Reply> | undefined {
+  for (const paths of own) {
+    const reply = paths.reply(path, request);
+    if (reply === undefined) continue;
+    if (request.method === "OPTIONS") return options(GET_ONLY);
+    checkMethod(request.method, GET_ONLY);
+    return reply;
+  }
+  return undefined;
+}
+
+function noRoute(path: string, state: RequestState, { routes, ready }: RouteOptions["catalog"]): never {
+  if (!ready) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
+  const near = routes.near(path);
+  state.service = near.service ?? "gateway";
+  const documents = near.service === undefined ? "/openapi" : `/openapi/${near.service}.json`;
+  const hint = near.path === undefined ? `see ${documents}` : `did you mean ${near.path}?`;
+  throw new HttpError(404, `No endpoint at ${printablePath(path)}; ${hint}`);
+}
