@@ -1,149 +1,34 @@
 /**
- * A channel above channels to the instances of one service: round robin over those that are ready, of two in turn the one
- * with fewer calls in flight, so that an instance that hangs gathers no more calls than the others have.
+ * A channel over the channels to the instances of one service: round robin over those that are ready, of two in turn the
+ * one with fewer calls in flight, so that an instance that hangs gathers no more calls than the others have. Instances that
+ * fail are set aside or ejected (instance.ts); while all are, they are tried all the same.
  *
- * An instance that was UNAVAILABLE is set aside for a while, longer each time in a row, and comes back by itself. One that
- * fails much more often than the others is ejected, longer each time, and comes back with one call at a time until one
- * succeeds (docs/decisions/0029). While all are set aside, they are tried all the same.
- *
- * A call is sent again to another instance only where the first certainly never saw it, or where it is declared free of
- * side effects, only while nothing of it was answered, and never to an instance with another contract.
+ * A call is retried at another instance only where the first certainly never saw it, or where it is declared free of side
+ * effects; only while nothing of it was answered; and never at an instance with another contract.
  */
 import { Code } from "../errors.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "./channel.js";
+import { Instance } from "./instance.js";
 import type { Metadata } from "./metadata.js";
 import { status } from "./status.js";
 
-/** How long an instance is set aside, in milliseconds: the first time, and at most. It doubles in between. */
-const ASIDE_MS = 100;
-const MAX_ASIDE_MS = 10_000;
-
-/** How long an instance is ejected, in milliseconds: the first time, and at most. It doubles in between. */
-const EJECTION_MS = 5_000;
-const MAX_EJECTION_MS = 60_000;
-
-/** Outcomes count for one to two times as long as this, in milliseconds. */
-const WINDOW_MS = 10_000;
-/** Failures in the window before an instance is compared with the others. */
-const MIN_FAILURES = 3;
-/** So many failures in a row count as if every call failed: what went well before the instance fell ill is left out. */
-const MIN_IN_ROW = 5;
-/**
- * An instance is ejected where its share of failures is at least this, and either so many times that of the others together
- * or so much above it.
- */
-const MIN_FAILURE_RATE = 0.2;
-const TIMES_OTHERS = 3;
-const ABOVE_OTHERS = 0.5;
-
-/** Second tries of calls that may have been seen: so many for each call, and at most so many saved up. */
+/** Retries of calls that an instance may have seen: so many are earned by each call, up to a maximum. */
 const RETRIES_PER_CALL = 0.2;
 const MAX_RETRIES = 100;
 const FIRST_RETRIES = 10;
-
-/** What is known of outcomes in a span of time. */
-class Outcomes {
-  calls = 0;
-  failures = 0;
-
-  clear(): void {
-    this.calls = 0;
-    this.failures = 0;
-  }
-}
-
-class Instance {
-  readonly channel: Channel;
-  /** Whoever has another one cannot read this one's messages; compared by identity. */
-  contract: unknown;
-  /** Calls in flight. */
-  calls = 0;
-  /** Those of them that have a deadline: open streams say nothing of how busy an instance is. */
-  waiting = 0;
-  /** UNAVAILABLE in a row. */
-  unavailable = 0;
-  /** In milliseconds of `Date.now()`. */
-  asideUntil = 0;
-  /** No longer to be picked; closed when its last call has ended. */
-  removed = false;
-
-  /** Of this window and of the one before it. */
-  recent = new Outcomes();
-  earlier = new Outcomes();
-  /** When the window began, in milliseconds of `Date.now()`. */
-  windowStart = 0;
-  failuresInRow = 0;
-  /** In a row. */
-  ejections = 0;
-  ejectedUntil = 0;
-  /** Has been ejected, and not served a call since. */
-  onProbation = false;
-
-  constructor(channel: Channel, contract: unknown) {
-    this.channel = channel;
-    this.contract = contract;
-  }
-
-  /** The lower, the better. */
-  unfitness(now: number): number {
-    const { state } = this.channel;
-    if (state === "closed") return Number.POSITIVE_INFINITY;
-    if (state === "broken" || now < this.asideUntil) return 2;
-    if (this.onProbation && (now < this.ejectedUntil || this.waiting > 0)) return 2;
-    return state === "connecting" ? 1 : 0;
-  }
-
-  /** @param failed undefined where the end says nothing of the instance: the caller has cancelled */
-  record(failed: boolean | undefined, now: number): void {
-    if (failed === undefined) return;
-    if (now - this.windowStart > WINDOW_MS) this.#turnWindow(now);
-    this.recent.calls++;
-    if (failed) {
-      this.recent.failures++;
-      this.failuresInRow++;
-    } else {
-      this.failuresInRow = 0;
-      this.onProbation = false;
-    }
-  }
-
-  #turnWindow(now: number): void {
-    const { earlier } = this;
-    this.earlier = this.recent;
-    if (now - this.windowStart > 2 * WINDOW_MS) this.earlier.clear();
-    this.recent = earlier;
-    this.recent.clear();
-    this.windowStart = now;
-  }
-
-  get failures(): number {
-    return this.recent.failures + this.earlier.failures;
-  }
-
-  get outcomes(): number {
-    return this.recent.calls + this.earlier.calls;
-  }
-
-  eject(now: number): void {
-    if (now - this.ejectedUntil > MAX_EJECTION_MS) this.ejections = 0;
-    this.ejectedUntil = now + Math.min(EJECTION_MS * 2 ** this.ejections, MAX_EJECTION_MS);
-    this.ejections++;
-    this.onProbation = true;
-  }
-}
 
 export interface BalancerOptions {
   /** The service's name, for the error when none of its instances can be reached. */
   readonly name: string;
 }
 
-/** Any contract will do. */
+/** Stands for any contract. */
 const ANY = undefined;
 
 export class Balancer implements Channel {
   readonly name: string;
   readonly #instances = new Map<string, Instance>();
-  /** The same, for picking; in the order of the addresses. */
+  /** The same instances as an array for `pick`, in the order of the addresses. */
   #order: readonly Instance[] = [];
   #next = 0;
   #closed = false;
@@ -160,9 +45,9 @@ export class Balancer implements Channel {
   }
 
   /**
-   * Says which instances there are. From then on the balancer closes their channels: that of an address which is no
-   * longer among them, or has another channel, when its calls in flight have ended.
-   * @param contractOf what the instance behind a channel has for a contract now
+   * Replaces the instances. From then on the balancer closes their channels: that of an address which is no longer among
+   * them, or has another channel, when its calls in flight have ended.
+   * @param contractOf the contract that the instance behind a channel has now; contracts are compared by identity
    */
   update(channels: ReadonlyMap<string, Channel>, contractOf: (channel: Channel) => unknown = () => ANY): void {
     for (const [address, instance] of this.#instances) {
@@ -182,17 +67,17 @@ export class Balancer implements Channel {
   /** The instances with one contract, as a channel. */
   among(contract: unknown): Channel {
     const open: Channel["open"] = (start, listener) => new BalancedCall(start, listener, this, contract);
-    const whole = this;
+    const balancer = this;
     return {
       open,
       get state() {
-        return whole.state;
+        return balancer.state;
       },
       close() {},
     };
   }
 
-  /** Of these contracts, the one of the instance whose turn it is. */
+  /** The contract, among these, of the instance whose turn it is. */
   turn(contracts: readonly unknown[]): unknown {
     const next = this.#next;
     const instance = this.pick([], ANY, contracts);
@@ -214,12 +99,12 @@ export class Balancer implements Channel {
 
   /**
    * The next instance in turn among the fittest; of two that are fit the one with fewer calls.
-   * @param contract of which it must be, unless ANY
+   * @param contract that it must have, unless ANY
    */
   pick(tried: readonly Instance[], contract: unknown, contracts?: readonly unknown[]): Instance | undefined {
     const now = Date.now();
     let best: Instance | undefined;
-    let least = Number.POSITIVE_INFINITY;
+    let lowest = Number.POSITIVE_INFINITY;
     let at = 0;
     for (let step = 0, fit = 0; step < this.#order.length && fit < 2; step++) {
       const index = (this.#next + step) % this.#order.length;
@@ -229,12 +114,12 @@ export class Balancer implements Channel {
       if (tried.length > 0 && tried.includes(instance)) continue;
       const unfitness = instance.unfitness(now);
       if (unfitness === 0) fit++;
-      const better = unfitness < least || (unfitness === 0 && instance.waiting < (best as Instance).waiting);
+      const better = unfitness < lowest || (unfitness === 0 && instance.withDeadline < (best as Instance).withDeadline);
       if (!better) continue;
       best = instance;
-      least = unfitness;
+      lowest = unfitness;
       at = index;
-      if (unfitness === 0 && instance.waiting === 0) break;
+      if (unfitness === 0 && instance.withDeadline === 0) break;
     }
     if (best !== undefined) this.#next = at + 1;
     return best;
@@ -243,24 +128,17 @@ export class Balancer implements Channel {
   /** A call has ended at an instance. */
   settle(instance: Instance, { deadline }: CallStart, ended: Status): void {
     instance.calls--;
-    if (deadline !== undefined) instance.waiting--;
+    if (deadline !== undefined) instance.withDeadline--;
     if (instance.removed && instance.calls === 0) instance.channel.close();
-    const now = Date.now();
-    const unavailable = ended.code === Code.UNAVAILABLE;
-    instance.unavailable = unavailable ? instance.unavailable + 1 : 0;
-    const aside = Math.min(ASIDE_MS * 2 ** (instance.unavailable - 1), MAX_ASIDE_MS);
-    instance.asideUntil = unavailable ? now + aside : 0;
-    const failed = isFailure(ended);
-    instance.record(failed, now);
-    if (failed) this.#judge(instance, now);
+    instance.record(ended, this.#order, Date.now());
   }
 
-  /** Whether a call may be tried again at another instance. */
+  /** Whether a call may be retried at another instance. */
   mayRetry({ repeatable }: CallStart, { code, neverSent }: Status): boolean {
     return code === Code.UNAVAILABLE && (neverSent === true || (repeatable === true && this.#retries >= 1));
   }
 
-  /** A call that may have been seen is tried again. */
+  /** A call that an instance may have seen is retried. */
   spendRetry(): void {
     this.#retries--;
   }
@@ -269,68 +147,25 @@ export class Balancer implements Channel {
   earnRetry(): void {
     if (this.#retries < MAX_RETRIES) this.#retries += RETRIES_PER_CALL;
   }
-
-  /** Ejects an instance that fails much more than the others, as long as at least half of all stay. */
-  #judge(instance: Instance, now: number): void {
-    if (instance.onProbation && now >= instance.ejectedUntil) {
-      instance.eject(now);
-      return;
-    }
-    if (instance.failures < MIN_FAILURES || now < instance.ejectedUntil) return;
-    let calls = 0;
-    let failures = 0;
-    let ejected = 1;
-    for (const other of this.#order) {
-      if (other === instance) continue;
-      if (other.onProbation) {
-        ejected++;
-        continue;
-      }
-      calls += other.outcomes;
-      failures += other.failures;
-    }
-    if (calls === 0 || ejected > this.#order.length / 2) return;
-    const rate = instance.failuresInRow >= MIN_IN_ROW ? 1 : instance.failures / instance.outcomes;
-    const others = failures / calls;
-    const more = rate >= TIMES_OTHERS * others || rate - others >= ABOVE_OTHERS;
-    if (rate >= MIN_FAILURE_RATE && more) instance.eject(now);
-  }
 }
 
-/** Whether a call's end is a fault of the instance; undefined where the end says nothing of it. */
-function isFailure({ code, neverSent, protocolError }: Status): boolean | undefined {
-  if (code === Code.CANCELLED && !protocolError) return undefined;
-  // It was never seen: the channel's state says the rest.
-  if (neverSent) return undefined;
-  return protocolError === true || FAULTS.has(code);
-}
-
-/** A deadline counts whoever made it: the caller of all instances alike, or the instance that does not answer. */
-const FAULTS: ReadonlySet<Code> = new Set([
-  Code.UNAVAILABLE,
-  Code.DEADLINE_EXCEEDED,
-  Code.INTERNAL,
-  Code.UNKNOWN,
-  Code.DATA_LOSS,
-]);
-
-/** What is tried with one instance after the other: the caller's Call, and each instance's listener. */
+/** A call that is tried at one instance after the other: the caller's Call, and the listener of each try. */
 class BalancedCall implements Call, CallListener {
   readonly #start: CallStart;
   readonly #listener: CallListener;
   readonly #balancer: Balancer;
-  /** Of the instances that may have the call. */
+  /** The contract of the instances that may have the call. */
   readonly #contract: unknown;
   readonly #tried: Instance[] = [];
   #instance: Instance | undefined;
   #call: Call | undefined;
-  /** What has been sent, kept for sending it again: at most one message. */
+  /** The message that has been sent, kept for a retry; a second one rules a retry out. */
   #message: Uint8Array | undefined;
   #ended = false;
   #paused = false;
   /** The caller waits for `onDrain`. */
   #full = false;
-  /** Cancelled, answered, or past its first message. */
+  /** No longer to be retried: cancelled, answered, or past its first message. */
   #committed = false;
 
   constructor(start: CallStart, listener: CallListener, balancer: Balancer, contract: unknown) {
@@ -397,19 +232,19 @@ class BalancedCall implements Call, CallListener {
     this.#message = undefined;
   }
 
-  /** Opens the call at the next instance; false when there is none left. */
+  /** Opens the call at the next instance; false where none is left. */
   #try(): boolean {
     const instance = this.#balancer.pick(this.#tried, this.#contract);
     if (instance === undefined) return false;
     this.#tried.push(instance);
     this.#instance = instance;
     instance.calls++;
-    if (this.#start.deadline !== undefined) instance.waiting++;
+    if (this.#start.deadline !== undefined) instance.withDeadline++;
     this.#call = instance.channel.open(this.#start, this);
     return true;
   }
 
-  /** Does again what the caller has done so far. */
+  /** Repeats what the caller has done so far. */
   #resend(): void {
     if (this.#paused) this.#call?.pause();
     if (this.#message !== undefined && this.#call?.send(this.#message) && this.#full) this.onDrain();

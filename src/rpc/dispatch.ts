@@ -1,9 +1,9 @@
 /**
- * Takes every call that comes to this process, from a wire or from the process itself, to its endpoint: finds the
- * endpoint by its path, has the guard judge the call, and lets it run (running-call.ts). What an endpoint needs is worked
- * out once, here, at construction.
+ * Opens every call to this process, whether it came over a transport or from the process itself, at its endpoint: finds the
+ * endpoint by its path, has the guard admit the call, and runs it (running-call.ts). What all calls of an endpoint need is
+ * prepared once, at construction.
  *
- * Health and reflection are served beside the services, without a guard: they tell only what any caller may know.
+ * Health and reflection are served beside the services, without a guard: any caller may know what they answer.
  */
 import type { FileRegistry } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
@@ -19,7 +19,7 @@ import { Deadlines } from "./deadlines.js";
 import { Health } from "./health.js";
 import { first, type Metadata } from "./metadata.js";
 import { createReflection } from "./reflection.js";
-import { type Admitted, type CallEnd, RunningCall, type ServedMethod, type Surroundings } from "./running-call.js";
+import { type Admitted, type CallEnd, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
 import type { IncomingListener, Reply } from "./server-call.js";
 import type { MethodDefinition, Part, Service } from "./service.js";
 import { status } from "./status.js";
@@ -31,11 +31,11 @@ export interface DispatcherOptions {
   readonly guard: Guard;
   readonly limits: DispatchLimits;
   readonly log: Logger;
-  /** Told of each call to a service from outside of this process, when it has ended. */
+  /** Called when a call to a service has ended that came from another process. */
   readonly onEnd?: (call: CallEnd, endpoint: Endpoint) => void;
 }
 
-/** A gateway shows with its enrolment token that it may speak for its client's address. */
+/** The header with a gateway's enrolment token, by which the client address that it forwards is believed. */
 const GATEWAY_TOKEN = "x-portico-gateway";
 const CLIENT_ADDRESS = "x-portico-client-address";
 
@@ -45,21 +45,21 @@ interface Served extends ServedMethod {
 }
 
 export class Dispatcher {
-  /** Serving until drained; whoever composes the process says whether it is able to. */
+  /** SERVING until `stop`; whoever composes the process may say otherwise. */
   readonly health: Health;
-  /** Canonical endpoints of the services. */
+  /** The endpoints of the services, without health and reflection. */
   readonly endpoints: readonly Endpoint[];
   readonly #methods = new Map<string, Served>();
   readonly #guard: Guard;
   readonly #limits: DispatchLimits;
-  readonly #surroundings: Surroundings;
+  readonly #environment: CallEnvironment;
 
-  /** @throws {Error} when services and descriptors do not fit, or two services serve one path. */
+  /** @throws {Error} when the descriptors do not describe the services, or two services serve one path */
   constructor({ services, guard, limits, log, onEnd }: DispatcherOptions) {
     this.#guard = guard;
     this.#limits = limits;
     const ended = onEnd && ((call: CallEnd) => this.#ended(call, onEnd));
-    this.#surroundings = {
+    this.#environment = {
       guard,
       admit: (method, start, peer, opened) => this.#admit(method as Served, start, peer, opened),
       log,
@@ -78,18 +78,18 @@ export class Dispatcher {
     this.endpoints = [...this.#methods.values()].flatMap(({ endpoint }) => endpoint ?? []);
   }
 
-  /** Most bytes of a message. */
+  /** Maximum bytes of a message. */
   get maxMessage(): number {
     return this.#limits.maxBody;
   }
 
-  /** Everything that is served. */
+  /** All methods that are served, health and reflection included. */
   get methods(): Iterable<ServedMethod> {
     return this.#methods.values();
   }
 
   /**
-   * Takes a call to its endpoint. The reply may be used before this returns.
+   * Opens a call at its endpoint. The reply may be used before this returns.
    * @param start with `admission` and `clientAddress` only where this process itself calls: both are believed
    * @param peer the address at the other end of the transport, without port
    * @param arrived when the call came, in milliseconds of `Date.now()`
@@ -98,19 +98,19 @@ export class Dispatcher {
     const served = this.#methods.get(start.path);
     if (served === undefined) {
       reply.end(status(Code.UNIMPLEMENTED, `no endpoint is served at ${start.path}`));
-      return NOBODY;
+      return NO_CALL;
     }
     const deadline = this.#deadline(served, start.deadline, arrived);
-    const call = new RunningCall(served, start, peer, reply, this.#surroundings, deadline);
+    const call = new RunningCall(served, start, peer, reply, this.#environment, deadline);
     call.admit();
     return call;
   }
 
-  /** Says that this process serves no longer, and ends the calls that would never end by themselves. */
-  leave(): void {
+  /** Health is NOT_SERVING from now on, and the calls that would never end by themselves are ended. */
+  stop(): void {
     this.health.close();
-    const leaving = new StatusError(Code.UNAVAILABLE, "this process is stopping");
-    for (const { running } of this.#methods.values()) for (const call of running ?? []) call.stop(leaving);
+    const reason = new StatusError(Code.UNAVAILABLE, "this process is stopping");
+    for (const { running } of this.#methods.values()) for (const call of running ?? []) call.stop(reason);
   }
 
   #ended(call: CallEnd, onEnd: NonNullable<DispatcherOptions["onEnd"]>): void {
@@ -131,7 +131,7 @@ export class Dispatcher {
     }
   }
 
-  /** A unary call always has an end; a stream may be for good. */
+  /** A unary call always has a deadline, a stream only one that is asked for. */
   #deadline({ requestStream, responseStream }: Served, asked: number | undefined, arrived: number): number {
     if (requestStream || responseStream) return asked ?? Number.POSITIVE_INFINITY;
     return Math.min(asked ?? arrived + this.#limits.callTime, arrived + this.#limits.maxCallTime);
@@ -141,12 +141,12 @@ export class Dispatcher {
     const { admission, clientAddress = peer } = start;
     if (endpoint === undefined) return { admission: undefined, clientAddress };
     if (admission !== undefined) {
-      // By the resource: another service may have named this path as its own, and been judged by other rules.
+      // Compared by the resource: another service may have declared this path as its own, and other rules apply to it.
       if (admission !== SYSTEM && admission.endpoint.resource !== endpoint.resource)
         throw misdirected(admission, endpoint);
       return { admission, clientAddress };
     }
-    const { token, context, namespace, gateway } = asking(start.metadata);
+    const { token, context, namespace, gateway } = readCredentials(start.metadata);
     const admitted = this.#guard.admit({ token, context, opened, namespace, tokenRequired: false }, endpoint);
     if (gateway !== undefined) return this.#admitForwarded(admitted, gateway, endpoint, start.metadata, peer);
     if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, clientAddress }));
@@ -165,11 +165,11 @@ export class Dispatcher {
     return { admission, clientAddress: forwarded ?? peer };
   }
 
-  /** Whether a token is a gateway's: whether the guard would let it in where only the enrolled may call. */
+  /** Whether a token is a gateway's: whether the guard would admit it where only enrolled callers may call. */
   async #isGateway(token: string, endpoint: Endpoint): Promise<boolean> {
     try {
-      const asked = { token, namespace: undefined, tokenRequired: true };
-      const { caller } = await this.#guard.admit(asked, { ...endpoint, callers: Callers.ENROLLED });
+      const credentials = { token, namespace: undefined, tokenRequired: true };
+      const { caller } = await this.#guard.admit(credentials, { ...endpoint, callers: Callers.ENROLLED });
       return caller?.enrolment === GATEWAY;
     } catch {
       return false;
@@ -177,7 +177,8 @@ export class Dispatcher {
   }
 }
 
-const NOBODY: IncomingListener = { onMessage() {}, onEnd() {}, onDrain() {}, onCancel() {} };
+/** Stands for a call that was ended at once. */
+const NO_CALL: IncomingListener = { onMessage() {}, onEnd() {}, onDrain() {}, onCancel() {} };
 
 function serve(
   { implementation }: Part,
@@ -210,21 +211,21 @@ function serve(
   };
 }
 
-/** What of the metadata says who calls. */
-interface Asking {
-  /** The bearer token, as far as it can be told by its scheme: the guard knows which texts are tokens. */
+/** The metadata by which the caller is known. */
+interface Credentials {
+  /** The bearer token, by the scheme of the header; whether it is a token is for the guard. */
   readonly token: string | undefined;
-  /** The signed context: what it says counts instead of token and namespace. */
+  /** The signed context, which counts instead of token and namespace. */
   readonly context: string | undefined;
   readonly namespace: string | undefined;
-  /** The token of the gateway that hands the call on. */
+  /** The token of the gateway that forwards the call. */
   readonly gateway: string | undefined;
 }
 
 /**
- * @throws {StatusError} UNAUTHENTICATED when it is not clear which token or context is meant.
+ * @throws {StatusError} UNAUTHENTICATED when there are two tokens or two contexts
  */
-function asking(metadata: Metadata): Asking {
+function readCredentials(metadata: Metadata): Credentials {
   let authorization: string | Uint8Array | undefined;
   let context: string | undefined;
   let namespace: string | undefined;

@@ -1,28 +1,27 @@
 /**
- * One call while its endpoint answers it. All four shapes run here: a request that is one message is handed over as
- * such, one that is a stream as a MessageQueue; an answer that is one message is sent when it is there, one that is a
- * stream is pulled at the pace the transport takes it.
+ * One call while its endpoint answers it, in all four shapes. A request of one message is given to the endpoint as that
+ * message, a stream of requests as a MessageQueue. A response of one message is sent when the endpoint returns it, a stream
+ * of responses is read from the endpoint as fast as the transport takes them.
  *
- * The guard judges each call twice: when it opens, so that a caller who is refused cannot make this process hold a
- * message; and again when the message has come, of a stream the first one, because a rule may have been deleted since.
- * A call that carries the admission of this process's own gateway is not judged here: the gateway judges it at the same
- * two moments.
+ * The guard admits each call twice: when it opens, so that a refused caller cannot make this process hold a message; and
+ * again when the message has come (of a stream the first one), because a rule may have been deleted since. A call that
+ * carries the admission of this process's own gateway is not admitted here: the gateway admits it at the same two times.
  *
- * A unary call whose endpoint answers at once costs no promise, and no AbortController unless it asks for `signal`.
+ * A unary call whose endpoint answers synchronously costs no promise, and no AbortController unless it asks for `signal`.
  */
 import type { Logger } from "pino";
 import { type Admission, type Guard, SYSTEM } from "../access/admission.js";
-import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
 import type { CallStart, Status } from "./channel.js";
 import type { Deadlines, Expiring } from "./deadlines.js";
+import { EndpointContext } from "./endpoint-context.js";
 import { MessageQueue } from "./message-queue.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
 import type { IncomingListener, Reply } from "./server-call.js";
 import type { Context } from "./service.js";
-import { toStatus } from "./status.js";
+import { cancelled, deadlineExceeded, toError, toStatus } from "./status.js";
 
-/** An endpoint, with all that a call needs of it worked out. */
+/** An endpoint as the dispatcher has prepared it for its calls. */
 export interface ServedMethod {
   /** Canonical name, `helloworld:Helloworld.Call`. */
   readonly name: string;
@@ -34,22 +33,23 @@ export interface ServedMethod {
   readonly decode: (bytes: Uint8Array) => unknown;
   readonly encode: (response: unknown) => Uint8Array;
   readonly run: (request: unknown, context: Context) => unknown;
-  /** The calls that run now, of an endpoint whose calls never end by themselves: a stop ends them. */
+  /** The open calls of an endpoint whose calls never end by themselves: they are ended when the process stops. */
   readonly running?: Set<RunningCall> | undefined;
 }
 
-/** Who calls, as the guard has established. */
+/** The caller, as the guard has admitted it. */
 export interface Admitted {
   readonly admission: Admission | typeof SYSTEM | undefined;
   readonly clientAddress: string;
 }
 
-export interface Surroundings {
+/** What all calls of a dispatcher share. */
+export interface CallEnvironment {
   readonly guard: Guard;
   /**
-   * Has the guard judge a call; a promise only where the caller must be looked up.
-   * @param opened whether it was admitted before, when it opened
-   * @throws {StatusError} (or rejects with one) for a call that is refused.
+   * Has the guard admit a call; a promise only where the caller must be looked up.
+   * @param opened whether the call was admitted before, when it opened
+   * @throws {StatusError} (or rejects with one) for a call that is refused
    */
   readonly admit: (
     method: ServedMethod,
@@ -58,27 +58,27 @@ export interface Surroundings {
     opened: boolean,
   ) => Admitted | Promise<Admitted>;
   readonly log: Logger;
-  /** Most bytes of a request's message. Of a response's the caller's end decides. */
+  /** Maximum bytes of a request message. The caller's end has its own limit for responses. */
   readonly maxBody: number;
   readonly deadlines: Deadlines;
-  /** A call from outside of this process has ended. */
+  /** Called when a call from another process has ended. */
   readonly onEnd: ((call: CallEnd) => void) | undefined;
 }
 
-/** What there is to tell of a call that has ended. */
+/** A call that has ended, for metrics and usage. */
 export interface CallEnd {
   /** gRPC path. */
   readonly path: string;
   readonly code: Code;
   readonly milliseconds: number;
   readonly metadata: Metadata;
-  /** Undefined for nobody, and where the guard let nobody in. */
+  /** Undefined for a call without a token, and for one that was refused. */
   readonly caller: Admission["caller"];
   readonly namespace: string | undefined;
 }
 
-/** So many responses are sent without a pause; then timers and other calls have their turn. */
-const MAX_ANSWERS_IN_A_ROW = 64;
+/** Responses of a stream that are sent without a pause; then timers and other calls have their turn. */
+const MAX_RESPONSES_IN_A_ROW = 64;
 
 export class RunningCall implements IncomingListener, Expiring {
   index = -1;
@@ -86,14 +86,14 @@ export class RunningCall implements IncomingListener, Expiring {
   readonly #method: ServedMethod;
   readonly #start: CallStart;
   readonly #reply: Reply;
-  readonly #surroundings: Surroundings;
+  readonly #environment: CallEnvironment;
   readonly #started: number;
   readonly #peer: string;
-  /** What the guard said when the call opened, until the request is there. */
+  /** The result of the first `admit`, until the request is there. */
   #admitted: Admitted | undefined;
   /** The first message of a stream has come. */
   #received = false;
-  #context: CallContext | undefined;
+  #context: EndpointContext | undefined;
   /** The request of an endpoint that takes one message. */
   #request: Uint8Array | undefined;
   /** The requests of an endpoint that takes a stream. */
@@ -113,34 +113,34 @@ export class RunningCall implements IncomingListener, Expiring {
     start: CallStart,
     peer: string,
     reply: Reply,
-    surroundings: Surroundings,
+    environment: CallEnvironment,
     deadline: number,
   ) {
     this.#method = method;
     this.#start = start;
     this.#peer = peer;
     this.#reply = reply;
-    this.#surroundings = surroundings;
+    this.#environment = environment;
     this.deadline = deadline;
-    this.#started = surroundings.onEnd === undefined ? 0 : performance.now();
-    if (deadline !== Number.POSITIVE_INFINITY) surroundings.deadlines.add(this);
+    this.#started = environment.onEnd === undefined ? 0 : performance.now();
+    if (deadline !== Number.POSITIVE_INFINITY) environment.deadlines.add(this);
     if (method.requestStream) {
       this.#requests = new MessageQueue(method.decode, {
         pause: () => reply.pause(),
         resume: () => reply.resume(),
-        // An endpoint may stop reading and go on answering: what else is sent is let through, and dropped.
+        // An endpoint may stop reading and go on answering: further requests are received and dropped.
         abandon: () => reply.resume(),
       });
     }
   }
 
-  /** Has the guard judge the call, and lets it run where the request is there. */
+  /** Has the guard admit the call, and runs its endpoint once the request is there. */
   admit(): void {
     try {
       const opened = this.#admitted !== undefined;
-      const admitted = this.#surroundings.admit(this.#method, this.#start, this.#peer, opened);
+      const admitted = this.#environment.admit(this.#method, this.#start, this.#peer, opened);
       if (admitted instanceof Promise) {
-        admitted.then((who) => this.#onAdmitted(who)).catch((error) => this.fail(error));
+        admitted.then((result) => this.#onAdmitted(result)).catch((error) => this.fail(error));
       } else this.#onAdmitted(admitted);
     } catch (error) {
       this.fail(error);
@@ -151,39 +151,39 @@ export class RunningCall implements IncomingListener, Expiring {
     if (this.#ended) return;
     if (admitted.admission !== SYSTEM) this.#method.running?.add(this);
     if (this.#requests !== undefined) this.#run(this.#requests, admitted);
-    // The request came before this was said, so what is said is not older than the request.
+    // The request came first, so this admission is not older than the request.
     else if (this.#requestEnded) this.#runOne(admitted);
     else this.#admitted = admitted;
   }
 
-  /** Judges an open stream at its first message. From then on, and while a caller is looked up, `follow` does. */
+  /** Admits an open stream again at its first message. From then on, and while a caller is looked up, `follow` ends it. */
   #admitAgain(): void {
     try {
-      const admitted = this.#surroundings.admit(this.#method, this.#start, this.#peer, true);
+      const admitted = this.#environment.admit(this.#method, this.#start, this.#peer, true);
       if (admitted instanceof Promise) admitted.catch((error) => this.#abort(StatusError.from(error)));
     } catch (error) {
       this.#abort(StatusError.from(error));
     }
   }
 
-  /** Ends the call with what was thrown. The unforeseen is logged here, and says nothing to the caller. */
+  /** Ends the call with an error. One that is not a StatusError is logged here, and reaches the caller as "Internal error". */
   fail(thrown: unknown): void {
     if (this.#ended) return;
-    const foreseen = thrown instanceof StatusError && thrown.code !== Code.OK;
-    const error = foreseen ? thrown : new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });
-    if (!foreseen || (error.code === Code.INTERNAL && error.cause !== undefined)) {
+    const expected = thrown instanceof StatusError && thrown.code !== Code.OK;
+    const error = expected ? thrown : new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });
+    if (!expected || (error.code === Code.INTERNAL && error.cause !== undefined)) {
       const err = error.cause ?? error;
-      this.#surroundings.log.error({ err, endpoint: this.#method.name }, "an endpoint failed unforeseen");
+      this.#environment.log.error({ err, endpoint: this.#method.name }, "an endpoint failed unexpectedly");
     }
     this.#end(toStatus(error, this.#context?.trailers));
-    this.#leaveResponses();
+    this.#closeResponses();
   }
 
   onMessage(message: Uint8Array): void {
     if (this.#ended) return;
-    if (message.length > this.#surroundings.maxBody) this.#abort(this.#tooLarge());
+    if (message.length > this.#environment.maxBody) this.#abort(this.#tooLarge());
     else if (this.#requests !== undefined) this.#pass(message, this.#requests);
-    else if (this.#request !== undefined) this.#abort(this.#notOneRequest());
+    else if (this.#request !== undefined) this.#abort(this.#wrongRequestCount());
     else this.#request = message;
   }
 
@@ -200,7 +200,7 @@ export class RunningCall implements IncomingListener, Expiring {
     if (this.#ended || this.#requestEnded) return;
     this.#requestEnded = true;
     if (this.#requests !== undefined) this.#requests.end();
-    else if (this.#request === undefined) this.#abort(this.#notOneRequest());
+    else if (this.#request === undefined) this.#abort(this.#wrongRequestCount());
     else if (this.#admitted === undefined) return;
     else if (this.#start.admission !== undefined) this.#runOne(this.#admitted);
     else this.admit();
@@ -211,20 +211,20 @@ export class RunningCall implements IncomingListener, Expiring {
   }
 
   /** Ends the call because this process stops. */
-  stop(why: StatusError): void {
-    this.#abort(why);
+  stop(reason: StatusError): void {
+    this.#abort(reason);
   }
 
   onCancel(): void {
-    this.#abort(new StatusError(Code.CANCELLED, "Cancelled"));
+    this.#abort(toError(cancelled()));
   }
 
   expire(): void {
-    this.#abort(new StatusError(Code.DEADLINE_EXCEEDED, "Deadline exceeded"));
+    this.#abort(toError(deadlineExceeded()));
   }
 
   #follow(admission: Admission): void {
-    const unfollow = this.#surroundings.guard.follow(admission, (error) => this.#abort(StatusError.from(error)));
+    const unfollow = this.#environment.guard.follow(admission, (error) => this.#abort(StatusError.from(error)));
     if (this.#ended) unfollow();
     else this.#unfollow = unfollow;
   }
@@ -239,12 +239,19 @@ export class RunningCall implements IncomingListener, Expiring {
 
   #run(request: unknown, { admission, clientAddress }: Admitted): void {
     if (this.#ended) return;
-    this.#context = new CallContext(this.#method, this.#start, this.#reply, this.deadline, admission, clientAddress);
+    this.#context = new EndpointContext(
+      this.#method.name,
+      this.#start,
+      this.#reply,
+      this.deadline,
+      admission,
+      clientAddress,
+    );
     const streams = this.#method.requestStream || this.#method.responseStream;
     if (streams && admission !== undefined && admission !== SYSTEM) this.#follow(admission);
     if (this.#ended) return;
     try {
-      const answer = this.#method.run(request, this.#context as CallContext);
+      const answer = this.#method.run(request, this.#context as EndpointContext);
       if (this.#method.responseStream) void this.#sendAll(answer as AsyncIterable<unknown>);
       else if (isPromise(answer)) {
         answer.then(
@@ -277,7 +284,7 @@ export class RunningCall implements IncomingListener, Expiring {
         if (this.#ended) return;
         if (done) break;
         if (!this.#reply.send(this.#method.encode(value))) await this.#drained();
-        else if (++sent % MAX_ANSWERS_IN_A_ROW === 0) await new Promise(setImmediate);
+        else if (++sent % MAX_RESPONSES_IN_A_ROW === 0) await new Promise(setImmediate);
         if (this.#ended) return;
       }
       this.#end(this.#success());
@@ -292,18 +299,18 @@ export class RunningCall implements IncomingListener, Expiring {
     });
   }
 
-  /** Ends the call from outside, while its endpoint may still be at work. */
+  /** Ends the call while its endpoint may still be running. */
   #abort(error: StatusError): void {
     if (this.#ended) return;
     this.#end(toStatus(error, this.#context?.trailers));
     this.#context?.abort(error);
     this.#requests?.fail(error);
-    this.#leaveResponses();
+    this.#closeResponses();
   }
 
   #end(status: Status): void {
     this.#ended = true;
-    this.#surroundings.deadlines.delete(this);
+    this.#environment.deadlines.delete(this);
     this.#unfollow?.();
     this.#method.running?.delete(this);
     this.#reply.end(status);
@@ -315,17 +322,17 @@ export class RunningCall implements IncomingListener, Expiring {
     const { path, metadata } = this.#start;
     const { caller, namespace } = this.#context ?? {};
     const milliseconds = performance.now() - this.#started;
-    this.#surroundings.onEnd?.({ path, code, milliseconds, metadata, caller, namespace });
+    this.#environment.onEnd?.({ path, code, milliseconds, metadata, caller, namespace });
   }
 
-  /** Lets the endpoint's generator clean up. A generator that is at work does so when it comes to its next `yield`. */
-  #leaveResponses(): void {
-    const failed = (err: unknown): void =>
-      this.#surroundings.log.error({ err, endpoint: this.#method.name }, "an endpoint failed at cleaning up");
+  /** Has the endpoint's generator run its `finally` blocks; one that is running does so at its next `yield`. */
+  #closeResponses(): void {
+    const onError = (err: unknown): void =>
+      this.#environment.log.error({ err, endpoint: this.#method.name }, "an endpoint failed at cleaning up");
     try {
-      this.#responses?.return?.()?.catch(failed);
+      this.#responses?.return?.()?.catch(onError);
     } catch (error) {
-      failed(error);
+      onError(error);
     }
   }
 
@@ -335,66 +342,12 @@ export class RunningCall implements IncomingListener, Expiring {
   }
 
   #tooLarge(): StatusError {
-    const most = this.#surroundings.maxBody;
-    return new StatusError(Code.RESOURCE_EXHAUSTED, `the request to ${this.#method.name} is larger than ${most} bytes`);
+    const message = `the request to ${this.#method.name} is larger than ${this.#environment.maxBody} bytes`;
+    return new StatusError(Code.RESOURCE_EXHAUSTED, message);
   }
 
-  #notOneRequest(): StatusError {
+  #wrongRequestCount(): StatusError {
     return new StatusError(Code.UNIMPLEMENTED, `${this.#method.name} takes exactly one request message`);
-  }
-}
-
-class CallContext implements Context {
-  readonly caller: Context["caller"];
-  readonly namespace: string;
-  readonly system: boolean;
-  readonly endpoint: string;
-  readonly metadata: Metadata;
-  readonly deadline: number | undefined;
-  readonly clientAddress: string;
-  trailers: Metadata = NO_METADATA;
-  readonly #reply: Reply;
-  #controller: AbortController | undefined;
-  #aborted: Error | undefined;
-
-  constructor(
-    method: ServedMethod,
-    start: CallStart,
-    reply: Reply,
-    deadline: number,
-    admission: Admitted["admission"],
-    clientAddress: string,
-  ) {
-    const proof = admission === SYSTEM ? undefined : admission;
-    this.caller = proof?.caller;
-    this.namespace = proof?.namespace ?? DEFAULT_NAMESPACE;
-    this.system = admission === SYSTEM;
-    this.endpoint = method.name;
-    this.metadata = start.metadata;
-    this.deadline = deadline === Number.POSITIVE_INFINITY ? undefined : deadline;
-    this.clientAddress = clientAddress;
-    this.#reply = reply;
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
-    }
-    return this.#controller.signal;
-  }
-
-  abort(reason: Error): void {
-    this.#aborted = reason;
-    this.#controller?.abort(reason);
-  }
-
-  sendHeaders(metadata: Metadata): void {
-    this.#reply.sendHeaders(metadata);
-  }
-
-  setTrailers(metadata: Metadata): void {
-    this.trailers = metadata;
   }
 }
 

@@ -73,7 +73,7 @@ export async function serveGrpc(
   return {
     address: { host: address.host, port },
     close(drainMs) {
-      dispatcher.leave();
+      dispatcher.stop();
       closing ??= connections.drain(drainMs);
       return closing;
     },

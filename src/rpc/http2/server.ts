@@ -36,7 +36,7 @@ export async function serveHttp2(
   return {
     address: "path" in address ? { host: address.path, port: 0 } : { host: address.host, port },
     close(drainMs) {
-      dispatcher.leave();
+      dispatcher.stop();
       closing ??= connections.drain(drainMs);
       return closing;
     },
