@@ -1,9 +1,9 @@
-/** One request to the gateway that this page came from. Tokens travel in the header, never in the address. */
+/** Sends a request to the gateway that served this page. A token is sent in a header, never in the address. */
 import { readError } from "../../src/api/errors.js";
 
 /** A call that failed. `message` is the error's Detail, written for the caller. */
 export class ApiError extends Error {
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 when there was no response. */
   readonly status: number;
   readonly requestId: string | undefined;
 
@@ -14,7 +14,7 @@ export class ApiError extends Error {
     this.requestId = requestId;
   }
 
-  /** What was thrown by fetch or by reading its answer. */
+  /** Converts what fetch, or reading its response, has thrown. */
   static from(thrown: unknown): ApiError {
     if (thrown instanceof ApiError) return thrown;
     if ((thrown as Error)?.name === "TimeoutError") return new ApiError(0, "The gateway did not answer in time");
@@ -30,7 +30,7 @@ export interface RequestOptions {
 }
 
 /**
- * Sends a JSON object, and gives the JSON object that is answered.
+ * Sends a POST with a JSON object, and gives the JSON object of the response.
  * @param path such as `/v1/auth/Auth/WhoAmI`
  * @throws {ApiError}
  */
@@ -38,12 +38,12 @@ export function post<Answer>(path: string, body: unknown, options: RequestOption
   return json(request(path, { method: "POST", body: JSON.stringify(body) }, options));
 }
 
-/** @throws {ApiError} */
+/** Sends a GET, and gives the JSON object of the response. @throws {ApiError} */
 export function get<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
   return json(getText(path, options));
 }
 
-/** @throws {ApiError} */
+/** Sends a GET, and gives the text of the response. @throws {ApiError} */
 export function getText(path: string, options: RequestOptions = {}): Promise<string> {
   return request(path, { method: "GET" }, options);
 }
@@ -80,7 +80,7 @@ async function request(path: string, init: RequestInit, { token, signal }: Reque
 async function toApiError(response: Response): Promise<ApiError> {
   const { status, statusText } = response;
   const requestId = response.headers.get("X-Request-Id") ?? undefined;
-  // Without an error object it was a proxy between the page and the gateway that answered.
+  // A response without an error object came from a proxy between the page and the gateway.
   const detail = readError(await response.text())?.Detail ?? `The answer was ${status} ${statusText}`;
   return new ApiError(status, detail, requestId);
 }

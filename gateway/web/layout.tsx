@@ -1,3 +1,4 @@
+/** The frame of every page: header, navigation, sign-in dialog and status. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ended, signOut, useSession } from "./session/session.js";
@@ -15,12 +16,11 @@ const PARTS = [
   { path: "/console", title: "Console" },
 ];
 
-/** What stands around every page. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
   const who = useSession();
   const before = useRef(who);
   useEffect(() => {
-    // What signed in or out is gone.
+    // The button that signed in or out is gone.
     if (before.current !== who) keepFocus();
     before.current = who;
   }, [who]);

@@ -1,13 +1,18 @@
 /**
- * Portico's web pages: explore, which shows the services that can be called, and the console, which administers.
+ * Portico's web pages. They have two parts: explore/ shows the services that the visitor may call, and console/ manages
+ * keys, rules, accounts and namespaces.
  *
- * How they are put together:
- * - main.tsx draws the layout and the part that the address names. A part is a folder with a page.tsx, whose default
- *   export draws every page below its address; it is loaded when it is first needed.
- * - router.ts knows addresses, session.ts who is signed in, api.ts Portico's own API, load.ts what is on its way,
- *   theme.ts light and dark, store.ts values that pages follow. ui/ has the components and styles/ how they look.
- * - Everything the pages do is done by the API that anyone can call. Text from elsewhere is only ever shown as text:
- *   nothing here sets markup, and the browser is told to refuse it (gateway/own/pages.ts).
+ * main.tsx draws the layout and the part that the address names. A part is a folder with a page.tsx, whose default export
+ * draws every page below its address; it is loaded when it is first needed.
+ *
+ *     explore/  console/      the two parts
+ *     session/                who is signed in, and calls of Portico's own endpoints
+ *     ui/                     components of both parts; styles/ has their CSS
+ *     state/                  the address, the focus, loading, light and dark
+ *     http.ts                 one request to the gateway
+ *
+ * The pages use only the HTTP API that everyone can call. Text from elsewhere is shown as text: nothing sets markup, and
+ * the browser is told to refuse it (gateway/own/pages.ts).
  */
 import { type ComponentType, render } from "preact";
 import { useEffect, useState } from "preact/hooks";

@@ -1,3 +1,4 @@
+/** Dialogs that create an account and set its scopes and password. */
 import { useState } from "preact/hooks";
 import type { Account } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
@@ -52,7 +53,7 @@ export function SetScopesDialog({ account, onClose, onDone }: { readonly account
   );
 }
 
-/** @param props.own whether it is the caller's, who then gives the current one */
+/** @param props.own whether it is the caller's own account: then the current password is asked for too */
 export function SetPasswordDialog({
   name,
   own = false,

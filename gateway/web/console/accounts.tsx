@@ -1,4 +1,4 @@
-/** The accounts of the namespace. */
+/** The page of the accounts in the namespace. */
 import { useState } from "preact/hooks";
 import type { Account } from "../../../src/api/types.js";
 import { call } from "../session/api.js";

@@ -1,4 +1,4 @@
-/** Who changed what, newest first. */
+/** The page of the audit trail: who changed what, newest first. */
 import { useState } from "preact/hooks";
 import type { AuditRecord } from "../../../src/api/types.js";
 import { useLoad } from "../state/load.js";
@@ -10,7 +10,7 @@ import { list } from "./authority.js";
 import { Loaded, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
-/** As many as the authority gives at a time. */
+/** Records that the authority gives at a time. */
 const PAGE = 100;
 
 const COLUMNS: readonly Column<AuditRecord>[] = [

@@ -1,10 +1,10 @@
-/** What the console asks the authority for. */
+/** What the console reads from the authority and the registry. */
 import type { Effect, Endpoints } from "../../../src/api/types.js";
 import { call, listRegistered } from "../session/api.js";
 
 type Request<Path extends keyof Endpoints> = Endpoints[Path]["request"];
 
-/** What rules do not govern. */
+/** Resources that rules do not govern. */
 const SELF_GOVERNED = /^service:(?:auth|registry):/;
 
 export const list = {
@@ -17,14 +17,14 @@ export const list = {
   usage: (request: Request<"auth/Usage/List">, signal?: AbortSignal) => call("auth/Usage/List", request, signal),
 };
 
-/** Every resource that rules decide on, as far as its service is registered. */
+/** Every resource of a registered service that rules decide on. */
 export async function listResources(signal?: AbortSignal): Promise<string[]> {
   const services = await listRegistered({ signal });
   const resources = services.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource));
   return resources.filter((resource) => !SELF_GOVERNED.test(resource));
 }
 
-/** Whose calls would be answered otherwise. */
+/** Whose calls a change of the rules would answer differently. */
 export async function preview(
   change: Pick<Request<"auth/Rules/Preview">, "create" | "delete">,
   signal: AbortSignal,

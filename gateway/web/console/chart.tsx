@@ -1,20 +1,20 @@
-/** Charts of what happened over time, drawn as SVG elements whose looks are in styles/console.css. */
+/** Charts over time, drawn as SVG. Their colours are in styles/console.css. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface Series {
   readonly title: string;
-  /** How it looks: a class of styles/console.css. */
+  /** A class of styles/console.css. */
   readonly look: string;
-  /** One for each period; undefined where there is nothing to show. */
+  /** One for each period; undefined for a gap. */
   readonly values: readonly (number | undefined)[];
 }
 
 interface ChartProps {
-  /** What it shows, for those who cannot see it. */
+  /** A description for screen readers. */
   readonly label: string;
   readonly kind: "bars" | "lines";
-  /** The beginning of each period, as it is to be shown. */
+  /** The start of each period, as text. */
   readonly periods: readonly string[];
   readonly series: readonly Series[];
   readonly show: (value: number) => string;
@@ -24,7 +24,7 @@ const HEIGHT = 200;
 const BOTTOM = 24;
 const TOP = 12;
 const LEFT = 52;
-/** How many lines there are across, above zero. */
+/** Horizontal lines above zero. */
 const TICKS = 4;
 
 /** Bars are stacked, the first series at the bottom. */
@@ -92,7 +92,7 @@ function Bars({ periods, series, x, y, step, show }: BarsProps) {
               const value = values[index] ?? 0;
               below += value;
               if (value === 0) return null;
-              // Whatever happened is seen, however little it is.
+              // A bar of one call among thousands can still be seen.
               const height = Math.max(y(0) - y(value), 1.5);
               return <rect key={title} class={look} x={x(index)} y={y(below)} width={step - gap} height={height} />;
             })}
@@ -103,7 +103,7 @@ function Bars({ periods, series, x, y, step, show }: BarsProps) {
   );
 }
 
-/** Broken where there is nothing to show. */
+/** A line, with a gap where a value is undefined. */
 function Line({ series: { look, values }, x, y }: { readonly series: Series; readonly x: Place; readonly y: Place }) {
   const points = values.flatMap((value, index) => (value === undefined ? [] : [{ index, at: [x(index), y(value)] }]));
   const path = points.map(({ index, at }) => `${values[index - 1] === undefined ? "M" : "L"}${at.join(" ")}`).join("");
@@ -143,7 +143,7 @@ function PeriodLabels({
   );
 }
 
-/** The width that there is, in pixels: drawn to scale, so that text stays readable on a small screen. */
+/** The available width in pixels. Charts are drawn to it and not scaled, so that text stays readable on a small screen. */
 function useWidth() {
   const figure = useRef<HTMLElement>(null);
   const [width, setWidth] = useState(300);
@@ -169,7 +169,7 @@ function known({ values }: Series): number[] {
   return values.filter((value) => value !== undefined);
 }
 
-/** The next of 4, 8, 20, 40, 80 … times a power of ten: a fourth of it is a round number. */
+/** The next highest of 4, 8, 20, 40, 80 …, of which a fourth is a round number. */
 function niceAbove(value: number): number {
   if (value <= 0) return TICKS;
   const power = 10 ** Math.floor(Math.log10(value / TICKS));
@@ -177,7 +177,7 @@ function niceAbove(value: number): number {
   return step * power * TICKS;
 }
 
-/** The same for what comes in whole numbers. */
+/** The same for a count. */
 function niceCount(value: number): number {
   return Math.max(TICKS, niceAbove(value));
 }

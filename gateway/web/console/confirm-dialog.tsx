@@ -1,3 +1,4 @@
+/** Asks before an action that cannot be undone: the visitor types the name of its object. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { NameField } from "../ui/field.js";
@@ -6,24 +7,23 @@ import { FormDialog } from "./form-dialog.js";
 
 interface ConfirmDialogProps {
   readonly title: string;
-  /** What must be typed. */
+  /** What the visitor types to confirm. */
   readonly name: string;
-  /** What that is: `the key's name`. */
+  /** What the name is, such as `the key's name`. */
   readonly what: string;
-  /** What the button says: `Revoke key`. */
+  /** The button's label, such as `Revoke key`. */
   readonly action: string;
-  /** What will happen is being found out. */
+  /** Whether the effects are still being loaded. */
   readonly waiting?: boolean;
   readonly act: () => Promise<unknown>;
-  /** What is said when it is done. */
+  /** Announced afterwards. */
   readonly done: string;
   readonly onClose: () => void;
   readonly onDone: () => void;
-  /** What will happen. */
+  /** Describes the effects. */
   readonly children: ComponentChildren;
 }
 
-/** Before something that cannot be undone: its name is typed, so that it is not the wrong one. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { title, name, what, action, waiting, act, done, onClose, onDone, children } = props;
   const [typed, setTyped] = useState("");
@@ -61,7 +61,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   );
 }
 
-/** Browsers show white space as one space, and none at the ends. */
+/** A name as a browser shows it: white space is one space, and none at the ends. */
 function asShown(name: string): string {
   return name.trim().replace(/\s+/g, " ");
 }

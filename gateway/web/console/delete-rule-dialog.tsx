@@ -1,3 +1,4 @@
+/** The dialog that deletes a rule. It says first whose calls the deletion changes. */
 import type { Rule } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
@@ -12,7 +13,6 @@ interface DeleteRuleDialogProps {
   readonly onDone: () => void;
 }
 
-/** Says first whose calls will be answered otherwise. */
 export function DeleteRuleDialog({ rule: { id }, onClose, onDone }: DeleteRuleDialogProps) {
   const { value, error, busy, reload } = useLoad((signal) => preview({ delete: id }, signal), [id]);
   return (

@@ -1,9 +1,9 @@
-/** Whose calls a change of the rules would answer otherwise. */
+/** A list of the callers and resources for which a change of the rules changes the answer. */
 import type { Effect } from "../../../src/api/types.js";
 import { Badge } from "../ui/badge.js";
 
-const MOST_RESOURCES = 8;
-const MOST_ACCOUNTS = 5;
+const MAX_RESOURCES = 8;
+const MAX_ACCOUNTS = 5;
 
 export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
   return (
@@ -16,12 +16,12 @@ export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
             <strong>{callersOf(effect)}</strong> at
           </p>
           <ul>
-            {effect.resources.slice(0, MOST_RESOURCES).map((resource) => (
+            {effect.resources.slice(0, MAX_RESOURCES).map((resource) => (
               <li key={resource}>
                 <code>{resource}</code>
               </li>
             ))}
-            {effect.resources.length > MOST_RESOURCES && <li>and {effect.resources.length - MOST_RESOURCES} more</li>}
+            {effect.resources.length > MAX_RESOURCES && <li>and {effect.resources.length - MAX_RESOURCES} more</li>}
           </ul>
         </li>
       ))}
@@ -35,8 +35,8 @@ export function CodeBadge({ code }: { readonly code: number }) {
 
 function callersOf({ nobody, everyAccount, accounts, moreAccounts }: Effect): string {
   if (nobody && everyAccount) return "everyone";
-  const known = everyAccount ? ["every account"] : accounts.slice(0, MOST_ACCOUNTS);
-  const others = Math.max(0, accounts.length - MOST_ACCOUNTS) + moreAccounts;
+  const known = everyAccount ? ["every account"] : accounts.slice(0, MAX_ACCOUNTS);
+  const others = Math.max(0, accounts.length - MAX_ACCOUNTS) + moreAccounts;
   const more = others > 0 ? [`${others} more accounts`] : [];
   return [...(nobody ? ["calls without a token"] : []), ...known, ...more].join(", ");
 }

@@ -1,3 +1,4 @@
+/** Explains a call: which rule decides, and which others match. */
 import { useState } from "preact/hooks";
 import type { ExplainResponse, Rule } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
@@ -10,14 +11,14 @@ import { CodeBadge } from "./effects.js";
 import { RuleTable } from "./rule-table.js";
 
 interface Question {
-  /** Empty: a call without a token. */
+  /** Empty for a call without a token. */
   readonly account: string;
   readonly resource: string;
-  /** What it is asked of. */
+  /** The rules at the time of the question. */
   readonly rules: readonly Rule[] | undefined;
 }
 
-/** Which rule decides about a call, and which others match. `rules`: what it explains is of these. */
+/** @param props.rules the present rules: an explanation of earlier ones is not shown */
 export function Explain({ rules }: Pick<Question, "rules">) {
   const accounts = useLoad(list.accounts, []);
   const resources = useLoad(listResources, []);
@@ -26,7 +27,7 @@ export function Explain({ rules }: Pick<Question, "rules">) {
   const resource = chosen || (resources.value?.[0] ?? "");
   const [asked, setAsked] = useState<Question>();
   const { value, isCurrent, error, busy } = useLoad(async (signal) => asked && explain(asked, signal), [asked]);
-  // An answer to another question is no answer.
+  // The form may have changed since the question was asked.
   const isAsked = asked?.account === account && asked.resource === resource && asked.rules === rules;
   const ask = (event: Event) => {
     event.preventDefault();

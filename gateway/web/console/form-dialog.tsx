@@ -1,3 +1,4 @@
+/** A form in a dialog. Below it stand the error of the last try and two buttons; while a try runs, nothing closes it. */
 import type { ComponentChildren } from "preact";
 import { useSubmit } from "../state/submit.js";
 import { Button } from "../ui/button.js";
@@ -6,19 +7,18 @@ import { ErrorNotice } from "../ui/notice.js";
 
 interface FormDialogProps {
   readonly title: string;
-  /** What the form does, in words. */
+  /** The button's label. */
   readonly action: string;
   readonly kind?: "primary" | "danger";
-  /** Nothing is filled in yet. */
+  /** Whether nothing is filled in yet. */
   readonly disabled?: boolean;
-  /** Its effect is being found out, and should be read first. */
+  /** Whether its effects are still being loaded, which should be read first. */
   readonly waiting?: boolean | undefined;
   readonly act: () => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** A form in a dialog, which ends with what went wrong and the two ways out. Until the answer there is no way out. */
 export function FormDialog(props: FormDialogProps) {
   const { title, action, kind = "primary", disabled = false, waiting = false, act, onClose, children } = props;
   const { busy, error, submit } = useSubmit(act);

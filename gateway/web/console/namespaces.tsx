@@ -1,4 +1,4 @@
-/** Namespaces, for the administrators of `default`. */
+/** The page of the namespaces, for administrators of `default`. */
 import { useState } from "preact/hooks";
 import type { CreateNamespaceResponse, Namespace } from "../../../src/api/types.js";
 import { call } from "../session/api.js";

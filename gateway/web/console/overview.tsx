@@ -1,4 +1,4 @@
-/** Where the console begins: who one is, how things stand, and what to do first. */
+/** The console's first page: some numbers, a warning where everyone may call, and the visitor's own account. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Key, Rule } from "../../../src/api/types.js";
@@ -77,7 +77,7 @@ function OwnTiles() {
   );
 }
 
-/** Days within which an expiry is worth a word. */
+/** An expiry within so many days is mentioned. */
 const SOON_DAYS = 14;
 
 function KeyTile({ keys }: { readonly keys: readonly Key[] }) {
@@ -111,7 +111,7 @@ function Tile({ href, value, title, children }: TileProps) {
   );
 }
 
-/** A fresh installation lets everyone in, which is good for trying and seldom for staying so. */
+/** Shown while a rule grants everything to everyone, as in a fresh installation. */
 function DoorNotice({ rules }: { readonly rules: readonly Rule[] }) {
   const open = rules.find(
     ({ scope, access, resource }) => scope === "<public>" && access === "GRANTED" && resource === "*:*:*",
@@ -154,7 +154,7 @@ function You({ session }: ConsoleProps) {
           onClose={onClose}
           onDone={() => {
             onClose();
-            // The token went with the old password.
+            // The new password revoked the token.
             void checkSession();
           }}
         />

@@ -1,4 +1,4 @@
-/** The console: what an account, or an administrator, does with Portico itself. Each page below has a file. */
+/** The console, where accounts manage their keys, and administrators rules, accounts and namespaces. */
 import type { ComponentChildren, ComponentType } from "preact";
 import { isAdmin, type Session, useSession } from "../session/session.js";
 import { SignInForm } from "../session/sign-in.js";
@@ -17,7 +17,7 @@ interface Page {
   readonly segment: string;
   readonly title: string;
   readonly page: ComponentType<ConsoleProps>;
-  /** Whom the authority answers there. */
+  /** Whether the authority answers this session there. */
   readonly isFor: (session: Session) => boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Patterns of resources while they are typed, by the grammar that the authority and every gateway use. */
+/** Checks resource patterns while they are typed, by the same code that the authority and the gateways run. */
 import { matches, parsePattern } from "../../../src/contract/resource.js";
 
 /** What is wrong with a pattern, if anything. */
@@ -12,7 +12,7 @@ export function problemOf(pattern: string): string | undefined {
   }
 }
 
-/** The resources that a pattern covers; none where it is no pattern. */
+/** The resources that a pattern covers; none for text that is not a pattern. */
 export function coveredBy(pattern: string, resources: readonly string[]): string[] {
   if (problemOf(pattern) !== undefined) return [];
   const parsed = parsePattern(pattern);

@@ -1,3 +1,4 @@
+/** A table of rules. */
 import type { Rule } from "../../../src/api/types.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";

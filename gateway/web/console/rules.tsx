@@ -1,4 +1,4 @@
-/** Rules: who may call what, and why. */
+/** The page of the rules: who may call what, and why. */
 import { useState } from "preact/hooks";
 import type { Rule } from "../../../src/api/types.js";
 import { useLoad } from "../state/load.js";

@@ -1,3 +1,4 @@
+/** Shows a secret that cannot be shown again. Only a button closes the dialog, so that no slip loses the secret. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Button } from "../ui/button.js";
@@ -7,14 +8,13 @@ import { Dialog } from "../ui/dialog.js";
 interface SecretDialogProps {
   readonly title: string;
   readonly secret: string;
-  /** What it is: `the key`. */
+  /** What the secret is, such as `the key`. */
   readonly what: string;
   readonly onClose: () => void;
-  /** What to do with it. */
+  /** How to use it. */
   readonly children?: ComponentChildren;
 }
 
-/** Shows what is shown once. Only its button closes it, since a slip would lose the secret. */
 export function SecretDialog({ title, secret, what, onClose, children }: SecretDialogProps) {
   const [warned, setWarned] = useState(false);
   return (

@@ -1,4 +1,4 @@
-/** Moments and spans: dates as the person at the page writes them, words in the language of the page. */
+/** Dates, as the visitor's browser formats them, and times from now, in English as the page is. */
 
 const DAY_MS = 86_400_000;
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -31,12 +31,12 @@ export function fromNow(date: Date): string {
   return ms > 0 ? "in less than a minute" : "just now";
 }
 
-/** How many days from now, as a fraction. */
+/** Days from now, with a fraction. */
 export function daysUntil(at: string): number {
   return (Date.parse(at) - Date.now()) / DAY_MS;
 }
 
-/** As proto3 JSON writes a duration. */
+/** A duration, as proto3 JSON writes it: `86400s`. */
 export function daysToDuration(days: number): string {
   return `${Math.round(days * 86_400)}s`;
 }

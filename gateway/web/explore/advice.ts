@@ -1,9 +1,9 @@
 /**
- * What somebody can do about a call that was refused or failed; undefined where the Detail says all there is.
- * @param detail the Detail of the error object
+ * What the visitor can do about a call that was refused or failed; undefined where the Detail of the error says it all.
+ * @param detail the error object's Detail
  */
 export function adviceFor(status: number, detail: string, withToken: boolean): string | undefined {
-  // A service may refuse too, in words of its own, and only it knows what helps.
+  // A service may refuse too, with a Detail of its own, and only it knows what helps.
   const byRules = /^(?:Unauthorized|Forbidden) call made to /.test(detail);
   switch (status) {
     case 400:
@@ -19,11 +19,11 @@ export function adviceFor(status: number, detail: string, withToken: boolean): s
     case 429:
       return "Too many calls came at once. Wait a moment and send it again.";
     case 502:
-      return "The service answered with something that is no answer. Whoever runs it finds the request id in its log.";
+      return "The service broke the protocol. Its operator finds the request id in the log.";
     case 503:
       return "The service cannot be reached now. Try again in a moment.";
     case 504:
-      return "The service took too long. Whoever runs it finds the request id in its log.";
+      return "The service took too long. Its operator finds the request id in the log.";
   }
-  return status >= 500 ? "Whoever runs the service finds the request id in its log." : undefined;
+  return status >= 500 ? "The operator of the service finds the request id in the log." : undefined;
 }

@@ -1,3 +1,4 @@
+/** Asks before a call of an endpoint that is declared destructive. */
 import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
@@ -7,7 +8,7 @@ import { Prose } from "./prose.js";
 interface ConfirmCallProps {
   /** Such as `Rules.Delete`. */
   readonly name: string;
-  /** The endpoint's comment: what a call does. */
+  /** The endpoint's comment, which says what a call does. */
   readonly summary: string;
   readonly withToken: boolean;
   /** The request as JSON, without secrets. */
@@ -16,7 +17,6 @@ interface ConfirmCallProps {
   readonly onClose: () => void;
 }
 
-/** Asks before a call that takes away or replaces something. */
 export function ConfirmCall({ name, summary, withToken, request, onConfirm, onClose }: ConfirmCallProps) {
   const session = useSession();
   return (

@@ -1,4 +1,4 @@
-/** Controls for one value: what kind of input each kind of field gets, and what JSON is made of what is typed. */
+/** The control for one value: which input each kind of field has, and which JSON value is made of the text in it. */
 import { useState } from "preact/hooks";
 import { isJson } from "../../../src/api/json-layout.js";
 import type { ControlProps } from "../ui/field.js";
@@ -18,7 +18,7 @@ const PLACEHOLDERS: Readonly<Partial<Record<Field["kind"], string>>> = {
   bytes: "base64, such as aGVsbG8=",
 };
 
-/** The control of one value that is no message. */
+/** The control of a value that is not a message. */
 export function Control({ field, control, value, onChange }: FieldControlProps) {
   const { kind, values, secret } = field;
   const type = (text: string) => onChange(typed(text, kind));
@@ -37,7 +37,7 @@ export function Control({ field, control, value, onChange }: FieldControlProps) 
       </select>
     );
   }
-  // What a browser would fill in as a known password was not typed here, so it is told that this is a new one.
+  // A browser fills in no password that it knows where it is told that this is a new one.
   const hidden = { type: "password", autocomplete: "new-password" } as const;
   if (secret) {
     return (
@@ -58,14 +58,14 @@ export function Control({ field, control, value, onChange }: FieldControlProps) 
   );
 }
 
-/** Any JSON, shown as it was typed. */
+/** Any JSON, shown as the visitor typed it. */
 function JsonControl({ control, value, onChange }: Omit<FieldControlProps, "field">) {
   const [text, setText] = useState("");
   const type = (typed: string) => {
     setText(typed);
     onChange(read(typed));
   };
-  // In a list, the value may be another one's by now.
+  // In a list, an item may have been removed, so that this is the control of another one.
   const isTyped = JSON.stringify(read(text)) === JSON.stringify(value);
   return (
     <textarea
@@ -89,7 +89,7 @@ function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Numbers that JavaScript holds are numbers, all others text, which protobuf's JSON takes as well. */
+/** A number that JavaScript represents exactly is a number; any other is a string, which proto3 JSON accepts too. */
 function typed(text: string, kind: Field["kind"]): unknown {
   if (text === "") return undefined;
   if (kind !== "number" || !/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return text;

@@ -1,10 +1,10 @@
-/** The services' OpenAPI documents and the names of their fields, each loaded once for whoever is signed in. */
+/** Loads each service's OpenAPI document, and the names of all fields, once for each session. */
 import { read } from "../session/api.js";
 import { session } from "../session/session.js";
 import type { OpenApi } from "./document.js";
 
 const kept = new Map<string, Promise<OpenApi>>();
-// Who may see what depends on who asks.
+// What a document shows depends on the caller.
 session.follow(() => {
   kept.clear();
   fields = undefined;
@@ -14,26 +14,25 @@ export function documentPath(service: string): string {
   return `/openapi/${encodeURIComponent(service)}.json`;
 }
 
-/** @throws {ApiError} */
+/** The OpenAPI document of a service. @throws {ApiError} */
 export function documentOf(service: string): Promise<OpenApi> {
   const known = kept.get(service);
   if (known !== undefined) return known;
   const loading = read<OpenApi>(documentPath(service));
   kept.set(service, loading);
-  // What failed is tried again the next time.
+  // A failure is not kept: the next call tries again.
   loading.catch(() => kept.delete(service));
   return loading;
 }
 
 /**
  * Names of fields by service and endpoint, such as `helloworld Helloworld.Call`, for the search: one request for all.
- * Loaded once for whoever is signed in.
  * @throws {ApiError}
  */
 export function readFields(): Promise<ReadonlyMap<string, readonly string[]>> {
   fields ??= loadFields();
   const loading = fields;
-  // What failed is tried again the next time.
+  // A failure is not kept: the next call tries again.
   loading.catch(() => {
     if (fields === loading) fields = undefined;
   });

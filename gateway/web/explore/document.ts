@@ -1,9 +1,9 @@
 /**
- * A service's OpenAPI document (gateway/openapi), read as what people ask it: which fields a request has, which an
- * answer, and of what kind each is. Messages may contain themselves, so each is read when it is looked at.
+ * Reads a service's OpenAPI document (gateway/openapi): the fields of each request and response, and the kind of each
+ * field. A message may contain itself, so the fields of an inner message are read when they are shown.
  */
 
-/** JSON Schema, draft 2020-12. */
+/** The part of JSON Schema (draft 2020-12) that these documents use. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -41,7 +41,7 @@ interface Operation {
 interface PathItem {
   readonly post?: Operation;
   readonly get?: Operation;
-  /** Of endpoints that stream. */
+  /** Only for endpoints that take or answer a stream. */
   readonly "x-websocket"?: { readonly sends: Schema; readonly receives: Schema };
 }
 
@@ -57,15 +57,15 @@ export interface OpenApi {
 
 export interface EndpointDocument {
   readonly deprecated: boolean;
-  /** Whether a call takes away or replaces something, so that it is asked about first. */
+  /** Whether a call takes away or replaces something, so that the page asks first. */
   readonly destructive: boolean;
   readonly request: Message | undefined;
   readonly response: Message | undefined;
-  /** Whether a plain POST of any bytes will do (google.api.HttpBody). */
+  /** Whether a POST takes any bytes (google.api.HttpBody). */
   readonly takesBytes: boolean;
-  /** Whether the answer is bytes of a type that the service chooses. */
+  /** Whether the response is bytes of a type that the service chooses. */
   readonly answersBytes: boolean;
-  /** A request that makes sense. */
+  /** An example of a request. */
   readonly example: unknown;
 }
 
@@ -78,7 +78,7 @@ export interface Message {
   readonly choices: readonly (readonly string[])[];
 }
 
-/** What one value is. */
+/** The kind of one value. */
 export type Kind = "string" | "number" | "boolean" | "enum" | "bytes" | "timestamp" | "duration" | "message" | "json";
 
 export interface Field {
@@ -89,20 +89,20 @@ export interface Field {
   readonly required: boolean;
   readonly kind: Kind;
   readonly cardinality: "one" | "list" | "map";
-  /** Of one value, as people call it: `int64`, `Item`. */
+  /** The type of one value, such as `int64` or `Item`. */
   readonly type: string;
-  /** Whether it is not to be shown as it is typed, such as a password. */
+  /** Whether it is hidden while it is typed, such as a password. */
   readonly secret: boolean;
-  /** What its description gives as an example; empty for none. */
+  /** The example in its description; empty for none. */
   readonly example: string;
-  /** Of an enum: its names. */
+  /** For an enum: its names. */
   readonly values: readonly string[];
-  /** Of an enum: what its values mean. */
+  /** For an enum: what its values mean. */
   readonly meaning: string;
   readonly message: (() => Message) | undefined;
 }
 
-/** What the document says of the endpoint at a path such as `/v1/helloworld/Call`; undefined where it says nothing. */
+/** The endpoint at a path such as `/v1/helloworld/Call`; undefined where the document does not have it. */
 export function endpointDocument({ paths, components = {} }: OpenApi, path: string): EndpointDocument | undefined {
   const item = Object.hasOwn(paths, path) ? paths[path] : undefined;
   const operation = item?.post ?? item?.get;
@@ -123,7 +123,7 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
   };
 }
 
-/** What a body is as JSON or as another type; undefined where it is not. */
+/** The schema of a body in a media type; undefined where the body does not come in it. */
 function mediaOf(
   body: Referred<Body> | undefined,
   named: Readonly<Record<string, Body>> | undefined,
@@ -141,13 +141,13 @@ class Reader {
     this.#schemas = schemas;
   }
 
-  /** A body's message; undefined where it is something else, such as bytes. */
+  /** The message in a body; undefined where the body is not a message, such as bytes. */
   body(schema: Schema | undefined): Message | undefined {
     const { name, schema: found } = this.#resolve(schema ?? {});
     return isMessage(found) ? this.#message(name, found) : undefined;
   }
 
-  /** What the comments give as examples, in the words "such as `tea`". */
+  /** An example made of those in the comments, which say "such as `tea`". */
   example(schema: Schema): unknown {
     const fields = this.body(schema)?.fields ?? [];
     const given = fields.map(({ name, example, kind, cardinality }) =>
@@ -161,7 +161,7 @@ class Reader {
     return {
       name: shortName(name),
       description,
-      // In an answer it says what is always there, which nobody has to give.
+      // In a response `required` names the fields that are always there.
       fields: Object.entries(properties).map(([field, schema]) =>
         this.#field(field, schema, name.endsWith("-input") && required.includes(field)),
       ),
@@ -202,7 +202,7 @@ class Reader {
     const forms = schema.anyOf ?? [schema];
     const names = forms.find((form) => form.type === "string" && form.enum !== undefined)?.enum as string[] | undefined;
     const first = forms.find((form) => form.type !== "null") ?? schema;
-    // A number in a string has its own words, NaN and the like, which make it no enum.
+    // A number may also be one of the strings NaN and Infinity, which does not make it an enum.
     if (names !== undefined && first.type !== "number") {
       return { ...plain, kind: "enum", type: shortName(name), values: names, meaning: schema.description ?? "" };
     }
@@ -219,7 +219,7 @@ function isMessage({ properties }: Schema): boolean {
   return properties !== undefined && !Object.hasOwn(properties, "@type");
 }
 
-/** A schema that may be null as well, without null: null stands for what was not given. */
+/** A schema without its alternative null, which means that the field was not given. */
 function withoutNull(schema: Schema): Schema {
   const { type, anyOf } = schema;
   if (Array.isArray(type)) return { ...schema, type: type.find((one) => one !== "null") };
@@ -245,7 +245,7 @@ function shortName(name: string): string {
   return name.replace(/-(?:in|out)put$/, "").replace(/^.*\./, "");
 }
 
-/** Names that exclude each other in pairs, as the groups they came from. */
+/** The groups (oneofs) that pairs of exclusive names come from. */
 function groups(pairs: readonly (readonly string[])[]): string[][] {
   const found: string[][] = [];
   for (const pair of pairs) {

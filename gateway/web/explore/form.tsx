@@ -1,6 +1,6 @@
 /**
- * A form made from a message's fields. Its value is the request's JSON itself: a field that is not filled in is not in
- * it. What a field takes is the service's to judge, so nothing that can be typed is refused here.
+ * A form made from a message's fields. Its value is the request's JSON itself, without the fields that are not filled
+ * in. Nothing is validated here: the gateway and the service decide what a field takes.
  */
 import { type ComponentChildren, toChildArray, type VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
@@ -18,7 +18,7 @@ type Change = (value: unknown) => void;
 
 interface MessageFormProps {
   readonly message: Message;
-  /** Where it is in the request; empty for the request itself. */
+  /** Path of the message in the request; empty for the request itself. */
   readonly path: string;
   readonly value: unknown;
   readonly onChange: Change;
@@ -91,13 +91,13 @@ function ValueForm({ field, label, path, value, onChange }: SingleFormProps) {
 
 interface ChoiceFormProps {
   readonly fields: readonly Field[];
-  /** Of the message that they are in. */
+  /** Path of the message that has the fields. */
   readonly path: string;
   readonly value: JsonObject;
   readonly onChange: Change;
 }
 
-/** One of several fields, or none. */
+/** A oneof: one of several fields, or none. */
 function ChoiceForm({ fields, path, value, onChange }: ChoiceFormProps) {
   const given = fields.find(({ name }) => value[name] !== undefined);
   const [chosen, setChosen] = useState<string>();
@@ -136,14 +136,14 @@ function ChoiceForm({ fields, path, value, onChange }: ChoiceFormProps) {
   );
 }
 
-const MOST_NAMED = 4;
+const MAX_NAMED = 4;
 
 function namesOf(fields: readonly Field[]): string {
-  const names = fields.slice(0, MOST_NAMED).map(({ name }) => name);
-  return (fields.length > MOST_NAMED ? [...names, "…"] : names).join(", ");
+  const names = fields.slice(0, MAX_NAMED).map(({ name }) => name);
+  return (fields.length > MAX_NAMED ? [...names, "…"] : names).join(", ");
 }
 
-/** A message inside, once it is wanted: it may contain itself. */
+/** An inner message, shown once the visitor adds it, since a message may contain itself. */
 function InnerForm({ field, label, path, value, onChange }: SingleFormProps) {
   if (value === undefined || field.message === undefined) {
     return (
@@ -185,7 +185,7 @@ function ListForm({ field, path, value, onChange }: FieldFormProps) {
   );
 }
 
-/** An entry, and what tells it from others while its key is being typed. */
+/** An entry of a map. The id tells it from others while its key is being typed. */
 interface Row {
   readonly id: number;
   readonly key: string;
@@ -194,7 +194,7 @@ interface Row {
 
 function MapForm({ field, path, value, onChange }: FieldFormProps) {
   const kept = useRef<readonly Row[]>([]);
-  // An object holds no key twice, and moves those that are numbers to its front: the rows do neither.
+  // Rows keep what an object cannot: equal keys while one is typed, and the order of keys that are numbers.
   if (!isSame(objectOf(kept.current), asObject(value))) kept.current = rowsOf(asObject(value));
   const rows = kept.current;
   const empty = emptyOf({ ...field, cardinality: "one" });
@@ -262,7 +262,7 @@ function freeKey(rows: readonly Row[]): string {
 interface GroupProps {
   readonly label: string;
   readonly type: string;
-  /** A button that adds to it or removes it. */
+  /** The button that adds to the group or removes it. */
   readonly action: VNode;
   readonly children?: ComponentChildren;
 }
@@ -307,7 +307,7 @@ function asObject(value: unknown): JsonObject {
 function withMember(object: JsonObject, name: string, member: unknown): JsonObject {
   const { [name]: before, ...others } = object;
   if (member === undefined) return others;
-  // In its place, so that the JSON beside does not jump about.
+  // The member keeps its place, so that the JSON text does not jump.
   return before === undefined ? { ...object, [name]: member } : replaced(object, name, member);
 }
 
@@ -315,7 +315,7 @@ function replaced(object: JsonObject, name: string, member: unknown): JsonObject
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, key === name ? member : value]));
 }
 
-/** What a field begins with when it is added. */
+/** The first value of a field that is added. */
 function emptyOf({ kind, cardinality, values }: Field): unknown {
   if (cardinality === "list") return [];
   if (cardinality === "map" || kind === "message" || kind === "json") return {};

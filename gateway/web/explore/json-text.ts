@@ -1,8 +1,8 @@
-/** JSON as text: read without rounding numbers that JavaScript cannot hold, and checked while it is typed. */
+/** A request as JSON text: checked while it is typed, and read without rounding integers that JavaScript cannot represent. */
 import { layOut } from "../../../src/api/json-layout.js";
 
 /**
- * A JSON text's value, in which integers that JavaScript cannot hold are strings, as protobuf's JSON writes them.
+ * A JSON text's value, in which integers that JavaScript cannot represent are strings, as in proto3 JSON.
  * @throws {SyntaxError}
  */
 export function parseExact(text: string): unknown {
@@ -13,11 +13,11 @@ export function parseExact(text: string): unknown {
   return JSON.parse(text, exact);
 }
 
-/** What a number was written as is told by browsers since 2023. Others would round what JavaScript cannot hold. */
+/** Whether JSON.parse gives the source text of numbers, as browsers do since 2023. Without it large integers are rounded. */
 export const READS_EXACTLY =
   JSON.parse("1", (_key, _value, context?: { readonly source?: string }) => context?.source) === "1";
 
-/** What a browser that does not read exactly would get wrong; undefined for nothing. */
+/** Which number this browser would round, if any. */
 export function roundingFault(text: string): string | undefined {
   if (READS_EXACTLY) return undefined;
   const rounded = layOut(text).find(
@@ -26,7 +26,7 @@ export function roundingFault(text: string): string | undefined {
   return rounded && `This browser would round ${rounded.text}. Put it in quotes, which means the same.`;
 }
 
-/** What is wrong with a text that should be a JSON object; undefined for nothing. */
+/** What is wrong with a text that should be a JSON object, if anything. */
 export function faultOf(text: string): string | undefined {
   const fault = syntaxFaultOf(text);
   if (fault !== undefined) return fault;
@@ -35,7 +35,7 @@ export function faultOf(text: string): string | undefined {
   return isObject ? undefined : "A request is a JSON object: { … }";
 }
 
-/** What is wrong with a text that should be JSON; undefined for nothing. */
+/** What is wrong with a text that should be JSON, if anything. */
 export function syntaxFaultOf(text: string): string | undefined {
   try {
     JSON.parse(text);
@@ -45,7 +45,7 @@ export function syntaxFaultOf(text: string): string | undefined {
   }
 }
 
-/** What was typed where JSON belongs, while it is none. */
+/** A text in the form that is not JSON yet. */
 export class Unfinished {
   readonly text: string;
 
@@ -54,13 +54,13 @@ export class Unfinished {
   }
 }
 
-/** A value as JSON text. What is unfinished stands in it as it is: what is sent is what is shown. */
+/** A value as JSON text, with unfinished text in it as it is, so that what is shown is what would be sent. */
 export function textWith(value: unknown): string {
   const unfinished: string[] = [];
-  // No text that anybody types.
+  // Random, so that it is in no text that somebody typed.
   const mark = `unfinished ${Math.random()} `;
   const marked = (_key: string, member: unknown) =>
     member instanceof Unfinished ? `${mark}${unfinished.push(member.text) - 1}` : member;
   const text = JSON.stringify(value, marked, 2);
-  return unfinished.reduce((sofar, one, index) => sofar.replace(`"${mark}${index}"`, () => one), text);
+  return unfinished.reduce((text, one, index) => text.replace(`"${mark}${index}"`, () => one), text);
 }

@@ -1,4 +1,4 @@
-/** Explore: the services that can be called, and how. */
+/** Explore: the services that the visitor may call, and how. */
 
 import { useSession } from "../session/session.js";
 import { useLoad } from "../state/load.js";

@@ -1,4 +1,4 @@
-/** A comment of a contract, as people write them: paragraphs, lists of lines that begin with -, and `names` in code. */
+/** Draws a comment of a .proto file: paragraphs, lists of lines that begin with `-`, and `code`. */
 export function Prose({ text }: { readonly text: string }) {
   return (
     <div class="prose">
@@ -31,7 +31,7 @@ function Block({ text }: { readonly text: string }) {
   );
 }
 
-/** One line of it. */
+/** One line. */
 export function Inline({ text }: { readonly text: string }) {
   const pieces = text.split(/`([^`\n]+)`/);
   return <>{pieces.map((piece, index) => (index % 2 === 0 ? piece : <code key={`${index}`}>{piece}</code>))}</>;

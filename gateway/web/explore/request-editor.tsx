@@ -1,4 +1,4 @@
-/** Where the request of a call is written: as a form or as JSON, of which each always says the same as the other. */
+/** The editor of a request: a form, or JSON text. Both always show the same request. */
 import { useState } from "preact/hooks";
 import { Button } from "../ui/button.js";
 import { Field } from "../ui/field.js";

@@ -1,6 +1,6 @@
 /**
- * Search as one types: every word of the query must be in the service's name, in its summary, or in an endpoint's name,
- * summary or fields. Names count more than texts, and their beginnings more than their middles.
+ * Searches the services: every word of the query must be in the service's name or summary, or in an endpoint's name,
+ * summary or fields. A match in a name counts more than one in a text, and at the start of a word more than inside.
  */
 
 export interface Searchable {
@@ -9,12 +9,12 @@ export interface Searchable {
   readonly endpoints: readonly { readonly name: string; readonly summary: string }[];
 }
 
-/** The names of an endpoint's fields; undefined while they are not known. */
+/** The names of an endpoint's fields; undefined while they are not loaded. */
 export type FieldsOf = (service: string, endpoint: string) => readonly string[] | undefined;
 
 export interface Found<Service extends Searchable> {
   readonly service: Service;
-  /** Names of the endpoints in which words were found, and of the fields there. */
+  /** Endpoints in which words were found, and the fields in which they were. */
   readonly endpoints: readonly { readonly name: string; readonly fields: readonly string[] }[];
 }
 
@@ -25,7 +25,7 @@ export function wordsOf(query: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** Best first; in the given order where they are as good. Without words everything is found. */
+/** Best matches first, equal ones in the given order. An empty query finds everything. */
 export function search<Service extends Searchable>(
   services: readonly Service[],
   query: string,
@@ -64,7 +64,7 @@ function find<Service extends Searchable>(service: Service, words: readonly stri
   return { service, endpoints, score: best.reduce((sum, score) => sum + score, 0) };
 }
 
-/** 2 where the name, or one of the words it is made of, begins so; 1 where it is inside; else 0. */
+/** 2 where the name or a word in it begins so, 1 where the text is inside, else 0. */
 function inName(name: string, word: string): number {
   const at = name.toLowerCase().indexOf(word);
   if (at < 0) return 0;
@@ -76,11 +76,11 @@ function inText(text: string, word: string): number {
   return text.toLowerCase().includes(word) ? 1 : 0;
 }
 
-/** A text in pieces, of which every second one is a word of the query. */
+/** Splits a text so that every second piece is a word of the query. */
 export function pieces(text: string, words: readonly string[]): string[] {
   const found = words.filter((word) => word !== "").map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   if (found.length === 0) return [text];
-  // Longest first, so that a word inside another one does not cut it.
+  // Longest first, since a word may be inside another.
   found.sort((one, other) => other.length - one.length);
   return text.split(new RegExp(`(${found.join("|")})`, "i"));
 }

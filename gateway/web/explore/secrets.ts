@@ -1,9 +1,9 @@
-/** Secrets of a request, such as passwords, are left out where the request is shown or copied. */
+/** Hides the secrets of a request, such as passwords, where the request is shown or copied. */
 import type { Field, Message } from "./document.js";
 
 const HIDDEN = "***";
 
-/** A request's value in which each secret that was given is `***`. */
+/** A request in which each secret that was given is `***`. */
 export function withoutSecrets(message: Message | undefined, value: unknown): unknown {
   if (message === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const fields = new Map(message.fields.map((field) => [field.name, field]));
@@ -24,7 +24,7 @@ function hidden(field: Field, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutSecrets(message, one)]));
 }
 
-/** Requests take the names of the .proto file too. */
+/** A request may use the names of the .proto file too. */
 function lowerCamelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,4 +1,4 @@
-/** The services that can be called, as the registry lists them (proto/portico/registry/v1/registry.proto). */
+/** The services and endpoints that the visitor may call, as the registry lists them. */
 import type * as api from "../../../src/api/types.js";
 import { listRegistered } from "../session/api.js";
 
@@ -14,7 +14,7 @@ export interface Endpoint extends Omit<api.Endpoint, "resource"> {
 }
 
 /**
- * Everything that may be called by whoever is signed in, and what of that is open to everyone.
+ * Lists what the visitor may call, and says of each endpoint whether everyone may.
  * @throws {ApiError}
  */
 export async function listServices(signedIn: boolean, signal: AbortSignal): Promise<readonly Service[]> {
@@ -33,7 +33,7 @@ export async function listServices(signedIn: boolean, signal: AbortSignal): Prom
   }));
 }
 
-/** Services that are parts of Portico, and not what it is the door of. */
+/** Portico's own services, beside those that it serves for others. */
 const OWN: ReadonlySet<string> = new Set(["auth", "registry"]);
 
 export function isOwn({ name }: Service): boolean {

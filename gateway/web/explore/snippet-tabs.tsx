@@ -1,3 +1,4 @@
+/** Tabs with the code of a call, one for each language. */
 import { useState } from "preact/hooks";
 import { CopyButton } from "../ui/copy-button.js";
 import { Tabs } from "../ui/tabs.js";
@@ -13,14 +14,13 @@ interface SnippetTabsProps {
   readonly endpoint: Endpoint;
   readonly call: Pick<TryItState, "text" | "namespace">;
   readonly withToken: boolean;
-  /** What the document says of the messages; undefined where there is none. */
+  /** Undefined where there is no document. */
   readonly described: Pick<EndpointDocument, "request" | "takesBytes" | "answersBytes"> | undefined;
 }
 
-/** Kept from endpoint to endpoint: who reads Go here reads Go there. */
+/** The chosen language, kept from endpoint to endpoint. */
 let lastChoice = "curl";
 
-/** The call that is being tried, as code. */
 export function SnippetTabs({ endpoint, call, withToken, described }: SnippetTabsProps) {
   const [chosen, setChosen] = useState(lastChoice);
   const fault = faultOf(call.text) ?? roundingFault(call.text);

@@ -1,7 +1,7 @@
 /**
- * One call as code, in the languages that people call from. Each runs in an empty folder with nothing installed but the
- * language itself. A token is never part of it: programs read PORTICO_TOKEN, a page asks. test/console runs every one of
- * them exactly as it is made here.
+ * Writes a call as code, in several languages. Each snippet runs in an empty folder with only the language installed. It
+ * contains no token: a program reads PORTICO_TOKEN, and a page asks for one. test/gateway/web/snippets.ts runs every
+ * snippet as it is written here.
  */
 
 export type Shape = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
@@ -13,13 +13,13 @@ export interface SnippetCall {
   readonly path: string;
   readonly shape: Shape;
   readonly withToken: boolean;
-  /** The request, or where the client streams, its only message. */
+  /** The request; for a client stream, its only message. */
   readonly body: unknown;
   /** Whether the request may be a body of any bytes (google.api.HttpBody): then a file is sent. */
   readonly takesBytes?: boolean | undefined;
-  /** Whether the answer is bytes of any type (google.api.HttpBody): then it is written to a file. */
+  /** Whether the response is bytes of any type (google.api.HttpBody): then it is written to a file. */
   readonly answersBytes?: boolean | undefined;
-  /** Where it is not the caller's own. Only without a token. */
+  /** Where it is not the caller's own; only for calls without a token. */
   readonly namespace?: string | undefined;
 }
 
@@ -32,8 +32,8 @@ export interface Snippet {
 }
 
 /**
- * All that can make the call without an install. A stream of messages from the client goes over a WebSocket, for which
- * curl, Python and Go have no client of their own.
+ * The snippets that can make the call with nothing installed. A stream of messages from the client needs a WebSocket,
+ * for which curl, Python and Go have no client.
  */
 export function snippetsFor(call: SnippetCall): Snippet[] {
   const socket = needsSocket(call);
@@ -72,7 +72,7 @@ function headersOf(call: SnippetCall): [name: string, value: string][] {
   return [...own, ["Content-Type", sendsFile(call) ? "application/octet-stream" : "application/json"]];
 }
 
-/** What is sent where any bytes will do, and where bytes are answered what they are written to. */
+/** Names of the file that is sent as bytes, and of the file that bytes of a response are written to. */
 const FILE = "file.bin";
 const ANSWER = "answer.bin";
 
@@ -112,7 +112,7 @@ function jsonBody({ body }: SnippetCall): string {
   return `JSON.stringify(${indented(body, 2)})`;
 }
 
-/** A request by fetch, which browsers and Node.js have. */
+/** A request with fetch, for browsers and Node.js. */
 function fetched(call: SnippetCall, token: string, body: string): string {
   const lines = headersOf(call).map(([name, value]) => `\n    ${quoted(name)}: ${quoted(value)},`);
   const authorization = call.withToken ? [`\n    Authorization: \`Bearer \${${token}}\`,`] : [];
@@ -134,7 +134,7 @@ for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
 }`;
 }
 
-/** Where it may run, and where its token comes from: a page has no environment, and a token in its code would be in its source. */
+/** Says where the code may run. A page has no environment, so it asks for the token: a token in its source could be read. */
 function browserStart({ origin, withToken }: SnippetCall): string {
   const where = `// In a page of ${origin}, or of an origin that PORTICO_CORS names.\n`;
   return withToken ? `${where}const token = prompt("A token, such as \`portico user token\` prints:");\n` : where;
@@ -150,7 +150,7 @@ function browserSocket(call: SnippetCall): string {
   return `${browserStart(call)}${conversation(call, "token")}`;
 }
 
-/** Neither browsers nor Node.js set headers on a WebSocket, so the token is offered as a subprotocol. */
+/** Neither browsers nor Node.js can set headers on a WebSocket, so the token is offered as a subprotocol. */
 function conversation(call: SnippetCall, token: string): string {
   const protocols = call.withToken ? `, ["portico", \`bearer.\${${token}}\`]` : "";
   return `const socket = new WebSocket(${quoted(socketUrlOf(call))}${protocols});
@@ -244,7 +244,7 @@ const GO_FATAL = `
 const DEFAULT_ORIGIN = "http://127.0.0.1:8080";
 
 function portico(call: SnippetCall): string | undefined {
-  // The command line asks as the account that is logged in, whose namespace it knows.
+  // The command line calls in the namespace of the account that is logged in.
   if (call.namespace !== undefined && !call.withToken) return undefined;
   const [, , service = "", ...endpoint] = call.path.split("/");
   const url = call.origin === DEFAULT_ORIGIN ? "" : ` --url ${shell(call.origin)}`;
@@ -260,7 +260,7 @@ function shell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** A string of JavaScript, Python and Go: JSON's escapes mean the same in all of them. */
+/** A string literal of JavaScript, Python and Go: JSON's escapes mean the same in all three. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

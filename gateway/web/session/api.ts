@@ -1,4 +1,4 @@
-/** Calls Portico's own endpoints from the pages, over the HTTP API that everyone can use. */
+/** Calls of Portico's own endpoints with the token of the session, by the HTTP API that everyone can use. */
 import type { Endpoints, Service } from "../../../src/api/types.js";
 import { ApiError, get, getText, post } from "../http.js";
 import { accessToken, checkSession } from "./session.js";
@@ -18,7 +18,7 @@ export async function call<Path extends keyof Endpoints>(
   try {
     return await post(`/v1/${path}`, request, { token, signal });
   } catch (thrown) {
-    // The rules refuse with 401 too, so only the authority can say whether it was the token.
+    // 401 may mean the rules or the token: only the authority can say which.
     if ((thrown as ApiError).status === 401) await checkSession();
     throw thrown;
   }

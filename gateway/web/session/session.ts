@@ -1,6 +1,6 @@
 /**
- * Who is signed in. The tokens live in this module's memory and nowhere else: not in the address, not in any storage,
- * not in a cookie. So a reload asks to sign in again, and nothing that reads the disk finds them.
+ * The session: which account is signed in, and its tokens. The tokens are in this module's memory only, not in the
+ * address, a storage or a cookie. So a reload asks to sign in again, and nothing on the disk holds a token.
  */
 import type { Tokens, WhoAmIResponse } from "../../../src/api/types.js";
 import { ApiError, post } from "../http.js";
@@ -15,18 +15,18 @@ export interface Credentials {
 }
 
 /**
- * Undefined: nobody is signed in. A session that has ended stays here until somebody signs in or signs out, so that the
- * page keeps what was typed; there is no token to call with then.
+ * Undefined while nobody is signed in. A session that has ended stays here, without a token, until somebody signs in or
+ * signs out, so that the page keeps what was typed.
  */
 export const session = new Store<Session | undefined>(undefined);
-/** Why the session has ended, where the person did not end it; set again each time a token is asked for. */
+/** Why the session has ended, unless the visitor signed out; set again each time a token is asked for. */
 export const ended = new Store<string | undefined>(undefined);
 
 let tokens: Tokens | undefined;
 let refreshing: Promise<string | undefined> | undefined;
 
 /** How long before its expiry an access token is replaced, in milliseconds. */
-const BEFORE_EXPIRY = 60_000;
+const REFRESH_MARGIN_MS = 60_000;
 
 export function isAdmin({ scopes }: Session): boolean {
   return scopes.includes("admin");
@@ -36,7 +36,7 @@ export function useSession(): Session | undefined {
   return useStore(session);
 }
 
-/** @throws {ApiError} */
+/** Signs in with a password. @throws {ApiError} */
 export async function signIn(credentials: Credentials): Promise<void> {
   const fresh = await post<Tokens>("/auth/Auth/Login", credentials);
   const token = fresh.accessToken;
@@ -44,7 +44,7 @@ export async function signIn(credentials: Credentials): Promise<void> {
   tokens = fresh;
   ended.set(undefined);
   const next = { account, namespace, scopes };
-  // Whoever goes on with a session that had ended finds the page as it was. Anybody else gets another one.
+  // The same account and namespace as before: the page stays as it is. Otherwise it is drawn anew.
   if (!isSame(session.value, next)) session.set(next);
 }
 
@@ -52,20 +52,20 @@ function isSame(one: Session | undefined, other: Session): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Revokes the tokens. They are forgotten here at once, whatever the answer. */
+/** Forgets the tokens at once, and then revokes them. @throws {ApiError} when they could not be revoked */
 export async function signOut(): Promise<void> {
   const token = tokens?.accessToken;
   forget();
   if (token !== undefined) await post("/v1/auth/Auth/Logout", {}, { token });
 }
 
-/** A token to call with now; undefined when nobody is signed in, or who was is not any more. */
+/** The access token, refreshed where it is about to expire; undefined when nobody is signed in or the session has ended. */
 export async function accessToken(): Promise<string | undefined> {
   if (tokens === undefined && session.value !== undefined) ended.set(ended.value);
-  if (tokens === undefined || Date.parse(tokens.accessExpires) - Date.now() >= BEFORE_EXPIRY) {
+  if (tokens === undefined || Date.parse(tokens.accessExpires) - Date.now() >= REFRESH_MARGIN_MS) {
     return tokens?.accessToken;
   }
-  // A refresh token is good once: whoever comes meanwhile waits for the same answer.
+  // A refresh token can be used once, so concurrent calls wait for the same refresh.
   refreshing ??= refresh(tokens);
   return refreshing;
 }
@@ -77,10 +77,10 @@ async function refresh(old: Tokens): Promise<string | undefined> {
     fresh = await post<Tokens>("/auth/Auth/Refresh", { refreshToken: old.refreshToken });
   } catch (thrown) {
     const { status } = ApiError.from(thrown);
-    // Anything else may pass: the token that is still there may do, and the next call tries again.
+    // Any other failure may be temporary: the old token may still be valid, and the next call tries again.
     if (status === 401 || status === 403) why = "Your session has ended. Sign in again to go on.";
   }
-  // Somebody else may have signed in meanwhile.
+  // Another account may have signed in meanwhile.
   if (tokens !== old) return undefined;
   refreshing = undefined;
   if (why !== undefined) end(why);
@@ -88,7 +88,7 @@ async function refresh(old: Tokens): Promise<string | undefined> {
   return tokens?.accessToken;
 }
 
-/** Called when a call with the session's own token was refused as unauthenticated. */
+/** Asks the authority whether the token is still valid, and ends the session if not. For calls that were refused with 401. */
 export async function checkSession(): Promise<void> {
   const token = tokens?.accessToken;
   if (token === undefined) return;

@@ -1,63 +1,71 @@
-/** Something that a page shows once it has arrived. */
+/** Loads a value for a page, again when its parameters change, and keeps the last value until then. */
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { ApiError } from "../http.js";
 
 export interface Loading<Value> {
-  /** The last one that arrived, also while a newer one is on its way or when that failed. */
+  /** The last value, kept while a newer one is loading and when that failed. */
   readonly value: Value | undefined;
-  /** Whether `value` is of the present `when`, and not of one before. */
+  /** Whether `value` was loaded for the present parameters. */
   readonly isCurrent: boolean;
-  /** Why the last try failed. */
+  /** Why the last try failed, if it did. */
   readonly error: ApiError | undefined;
   readonly busy: boolean;
   readonly reload: () => void;
 }
 
 interface State<Value> {
-  /** What the last try was for. */
-  readonly when: readonly unknown[];
+  /** Parameters of the last try. */
+  readonly parameters: readonly unknown[];
   readonly busy: boolean;
   readonly error: ApiError | undefined;
-  readonly arrived: { readonly value: Value; readonly when: readonly unknown[] } | undefined;
+  readonly loaded: { readonly value: Value; readonly parameters: readonly unknown[] } | undefined;
 }
 
-/** Loads again whenever `when` changes; what was on its way then is cancelled. */
+/**
+ * @param load is called anew whenever `parameters` change; the signal cancels the call before
+ */
 export function useLoad<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
-  when: readonly unknown[],
+  parameters: readonly unknown[],
 ): Loading<Value> {
-  const [state, setState] = useState<State<Value>>({ when, busy: true, error: undefined, arrived: undefined });
+  const [state, setState] = useState<State<Value>>({ parameters, busy: true, error: undefined, loaded: undefined });
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound((count) => count + 1), []);
   useEffect(() => {
-    const gone = new AbortController();
-    // An error stays as long as what it is shown with: else it would come and go at each try.
-    setState(({ arrived, error }) => ({ when, busy: true, error: isOf(arrived, when) ? error : undefined, arrived }));
-    const settle = (how: (before: State<Value>) => Partial<State<Value>>) => {
-      if (!gone.signal.aborted) setState((before) => ({ ...before, busy: false, error: undefined, ...how(before) }));
+    const controller = new AbortController();
+    // An error stays with the value it is shown with, or it would disappear and come back at each try.
+    setState(({ loaded, error }) => ({
+      parameters,
+      busy: true,
+      error: isFor(loaded, parameters) ? error : undefined,
+      loaded,
+    }));
+    const settle = (change: (before: State<Value>) => Partial<State<Value>>) => {
+      if (!controller.signal.aborted)
+        setState((before) => ({ ...before, busy: false, error: undefined, ...change(before) }));
     };
-    load(gone.signal).then(
-      (value) => settle(() => ({ arrived: { value, when } })),
+    load(controller.signal).then(
+      (value) => settle(() => ({ loaded: { value, parameters } })),
       (thrown) =>
-        settle(({ arrived }) => ({
+        settle(({ loaded }) => ({
           error: ApiError.from(thrown),
-          arrived: isOf(arrived, when) ? arrived : undefined,
+          loaded: isFor(loaded, parameters) ? loaded : undefined,
         })),
     );
-    return () => gone.abort();
-  }, [...when, round]);
-  const isTried = isSame(state.when, when);
+    return () => controller.abort();
+  }, [...parameters, round]);
+  const isTried = isSame(state.parameters, parameters);
   return {
-    value: state.arrived?.value,
-    isCurrent: isOf(state.arrived, when),
+    value: state.loaded?.value,
+    isCurrent: isFor(state.loaded, parameters),
     error: isTried ? state.error : undefined,
     busy: state.busy || !isTried,
     reload,
   };
 }
 
-function isOf(arrived: State<unknown>["arrived"], when: readonly unknown[]): boolean {
-  return arrived !== undefined && isSame(arrived.when, when);
+function isFor(loaded: State<unknown>["loaded"], parameters: readonly unknown[]): boolean {
+  return loaded !== undefined && isSame(loaded.parameters, parameters);
 }
 
 function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {

@@ -1,4 +1,4 @@
-/** A value that the page follows: whoever draws it is drawn again when it changes. */
+/** A value outside of components. A component that uses it is drawn again when it changes. */
 import { useEffect, useState } from "preact/hooks";
 
 export class Store<Value> {
@@ -18,7 +18,7 @@ export class Store<Value> {
     for (const listener of this.#listeners) listener(value);
   }
 
-  /** Gives the function that ends it. */
+  /** Calls a listener at each change, until the function that it gives is called. */
   follow(listener: (value: Value) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

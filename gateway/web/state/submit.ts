@@ -1,11 +1,11 @@
-/** Something that a form or a button does, and how it goes. */
+/** An action of a form or a button: whether it is running, and why it failed. */
 import { useState } from "preact/hooks";
 import { ApiError } from "../http.js";
 
 export interface Submitting {
   readonly busy: boolean;
   readonly error: ApiError | undefined;
-  /** For a form's onSubmit, or a button's onClick. One thing at a time. */
+  /** Handles a form's onSubmit or a button's onClick. Does nothing while the action is running. */
   readonly submit: (event?: Event) => Promise<void>;
 }
 

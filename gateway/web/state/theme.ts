@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, until the person chooses. The choice is no secret and is kept by the browser. */
+/** Light or dark colours: those of the system, until the visitor chooses. The browser stores the choice. */
 import { Store } from "./store.js";
 
 export type Theme = "light" | "dark";

@@ -1,3 +1,4 @@
+/** A short label in a colour. */
 import type { ComponentChildren } from "preact";
 
 interface BadgeProps {

@@ -1,15 +1,16 @@
+/** Buttons. */
 import type { ComponentChildren, JSX } from "preact";
 
 type ButtonProps = Omit<JSX.IntrinsicElements["button"], "class" | "icon"> & {
   readonly kind?: "primary" | "secondary" | "quiet" | "danger";
   readonly small?: boolean;
-  /** Something that it started is still going on. */
+  /** Whether the action that it started is still running. */
   readonly busy?: boolean;
   readonly disabled?: boolean;
   readonly children: ComponentChildren;
 };
 
-/** While it is busy or disabled it does nothing, but can still have the focus, which would be lost otherwise. */
+/** While it is busy or disabled it does nothing, but keeps the focus, which a disabled element would lose. */
 export function Button({
   kind = "secondary",
   small = false,

@@ -1,3 +1,4 @@
+/** A button that copies a text to the clipboard. */
 import { useEffect, useState } from "preact/hooks";
 import { Button } from "./button.js";
 import { CheckIcon, CopyIcon } from "./icons.js";
@@ -5,9 +6,9 @@ import { announce } from "./status.js";
 
 interface CopyButtonProps {
   readonly text: string;
-  /** What is copied, for screen readers: `the key`. */
+  /** What is copied, such as `the key`, for screen readers. */
   readonly what: string;
-  /** Has the focus when its dialog opens. */
+  /** Whether it has the focus when its dialog opens. */
   readonly autofocus?: boolean;
 }
 
@@ -43,7 +44,7 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** Over plain HTTP, but for the own machine, browsers offer no clipboard. */
+/** Browsers have no clipboard for pages over plain HTTP, except from this computer. */
 function copyBySelection(text: string): boolean {
   const area = document.createElement("textarea");
   area.value = text;

@@ -1,3 +1,7 @@
+/**
+ * A modal dialog, open for as long as it is drawn. The browser makes the rest of the page inert, keeps the focus inside,
+ * and gives it back afterwards (https://html.spec.whatwg.org/multipage/interactive-elements.html#dom-dialog-showmodal).
+ */
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { keepFocus } from "../state/focus.js";
@@ -7,19 +11,15 @@ import { Status } from "./status.js";
 
 interface DialogProps {
   readonly title: string;
-  /** Something that it asked for is under way, whose answer it must be there for: meanwhile nothing closes it. */
+  /** Whether its action is running: until then nothing closes the dialog. */
   readonly busy?: boolean;
-  /** What it shows cannot be had again: leaving the page does not close it either, and asks for closing it. */
+  /** Whether its content cannot be shown again: then leaving the page calls onClose instead of closing it. */
   readonly shownOnce?: boolean;
-  /** By Escape, the cross, or, as long as nothing was typed, a click beside it. */
+  /** Called for Escape, the cross, and, as long as nothing was typed, a click beside the dialog. */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/**
- * A dialog for as long as it is drawn. The browser makes the rest of the page inert, keeps the focus inside and gives
- * it back afterwards (https://html.spec.whatwg.org/multipage/interactive-elements.html#dom-dialog-showmodal).
- */
 export function Dialog({ title, busy = false, shownOnce = false, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const typed = useRef(false);
@@ -27,7 +27,7 @@ export function Dialog({ title, busy = false, shownOnce = false, onClose, childr
   const close = () => busy || onClose();
   const show = () => {
     dialog.current?.showModal();
-    // Where there is something to fill in, one begins there and not at the cross.
+    // The focus starts at the first control, if there is one, and not at the cross.
     dialog.current?.querySelector<HTMLElement>("input, select, textarea")?.focus();
   };
   useStay(busy || shownOnce, close);
@@ -35,7 +35,7 @@ export function Dialog({ title, busy = false, shownOnce = false, onClose, childr
     const shown = dialog.current;
     show();
     return () => {
-      // Gives the focus back, which nothing behind it can have before; so it is closed while it is still in the document.
+      // Closed before it is removed: only then does the browser give the focus back to the page.
       shown?.close();
       keepFocus(shown);
     };

@@ -2,7 +2,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useId } from "preact/hooks";
 
-/** What ties a control to its label, hint and error: to be spread on an input, select or textarea. */
+/** Attributes that tie an input, select or textarea to its label, hint and error. */
 export interface ControlProps {
   readonly id: string;
   readonly "aria-describedby": string | undefined;

@@ -1,4 +1,4 @@
-/** Drawn with the text's own colour and size. None says anything that the text beside it or its button's label doesn't. */
+/** Icons, in the colour and size of the text around them. Screen readers skip them: the text or the button's label says the same. */
 import type { ComponentChildren } from "preact";
 
 function Icon({ children }: { readonly children: ComponentChildren }) {

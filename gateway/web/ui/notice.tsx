@@ -1,17 +1,16 @@
-/** What stands in place of content: that it is being loaded, why that failed, or that there is none. */
+/** Notices in place of content: it is loading, loading failed, or there is none. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ApiError } from "../http.js";
 import { Button, Spinner } from "./button.js";
 
-/** How long something may take before it is worth saying so, in milliseconds. */
-const NOTICEABLE = 200;
+/** Loading for less than this, in milliseconds, is not announced. */
+const NOTICEABLE_MS = 200;
 
-/** Stands where something will be. What comes at once is not announced. */
 export function Progress({ label }: { readonly label: string }) {
   const [shown, setShown] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setShown(true), NOTICEABLE);
+    const timer = setTimeout(() => setShown(true), NOTICEABLE_MS);
     return () => clearTimeout(timer);
   }, []);
   return (

@@ -1,4 +1,4 @@
-/** Short news for everyone: shown for a while in a corner, and read by screen readers. */
+/** Short messages, shown for some seconds in a corner and read by screen readers. */
 import { useLayoutEffect, useState } from "preact/hooks";
 import { Store, useStore } from "../state/store.js";
 
@@ -13,7 +13,7 @@ const news = new Store<News | undefined>(undefined);
 let count = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Says it; what was said before goes. */
+/** Shows a message in place of the one before. */
 export function announce(text: string, tone: News["tone"] = "good"): void {
   clearTimeout(timer);
   news.set({ id: ++count, text, tone });
@@ -23,8 +23,8 @@ export function announce(text: string, tone: News["tone"] = "good"): void {
 const places = new Store<readonly symbol[]>([]);
 
 /**
- * Stands in the page, and in each dialog, from the beginning: screen readers follow only what was there before. The
- * latest of them speaks, since outside of an open dialog nothing is heard.
+ * The element that shows the messages. It is in the page, and in each dialog, from the start, since screen readers follow
+ * only elements that were there before. The latest one shows them: outside of an open dialog nothing is read.
  */
 export function Status() {
   const [place] = useState(Symbol);

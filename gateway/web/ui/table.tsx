@@ -1,3 +1,4 @@
+/** A table whose first column names the row. On a small screen each row becomes a card. */
 import type { ComponentChildren } from "preact";
 
 export interface Column<Row> {
@@ -15,7 +16,6 @@ interface TableProps<Row> {
   readonly rowKey: (row: Row) => string;
 }
 
-/** The first column names the row. Where there is no room for columns, each row becomes a card. */
 export function Table<Row>({ caption, columns, rows, rowKey }: TableProps<Row>) {
   return (
     <table class="table">

@@ -1,3 +1,4 @@
+/** Tabs. Arrow keys, Home and End choose one (https://www.w3.org/WAI/ARIA/apg/patterns/tabs/). */
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 import { useKeptFocus } from "../state/focus.js";
@@ -17,11 +18,10 @@ interface TabsProps {
   readonly children: ComponentChildren;
 }
 
-/** Arrow keys, Home and End choose (https://www.w3.org/WAI/ARIA/apg/patterns/tabs/). */
 export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps) {
   const prefix = useId();
-  const whole = useRef<HTMLDivElement>(null);
-  useKeptFocus(whole, "[role=tab][aria-selected=true]");
+  const element = useRef<HTMLDivElement>(null);
+  useKeptFocus(element, "[role=tab][aria-selected=true]");
   const onKeyDown = (event: KeyboardEvent) => {
     const at = tabs.findIndex(({ id }) => id === selected);
     const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
@@ -29,10 +29,10 @@ export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps) {
     event.preventDefault();
     const index = (next + tabs.length) % tabs.length;
     onSelect(tabs[index]!.id);
-    whole.current?.querySelectorAll<HTMLElement>("[role=tab]")[index]?.focus();
+    element.current?.querySelectorAll<HTMLElement>("[role=tab]")[index]?.focus();
   };
   return (
-    <div class="tabs" ref={whole}>
+    <div class="tabs" ref={element}>
       <div class="tab-list" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
         {tabs.map(({ id, title }) => (
           <button
