@@ -1,4 +1,4 @@
-/** Where the program starts. */
+/** The entry point of the program. */
 
 import { run } from "./program.js";
 import { EXIT } from "./terminal/exit.js";
@@ -6,7 +6,7 @@ import { EXIT } from "./terminal/exit.js";
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
 
-// A reader that has seen enough, such as `head`, is no failure.
+// A reader that closes the pipe early, such as `head`, is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) =>
   process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed),
 );

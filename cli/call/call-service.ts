@@ -1,7 +1,7 @@
 /**
  * `portico helloworld call --name=Ada`: a first word that is no command is a service. Options after it are the fields
- * of the request, so Portico's own stand before it, all but `-o`. Fields travel as query parameters: the gateway knows
- * their types.
+ * of the request, so Portico's own options stand before it, except `-o`. Fields are sent as query parameters, because the
+ * gateway knows their types.
  */
 import type { Command } from "commander";
 import { nearest } from "../../src/contract/nearest.js";
@@ -28,7 +28,7 @@ export async function callService(io: Io, program: Command, service: string, wor
     const query = await queryOf(client, service, endpoint, fields);
     await printAnswers(io, output, client.get(service, endpoint, query));
   } catch (error) {
-    throw orStream(orMisplaced(orMistyped(error, service, program)), service, words);
+    throw takesStream(misplacedOption(mistypedCommand(error, service, program)), service, words);
   }
 }
 
@@ -60,12 +60,12 @@ async function booleansOf(client: Client, service: string, endpoint: string | un
     throw error;
   });
   const fields = findEndpoint(endpoints, endpoint)?.fields ?? [];
-  const booleans = new Set(fields.filter(({ type }) => type === "boolean").map(({ name }) => plain(name)));
-  return (name: string) => booleans.has(plain(name));
+  const booleans = new Set(fields.filter(({ type }) => type === "boolean").map(({ name }) => normalized(name)));
+  return (name: string) => booleans.has(normalized(name));
 }
 
-/** Both forms of a name, `userId` and `user_id`, are one. */
-function plain(name: string): string {
+/** The same for both forms of a name, `userId` and `user_id`. */
+function normalized(name: string): string {
   return name.replaceAll("_", "").toLowerCase();
 }
 
@@ -73,15 +73,15 @@ function noValue(name: string): CommandError {
   return new CommandError(`--${name} needs a value: --${name}=…`, EXIT.usage);
 }
 
-/** An endpoint that takes a stream of messages cannot be called with fields. */
-function orStream(error: unknown, service: string, [endpoint = "Call"]: readonly string[]): unknown {
+/** The error for an endpoint that takes a stream of messages, which cannot be called with fields; else the error as it is. */
+function takesStream(error: unknown, service: string, [endpoint = "Call"]: readonly string[]): unknown {
   if (!(error instanceof CallFailure) || error.status !== TAKES_STREAM) return error;
   const advice = `Give them as JSON, one a line: portico call ${service} ${endpoint} < messages`;
   return new CommandError(`${service} ${endpoint} takes a stream of messages. ${advice}`, EXIT.usage);
 }
 
-/** There is no such service, or no gateway to ask: then a command may have been meant. */
-function orMistyped(error: unknown, word: string, program: Command): unknown {
+/** The error for a word that is no service, or where no gateway answers: it may be a mistyped command. */
+function mistypedCommand(error: unknown, word: string, program: Command): unknown {
   const noService = error instanceof CallFailure && error.status === 404 && error.service === "gateway";
   const unanswered = error instanceof CommandError && !(error instanceof CallFailure) && error.exit !== EXIT.usage;
   if (!noService && !unanswered) return error;
@@ -90,7 +90,7 @@ function orMistyped(error: unknown, word: string, program: Command): unknown {
   const [, suggested = meant] = /; did you mean \/([^/?]+)/.exec(error.message) ?? [];
   const none = `There is no command or service ${word}.`;
   if (meant !== undefined) {
-    // What the gateway said is repeated only where it adds something.
+    // The gateway's message is repeated only where it says something else.
     const more = unanswered || suggested !== meant ? `\n${error.message}` : "";
     return new CommandError(`${none} Did you mean ${meant}?${more}`, EXIT.usage);
   }
@@ -100,8 +100,8 @@ function orMistyped(error: unknown, word: string, program: Command): unknown {
 
 const OWN_OPTIONS: ReadonlySet<string> = new Set(["url", "profile", "namespace", "output"]);
 
-/** What is no field may be an option of Portico's in the wrong place. */
-function orMisplaced(error: unknown): unknown {
+/** The error for an unknown field that is an option of Portico: the option is in the wrong place. */
+function misplacedOption(error: unknown): unknown {
   if (!(error instanceof CallFailure) || error.status !== 400) return error;
   const [, name = ""] = /^(\w+): .*parameter/.exec(error.message) ?? [];
   if (!OWN_OPTIONS.has(name)) return error;

@@ -83,7 +83,7 @@ export async function readContract(client: Client, service: string): Promise<rea
   const found = new Map<string, EndpointContract>();
   for (const [path, item] of Object.entries(document.paths)) {
     const endpoint = endpointOf(path, item, document);
-    // The short path of `Call` comes after its full one.
+    // An endpoint `Call` has a short path, too, which comes later in the document.
     if (endpoint !== undefined && !found.has(endpoint.name)) found.set(endpoint.name, endpoint);
   }
   return [...found.values()];
@@ -125,7 +125,7 @@ function endpointOf(path: string, item: PathItem, document: Document): EndpointC
   };
 }
 
-/** The summary is the first sentence, and stands in the description only where that goes on. */
+/** The summary is the first sentence; the description repeats it only where more sentences follow. */
 function commentOf({ summary = "", description = "" }: Operation): string {
   if (description.startsWith(summary)) return description;
   return [`${summary}.`, description].filter((text) => text !== "").join("\n\n");
@@ -159,8 +159,8 @@ function membersOf(schema: Schema, document: Document): FieldContract[] {
   }));
 }
 
-/** Types of protobuf's own that have a schema of their own in a document, and the name that a person knows. */
-const NAMED: Readonly<Record<string, string>> = {
+/** Names for people of the schemas that the document has for protobuf's own types. */
+const TYPE_NAMES: Readonly<Record<string, string>> = {
   "google.protobuf.Duration-input": "duration",
   "google.protobuf.Timestamp-input": "time",
   "google.protobuf.FieldMask-input": "field mask",
@@ -180,7 +180,7 @@ function typeOf(schema: Schema, document: Document): Type {
   if (typeof additionalProperties === "object" && properties === undefined) {
     return { ...typeOf(additionalProperties, document), repeated: true, isMap: true };
   }
-  return { type: NAMED[nameOf(schema)] ?? wordFor(resolved), repeated: false, isMap: false };
+  return { type: TYPE_NAMES[nameOf(schema)] ?? wordFor(resolved), repeated: false, isMap: false };
 }
 
 function wordFor(schema: Schema): string {
@@ -192,7 +192,7 @@ function wordFor(schema: Schema): string {
 function resolve(schema: Schema, document: Document): Schema {
   const seen = schema.$ref === undefined ? schema : document.components.schemas[nameOf(schema)];
   const [only, ...others] = (seen?.anyOf ?? []).filter((one) => one.type !== "null");
-  // `null` is one of the values of every field in JSON.
+  // Every field may be `null` in JSON: a schema that is only a reference or null is the reference.
   return only?.$ref !== undefined && others.length === 0 ? resolve(only, document) : (seen ?? {});
 }
 

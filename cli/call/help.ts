@@ -1,4 +1,4 @@
-/** The help of one endpoint, `portico helloworld call --help`, and of a service: made from the contract. */
+/** `portico helloworld call --help`: the help of an endpoint or a service, made from its contract. */
 import { Help } from "commander";
 import { nearest } from "../../src/contract/nearest.js";
 import type { Connection } from "../http/connection.js";
@@ -15,7 +15,7 @@ const MAX_EXAMPLES = 3;
 const MAX_FLAGS = 3;
 
 /**
- * @param endpoint as it was given; undefined for the help of the service.
+ * @param endpoint as the person typed it; undefined for the help of the service.
  * @throws {CommandError} when there is no such service or endpoint.
  */
 export async function printCallHelp(
@@ -98,7 +98,7 @@ function helpOf(service: string, endpoint: EndpointContract, width: number): str
 /** A line for each field: its flag, type and comment. */
 function fieldsOf(helper: Help, { fields, takesFlags }: EndpointContract, width: number): string {
   const term = ({ name, type }: FieldContract) => `${takesFlags ? "--" : ""}${name} <${type}>`;
-  // A long list of values would leave no room for the comments.
+  // At most half of the width, because a type may be a long list of values.
   const room = Math.min(Math.max(...fields.map((field) => term(field).length)), Math.floor(width / 2));
   helper.prepareContext({ helpWidth: width });
   const line = (field: FieldContract) => {

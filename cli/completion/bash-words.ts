@@ -1,17 +1,20 @@
-/** A bash command line as far as the cursor, read as bash reads it, and candidates written as bash inserts them. */
+/** bash: splits a command line into words as bash does, and writes candidates as bash inserts them. */
 import type { Candidate } from "../http/candidates.js";
 
 export interface BashLine {
   /** The words after the program's name, without their quotes. */
   readonly words: readonly string[];
   readonly current: string;
-  /** How much of `current` bash does not replace: it takes a word to begin after a `=` or `:`, and after an open quote. */
+  /** Characters of `current` that bash does not replace: for bash a word begins after `=`, `:` and an open quote. */
   readonly kept: number;
   /** Whether a quote is open at the cursor. */
   readonly quoted: boolean;
 }
 
-/** @param breaks COMP_WORDBREAKS */
+/**
+ * @param line as far as the cursor.
+ * @param breaks COMP_WORDBREAKS, the characters at which a word breaks.
+ */
 export function readBashLine(line: string, breaks: string): BashLine {
   const words: string[] = [];
   let word = "";
@@ -44,7 +47,7 @@ export function readBashLine(line: string, breaks: string): BashLine {
   return { words: words.slice(1), current: word, kept, quoted: quote !== "" };
 }
 
-/** With the space that follows it, unless it goes on. */
+/** A candidate as bash inserts it: escaped, and with a space after it unless the word goes on. */
 export function toBash({ text, open }: Candidate, { kept, quoted }: BashLine): string {
   const rest = text.slice(kept);
   if (quoted) return rest;

@@ -1,6 +1,6 @@
 /**
- * `portico completion`: scripts by which a shell completes. They ask `portico __complete` what may come next, so they
- * know what the program knows, and stay true when it is updated.
+ * `portico completion`: scripts by which a shell completes. They run `portico __complete` to learn what may come next, so
+ * they stay right when the program is updated.
  */
 import { Argument, type Command } from "commander";
 import { examples, newCommand } from "../terminal/command.js";
@@ -20,7 +20,7 @@ export function completion(io: Io): Command {
   return command.action((shell: keyof typeof SCRIPTS) => void io.stdout.write(SCRIPTS[shell]));
 }
 
-/** Works in bash 3.2, which macOS has. Whether a space follows is for `__complete` to say, so bash adds none. */
+/** Works in bash 3.2, which macOS has. bash adds no space, because `__complete` prints it where one follows. */
 function bash(): string {
   return `_portico() {
   local candidate
@@ -33,7 +33,7 @@ complete -o default -o nospace -F _portico portico
 `;
 }
 
-/** Where compinit has not run, it does now: without it zsh knows no compdef. */
+/** Runs compinit where it has not run: without it zsh has no compdef. */
 function zsh(): string {
   return `#compdef portico
 _portico() {

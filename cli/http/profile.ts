@@ -1,11 +1,11 @@
 /**
- * Profiles: which Portico a person uses, and the tokens of their login there, under `$XDG_CONFIG_HOME/portico`.
+ * Profiles: the gateway that a person uses, and the tokens of their login there, under `$XDG_CONFIG_HOME/portico`.
  *
  *     profiles/default.json      address, namespace, account, access token
  *     profiles/default.refresh   refresh token
  *
- * A refresh token is good once, and using it twice revokes the login. So it lives in a file of its own, and whoever
- * wants to use it first renames that file: a rename succeeds for one process only. The file is its own lock.
+ * A refresh token is valid once, and using it twice revokes the login. So it has a file of its own, and a process that
+ * uses it renames that file first: a rename succeeds for one process only. The file is its own lock.
  */
 import { randomBytes } from "node:crypto";
 import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ export interface Login {
 }
 
 export interface ProfileData {
-  /** Base address of the gateway. The login is never shown to another one. */
+  /** Base address of the gateway. The tokens are never sent to another one. */
   readonly url: string;
   readonly namespace: string;
   readonly account: string;
@@ -128,10 +128,10 @@ export class Profile {
     return (ifExists(() => readdirSync(this.#folder)) ?? []).map((name) => join(this.#folder, name)).filter(own);
   }
 
-  /** Readers see the old text or the new one, never half of one. */
+  /** Writes a file so that readers see the old text or the new one, never a part. */
   #replace(file: string, text: string): void {
     makeFolder(this.#folder);
-    chmodSync(join(this.#folder, ".."), 0o700); // it may have been there before, open to others
+    chmodSync(join(this.#folder, ".."), 0o700); // it may have existed before, readable by others
     const temporary = `${file}.${randomBytes(4).toString("hex")}.tmp`;
     writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
     renameSync(temporary, file);
@@ -146,7 +146,7 @@ function isAbandoned(file: string): boolean {
 function moved(from: string, to: string): boolean {
   const done = ifExists(() => {
     const now = new Date();
-    utimesSync(from, now, now); // first, so that the file is never seen under its new name and old
+    utimesSync(from, now, now); // first: under its new name the file is never seen with an old time
     renameSync(from, to);
     return true;
   });

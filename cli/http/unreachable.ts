@@ -1,20 +1,20 @@
-/** Why no answer came from an address, for the person who gave the address. */
+/** Errors for an address that cannot be reached, or where something else than Portico answers. */
 import { CommandError } from "../terminal/exit.js";
 
 /** Names of this computer. */
 export const LOOPBACK: readonly string[] = ["127.0.0.1", "[::1]", "localhost"];
 
-/** How long the other end may take to show that it speaks TLS, in milliseconds. */
+/** How long the handshake may take, in milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** The error of a connection, with the bytes that were no HTTP/1.1 where that was the trouble. */
+/** The error of a connection, with the bytes that could not be parsed as HTTP/1.1. */
 interface ConnectionError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer;
 }
 
 /**
- * Explains a connection that failed. Where a plain connection was closed without a word, the other end is asked whether
- * it speaks TLS.
+ * Converts the error of a connection. Where the other end closed a plain connection without an answer, a TLS handshake is
+ * tried.
  */
 export async function noAnswer(base: URL, error: ConnectionError): Promise<CommandError> {
   const { code = "" } = error;
@@ -76,7 +76,7 @@ async function speaksTls({ hostname, port }: URL, { code, rawPacket }: Connectio
   if (code !== "ECONNRESET") return false;
   const { connect } = await import("node:tls");
   return new Promise((resolve) => {
-    // Nothing is sent but the handshake, so it does not matter who answers.
+    // The certificate is not checked, because nothing is sent but the handshake.
     const host = hostname.replace(/^\[|\]$/g, "");
     const socket = connect({ host, port: Number(port || 80), rejectUnauthorized: false });
     const end = (result: boolean) => {

@@ -1,6 +1,6 @@
 /**
- * One WebSocket to an endpoint that takes a stream of messages (docs/streams.md): a message a frame, an empty frame when
- * there are no more.
+ * Calls an endpoint that takes a stream of messages, over a WebSocket (docs/streams.md): each message is a frame, and an
+ * empty frame ends them.
  */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
@@ -34,7 +34,7 @@ export async function* converse(
       stop();
     });
     const answers = createWebSocketStream(socket, { encoding: "utf8", readableObjectMode: true });
-    // What looks like an error is one only if the gateway then closes as for an error.
+    // A message may look like an error. It is one only if the gateway then closes with an error code.
     let held: string | undefined;
     for await (const frame of answers as AsyncIterable<string>) {
       if (held !== undefined) yield held;
@@ -77,7 +77,7 @@ async function refusal(response: IncomingMessage): Promise<CallFailure> {
   return new CallFailure({ status: response.statusCode ?? 0, body: await readText(response), requestId });
 }
 
-/** One after the other, each when the one before is on its way. */
+/** Sends one after the other, each when the one before has been written. */
 async function sendAll(socket: WebSocket, messages: AsyncIterable<string>): Promise<void> {
   for await (const message of messages) {
     if (socket.readyState !== WebSocket.OPEN) return;

@@ -1,6 +1,6 @@
-/** The files of a new service. */
+/** The files of a new service, as text. */
 
-/** Where a new service listens until told otherwise. */
+/** The address on which a new service listens by default. */
 const ADDRESS = "127.0.0.1:9000";
 
 const COMPILER_OPTIONS = {

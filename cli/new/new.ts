@@ -1,4 +1,4 @@
-/** `portico new`: a folder with a smallest service, in TypeScript, that joins Portico by configuration. */
+/** `portico new`: makes a folder with a minimal service in TypeScript, which joins Portico by configuration. */
 import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -8,9 +8,9 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { entryFor, filesOf } from "./files.js";
 
-/** What a service may be called that is a package in a .proto file too. */
+/** The name is a package in a .proto file, too. */
 const NAME = /^[a-z][a-z0-9]{0,62}$/;
-/** A second service of these names would be taken for the first. */
+/** Names of Portico's own services and paths. */
 const TAKEN: ReadonlySet<string> = new Set([...RESERVED_NAMES, ...SELF_GOVERNED, "helloworld"]);
 
 export function newService(io: Io): Command {
@@ -35,7 +35,10 @@ function checkName(name: string): void {
   if (TAKEN.has(name)) throw new CommandError(`The name ${name} is taken by Portico. Choose another one`, EXIT.usage);
 }
 
-/** Makes the folder with all files, or nothing. */
+/**
+ * Makes the folder with all its files, or nothing.
+ * @throws {CommandError} when it exists.
+ */
 function create(folder: string, files: ReadonlyMap<string, string>): void {
   if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) {
     throw new CommandError(`${folder} is there already. Choose another name, or another folder to be in`);

@@ -6,7 +6,7 @@ import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
 import { valuesOf } from "./setting-values.js";
 
-/** @param onExit is given the exit code when the role has ended. */
+/** @param onExit is called with the exit code when the role has ended. */
 export function roles(io: Io, onExit: (code: number) => void): Command[] {
   const server = role("server", "run everything in one process");
   examples(server, "portico server", "portico server --http 127.0.0.1:0 --data ./data");

@@ -1,6 +1,6 @@
 /**
- * Where a role's log goes. A program reads JSON lines. A person at a terminal is shown a line of words, and nothing
- * before the banner: what is logged until then follows it.
+ * The log of a role: JSON lines for a program, lines of words on a terminal. On a terminal nothing is shown before the
+ * banner; what is logged until then follows it.
  */
 import { createLog, type Logger } from "../../src/log.js";
 import type { Io, Output } from "../terminal/io.js";
@@ -12,7 +12,7 @@ export interface RoleLog {
   show(): void;
 }
 
-/** Lines held back; more of them are dropped. */
+/** Lines held back until the banner; more of them are dropped. */
 const MAX_HELD = 1_000;
 
 /** @param level `info` for instance; `silent` turns logs off. */

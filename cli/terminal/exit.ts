@@ -1,9 +1,10 @@
-/** How commands end. */
+/** How a command ends: its exit code, and the error that it prints. */
 
+/** Exit codes. `login`: not logged in, or the login has ended. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, login: 4, interrupted: 130 } as const;
 export type Exit = (typeof EXIT)[keyof typeof EXIT];
 
-/** Ends a command. The message is all the person sees: what is wrong, where, and what to do. */
+/** Ends a command. The message is printed: what is wrong, where, and what to do. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exit: Exit;
@@ -13,12 +14,12 @@ export class CommandError extends Error {
     this.exit = exit;
   }
 
-  /** A last line by which an operator finds the call: HTTP status and request id. Undefined where no call failed. */
+  /** The last line of the message, by which an operator finds the call in the log; undefined where no call failed. */
   get trace(): string | undefined {
     return undefined;
   }
 
-  /** What a program is told instead of the message. */
+  /** What `-o json` prints instead of the message. */
   toJSON(): object {
     return { Detail: this.message, Exit: this.exit };
   }

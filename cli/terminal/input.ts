@@ -1,23 +1,23 @@
 /**
- * Standard input that a command does not read. What somebody redirected to it would be lost without a word, so that is
- * an error. It counts as redirected to this command only where the parent process reads from elsewhere: in a
- * `while read` loop, a script piped to a shell, cron or CI, commands inherit an input that was never meant for them.
+ * Refuses data on standard input where a command does not read it, because it would be lost silently. Input counts as
+ * redirected to this command only where the parent process has another standard input: in a `while read` loop, a script
+ * piped to a shell, cron or CI, commands inherit an input that is not meant for them.
  *
- * Linux alone tells this, in /proc; elsewhere nothing is refused.
+ * Only Linux shows this, in /proc; on other systems nothing is refused.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { CommandError, EXIT } from "./exit.js";
 import type { Input, Io } from "./io.js";
 
 /**
- * Call it only where the input is not going to be read: of a pipe a byte is taken.
+ * Refuses redirected data. Only for a command that does not read its input: it takes a byte of a pipe.
  * @throws {CommandError} when data was redirected to this command.
  */
 export function refuseInput({ stdin }: Io, message: string): void {
   if (isRedirected(stdin) && hasData()) throw new CommandError(message, EXIT.usage);
 }
 
-/** Whether the input is a file or a pipe that the parent process does not read from itself. */
+/** Whether the input is a file or a pipe other than the parent process's own standard input. */
 export function isRedirected(stdin: Input & { readonly fd?: number }): boolean {
   if (stdin.fd !== 0 || stdin.isTTY) return false;
   try {
@@ -29,11 +29,11 @@ export function isRedirected(stdin: Input & { readonly fd?: number }): boolean {
   }
 }
 
-/** Whether there is something to read now. Never waits: a pipe that nobody writes to stays open for as long as it likes. */
+/** Whether there is something to read now. Does not wait for a pipe that is open but empty. */
 function hasData(): boolean {
   const { size } = fstatSync(0);
   if (fstatSync(0).isFile()) return size > 0;
-  // Opened again, the pipe can be read without waiting, and descriptor 0 keeps its own flags.
+  // Opened again, because O_NONBLOCK on descriptor 0 would hold for the other processes that share it.
   const pipe = openSync("/proc/self/fd/0", constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     return readSync(pipe, Buffer.alloc(1)) > 0;

@@ -8,7 +8,7 @@ export interface Io {
   readonly stdin: Input;
   /** Data, for people and programs. */
   readonly stdout: Output;
-  /** Talk: prompts, hints, errors. */
+  /** Prompts, hints, errors. */
   readonly stderr: Output;
   readonly env: NodeJS.ProcessEnv;
   /** Aborted by Ctrl-C and SIGTERM. */

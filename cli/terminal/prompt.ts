@@ -3,7 +3,7 @@ import { read } from "read";
 import { CommandError, EXIT, interrupted } from "./exit.js";
 import type { Io } from "./io.js";
 
-/** Whether there is somebody to ask. */
+/** Whether a person can be asked: both ends are a terminal. */
 export function canAsk(io: Io): boolean {
   return io.stdin.isTTY === true && io.stderr.isTTY === true;
 }
@@ -17,7 +17,7 @@ export async function ask(
   question: string,
   options: { default?: string; hidden?: boolean } = {},
 ): Promise<string> {
-  // On Ctrl-D `read` neither answers nor fails, but the input is paused then, as after an answer.
+  // On Ctrl-D `read` neither resolves nor rejects, but it pauses the input, as it does after an answer.
   let onPause = () => {};
   const closed = new Promise<never>((_, reject) => {
     onPause = () => setImmediate(() => reject(interrupted()));
@@ -37,7 +37,7 @@ export async function ask(
     return text;
   } finally {
     io.stdin.off("pause", onPause);
-    if (options.hidden || !answered) io.stderr.write("\n"); // the person's Enter was not shown
+    if (options.hidden || !answered) io.stderr.write("\n"); // Enter was not echoed
   }
 }
 
@@ -57,7 +57,7 @@ export async function passwordFromStdin(io: Io): Promise<string> {
 }
 
 /**
- * The password that somebody already has: PORTICO_PASSWORD, or asked for.
+ * The current password of an account: PORTICO_PASSWORD, or asked for.
  * @throws {CommandError}
  */
 export async function currentPassword(io: Io, question: string, otherwise = ""): Promise<string> {
