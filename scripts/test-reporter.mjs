@@ -1,11 +1,16 @@
 // What a run of the tests prints: a line for each file as soon as it has ended, then each failure in full with what its
-// file printed, then the totals, on a line that .ci/run adds up. Node's test runner loads it (--test-reporter).
+// process printed, then the totals, on a line that .ci/run adds up. Node's test runner loads it (--test-reporter).
+//
+// The runner knows processes, of which each runs several test files: a file is a test at their outermost level.
 import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { inspect, stripVTControlCharacters } from "node:util";
 
-/** Characters kept of what a test file printed; the rest is left out from the beginning. */
+/** The test files of each process, as scripts/test.mjs has them. */
+const PROCESSES = JSON.parse(process.env.TEST_FILES);
+const FILES = new Set(PROCESSES.flat());
+/** Characters kept of what a process printed; the rest is left out from the beginning. */
 const MAX_OUTPUT = 16_384;
 /** A place in a compiled file, as stacks name it. */
 const COMPILED = /(?:file:\/\/)?(?:[^\s():]*\/)?(\.tap\/built\/\d+\/[^():]+\.js):(\d+):(\d+)/g;
@@ -24,24 +29,26 @@ export default async function* report(events) {
 }
 
 class Run {
-  #files = 0;
-  #ended = 0;
-  #failedFiles = new Set();
+  /** Whether it passed, by the file that has ended. */
+  #ended = new Map();
   #failures = [];
-  /** Text printed, by the file that printed it. */
+  /** Text printed, by the program that printed it. */
   #printed = new Map();
-  /** The tests that the runner is reporting, from the outermost to the innermost. */
+  /** Programs that failed. */
+  #failed = new Set();
+  /** The names of the tests that the runner is reporting, from the outermost, which is the file's, to the innermost. */
   #names = [];
   #totals = {};
 
   /** Gives the text to print for an event, if any. */
   take(type, data) {
-    if (type === "test:enqueue" && isFile(data)) this.#files++;
-    else if (type === "test:complete" && isFile(data)) return this.#endOfFile(data);
-    else if (type === "test:start") this.#names.splice(data.nesting, Infinity, data);
+    if (type === "test:start") this.#names.splice(data.nesting, Infinity, data.name);
+    else if (type === "test:complete" && isProgram(data)) this.#endOfProgram(data);
     else if (type === "test:fail") this.#fail(data);
     else if (type === "test:stdout" || type === "test:stderr") this.#keep(data);
     else if (type === "test:diagnostic") this.#total(data.message);
+    if ((type === "test:pass" || type === "test:fail") && isFile(data))
+      return this.#endOfFile(data, type === "test:pass");
   }
 
   summary() {
@@ -49,42 +56,45 @@ class Run {
     const failures = this.#failures.map(
       ({ where, title, error }, index) => `\n${index + 1}. ${where}\n   ${title}\n\n${indent(error)}\n`,
     );
-    const printed = [...this.#failedFiles].filter((file) => this.#printed.has(file));
-    const output = printed.map((file) => `\n${file} printed\n\n${indent(toSource(this.#printed.get(file)))}\n`);
+    const missing = [...FILES].filter((file) => !this.#ended.has(file));
+    const unended = missing.map((file) => `\n${file} did not end: its process did, before\n`);
+    const printed = [...this.#failed].filter((program) => this.#printed.has(program));
+    const output = printed.map(
+      (program) => `\n${filesOf(program).join(", ")} printed\n\n${indent(toSource(this.#printed.get(program)))}\n`,
+    );
     const left = skipped + todo > 0 ? `, ${skipped + todo} skipped` : "";
-    const totals = `${pass} passed, ${fail + cancelled} failed${left}`;
-    const files = `${this.#ended} files, ${this.#failedFiles.size} of them failed`;
-    return `${failures.join("")}${output.join("")}\n${totals} (${files}; ${Math.round(duration_ms / 1000)} s)\n`;
+    const totals = `${pass} passed, ${fail + cancelled + missing.length} failed${left}`;
+    if (missing.length > 0) process.exitCode = 1; // The runner may take its process's end for a good one.
+    const failed = missing.length + [...this.#ended.values()].filter((passed) => !passed).length;
+    const files = `${FILES.size} files, ${failed} of them failed`;
+    const all = [...failures, ...unended, ...output].join("");
+    return `${all}\n${totals} (${files}; ${Math.round(duration_ms / 1000)} s)\n`;
   }
 
-  #endOfFile({ file, details }) {
-    const name = nameOf(file);
-    const passed = details.passed ?? details.error === undefined;
-    if (!passed) this.#failedFiles.add(name);
-    this.#ended++;
-    const count = `${this.#ended}`.padStart(`${this.#files}`.length);
+  #endOfFile({ name, details }, passed) {
+    this.#ended.set(name, passed);
+    const count = `${this.#ended.size}`.padStart(`${FILES.size}`.length);
     const seconds = (details.duration_ms / 1000).toFixed(1).padStart(6);
-    return `${passed ? "passed" : "FAILED"} ${seconds} s  ${count}/${this.#files}  ${name}\n`;
+    return `${passed ? "passed" : "FAILED"} ${seconds} s  ${count}/${FILES.size}  ${name}\n`;
+  }
+
+  #endOfProgram({ file, details }) {
+    if (!(details.passed ?? details.error === undefined)) this.#failed.add(file);
   }
 
   #fail({ name, file, line, column, nesting, details: { error } }) {
     // The failure of a test within it has been told already.
     if (error?.failureType === "subtestsFailed") return;
-    const isWhole = isFile({ name, file, nesting });
-    const title = isWhole ? "the file itself" : shorten([...this.#outer(file, nesting), name].join(" › "));
-    this.#failures.push({ where: placeOf(file, isWhole ? undefined : line, column), title, error: describe(error) });
-  }
-
-  #outer(file, nesting) {
-    const outer = this.#names.slice(0, nesting).filter((test) => test.file === file);
-    return outer.map(({ name }) => name);
+    const isWhole = isProgram({ name, file, nesting });
+    const title = isWhole ? "the process itself" : shorten([...this.#names.slice(1, nesting), name].join(" › "));
+    const where = isWhole ? filesOf(file).join(", ") : placeOf(file, line, column);
+    this.#failures.push({ where, title, error: describe(error) });
   }
 
   #keep({ file, message }) {
     if (file === undefined) return; // The runner does not know who printed it.
-    const name = nameOf(file);
-    const text = (this.#printed.get(name) ?? "") + stripVTControlCharacters(message);
-    this.#printed.set(name, text.slice(-MAX_OUTPUT));
+    const text = (this.#printed.get(file) ?? "") + stripVTControlCharacters(message);
+    this.#printed.set(file, text.slice(-MAX_OUTPUT));
   }
 
   #total(message) {
@@ -93,14 +103,18 @@ class Run {
   }
 }
 
-/** Whether an event is about a whole test file, which the runner takes for a test of that name. */
-function isFile({ name, file, nesting }) {
+/** Whether an event is about a whole process, which the runner takes for a test of its program's name. */
+function isProgram({ name, file, nesting }) {
   return nesting === 0 && file !== undefined && resolve(name) === file;
 }
 
-/** The source file's path from here, also of a compiled one. */
-function nameOf(file) {
-  return relative("", file).replace(/^\.tap\/built\/\d+\/(.*)\.js$/, "$1.ts");
+function isFile({ name, nesting }) {
+  return nesting === 0 && FILES.has(name);
+}
+
+/** The test files that a compiled program runs. */
+function filesOf(program) {
+  return PROCESSES[Number(basename(program).replace(/\D/g, ""))] ?? [relative("", program)];
 }
 
 /** An assertion may have all that a program printed for its name. */
@@ -111,8 +125,7 @@ function shorten(text) {
 
 /** A test that ended with its process may have no place. */
 function placeOf(file, line, column) {
-  if (file === undefined) return "?";
-  return line === undefined ? nameOf(file) : toSource(`${resolve(file)}:${line}:${column}`);
+  return file === undefined || line === undefined ? "?" : toSource(`${resolve(file)}:${line}:${column}`);
 }
 
 /** Maps by compiled file. Only failures need them: a process that loads them for its stacks starts much later. */

@@ -4,12 +4,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { setup } from "./setup.mjs";
 
 /** How many test files run at a time: one more than a small machine has processors, since most of them also wait. */
 const AT_A_TIME = 3;
+
+/** Test files that one process runs, all of one folder. */
+const FILES_A_PROCESS = 8;
 
 /**
  * Packages with native code or that look for files beside their own. All others are bundled with the tests: to read
@@ -37,7 +40,7 @@ const { values, positionals } = parseArgs({
   options: { kind: { type: "string", default: "test" }, timeout: { type: "string", default: "120" } },
   allowPositionals: true,
 });
-const files = positionals.length > 0 ? positionals : filesOf(values.kind);
+const files = positionals.length > 0 ? positionals.map((file) => relative("", file)) : filesOf(values.kind);
 const missing = files.filter((file) => !existsSync(file));
 if (files.length === 0) stop(`There is no test file that ends with .${values.kind}.ts`);
 if (missing.length > 0) stop(`There is no test file ${missing.join(", ")}`);
@@ -46,6 +49,7 @@ await setup();
 const { build } = await import("./build.mjs");
 await build();
 const folder = `.tap/built/${process.pid}`;
+const batches = batchesOf(files);
 process.exitCode = await run();
 
 function filesOf(kind) {
@@ -58,11 +62,28 @@ function stop(reason) {
   process.exit(2);
 }
 
+/** The files that each process runs. */
+function batchesOf(files) {
+  const batches = [];
+  for (const file of files) {
+    const last = batches.at(-1);
+    const fits = last !== undefined && last.length < filesAProcess() && dirname(last[0]) === dirname(file);
+    if (fits) last.push(file);
+    else batches.push([file]);
+  }
+  return batches;
+}
+
+/** Tests of other kinds take long: there the process is what takes least. */
+function filesAProcess() {
+  return values.kind === "test" ? FILES_A_PROCESS : 1;
+}
+
 /** Gives the exit code. Compiled beforehand, the tests take half the time: a loader would do it anew in each process. */
 async function run() {
   try {
     await compile();
-    console.log(`Running ${files.length} test files, ${AT_A_TIME} at a time`);
+    console.log(`Running ${files.length} test files, ${AT_A_TIME} processes at a time`);
     return await runCompiled();
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -71,9 +92,10 @@ async function run() {
 
 async function compile() {
   const { build: bundle, stop } = await import("esbuild");
+  const programs = batches.map((_, index) => ({ in: `batch:${index}`, out: `batch-${index}` }));
+  const tests = files.map((file) => ({ in: file, out: file.replace(/\.ts$/, "") }));
   await bundle({
-    entryPoints: files,
-    outbase: ".",
+    entryPoints: [...programs, ...tests],
     outdir: folder,
     bundle: true,
     splitting: true,
@@ -83,6 +105,7 @@ async function compile() {
     target: "node20",
     banner: { js: REQUIRE },
     alias: { "async-hook-domain": "./scripts/test-domain.mjs" },
+    plugins: [batching()],
     sourcemap: "linked",
     sourcesContent: false,
     logLevel: "warning",
@@ -90,11 +113,36 @@ async function compile() {
   await stop(); // It would keep what it has read for the next time.
 }
 
+/** The programs that run several files, and for each file a tap whose `t` is the test of the file. */
+function batching() {
+  const resolveDir = process.cwd();
+  const setup = (build) => {
+    build.onResolve({ filter: /^batch:/ }, ({ path }) => ({ path: path.slice("batch:".length), namespace: "batch" }));
+    build.onLoad({ filter: /.*/, namespace: "batch" }, ({ path }) => {
+      const loads = batches[path].map(
+        (file) => `${JSON.stringify(file)}: () => import(${JSON.stringify(`./${file}`)})`,
+      );
+      const contents = `import { runFiles } from "./scripts/test-files.mjs"; runFiles({ ${loads.join(", ")} });`;
+      return { contents, resolveDir };
+    });
+    build.onResolve({ filter: /^tap$/ }, ({ importer }) => {
+      const path = relative(resolveDir, importer);
+      return files.includes(path) ? { path, namespace: "tap-of" } : undefined;
+    });
+    build.onLoad({ filter: /.*/, namespace: "tap-of" }, () => {
+      const contents = `import { testOfFile } from "./scripts/test-files.mjs"; export default testOfFile();`;
+      return { contents, resolveDir };
+    });
+  };
+  return { name: "batching", setup };
+}
+
 async function runCompiled() {
   const options = ["--test", `--test-concurrency=${AT_A_TIME}`];
   const reporter = ["--test-reporter=./scripts/test-reporter.mjs", "--test-reporter-destination=stdout"];
-  const timeout = `--test-timeout=${Number(values.timeout) * 1000}`;
-  const compiled = files.map((file) => join(folder, file.replace(/\.ts$/, ".js")));
+  // Each test has its own time, which TAP_TIMEOUT says.
+  const timeout = `--test-timeout=${Number(values.timeout) * 1000 * filesAProcess()}`;
+  const compiled = batches.map((_, index) => join(folder, `batch-${index}.js`));
   // Through a pipe: where its own output is a terminal, Node's runner has the tests print colours (FORCE_COLOR).
   const child = spawn(process.execPath, [...options, ...reporter, timeout, ...compiled], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -110,5 +158,6 @@ async function runCompiled() {
 /** The same for every run, whatever the terminal and the shell that it was started from. */
 function plainEnvironment() {
   const { FORCE_COLOR: _, NO_COLOR: __, ...env } = process.env;
-  return { ...env, TAP_TIMEOUT: values.timeout, TEST_RUN_FOLDER: folder };
+  const variables = { TEST_RUN_FOLDER: folder, TEST_FILES: JSON.stringify(batches) };
+  return { ...env, TAP_TIMEOUT: values.timeout, ...variables };
 }

@@ -11,7 +11,23 @@ import { installation } from "../../support/installation.js";
 import { call, start } from "../../support/process.js";
 import { socketPath } from "../../support/temporary.js";
 
-const descriptors = join(t.testdir(), "greeter.binpb");
+const authority = createAuthority("authority");
+const greeter = authority.issue("localhost");
+const portico = authority.issue("portico");
+const folder = t.testdir({
+  "ca.pem": authority.cert,
+  "greeter.pem": greeter.cert,
+  "greeter.key": greeter.key,
+  "portico.pem": portico.cert,
+  "portico.key": portico.key,
+});
+const TLS = {
+  PORTICO_TLS_CA: join(folder, "ca.pem"),
+  PORTICO_TLS_CERT: join(folder, "portico.pem"),
+  PORTICO_TLS_KEY: join(folder, "portico.key"),
+};
+
+const descriptors = join(folder, "greeter.binpb");
 execFileSync("node_modules/.bin/buf", ["build", "examples/foreign-greeter", "-o", descriptors]);
 
 async function foreignGreeter(t: Test, address: string, ...args: string[]): Promise<string> {
@@ -48,22 +64,6 @@ for (const [way, args, file] of ways) {
     t.match(listed.body, { services: [{ name: "auth" }, { name: "greeter", instances: 1 }] });
   });
 }
-
-const authority = createAuthority("authority");
-const greeter = authority.issue("localhost");
-const portico = authority.issue("portico");
-const folder = t.testdir({
-  "ca.pem": authority.cert,
-  "greeter.pem": greeter.cert,
-  "greeter.key": greeter.key,
-  "portico.pem": portico.cert,
-  "portico.key": portico.key,
-});
-const TLS = {
-  PORTICO_TLS_CA: join(folder, "ca.pem"),
-  PORTICO_TLS_CERT: join(folder, "portico.pem"),
-  PORTICO_TLS_KEY: join(folder, "portico.key"),
-};
 
 for (const transport of ["http2", "grpc-js"]) {
   t.test(`joins over mutual TLS, and at a unix socket: ${transport}`, async (t) => {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
-import { type Test, t, test } from "tap";
+import t, { type Test } from "tap";
 import { Directory } from "../../../services/registry/directory.js";
 import { followForeign } from "../../../services/registry/foreign.js";
 import type { GrpcTarget } from "../../../src/address.js";
@@ -92,7 +92,7 @@ function followEvery(t: Test, refresh: number, ...services: ForeignService[]) {
 
 const target = (port: number): GrpcTarget => ({ host: "127.0.0.1", port });
 
-test("by reflection: joins when it is there, stays when it goes, and is seen anew when it has changed", async (t) => {
+t.test("by reflection: joins when it is there, stays when it goes, and is seen anew when it has changed", async (t) => {
   const before = await start(t, 0, first);
   await before.stop();
   const { port } = before;
@@ -128,7 +128,7 @@ test("by reflection: joins when it is there, stays when it goes, and is seen ane
   );
 });
 
-test("by file: joins without being asked, and is seen anew when the file has changed", async (t) => {
+t.test("by file: joins without being asked, and is seen anew when the file has changed", async (t) => {
   const path = join(folder, "current.binpb");
   writeFileSync(path, readFileSync(first));
   const service = { name: "greeter", targets: [target(1), target(2)], descriptors: path, identity: false };
@@ -158,7 +158,7 @@ for (const [way, write] of [
     },
   ],
 ] as const) {
-  test(`a descriptor file that is ${way} is read at once`, async (t) => {
+  t.test(`a descriptor file that is ${way} is read at once`, async (t) => {
     const path = join(t.testdir({}), "current.binpb");
     write(path, readFileSync(first));
     const service = { name: "greeter", targets: [target(1)], descriptors: path, identity: false };
@@ -170,7 +170,7 @@ for (const [way, write] of [
   });
 }
 
-test("many services are followed without a warning of the process", async (t) => {
+t.test("many services are followed without a warning of the process", async (t) => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): unknown => warnings.push(warning);
   process.on("warning", onWarning);
@@ -187,7 +187,7 @@ test("many services are followed without a warning of the process", async (t) =>
   t.same(warnings, []);
 });
 
-test("one that cannot be read never disturbs the others, and is complained of once", async (t) => {
+t.test("one that cannot be read never disturbs the others, and is complained of once", async (t) => {
   const { port } = await start(t); // without reflection
   const { next, until, directory, channels, saidAbout } = follow(
     t,
@@ -204,7 +204,7 @@ test("one that cannot be read never disturbs the others, and is complained of on
   t.equal(saidAbout(/has no reflection/), 1, "though it has been asked again");
 });
 
-test("all leave when the registry closes", async (t) => {
+t.test("all leave when the registry closes", async (t) => {
   const { next, leave, directory } = follow(t, {
     name: "greeter",
     targets: [target(1)],
@@ -216,7 +216,7 @@ test("all leave when the registry closes", async (t) => {
   t.equal(directory.services.size, 0);
 });
 
-test("names that a service cannot have stop the start", async (t) => {
+t.test("names that a service cannot have stop the start", async (t) => {
   const directory = new Directory({ log: pino({ level: "silent" }) });
   const start = (...names: string[]) => {
     const services = names.map((name) => ({ name, targets: [], descriptors: undefined, identity: false }));
@@ -228,14 +228,17 @@ test("names that a service cannot have stop the start", async (t) => {
   t.throws(start("a", "b", "a"), { name: "ConfigError", message: /"a" is there twice; list its targets in one/ });
 });
 
-test("gateways see a configured service, without a claim that it checks tokens, until the registry closes", async (t) => {
-  const foreign = [{ name: "greeter", targets: [target(1)], descriptors: first, identity: false }];
-  const mesh = await openMesh(t, { foreign });
-  const next = mesh.watch(t);
-  let seen = await next();
-  while (!seen.includes("+greeter/127.0.0.1:1")) seen = await next();
-  const { service } = await unary(mesh.connect(), RegistryService.describe, { service: "greeter" });
-  t.match(service, { instances: 0, endpoints: [{ path: "/v1/greeter/Greet" }] }); // nothing listens at port 1
-  mesh.registry.close();
-  await t.rejects(next(), { code: Code.UNAVAILABLE });
-});
+t.test(
+  "gateways see a configured service, without a claim that it checks tokens, until the registry closes",
+  async (t) => {
+    const foreign = [{ name: "greeter", targets: [target(1)], descriptors: first, identity: false }];
+    const mesh = await openMesh(t, { foreign });
+    const next = mesh.watch(t);
+    let seen = await next();
+    while (!seen.includes("+greeter/127.0.0.1:1")) seen = await next();
+    const { service } = await unary(mesh.connect(), RegistryService.describe, { service: "greeter" });
+    t.match(service, { instances: 0, endpoints: [{ path: "/v1/greeter/Greet" }] }); // nothing listens at port 1
+    mesh.registry.close();
+    await t.rejects(next(), { code: Code.UNAVAILABLE });
+  },
+);

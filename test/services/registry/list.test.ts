@@ -1,5 +1,5 @@
 /** What each caller is shown of the services, and of their contracts. */
-import { t as root, test } from "tap";
+import t from "tap";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
@@ -11,7 +11,7 @@ import { type Metadata, NO_METADATA } from "../../../src/rpc/metadata.js";
 import { greeter, LARGE } from "./instances.js";
 import { bearer, openMesh, PASSWORD } from "./mesh.js";
 
-const mesh = await openMesh(root);
+const mesh = await openMesh(t);
 const channel = mesh.connect();
 const asAdmin = { metadata: mesh.admin };
 
@@ -61,7 +61,7 @@ const ADMIN = ["auth:Auth.Login", "auth:Auth.WhoAmI", "auth:Rules.List", "regist
 const GREETER = ["greeter:Helloworld.Call", "greeter:Helloworld.Stream"];
 const HELLOWORLD = ["helloworld:Helloworld.Call", "helloworld:Helloworld.Stream"];
 
-test("under the default rule everyone sees every service, and what is public of auth and registry", async (t) => {
+t.test("under the default rule everyone sees every service, and what is public of auth and registry", async (t) => {
   t.same(await shown(NO_METADATA), [...PUBLIC, ...GREETER, ...HELLOWORLD]);
   await unary(channel, RulesService.delete, { id: "default" }, asAdmin);
 });
@@ -82,10 +82,10 @@ const cases: readonly (readonly [name: string, metadata: Metadata, shown: readon
 ];
 
 for (const [name, metadata, expected] of cases) {
-  test(`shown: ${name}`, async (t) => t.same(await shown(metadata), expected));
+  t.test(`shown: ${name}`, async (t) => t.same(await shown(metadata), expected));
 }
 
-test("an endpoint is listed with its resource, path, comment and shape", async (t) => {
+t.test("an endpoint is listed with its resource, path, comment and shape", async (t) => {
   const { services } = await unary(channel, RegistryService.list, {}, asAdmin);
   t.match(
     services.find(({ name }) => name === "helloworld"),
@@ -114,7 +114,7 @@ test("an endpoint is listed with its resource, path, comment and shape", async (
   t.match(rules?.join(" "), "/v1/auth/Login");
 });
 
-test("describing shows what the caller may call, and no more", async (t) => {
+t.test("describing shows what the caller may call, and no more", async (t) => {
   const describe = (service: string, metadata: Metadata) =>
     unary(channel, RegistryService.describe, { service }, { metadata });
   const forBob = await describe("HelloWorld", bob);
@@ -127,19 +127,22 @@ test("describing shows what the caller may call, and no more", async (t) => {
   await t.rejects(describe("nonsense", mesh.admin), { code: Code.NOT_FOUND });
 });
 
-test("where instances differ, the newest's contract is shown, and when it leaves, that of the one before", async (t) => {
-  const endpoints = async () => {
-    const { service } = await unary(channel, RegistryService.describe, { service: "greeter" }, asAdmin);
-    return [service?.instances, ...(service?.endpoints.map(({ resource }) => resource.split(".").at(-1)) ?? [])];
-  };
-  const leave = mesh.registry.add(
-    greeter({
-      id: "newer",
-      descriptors: LARGE,
-      grpcServices: ["helloworld.Helloworld", "portico.registry.v1.Registry"],
-    }),
-  );
-  t.same(await endpoints(), [2, "Call", "Stream", "Register", "Watch", "List", "Describe"]);
-  leave();
-  t.same(await endpoints(), [1, "Call", "Stream"]);
-});
+t.test(
+  "where instances differ, the newest's contract is shown, and when it leaves, that of the one before",
+  async (t) => {
+    const endpoints = async () => {
+      const { service } = await unary(channel, RegistryService.describe, { service: "greeter" }, asAdmin);
+      return [service?.instances, ...(service?.endpoints.map(({ resource }) => resource.split(".").at(-1)) ?? [])];
+    };
+    const leave = mesh.registry.add(
+      greeter({
+        id: "newer",
+        descriptors: LARGE,
+        grpcServices: ["helloworld.Helloworld", "portico.registry.v1.Registry"],
+      }),
+    );
+    t.same(await endpoints(), [2, "Call", "Stream", "Register", "Watch", "List", "Describe"]);
+    leave();
+    t.same(await endpoints(), [1, "Call", "Stream"]);
+  },
+);

@@ -1,4 +1,4 @@
-import { test } from "tap";
+import t from "tap";
 import { readContract } from "../../../services/registry/contract.js";
 import { printProto } from "../../../services/registry/print-proto.js";
 import { compile } from "./compile.js";
@@ -187,7 +187,7 @@ message Rule {}
   },
 ];
 
-test("what is printed is the source, without what callers need not know", (t) => {
+t.test("what is printed is the source, without what callers need not know", (t) => {
   const set = compile(t.testdir(), Object.fromEntries(cases.map(({ name, source }) => [`${name}.proto`, source])));
   for (const { name, source, printed = source } of cases) {
     const grpcService = name === "shapes" ? "shapes.Shapes" : `${name}.Example`;
@@ -197,7 +197,7 @@ test("what is printed is the source, without what callers need not know", (t) =>
   t.end();
 });
 
-test("only what the given methods reach is printed, each file a section that compiles", (t) => {
+t.test("only what the given methods reach is printed, each file a section that compiles", (t) => {
   const types = 'syntax = "proto3";\npackage far;\nmessage Far {}\nmessage Hidden {}\n';
   const near = `syntax = "proto3";
 package near;

@@ -3,7 +3,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
-import { type Test, t, test } from "tap";
+import t, { type Test } from "tap";
 import { readContract } from "../../../services/registry/contract.js";
 import { reflect } from "../../../services/registry/reflection-client.js";
 import { Code } from "../../../src/errors.js";
@@ -183,7 +183,7 @@ const soon = () => Date.now() + 5_000;
 const { signal } = new AbortController();
 
 for (const [name, manner, version = "v1"] of understood) {
-  test(`understood: ${name}`, async (t) => {
+  t.test(`understood: ${name}`, async (t) => {
     const { descriptors, grpcServices } = await reflect(await serve(t, manner, version), soon(), signal);
     t.same(grpcServices, ["clock.Clock"], "without infrastructure");
     const contract = readContract("clock", descriptors, grpcServices);
@@ -204,13 +204,13 @@ for (const [name, manner, version = "v1"] of understood) {
 }
 
 for (const [name, manner, code, told] of refused) {
-  test(`refused: ${name}`, async (t) => {
+  t.test(`refused: ${name}`, async (t) => {
     const channel = await serve(t, manner, "v1");
     await t.rejects(reflect(channel, soon(), signal), { code, message: told });
   });
 }
 
-test("a server that does not answer is given up at the deadline", async (t) => {
+t.test("a server that does not answer is given up at the deadline", async (t) => {
   const channel = await serve(t, () => "nothing", "v1");
   await t.rejects(reflect(channel, Date.now() + 100, signal), { code: Code.DEADLINE_EXCEEDED });
 });

@@ -1,5 +1,5 @@
 /** How a service registers, over every kind of channel. */
-import { t as root, type Test, test } from "tap";
+import t, { type Test } from "tap";
 import { Code } from "../../../src/errors.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { type Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
@@ -9,7 +9,7 @@ import type { Metadata } from "../../../src/rpc/metadata.js";
 import { greeter } from "./instances.js";
 import { openMesh } from "./mesh.js";
 
-const mesh = await openMesh(root);
+const mesh = await openMesh(t);
 
 const START = "+auth/local +registry/local +helloworld/local complete";
 
@@ -34,7 +34,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     return { enrolment, channel: kind === "grpc" ? mesh.connect() : mesh.inProcess, next: await watch(t) };
   };
 
-  test(`${kind}: an instance is registered for as long as its stream is open`, async (t) => {
+  t.test(`${kind}: an instance is registered for as long as its stream is open`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const one = await hold(channel, enrolment, greeter({ id: "one" }));
     t.equal(await next(), "+greeter/one complete");
@@ -47,7 +47,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal((await two.ended()).done, true, "who ends its stream is told that all is well");
   });
 
-  test(`${kind}: another registration with the same id and token takes its place`, async (t) => {
+  t.test(`${kind}: another registration with the same id and token takes its place`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const before = await hold(channel, enrolment, greeter());
     t.equal(await next(), "+greeter/one complete");
@@ -61,7 +61,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal(await next(), "-greeter/one complete");
   });
 
-  test(`${kind}: an id that another token holds cannot be taken`, async (t) => {
+  t.test(`${kind}: an id that another token holds cannot be taken`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const held = await hold(channel, enrolment, greeter());
     t.equal(await next(), "+greeter/one complete");
@@ -71,7 +71,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal(await next(), "-greeter/one complete", "it was there until it left");
   });
 
-  test(`${kind}: an id of the authority's own process cannot be taken`, async (t) => {
+  t.test(`${kind}: an id of the authority's own process cannot be taken`, async (t) => {
     const { channel, next } = await open(t);
     const enrolment = await mesh.enrol("helloworld");
     const taken = { code: Code.ALREADY_EXISTS };
@@ -82,7 +82,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal(await next(), "-helloworld/other complete");
   });
 
-  test(`${kind}: deleting the enrolment ends the registration`, async (t) => {
+  t.test(`${kind}: deleting the enrolment ends the registration`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const held = await hold(channel, enrolment, greeter());
     t.equal(await next(), "+greeter/one complete");
@@ -91,7 +91,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal(await next(), "-greeter/one complete");
   });
 
-  test(`${kind}: a stream registers one instance`, async (t) => {
+  t.test(`${kind}: a stream registers one instance`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const held = await hold(channel, enrolment, greeter());
     t.equal(await next(), "+greeter/one complete");
@@ -100,7 +100,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal(await next(), "-greeter/one complete");
   });
 
-  test(`${kind}: who may not register is told why, and nothing is registered`, async (t) => {
+  t.test(`${kind}: who may not register is told why, and nothing is registered`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const cases: readonly (readonly [string, Metadata, Instance | undefined, Code, RegExp])[] = [
       ["nobody", [], greeter(), Code.UNAUTHENTICATED, /^Unauthorized call made to registry:Registry\.Register$/],
@@ -148,7 +148,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
   });
 }
 
-test("an instance whose connection breaks is taken out", async (t) => {
+t.test("an instance whose connection breaks is taken out", async (t) => {
   const next = await watch(t);
   const channel = mesh.connect();
   await hold(channel, await mesh.enrol("greeter"), greeter());
@@ -157,7 +157,7 @@ test("an instance whose connection breaks is taken out", async (t) => {
   t.equal(await next(), "-greeter/one complete");
 });
 
-test("a closing registry tells who is registered", async (t) => {
+t.test("a closing registry tells who is registered", async (t) => {
   const held = await hold(mesh.connect(), await mesh.enrol("greeter"), greeter());
   mesh.registry.close();
   await t.rejects(held.ended(), { code: Code.UNAVAILABLE });

@@ -1,12 +1,12 @@
 /** How a service keeps itself registered. */
 import { pino } from "pino";
-import { t as root, type Test, test } from "tap";
+import t, { type Test } from "tap";
 import { Code } from "../../../src/errors.js";
 import { register } from "../../../src/rpc/registration.js";
 import { greeter } from "./instances.js";
 import { bearer, openMesh } from "./mesh.js";
 
-const mesh = await openMesh(root);
+const mesh = await openMesh(t);
 
 function listen() {
   const said: string[] = [];
@@ -34,7 +34,7 @@ async function watch(t: Test) {
   return next;
 }
 
-test("registers, again when the connection is lost, and no more when closed; each is said once", async (t) => {
+t.test("registers, again when the connection is lost, and no more when closed; each is said once", async (t) => {
   const { said, until, log } = listen();
   const next = await watch(t);
   const channel = mesh.connect();
@@ -53,7 +53,7 @@ test("registers, again when the connection is lost, and no more when closed; eac
   t.match(said, ["registered", /^not registered; trying again: /, "registered"]);
 });
 
-test("tries until it may, and says once why not", async (t) => {
+t.test("tries until it may, and says once why not", async (t) => {
   const { said, log } = listen();
   const next = await watch(t);
   const channel = mesh.connect();
@@ -80,7 +80,7 @@ test("tries until it may, and says once why not", async (t) => {
   allowed.close();
 });
 
-test("a registry that is not there is tried again, and closing ends that", async (t) => {
+t.test("a registry that is not there is tried again, and closing ends that", async (t) => {
   const { until, log } = listen();
   const channel = mesh.connect({ host: "127.0.0.1", port: 1 });
   const registration = register({ channel, metadata: bearer("x"), instance: greeter(), log });

@@ -2,7 +2,7 @@
 import { EventEmitter, once } from "node:events";
 import { mock } from "node:test";
 import { pino } from "pino";
-import { test } from "tap";
+import t from "tap";
 import { descriptors } from "../../../src/gen/descriptors.js";
 import { RegisterResponse, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
@@ -35,7 +35,7 @@ class Silent extends EventEmitter<{ opened: []; over: [] }> {
   }
 }
 
-test("a registry that does not answer is given up after 10 s, and tried again", async (t) => {
+t.test("a registry that does not answer is given up after 10 s, and tried again", async (t) => {
   const silent = new Silent();
   const guard = new TableGuard();
   guard.callers.set("known", caller("", { enrolment: "greeter" }));

@@ -1,7 +1,7 @@
 // A registry does not wait for ever for a service that opens its registration and never says what it is.
 import { mock } from "node:test";
 import { pino } from "pino";
-import { test } from "tap";
+import t from "tap";
 import { createRegistry } from "../../../services/registry/registry.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import type { GrpcTarget } from "../../../src/address.js";
@@ -13,7 +13,7 @@ import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { dispatcherOf } from "../../rpc/serve.js";
 import { TableGuard } from "../../rpc/table-guard.js";
 
-test("a service that says nothing is refused after 10 s", async (t) => {
+t.test("a service that says nothing is refused after 10 s", async (t) => {
   const connect = (target: GrpcTarget) => new Http2Channel(target);
   const log = pino({ level: "silent" });
   const registry = createRegistry({ guard: new TableGuard(), foreign: [], connect, log });

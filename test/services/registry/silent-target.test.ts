@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { mock } from "node:test";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { pino } from "pino";
-import { test } from "tap";
+import t from "tap";
 import { Directory } from "../../../services/registry/directory.js";
 import { followForeign } from "../../../services/registry/foreign.js";
 import { ServerReflectionService } from "../../../src/gen/grpc/reflection/v1/reflection.js";
@@ -12,7 +12,7 @@ import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 /** How much later than asked for a call may be ended, in milliseconds. */
 const LATE = 32;
 
-test("a target that does not answer is given up after 10 s, and asked again", async (t) => {
+t.test("a target that does not answer is given up after 10 s, and asked again", async (t) => {
   const target = new EventEmitter<{ asked: []; left: [] }>();
   const server = new Server();
   server.addService(ServerReflectionService, {

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { test } from "tap";
+import t from "tap";
 import { Directory } from "../../../services/registry/directory.js";
 import { Code } from "../../../src/errors.js";
 import { greeter, LARGE, show } from "./instances.js";
@@ -13,11 +13,11 @@ function setUp() {
   return { directory, gone, watch, next: async () => show((await watch.next()).value!) };
 }
 
-test("a watch of nothing is complete at once", async (t) => {
+t.test("a watch of nothing is complete at once", async (t) => {
   t.equal(await setUp().next(), "complete");
 });
 
-test("a watch is sent everything in the order of joining, then each change", async (t) => {
+t.test("a watch is sent everything in the order of joining, then each change", async (t) => {
   const { directory, next } = setUp();
   const leave = directory.join(greeter({ id: "one" }), local);
   directory.join(greeter({ id: "two" }), local);
@@ -29,7 +29,7 @@ test("a watch is sent everything in the order of joining, then each change", asy
   t.equal(await waiting, "+greeter/one complete");
 });
 
-test("what joined again comes after what joined before", async (t) => {
+t.test("what joined again comes after what joined before", async (t) => {
   const { directory, next } = setUp();
   directory.join(greeter({ id: "one" }), local);
   directory.join(greeter({ id: "two" }), local);
@@ -41,7 +41,7 @@ test("what joined again comes after what joined before", async (t) => {
   t.equal(await next(), "+greeter/one +greeter/two complete");
 });
 
-test("a slow watch is sent how things are, not how they came about", async (t) => {
+t.test("a slow watch is sent how things are, not how they came about", async (t) => {
   const { directory, next } = setUp();
   t.equal(await next(), "complete");
   directory.join(greeter(), local)();
@@ -50,7 +50,7 @@ test("a slow watch is sent how things are, not how they came about", async (t) =
   t.equal(await next(), "+greeter/one -greeter/two complete");
 });
 
-test("more than fits in a message comes in several, complete with the last", async (t) => {
+t.test("more than fits in a message comes in several, complete with the last", async (t) => {
   const { directory, next } = setUp();
   const ids = Array.from({ length: 60 }, (_, index) => `id${index}`);
   for (const id of ids) directory.join(greeter({ id, descriptors: LARGE }), local);
@@ -61,7 +61,7 @@ test("more than fits in a message comes in several, complete with the last", asy
   t.equal(messages.length, 3);
 });
 
-test("a watch that falls too far behind is cut, and what it held is let go", async (t) => {
+t.test("a watch that falls too far behind is cut, and what it held is let go", async (t) => {
   const { directory, watch, next } = setUp();
   const leave = directory.join(greeter({ id: "stays" }), local);
   t.equal(await next(), "+greeter/stays complete");
@@ -70,7 +70,7 @@ test("a watch that falls too far behind is cut, and what it held is let go", asy
   leave();
 });
 
-test("there are only so many watches at once; one that ends makes room", async (t) => {
+t.test("there are only so many watches at once; one that ends makes room", async (t) => {
   const { directory, gone, next } = setUp();
   await next();
   for (let open = 1; open < 1_000; open++) await directory.watch(new AbortController().signal).next();
@@ -80,7 +80,7 @@ test("there are only so many watches at once; one that ends makes room", async (
   t.match(await another(), { done: false });
 });
 
-test("a watch ends when its caller has gone, also while it waits", async (t) => {
+t.test("a watch ends when its caller has gone, also while it waits", async (t) => {
   const { gone, watch, next } = setUp();
   await next();
   const waiting = watch.next();
@@ -88,7 +88,7 @@ test("a watch ends when its caller has gone, also while it waits", async (t) => 
   t.equal((await waiting).done, true);
 });
 
-test("a closing registry ends its watches", async (t) => {
+t.test("a closing registry ends its watches", async (t) => {
   const { directory, watch, next } = setUp();
   await next();
   const waiting = watch.next();
