@@ -27,6 +27,7 @@ import { Journal, PORTICO } from "./log/journal.js";
 import { Leases } from "./log/leases.js";
 import { Log } from "./log/log.js";
 import { StoredTime } from "./log/stored-time.js";
+import { Attempts } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
 import { Slowdown } from "./login/slowdown.js";
@@ -91,6 +92,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const changes = new Changes({ journal, leases });
   const slowdown = new Slowdown({ clock: clock.now });
   const failedLogins = new FailedLogins({ journal, log });
+  const attempts = new Attempts({ passwords, slowdown, failedLogins });
   const keyUses = new KeyUses({ journal, log });
   const window = new UsageWindow({ rows: store.collection("usage"), log, clock: clock.now });
   storedTime.open();
@@ -98,9 +100,9 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     name: "auth",
     descriptors,
     parts: [
-      auth({ changes, passwords, slowdown, failedLogins }),
+      auth({ changes, attempts }),
       rules({ changes, maxRules }),
-      accounts({ changes, passwords, slowdown }),
+      accounts({ changes, passwords, attempts }),
       keys({ changes, keyUses }),
       namespaces({ changes, passwords }),
       enrolments({ changes }),

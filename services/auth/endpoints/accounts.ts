@@ -4,6 +4,7 @@ import { isAdmin } from "../../../src/access/admission.js";
 import { checkScope } from "../../../src/access/rules.js";
 import { ACCOUNT_NAME, ADMIN_SCOPE } from "../../../src/contract/names.js";
 import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
+import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   type Account,
   AccountsService,
@@ -11,11 +12,12 @@ import {
   type SetPasswordRequest,
   type SetScopesRequest,
 } from "../../../src/gen/portico/auth/v1/accounts.js";
+import { first } from "../../../src/rpc/metadata.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
 import type { AccountState, State } from "../log/state.js";
+import type { Attempts } from "../login/attempts.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
-import type { Slowdown } from "../login/slowdown.js";
 import { accountOf } from "./checks.js";
 
 const MAX_ACCOUNTS = 10_000;
@@ -24,7 +26,7 @@ const MAX_SCOPES = 100;
 interface Options {
   readonly changes: Changes;
   readonly passwords: Passwords;
-  readonly slowdown: Slowdown;
+  readonly attempts: Attempts;
 }
 
 export function accounts(options: Options): Part {
@@ -91,7 +93,7 @@ async function setScopes(changes: Changes, { name, scopes }: SetScopesRequest, c
 }
 
 async function setPassword(
-  { changes, passwords, slowdown }: Options,
+  { changes, passwords, attempts }: Options,
   { name: named, currentPassword, newPassword }: SetPasswordRequest,
   context: Context,
 ): Promise<void> {
@@ -103,15 +105,15 @@ async function setPassword(
     if (name !== caller.account) {
       throw new StatusError(Code.PERMISSION_DENIED, "name: only an administrator may set another's password");
     }
-    await changes.sync();
-    const begin = (): void => slowdown.check(namespace, name, context.clientAddress);
-    begin();
-    const attempt = { address: context.clientAddress, begin };
-    if (!(await passwords.verify(currentPassword, find(changes.state, namespace, name).password, attempt))) {
-      slowdown.failed(namespace, name, context.clientAddress);
+    const { clientAddress: address, metadata } = context;
+    const attempt = { namespace, account: name, address, requestId: first(metadata, "x-request-id") };
+    const readHash = async (): Promise<PasswordHash | undefined> => {
+      await changes.sync();
+      return find(changes.state, namespace, name).password;
+    };
+    if (!(await attempts.verify(attempt, currentPassword, readHash))) {
       throw new StatusError(Code.PERMISSION_DENIED, "current_password: is wrong");
     }
-    slowdown.succeeded(namespace, name, context.clientAddress);
   }
   const password = await passwords.hash(newPassword);
   await changes.make(caller, (state) => {

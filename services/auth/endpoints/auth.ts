@@ -3,6 +3,7 @@
 import { createToken, hashToken, isToken } from "../../../src/access/token.js";
 import { DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
+import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   AuthService,
   type LoginRequest,
@@ -14,9 +15,7 @@ import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
 import { hex } from "../log/state.js";
-import type { FailedLogins } from "../login/failed-logins.js";
-import type { Passwords } from "../login/passwords.js";
-import type { Slowdown } from "../login/slowdown.js";
+import type { Attempts } from "../login/attempts.js";
 import { accountOf } from "./checks.js";
 
 const ACCESS_LIFE = 60 * 60_000;
@@ -24,9 +23,7 @@ const REFRESH_LIFE = 30 * 24 * 60 * 60_000;
 
 interface Options {
   readonly changes: Changes;
-  readonly passwords: Passwords;
-  readonly slowdown: Slowdown;
-  readonly failedLogins: FailedLogins;
+  readonly attempts: Attempts;
 }
 
 export function auth(options: Options): Part {
@@ -53,25 +50,21 @@ export function auth(options: Options): Part {
 }
 
 async function login(
-  { changes, passwords, slowdown, failedLogins }: Options,
+  { changes, attempts }: Options,
   { account: name, password, namespace: named }: LoginRequest,
   { clientAddress, metadata }: Context,
 ): Promise<Tokens> {
   const namespace = named || DEFAULT_NAMESPACE;
   // Nobody has such a name, and failures are counted by names: so long ones take no memory.
   if (name.length > MAX_ACCOUNT_NAME || namespace.length > MAX_NAME) throw wrong();
-  slowdown.check(namespace, name, clientAddress);
-  await changes.sync();
-  const hash = changes.state.account(namespace, name)?.password;
-  // Checked again when the turn has come: whoever tries many at once is slowed down all the same.
-  const begin = (): void => slowdown.check(namespace, name, clientAddress);
-  if (!(await passwords.verify(password, hash, { address: clientAddress, begin }))) {
-    slowdown.failed(namespace, name, clientAddress);
-    const requestId = first(metadata, "x-request-id");
-    failedLogins.add({ namespace, account: name, address: clientAddress, requestId });
-    throw wrong();
-  }
-  slowdown.succeeded(namespace, name, clientAddress);
+  const attempt = { namespace, account: name, address: clientAddress, requestId: first(metadata, "x-request-id") };
+  let hash: PasswordHash | undefined;
+  const readHash = async (): Promise<PasswordHash | undefined> => {
+    await changes.sync();
+    hash = changes.state.account(namespace, name)?.password;
+    return hash;
+  };
+  if (!(await attempts.verify(attempt, password, readHash))) throw wrong();
   const pair = createPair(changes.now);
   await changes.issue({ namespace, account: name }, (state) => {
     // The account may have gone, or have got another password, while this one was being checked.

@@ -1,7 +1,7 @@
 /**
- * Failed logins in the audit trail. Whoever reaches the gateway can fail to log in as often as the slowdown and the cost of
- * passwords let them, so what is written must not grow with that: in a minute, one entry of the log for each account
- * and address and ten in all, at once; all other failures are counted, and written as one entry when the minute is over.
+ * Failed logins in the audit trail. A client that reaches the gateway can fail to log in as often as it likes, so what
+ * is written must not grow with that: in a minute, one entry of the log for each account and address and ten in all, at
+ * once; all other failures are counted, and written as one entry when the minute is over.
  *
  * The login is answered without waiting for any of this, and guards have nothing to wait for: no decision changes.
  */
@@ -41,13 +41,20 @@ export class FailedLogins {
     this.#log = log;
   }
 
-  /** @param requestId of the request, by which its line in the gateway's log is found */
-  add(login: { namespace: string; account: string; address: string; requestId: string | undefined }): void {
+  /**
+   * @param requestId of the request, by which its line in the gateway's log is found
+   * @param refused by the slowdown, before the password was checked. Such attempts cost a client next to nothing, so they
+   *   have no line in the log of their own.
+   */
+  add(
+    login: { namespace: string; account: string; address: string; requestId: string | undefined },
+    { refused = false } = {},
+  ): void {
     const { address } = login;
     const account = shownAccount(login.account);
     const exists = this.#journal.state.namespaces.has(login.namespace);
     const namespace = exists ? login.namespace : DEFAULT_NAMESPACE;
-    this.#log.warn({ ...login, account }, "a login failed");
+    this.#log[refused ? "debug" : "warn"]({ ...login, account }, refused ? "a login was refused" : "a login failed");
     this.#window ??= this.#openWindow();
     const { named, others } = this.#window;
     const key = JSON.stringify([namespace, account, networkOf(address)]);

@@ -1,6 +1,6 @@
 /**
  * Passwords: scrypt (RFC 7914), its parameters kept with each hash. Hashing runs on the threads that the store needs
- * too, so only two run at once and few may wait: a flood of logins starves neither calls nor changes. Of one client even
+ * too, so only two run at once and few may wait: a flood of logins leaves threads for calls and changes. Of one client even
  * fewer passwords to check may wait, so that it leaves room for others.
  */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from "node:crypto";
@@ -51,8 +51,8 @@ const derive = promisify(scrypt) as (
   options: { N: number; r: number; p: number; maxmem: number },
 ) => Promise<Buffer>;
 
-/** What a password to check comes with. */
-export interface Attempt {
+/** The turn of a password to check. */
+interface Turn {
   /** The client's address. */
   readonly address: string;
   /** Called when the turn has come; may throw. */
@@ -62,7 +62,7 @@ export interface Attempt {
 export class Passwords {
   readonly #cost: PasswordCost;
   #running = 0;
-  /** `client` is undefined for a password to set, which only somebody known can ask for. */
+  /** `client` is undefined for a password to set, which only a caller with a token can ask for. */
   readonly #waiting: { readonly client: string | undefined; begin(): void }[] = [];
 
   constructor(cost: PasswordCost = COST) {
@@ -84,7 +84,7 @@ export class Passwords {
    * is false.
    * @throws {StatusError} RESOURCE_EXHAUSTED when too many wait, or too many of the client.
    */
-  async verify(password: string, hash: PasswordHash | undefined, attempt?: Attempt): Promise<boolean> {
+  async verify(password: string, hash: PasswordHash | undefined, attempt?: Turn): Promise<boolean> {
     const against = hash ?? { ...this.#cost, salt: Buffer.alloc(16), hash: Buffer.alloc(HASH_LENGTH) };
     const isShort = password.length <= MAX_UNITS;
     const derived = await this.#derive(isShort ? password : "", against, attempt);
@@ -94,7 +94,7 @@ export class Passwords {
   async #derive(
     password: string,
     { salt, n, r, p }: Pick<PasswordHash, "salt" | "n" | "r" | "p">,
-    attempt?: Attempt,
+    attempt?: Turn,
   ): Promise<Buffer> {
     await this.#turn(attempt && networkOf(attempt.address));
     try {

@@ -1,6 +1,6 @@
 /**
- * Slows down whoever guesses passwords: after five failures for an account from an address, each further one makes the
- * next attempt wait twice as long, from a second to a quarter of an hour. A success wipes the slate.
+ * Slows down the guessing of passwords: after five failures for an account from an address, each further one makes the
+ * next attempt wait twice as long, from a second to a quarter of an hour. After a success, failures count from 0 again.
  */
 import { Code, StatusError } from "../../../src/errors.js";
 import { RetryInfo } from "../../../src/gen/google/rpc/error_details.js";

@@ -1,13 +1,19 @@
 // Failed logins are in the audit trail and in the log, however many there are, and cost little.
 import pino from "pino";
-import t from "tap";
+import t, { type Test } from "tap";
+import { State } from "../../../services/auth/log/state.js";
+import { Attempts } from "../../../services/auth/login/attempts.js";
 import { FailedLogins, MAX_NAMED } from "../../../services/auth/login/failed-logins.js";
+import { Passwords } from "../../../services/auth/login/passwords.js";
+import { Slowdown } from "../../../services/auth/login/slowdown.js";
 import { createToken } from "../../../src/access/token.js";
 import { Code } from "../../../src/errors.js";
+import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { openStore } from "../../../src/store/open.js";
-import { open, openJournal, silent } from "./open.js";
+import { CHEAP } from "../../support/passwords.js";
+import { open, openJournal, PASSWORD, silent } from "./open.js";
 
 t.test("a failed login is a record with account and address, and a line of the log", async (t) => {
   const lines: Record<string, unknown>[] = [];
@@ -32,6 +38,61 @@ t.test("a failed login is a record with account and address, and a line of the l
   t.match(logged, [{ account: "admin", namespace: "default" }, { account: "admin" }, { account: "nobody" }, {}]);
   t.notMatch(JSON.stringify(lines), /pt[aekr]_/);
 });
+
+t.test("attempts that the slowdown refuses are counted with the failed logins", async (t) => {
+  const { call, login, close, folder } = await open(t);
+  const token = await login();
+  const attempt = (password: string) => call(AuthService.login, { account: "admin", password, namespace: "" });
+  for (let count = 0; count < 5; count++) await t.rejects(attempt("wrong password"), { code: Code.UNAUTHENTICATED });
+  for (let count = 0; count < 3; count++) await t.rejects(attempt(PASSWORD), { code: Code.RESOURCE_EXHAUSTED });
+  const { records } = await call(AuditService.list, { before: 0n, limit: 0 }, token);
+  t.equal(records.filter(({ action }) => action === "login failed").length, 1, "one at once");
+  await close();
+  t.match(await failuresIn(t, folder), [{ actor: "admin" }, { actor: "", subject: "7 more" }]);
+});
+
+t.test("an attempt that is refused at once is a record of its own", async (t) => {
+  const lines: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line) => lines.push(line) });
+  const recorded: unknown[] = [];
+  const failedLogins = new FailedLogins({
+    journal: {
+      state: new State(),
+      commit: async (_author, decide) => recorded.push(...decide(new State(), 0)),
+    },
+    log,
+  });
+  const slowdown = new Slowdown({ clock: () => 0 });
+  const who = { namespace: "default", account: "bob", address: "192.0.2.1", requestId: "r1" };
+  for (let failure = 1; failure <= 6; failure++) slowdown.failed(who.namespace, who.account, who.address);
+  const attempts = new Attempts({ passwords: new Passwords(CHEAP), slowdown, failedLogins });
+  const readHash = () => t.fail("nothing is read for it") as never;
+  await t.rejects(attempts.verify(who, PASSWORD, readHash), { code: Code.RESOURCE_EXHAUSTED });
+  await failedLogins.close();
+  t.match(recorded, [{ $case: "loginsFailed", value: { account: "bob", address: "192.0.2.1", count: 1n } }]);
+  t.same(lines, [], "a flood of them costs no lines in the log");
+});
+
+t.test("a wrong current password is a failed login", async (t) => {
+  const { call, login, close, folder } = await open(t);
+  const create = { name: "bob", password: PASSWORD, scopes: [] };
+  await call(AccountsService.create, create, await login());
+  const token = await login("bob");
+  const change = { name: "", currentPassword: "wrong password", newPassword: `${PASSWORD}!` };
+  const wrong = call(AccountsService.setPassword, change, token, { clientAddress: "192.0.2.7" });
+  await t.rejects(wrong, { code: Code.PERMISSION_DENIED, message: "current_password: is wrong" });
+  await close();
+  t.match(await failuresIn(t, folder), [{ actor: "bob", subject: "from 192.0.2.7", administrator: false }]);
+});
+
+/** The failed logins in the audit trail of a store, oldest first. */
+async function failuresIn(t: Test, folder: string) {
+  const store = await openStore("sqlite:", folder);
+  t.teardown(() => store.close());
+  const { state } = await openJournal(store);
+  const records = state.namespaces.get("default")?.audit.records ?? [];
+  return records.filter(({ action }) => action === "login failed");
+}
 
 t.test("a flood costs ten entries and one more a minute", async (t) => {
   const { close, folder } = await open(t);
