@@ -215,7 +215,7 @@ export interface Service {
   /** The first paragraph of the gRPC service's comment. */
   readonly summary: string;
   readonly endpoints: readonly Endpoint[];
-  /** How many instances are registered. */
+  /** How many instances there are: those that registered, and the configured ones that accept a connection now. */
   readonly instances: number;
 }
 
@@ -377,8 +377,9 @@ export interface DescribeRequest {
 /** Every endpoint by its path: below `/` without a token, below `/v1/` with one. */
 export interface Endpoints {
   /**
-   * Lists the latest changes and failed logins, newest first. In a minute, the first failure of each account and address
-   * has a record, at most ten in all. One record counts the other failures of that minute when it is over.
+   * Lists the latest changes and failed logins, newest first. A failed login is a wrong password, also the current one when
+   * another is set, or an attempt that comes too soon after others. In a minute, the first failure of each account and
+   * address has a record, at most ten in all. One record counts the other failures of that minute when it is over.
    */
   "auth/Audit/List": { readonly request: ListAuditRequest; readonly response: ListAuditResponse };
   /** Lists the rules, by descending priority and then by ID. */
@@ -417,7 +418,7 @@ export interface Endpoints {
   "auth/Auth/WhoAmI": { readonly request: Empty; readonly response: WhoAmIResponse };
   /** Lists the enrolment tokens. A name may have several. */
   "auth/Enrolments/List": { readonly request: Empty; readonly response: ListEnrolmentsResponse };
-  /** Creates an enrolment token for a name. It may revoke the name's other tokens. */
+  /** Creates an enrolment token for a name. The name's other tokens stay, unless the request asks to replace them. */
   "auth/Enrolments/Create": { readonly request: CreateEnrolmentRequest; readonly response: CreateEnrolmentResponse };
   /**
    * Revokes one enrolment token of a name, or all of them. Also replaces the key that signs calls of that name; for

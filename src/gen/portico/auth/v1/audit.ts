@@ -345,8 +345,9 @@ export const ListAuditResponse: MessageFns<ListAuditResponse> = {
 export type AuditService = typeof AuditService;
 export const AuditService = {
   /**
-   * Lists the latest changes and failed logins, newest first. In a minute, the first failure of each account and address
-   * has a record, at most ten in all. One record counts the other failures of that minute when it is over.
+   * Lists the latest changes and failed logins, newest first. A failed login is a wrong password, also the current one when
+   * another is set, or an attempt that comes too soon after others. In a minute, the first failure of each account and
+   * address has a record, at most ten in all. One record counts the other failures of that minute when it is over.
    */
   list: {
     path: "/portico.auth.v1.Audit/List" as const,

@@ -608,7 +608,7 @@ export const EnrolmentsService = {
       ListEnrolmentsResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListEnrolmentsResponse => ListEnrolmentsResponse.decode(value),
   },
-  /** Creates an enrolment token for a name. It may revoke the name's other tokens. */
+  /** Creates an enrolment token for a name. The name's other tokens stay, unless the request asks to replace them. */
   create: {
     path: "/portico.auth.v1.Enrolments/Create" as const,
     requestStream: false as const,

@@ -85,7 +85,7 @@ export interface Service {
   /** The first paragraph of the gRPC service's comment. */
   summary: string;
   endpoints: Endpoint[];
-  /** How many instances are registered. */
+  /** How many instances there are: those that registered, and the configured ones that accept a connection now. */
   instances: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
