@@ -99,7 +99,7 @@ export function SetPasswordDialog({
   );
 }
 
-const PASSWORD_HINT = "12 to 128 characters. A few words are easier to keep in mind than signs.";
+const PASSWORD_HINT = "12 to 128 characters. A few words are easier to remember than symbols.";
 
 interface NewPasswordProps {
   readonly control: ControlProps;
@@ -128,7 +128,7 @@ function ScopesField({ value, onInput }: Omit<NewPasswordProps, "control">) {
       label="Scopes"
       hint={
         <>
-          With commas between them. Rules name them; <code>admin</code> administers. May be left empty.
+          Separated by commas. Rules grant calls to scopes; <code>admin</code> makes an administrator. May be empty.
         </>
       }
       value={value}

@@ -30,7 +30,7 @@ export function AccountsPage() {
     <>
       <PageHead
         title="Accounts"
-        lead="People and programs that sign in here. Rules let them in by the scopes they hold; the scope admin administers."
+        lead="People and programs that can sign in. Rules grant calls to the scopes of an account; the scope admin makes it an administrator."
       >
         <Button kind="primary" onClick={() => setDoing({ what: "create" })}>
           <PlusIcon /> New account
@@ -130,7 +130,7 @@ function DeleteDialog({ account: { name }, onClose, onDone }: DeleteDialogProps)
       onClose={onClose}
       onDone={onDone}
     >
-      <p>All its tokens and keys go with it. Programs that call with one of them are refused from then on.</p>
+      <p>All its tokens and keys are revoked. Programs that call with one of them are refused at once.</p>
     </ConfirmDialog>
   );
 }

@@ -106,7 +106,7 @@ function ScopeField({ value, problem, onInput }: InputProps & { readonly problem
 
 function PriorityField({ value, onInput }: InputProps) {
   return (
-    <Field label="Priority" hint="A higher one is looked at first." error={priorityProblem(value)}>
+    <Field label="Priority" hint="Rules with a higher priority are looked at first." error={priorityProblem(value)}>
       {(control) => (
         <input
           {...control}
@@ -163,7 +163,7 @@ function PatternField({ value, onInput }: InputProps) {
         <code>service:helloworld:*</code>.
       </>
     ) : covered.length === 0 ? (
-      "Covers no endpoint that is there now."
+      "Covers no endpoint that is registered now."
     ) : (
       `Covers ${covered.length} of ${resources.length} endpoints: ${covered.slice(0, MAX_LISTED).join(", ")}${covered.length > MAX_LISTED ? ", …" : ""}`
     );
@@ -199,7 +199,7 @@ function PreviewResult({ value: effects, isCurrent, error, busy }: Loading<reado
       {busy && <Progress label="Finding out what this rule will change" />}
       {failed && (
         <ErrorNotice error={failed}>
-          <p>So it is not known here whom the rule would let in or keep out.</p>
+          <p>So it is not known here whose calls the rule would change.</p>
         </ErrorNotice>
       )}
       <div role="status">
@@ -207,8 +207,8 @@ function PreviewResult({ value: effects, isCurrent, error, busy }: Loading<reado
           <div class={effects.length > 0 ? "notice warning" : "notice"}>
             <p>
               {effects.length > 0
-                ? "This rule will change how calls are answered:"
-                : "This rule will change nothing for those who are there now."}
+                ? "This rule changes the answer to these calls:"
+                : "This rule changes no answer for the accounts and endpoints that exist now."}
             </p>
             <Effects effects={effects} />
           </div>

@@ -29,18 +29,18 @@ export function DeleteRuleDialog({ rule: { id }, onClose, onDone }: DeleteRuleDi
     >
       {value !== undefined ? (
         value.length === 0 ? (
-          <p>Nobody will notice: other rules decide all the same at every endpoint that is there now.</p>
+          <p>Nobody will notice: for every endpoint that is registered now, other rules decide the same.</p>
         ) : (
           <div class="notice warning">
             <p>
-              <strong>Calls will be answered otherwise, everywhere and at once:</strong>
+              <strong>These calls will be answered differently, everywhere and at once:</strong>
             </p>
             <Effects effects={value} />
           </div>
         )
       ) : error !== undefined && !busy ? (
         <ErrorNotice error={error} onRetry={reload}>
-          <p>So it is not known here whom the rule lets in or keeps out.</p>
+          <p>So it is not known here whose calls the rule decides.</p>
         </ErrorNotice>
       ) : (
         <Progress label="Finding out what will change" />

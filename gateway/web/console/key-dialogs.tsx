@@ -138,7 +138,7 @@ const OVERLAPS = [
   { overlap: "3600s", title: "For one hour" },
   { overlap: "86400s", title: "For one day" },
   { overlap: "604800s", title: "For seven days" },
-  { overlap: "0s", title: "Not at all: it stops now" },
+  { overlap: "0s", title: "Not at all: it ends now" },
 ];
 const DEFAULT_OVERLAP = "86400s";
 
@@ -156,10 +156,10 @@ export function RotateKeyDialog({ replaced: { name, prefix }, onClose, onDone }:
   return (
     <FormDialog title={`Rotate ${name}`} action="Rotate key" act={act} onClose={onClose}>
       <p>
-        You get a new key with the same name, limits and lifetime. Meanwhile <code>{prefix}…</code> lives on, so that
-        you can put the new one in its place without a break.
+        You get a new key with the same name, limits and lifetime. The old one, <code>{prefix}…</code>, stays valid for
+        a while, so that you can replace it without a break.
       </p>
-      <Field label="The old key lives on">
+      <Field label="The old key stays valid">
         {(control) => (
           <select {...control} value={overlap} onChange={({ currentTarget }) => setOverlap(currentTarget.value)}>
             {OVERLAPS.map((one) => (
@@ -193,7 +193,7 @@ export function RevokeKeyDialog({ revoked: { name, prefix, lastUsed }, onClose, 
       onDone={() => onDone()}
     >
       <p>
-        Whoever calls with <code>{prefix}…</code> is refused from then on, everywhere and at once.{" "}
+        Calls with <code>{prefix}…</code> are refused at once, everywhere.{" "}
         {lastUsed ? (
           <>
             It was last used <Moment at={lastUsed} relative />.

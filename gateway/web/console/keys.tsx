@@ -105,7 +105,7 @@ function KeyTable({ keys, withAccount, onDoing }: KeyTableProps) {
 }
 
 function Limits({ resources }: Key) {
-  if (resources.length === 0) return <>All its account may</>;
+  if (resources.length === 0) return <>Everything its account may</>;
   return (
     <ul>
       {resources.map((resource) => (

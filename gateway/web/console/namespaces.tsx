@@ -34,7 +34,7 @@ export function NamespacesPage() {
     <>
       <PageHead
         title="Namespaces"
-        lead="Each has accounts, keys and rules of its own, and its own administrators. Callers name it in the header Platform-Namespace, or by their token."
+        lead="Each has its own accounts, keys, rules and administrators. A call names its namespace in the header Platform-Namespace or by its token."
       >
         <Button kind="primary" onClick={() => setCreating(true)}>
           <PlusIcon /> New namespace
@@ -63,7 +63,7 @@ function NamespaceTable({ namespaces, onDelete }: NamespaceTableProps) {
       title: "Actions",
       cell: (namespace) =>
         namespace.name === "default" ? (
-          <Badge>Stays</Badge>
+          <Badge>Cannot be deleted</Badge>
         ) : (
           <Button small kind="danger" onClick={() => onDelete(namespace)} aria-label={`Delete ${namespace.name}`}>
             Delete
@@ -124,7 +124,7 @@ function CreatedDialog({
     >
       <p>
         Sign in with it as <code>admin</code> in the namespace <code>{namespace.name}</code>. It has no rules yet, so
-        every call in it is refused until somebody makes one.
+        every call in it is refused until you create one.
       </p>
     </SecretDialog>
   );
@@ -149,7 +149,8 @@ function DeleteDialog({ name, onClose, onDone }: DeleteDialogProps) {
       onDone={onDone}
     >
       <p>
-        Its accounts, tokens, keys and rules go with it, and every call in it is refused at once. This cannot be undone.
+        Its accounts, tokens, keys and rules are deleted too, and every call in it is refused at once. This cannot be
+        undone.
       </p>
     </ConfirmDialog>
   );

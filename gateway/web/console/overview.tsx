@@ -14,7 +14,7 @@ import { daysUntil } from "./time.js";
 export function OverviewPage({ session }: ConsoleProps) {
   return (
     <>
-      <PageHead title="Overview" lead="How things stand, and what to do next." />
+      <PageHead title="Overview" lead="Calls, keys, rules and accounts at a glance." />
       {isAdmin(session) ? <AdminTiles /> : <OwnTiles />}
       <You session={session} />
     </>
@@ -35,24 +35,24 @@ function AdminTiles() {
     return { keys, rules, accounts, calls: sum("total"), failed: sum("serverErrors") };
   }, []);
   return (
-    <Loaded loading={loading} what="how things stand">
+    <Loaded loading={loading} what="the overview">
       {({ keys, rules, accounts, calls, failed }) => (
         <>
           <DoorNotice rules={rules} />
           <ul class="tiles">
             <Tile href="/console/usage" value={calls} title="calls in the last day">
-              {failed > 0 ? `${failed.toLocaleString()} failed in a service` : "None failed in a service"}
+              {failed > 0 ? `${failed.toLocaleString()} failed with a server error` : "None failed with a server error"}
             </Tile>
             <KeyTile keys={keys} />
             <Tile href="/console/rules" value={rules.length} title={rules.length === 1 ? "rule" : "rules"}>
-              {rules.length === 0 ? "Every call is refused" : "They say who may call what"}
+              {rules.length === 0 ? "Every call is refused" : "Who may call what"}
             </Tile>
             <Tile
               href="/console/accounts"
               value={accounts.length}
               title={accounts.length === 1 ? "account" : "accounts"}
             >
-              {accounts.length === 1 ? "Only you so far" : "They can sign in here"}
+              {accounts.length === 1 ? "Only you so far" : "Who can sign in"}
             </Tile>
           </ul>
         </>
@@ -120,9 +120,9 @@ function DoorNotice({ rules }: { readonly rules: readonly Rule[] }) {
   return (
     <div class="notice warning">
       <p>
-        <strong>The door is open.</strong> By the rule <code>{open.id}</code>, everyone may call every service, with or
-        without a token. To let in only those who sign in, <a href="/console/rules">make a rule for the scope *</a> and
-        delete this one.
+        <strong>The door is open.</strong> The rule <code>{open.id}</code> lets everyone call every service, with or
+        without a token. To let in only callers with a token, <a href="/console/rules">create a rule for the scope *</a>{" "}
+        and delete this one.
       </p>
     </div>
   );
@@ -133,7 +133,7 @@ function You({ session }: ConsoleProps) {
   const onClose = () => setChanging(false);
   return (
     <section class="card stack" aria-labelledby="you">
-      <h2 id="you">You</h2>
+      <h2 id="you">Your account</h2>
       <dl class="facts">
         <dt>Account</dt>
         <dd>{session.account}</dd>

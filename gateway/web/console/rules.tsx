@@ -39,8 +39,9 @@ export function RulesPage() {
           all.length === 0 ? (
             <EmptyState title="No rules: every call is refused">
               <p>
-                Open the door with a first rule. To let everyone in who is logged in, grant <code>*:*:*</code> to the
-                scope <code>*</code>.
+                Grant calls with a first rule. To let in every caller with a token, grant <code>*:*:*</code> to the
+                scope
+                <code>*</code>.
               </p>
               <Button kind="primary" onClick={() => setCreating(true)}>
                 Create the first rule

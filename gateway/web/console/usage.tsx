@@ -35,7 +35,7 @@ export function UsagePage() {
   }, [usage.reload]);
   return (
     <>
-      <PageHead title="Usage" lead="Calls over HTTP in this namespace. New ones show within some ten seconds." />
+      <PageHead title="Usage" lead="Calls over HTTP in this namespace. New calls appear within about ten seconds." />
       <div class="filters">
         <Field label="Time">
           {(control) => (
@@ -77,7 +77,7 @@ function NoCalls() {
   const command = `curl '${location.origin}/helloworld/call?name=Ada'`;
   return (
     <EmptyState title="No calls in this time">
-      <p>Make one, and it shows here within some ten seconds:</p>
+      <p>Make one, and it appears here within about ten seconds:</p>
       <p>
         <code>{command}</code>
       </p>
@@ -139,7 +139,7 @@ function TimeChart({ usage: { period, periods } }: { readonly usage: ListUsageRe
   const time = (field: "medianMs" | "p95Ms") =>
     periods.map(({ calls }) => (Number(calls.total) === 0 ? undefined : calls[field]));
   return (
-    <ChartCard title="Time to answer">
+    <ChartCard title="Response time">
       <Chart
         label="How long calls took: the median and the 95th percentile. The table below has the numbers."
         kind="lines"

@@ -46,7 +46,7 @@ export function ServiceList({ services }: { readonly services: readonly Service[
     <section class="page explore">
       <header class="page-head">
         <h1>Explore the services</h1>
-        <p class="lead">Everything behind this door, called with plain JSON over HTTP.</p>
+        <p class="lead">Find a service, try it here, and call it with plain JSON over HTTP.</p>
       </header>
       <search class="search">
         <SearchBox query={query} onQuery={type} />
@@ -67,7 +67,7 @@ export function ServiceList({ services }: { readonly services: readonly Service[
                 ))}
               </ul>
               {found.length > MAX_SHOWN && (
-                <p class="soft">And {found.length - MAX_SHOWN} more, which a search finds.</p>
+                <p class="soft">And {found.length - MAX_SHOWN} more. Use the search to find them.</p>
               )}
             </section>
           ),
@@ -167,7 +167,7 @@ function NothingToCall() {
     return (
       <EmptyState title="No service runs yet">
         <p>
-          <code>portico new greeter</code> begins one, which joins as soon as it runs.
+          <code>portico new greeter</code> creates one, which joins as soon as it runs.
         </p>
       </EmptyState>
     );

@@ -40,7 +40,7 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
       <div class="service-content">
         {error && (
           <ErrorNotice error={error} onRetry={reload}>
-            <p>So fields and examples are missing here. Calls can be tried all the same.</p>
+            <p>So fields and examples are missing here. You can still try calls.</p>
           </ErrorNotice>
         )}
         {endpoint === undefined ? (
@@ -202,8 +202,8 @@ function Missing({ what, back, title }: { readonly what: string; readonly back: 
     <EmptyState title={`There is no ${what} that you may call`}>
       <p>
         {session === undefined
-          ? "It may be there for those who sign in, or its name may be another one."
-          : "It may not run now, its name may be another one, or no rule grants it to your account."}
+          ? "You may have to sign in to see it, or its name may be different."
+          : "It may not be running, its name may be different, or no rule grants it to your account."}
       </p>
       <p class="actions">
         {session === undefined && (

@@ -62,7 +62,7 @@ export function SnippetTabs({ endpoint, call, withToken, described }: SnippetTab
       )}
       {withToken && shown.id !== "browser" && (
         <p class="hint">
-          The token is read from <code>PORTICO_TOKEN</code>, such as from <code>portico user token</code>.
+          The token is read from the variable <code>PORTICO_TOKEN</code>; <code>portico user token</code> prints yours.
         </p>
       )}
     </section>

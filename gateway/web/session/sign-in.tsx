@@ -124,7 +124,7 @@ function CredentialFields() {
       <Field label="Password">
         {(control) => <input {...control} name="password" type="password" required autocomplete="current-password" />}
       </Field>
-      <Field label="Namespace" hint="Leave it as it is unless you were told another one.">
+      <Field label="Namespace" hint="Keep this unless you were given another namespace.">
         {(control) => (
           <input
             {...control}

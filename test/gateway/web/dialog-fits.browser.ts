@@ -46,7 +46,7 @@ t.test("dialogs fit", { timeout: 200_000 }, async (t) => {
       await page.locator("main").getByRole("button", { name: "Sign in" }).click();
       await page.getByRole("button", { name: `Delete ${rule.id}` }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByText("Calls will be answered otherwise").waitFor();
+      await dialog.getByText("These calls will be answered differently").waitFor();
       await page.setViewportSize({ width, height });
       const confirm = dialog.getByRole("textbox");
       // An error makes the footer higher.
