@@ -207,8 +207,8 @@ function PreviewResult({ value: effects, isCurrent, error, busy }: Loading<reado
           <div class={effects.length > 0 ? "notice warning" : "notice"}>
             <p>
               {effects.length > 0
-                ? "This rule changes the answer to these calls:"
-                : "This rule changes no answer for the accounts and endpoints that exist now."}
+                ? "This rule will change the answer to these calls:"
+                : "This rule will change nothing for the accounts and endpoints that exist now."}
             </p>
             <Effects effects={effects} />
           </div>

@@ -88,7 +88,7 @@ function NotListed({
   if (error === undefined) return null;
   return (
     <ErrorNotice error={error} onRetry={reload}>
-      <p>{what} could not be loaded, so none can be chosen here.</p>
+      <p>{what} could not be listed, so none can be chosen here.</p>
     </ErrorNotice>
   );
 }
