@@ -1,11 +1,11 @@
-/** Where something listens, or is reached. */
+/** Addresses where a process listens or is reached, and how they are written. */
 
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** Where gRPC is reached: at a port, with TLS or without, or at a unix socket. */
+/** The address of a gRPC server: a port, with TLS or without, or the path of a unix socket. */
 export type GrpcTarget = (Address & { readonly tls?: true }) | { readonly path: string };
 
 /** `127.0.0.1:8080` or `[::1]:8080`. */
@@ -13,7 +13,7 @@ export function formatAddress({ host, port }: Address): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** @throws {SyntaxError} saying what is accepted. */
+/** @throws {SyntaxError} with the accepted form */
 export function parseAddress(text: string): Address {
   const address = readAddress(text);
   if (address === undefined) throw new SyntaxError("must be host:port, such as 127.0.0.1:8080 (port 0: any free one)");
@@ -27,7 +27,7 @@ function readAddress(text: string): Address | undefined {
   return host === undefined || port > 65535 ? undefined : { host, port };
 }
 
-/** As `parseGrpcTarget` reads it. */
+/** In the form that `parseGrpcTarget` reads. */
 export function formatGrpcTarget(target: GrpcTarget): string {
   if ("path" in target) return `${UNIX}${target.path}`;
   return `${target.tls ? TLS : ""}${formatAddress(target)}`;
@@ -36,7 +36,7 @@ export function formatGrpcTarget(target: GrpcTarget): string {
 /**
  * Reads `host:port`, which is plain text; `grpcs://host:port`, which is TLS (as nginx's grpc_pass has it); or `unix:/path`
  * (gRPC, doc/naming.md).
- * @throws {SyntaxError} saying what is accepted.
+ * @throws {SyntaxError} with the accepted forms
  */
 export function parseGrpcTarget(text: string): GrpcTarget {
   if (isUnixSocket(text)) {
@@ -58,5 +58,5 @@ export function isUnixSocket(text: string): boolean {
 
 const TLS = "grpcs://";
 const UNIX = "unix:";
-/** As long as Linux takes them (unix(7)). */
+/** At most 107 characters, as Linux takes (unix(7)). */
 const SOCKET_PATH = /^unix:(?:\/\/(?=\/))?(\/(?!\/)[!-~]{1,106})$/;

@@ -1,4 +1,4 @@
-/** What a process shows of itself, and whom it believes, where gRPC is spoken over TLS. */
+/** The certificates for gRPC over TLS: those of the authorities that are trusted, and this process's own. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
@@ -6,16 +6,16 @@ import { type Config, ConfigError, SETTINGS } from "./config.js";
 
 /** PEM. */
 export interface Certificates {
-  /** Of authorities. Left out, Node's own list is believed, and clients need not show a certificate. */
+  /** Of trusted authorities. Without it Node's own list is trusted, and clients need not show a certificate. */
   readonly ca?: Buffer | undefined;
-  /** Of this process, with its key. Left out, its gRPC port speaks plain text. */
+  /** Of this process, with its key. Without it the gRPC port speaks plain text. */
   readonly cert?: Buffer | undefined;
   readonly key?: Buffer | undefined;
 }
 
 /**
- * Reads the files that the settings name; once, so new ones count from the next start.
- * @throws {ConfigError} when one cannot be used.
+ * Reads the files that the settings name. They are read once: new files take effect at the next start.
+ * @throws {ConfigError} when a file cannot be used
  */
 export function readCertificates({ tlsCa, tlsCert, tlsKey }: Pick<Config, Setting>): Certificates {
   const { tlsCert: certSetting, tlsKey: keySetting } = SETTINGS;

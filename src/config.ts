@@ -6,8 +6,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type GrpcTarget, parseAddress, parseGrpcTarget } from "./address.js";
+import { TrustedProxies } from "./client-address.js";
 import { NAME } from "./contract/names.js";
-import { TrustedProxies } from "./trusted-proxies.js";
 
 /** A setting that cannot be used; the message says which, where it came from, and what is accepted. */
 export class ConfigError extends Error {

@@ -1,39 +1,40 @@
 /**
- * The memory that one process lends to its clients: bodies being received, messages half received, answers that are not
- * read yet; on every port and protocol. Whoever holds such bytes has reserved them here first, and releases them when they
- * are gone. What does not fit is refused; nothing ever waits for memory.
+ * The memory that one process holds for its clients: bodies and messages being received, answers that are not read yet; on
+ * every port and protocol. Code that holds such bytes has reserved them here first, and releases them afterwards. A
+ * reservation that does not fit is refused at once; nothing ever waits for memory.
  *
- * Shares depend on what is still free (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
- * switches", 1998): a client address may hold as much as is free after that, a connection a quarter as much. So one
- * address has half of the budget at most and one connection a fifth, the many hold little each when memory is short, and
- * some is always left for those who hold nothing.
+ * Limits depend on the memory that is still free (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory
+ * packet switches", 1998): a client address may hold as much as remains free, a connection a quarter of that. So one
+ * address has at most half of the budget and one connection a fifth; when memory is short each of many clients holds
+ * little, and some is always left for a client that holds nothing.
  */
-import { networkOf } from "./network.js";
-import type { TrustedProxies } from "./trusted-proxies.js";
+
+import type { TrustedProxies } from "./client-address.js";
+import { networkOf } from "./client-address.js";
 
 /** Bytes of a process's budget. */
 const LIMIT = 256 * 1024 ** 2;
-/** Bodies of the largest size that fit at least, where `maxBody` is so large that they would not fit into `LIMIT`. */
+/** Bodies of the maximum size that fit into the budget, also where `maxBody` is large: `LIMIT` is raised for them. */
 const MIN_BODIES = 12;
 
 /**
- * Bytes that every connection may hold, however little is free: so small calls go on while others hold everything. With
- * 10,000 connections these are 160 MB beside the budget.
+ * Bytes that every connection may hold, however little is free, so that small calls succeed while others hold everything.
+ * With 10,000 connections these are 160 MB beside the budget.
  */
 const ALWAYS = 16 * 1024;
-/** What a connection may hold, by what is free. */
+/** What a connection may hold, as a share of what is free. */
 const CONNECTION_SHARE = 1 / 4;
 
 export interface MemoryBudgetOptions {
-  /** Most bytes of a request's body. */
+  /** Maximum bytes of a request's body. */
   readonly maxBody?: number | undefined;
-  /** Bytes; default 256 MiB, or 12 bodies where these are more. */
+  /** Bytes; default 256 MiB, or 12 bodies of `maxBody` where these are more. */
   readonly limit?: number | undefined;
-  /** Of their addresses only the connections have a bound: each carries many clients. Default none. */
+  /** Their addresses have no limit, only their connections: each carries many clients. Default none. */
   readonly trustedProxies?: Pick<TrustedProxies, "has"> | undefined;
 }
 
-/** What all connections from a client address hold together. */
+/** What all connections from one client address hold together. */
 interface AddressUse {
   reserved: number;
   connections: number;
@@ -42,10 +43,10 @@ interface AddressUse {
 export class MemoryBudget {
   /** Bytes. */
   readonly limit: number;
-  /** Bytes that are held by all connections. */
+  /** Bytes that all connections hold. */
   reserved = 0;
   readonly #trustedProxies: Pick<TrustedProxies, "has"> | undefined;
-  /** By network (see `networkOf`), of the connections that are open. */
+  /** By network (see `networkOf`), for those with open connections. */
   readonly #addresses = new Map<string, AddressUse>();
 
   constructor({ maxBody = 0, limit, trustedProxies }: MemoryBudgetOptions = {}) {
@@ -53,19 +54,19 @@ export class MemoryBudget {
     this.#trustedProxies = trustedProxies;
   }
 
-  /** Whether more than half is held: a client that does not read what waits for it is then cut sooner. */
+  /** Whether more than half is held: a client that does not read its answers is then disconnected sooner. */
   get isShort(): boolean {
     return this.reserved > this.limit / 2;
   }
 
-  /** Client addresses that have a connection with a reservation. */
+  /** The number of client addresses with open connections. */
   get addresses(): number {
     return this.#addresses.size;
   }
 
   /**
-   * A client's connection; to be closed with it.
-   * @param address the IP address at the other end; anything else counts as an address too, such as `unix`
+   * The memory of a client's connection, to be closed with it.
+   * @param address the IP address at the other end; any other text counts as one address, such as `unix`
    */
   open(address: string): ConnectionMemory {
     if (this.#trustedProxies?.has(address)) return new ConnectionMemory(this, CONNECTION_SHARE, NO_BOUND, NOTHING);
@@ -83,8 +84,8 @@ export class MemoryBudget {
   }
 
   /**
-   * A connection of this process's own to a service, which carries the calls of all clients: it may hold what an address
-   * may.
+   * The memory of this process's own connection to a service, to be closed with it. It carries the calls of all clients,
+   * so it may hold as much as an address.
    */
   openUpstream(): ConnectionMemory {
     return new ConnectionMemory(this, 1, NO_BOUND, NOTHING);
@@ -94,7 +95,7 @@ export class MemoryBudget {
 const NO_BOUND = undefined;
 const NOTHING = (): void => {};
 
-/** What one connection holds. */
+/** The memory that one connection holds. */
 export class ConnectionMemory {
   /** Bytes. */
   reserved = 0;
@@ -116,7 +117,7 @@ export class ConnectionMemory {
     return this.#budget.isShort;
   }
 
-  /** Reserves so many bytes more. False where they do not fit: then nothing is reserved, and the bytes are not to be kept. */
+  /** Reserves further bytes. @returns false where they do not fit: then nothing is reserved, and they must not be kept */
   tryReserve(bytes: number): boolean {
     if (this.#closed) return false;
     const budget = this.#budget;
@@ -132,7 +133,7 @@ export class ConnectionMemory {
     return true;
   }
 
-  /** Gives back bytes that were reserved. Harmless after the close, which has given back everything. */
+  /** Releases bytes that were reserved. No effect after `close`, which has released everything. */
   release(bytes: number): void {
     if (this.#closed) return;
     this.reserved -= bytes;
@@ -150,7 +151,7 @@ export class ConnectionMemory {
     return true;
   }
 
-  /** The connection is closed, and all that it held is free. */
+  /** Releases everything: the connection is closed. */
   close(): void {
     if (this.#closed) return;
     this.release(this.reserved);

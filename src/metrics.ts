@@ -1,10 +1,10 @@
 /**
- * Counts and times of requests and calls, and the process's own figures, in the text format of Prometheus
- * (https://prometheus.io/docs/instrumenting/exposition_formats/). Labels are bounded: endpoints come from the catalog
- * under their canonical names, which need no quoting, and whatever reached none of them is `gateway`.
+ * Counts and durations of requests and calls, and the process's own metrics, in the text format of Prometheus
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/). The number of labels is bounded: endpoints come from the
+ * catalog under their canonical names, which need no quoting, and a request that reached none of them counts as `gateway`.
  *
- * Requests are counted in plain numbers here. prom-client, which tells of the process, looks labels up at each use: that
- * would cost a request as much as all the rest of its way through the gateway.
+ * Requests are counted in plain numbers here; only the process's metrics come from prom-client, which looks labels up at
+ * each use (see docs/performance.md).
  */
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Endpoint } from "./contract/endpoint.js";
@@ -13,7 +13,7 @@ import { Code } from "./errors.js";
 /** Upper bounds of request times, in seconds. */
 export const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, Infinity];
 
-/** The place among BOUNDS of the lowest that a time keeps. */
+/** The index in BOUNDS of the lowest bound that a duration does not exceed. */
 export function boundOf(seconds: number): number {
   let bound = 0;
   while (seconds > BOUNDS[bound]!) bound++;
@@ -22,13 +22,14 @@ export function boundOf(seconds: number): number {
 
 const GATEWAY = "gateway";
 
+/** The counts of one endpoint. */
 interface Counted {
   readonly service: string;
   readonly endpoint: string;
   readonly byCode: Map<number | string, number>;
-  /** By the lowest bound that was kept. */
+  /** The number of durations by their lowest bound. */
   readonly byBound: number[];
-  /** Of all of them. */
+  /** The sum of all durations. */
   seconds: number;
 }
 
@@ -52,13 +53,13 @@ export class Metrics {
     this.#calls.count(endpoint, Code[code], seconds);
   }
 
-  /** Everything, in the text format. */
+  /** All metrics in the text format. */
   async text(): Promise<string> {
     return [...this.#requests.lines(), ...this.#calls.lines(), await this.#process.metrics()].join("\n");
   }
 }
 
-/** Counts by code, and times, of one kind of call. */
+/** The counts of one kind of call, by endpoint. */
 class Family {
   readonly #name: string;
   readonly #help: string;

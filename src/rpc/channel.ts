@@ -1,9 +1,9 @@
 /**
- * How one call travels to a service. Three kinds of channel carry calls (in-process, grpc-js, and later our own
- * HTTP/2), and a balancer over many is a channel too. All pass test/contract/channel.ts.
+ * A channel carries calls to a service. There are three kinds, in-process, over our own HTTP/2 and over grpc-js; a balancer
+ * over several channels is a channel too. All pass test/contract/channel.ts.
  *
- * Messages are bytes here: who calls knows their type. One interface serves all four shapes of a call; a unary call is
- * one message each way. Nothing here throws or rejects: every call ends with exactly one `onEnd`.
+ * Messages are bytes here: the caller knows their type. One interface serves all four shapes of a call; a unary call is one
+ * message each way. Nothing here throws or rejects: every call ends with exactly one `onEnd`.
  */
 
 import type { Admission, SYSTEM } from "../access/admission.js";
@@ -17,7 +17,7 @@ export interface CallStart {
   readonly metadata: Metadata;
   /** When the call must have ended, in milliseconds of `Date.now()`. Every call has one, except the mesh's own watches. */
   readonly deadline?: number | undefined;
-  /** Proof that this process's guard has admitted the call. Given on by reference in process, never sent on a wire. */
+  /** Proof that this process's guard has admitted the call. Passed by reference in process, never sent over a transport. */
   readonly admission?: Admission | typeof SYSTEM | undefined;
   /** The address of the outermost client, for the authority; believed only in process or from an enrolled gateway. */
   readonly clientAddress?: string | undefined;
@@ -39,11 +39,11 @@ export interface Status {
    * `code` is this end's word for it, not the service's.
    */
   readonly protocolError?: boolean;
-  /** Why, for the operator: it may name what callers must not learn of. */
+  /** The reason, for the operator; it may name internals that callers must not see. */
   readonly cause?: Error | undefined;
 }
 
-/** What the caller is told. Never called back from within `open`, `send` or `end` of the same call. */
+/** The events of a call. None is called from within `open`, `send` or `end` of the same call. */
 export interface CallListener {
   onHeaders?(metadata: Metadata): void;
   onMessage(message: Uint8Array): void;
@@ -53,30 +53,31 @@ export interface CallListener {
   onEnd(status: Status): void;
 }
 
-/** What the caller may do. All of it is harmless after the end. */
+/** A call as its caller uses it. After the end no method has an effect. */
 export interface Call {
-  /** Sends a message. False means: wait for `onDrain` before the next one. */
+  /** Sends a message. @returns false where the caller should wait for `onDrain` before the next one */
   send(message: Uint8Array): boolean;
   /** No more messages will be sent. */
   end(): void;
-  /** Ends the call at once with CANCELLED, on both sides. */
+  /** Ends the call at once with CANCELLED, at both ends. */
   cancel(): void;
-  /** Stops and restarts `onMessage`, and so, through flow control, the service. */
+  /** Stops and restarts `onMessage`, and through flow control the service's sending. */
   pause(): void;
   resume(): void;
 }
 
 /**
- * What is asked of each connection before it takes calls, through a channel that is this connection alone.
- * @returns false where calls that were meant for the connection before it must not be sent on this one: they fail, as never
- * sent.
+ * Verifies a connection before it takes calls.
+ * @param connection a channel over this connection alone
+ * @returns false where calls that wait since the connection before it must not be sent on this one: they fail, as never
+ * sent
  * @throws (rejects) where the connection cannot be used
  */
 export type Verify = (connection: Channel) => Promise<boolean>;
 
 export interface Channel {
   open(start: CallStart, listener: CallListener): Call;
-  /** Whether calls have a fair chance now. `idle` has no connection, and makes one for the next call. */
+  /** Whether calls can be sent now. `idle` has no connection, and makes one for the next call. */
   readonly state: "idle" | "connecting" | "ready" | "broken" | "closed";
   /** Ends every call with UNAVAILABLE and frees what the channel holds. */
   close(): void;

@@ -1,6 +1,6 @@
 /**
- * How a service is written: a ts-proto definition and one function for each endpoint. The same service runs behind
- * every kind of server and in process.
+ * A service as it is written: a ts-proto definition and one function for each endpoint. It runs behind every transport and
+ * in process.
  *
  *     const helloworld: Service = {
  *       name: "helloworld",
@@ -10,12 +10,12 @@
 import type { Caller } from "../access/admission.js";
 import type { Metadata } from "./metadata.js";
 
-/** What a function knows of the call it answers. */
+/** The call that a function answers. */
 export interface Context {
-  /** Who calls; undefined for nobody. */
+  /** Undefined for a call without a token. */
   readonly caller: Caller | undefined;
   readonly namespace: string;
-  /** Whether this process itself calls (SYSTEM), which may do what any enrolled caller may. */
+  /** Whether this process itself calls (SYSTEM); it may do what any enrolled caller may. */
   readonly system: boolean;
   /** Canonical name of the endpoint, `helloworld:Helloworld.Call`. */
   readonly endpoint: string;
@@ -24,11 +24,11 @@ export interface Context {
   readonly deadline: number | undefined;
   /** Aborted when the caller has gone or the deadline has passed. */
   readonly signal: AbortSignal;
-  /** The address of the outermost client, as far as it can be believed. */
+  /** The address of the outermost client, as far as a trusted peer has forwarded it; else that of the peer. */
   readonly clientAddress: string;
   /** Sends response headers ahead of the first message; no effect once headers have gone. */
   sendHeaders(metadata: Metadata): void;
-  /** What is sent along with the status, be it OK or not. */
+  /** Sets the trailers, which are sent with the status, OK or not. */
   setTrailers(metadata: Metadata): void;
 }
 
@@ -46,18 +46,18 @@ export interface MethodDefinition<Request, Response> {
 // biome-ignore lint/suspicious/noExplicitAny: the one place where definitions of all messages meet.
 export type ServiceDefinition = Readonly<Record<string, MethodDefinition<any, any>>>;
 
-type Answer<T> = T | Promise<T>;
+type MaybePromise<T> = T | Promise<T>;
 
-/** The function that an endpoint of a definition asks for. Whatever it throws becomes a status (StatusError.from). */
+/** The function that answers an endpoint of a definition. An error that it throws becomes a status (StatusError.from). */
 export type Handler<M> =
   M extends MethodDefinition<infer Request, infer Response>
     ? M extends { requestStream: true; responseStream: true }
       ? (requests: AsyncIterable<Request>, context: Context) => AsyncIterable<Response>
       : M extends { requestStream: true }
-        ? (requests: AsyncIterable<Request>, context: Context) => Answer<Response>
+        ? (requests: AsyncIterable<Request>, context: Context) => MaybePromise<Response>
         : M extends { responseStream: true }
           ? (request: Request, context: Context) => AsyncIterable<Response>
-          : (request: Request, context: Context) => Answer<Response>
+          : (request: Request, context: Context) => MaybePromise<Response>
     : never;
 
 export type Implementation<D> = { readonly [M in keyof D]: Handler<D[M]> };
@@ -71,7 +71,7 @@ export interface Part {
   readonly implementation: Readonly<Record<string, (request: any, context: Context) => any>>;
 }
 
-/** Pairs a definition with its implementation, types checked. */
+/** Pairs a definition with its implementation, whose types are checked. */
 export function part<D extends ServiceDefinition>(
   grpcService: string,
   definition: D,
@@ -84,6 +84,6 @@ export interface Service {
   /** The name callers use, `helloworld`. */
   readonly name: string;
   readonly parts: readonly Part[];
-  /** google.protobuf.FileDescriptorSet with all imports, that has every part. */
+  /** A google.protobuf.FileDescriptorSet with all parts and all imports. */
   readonly descriptors: Uint8Array;
 }

@@ -1,6 +1,6 @@
 /**
- * Protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) as the generated code reads it: the methods of
- * @bufbuild/protobuf's BinaryReader that it calls, without the DataView that a reader of that library begins with.
+ * Reads protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) for the generated code: the methods of
+ * @bufbuild/protobuf's BinaryReader that it calls, without the DataView that each of that library's readers makes.
  */
 import { type Buffer, isUtf8 } from "node:buffer";
 import { asBuffer } from "../buffer.js";
@@ -13,9 +13,9 @@ const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED32 = 5;
 
-/** Groups within groups, as many as the library allows. */
+/** Maximum depth of nested groups, as in the library. */
 const MAX_DEPTH = 100;
-/** Of so few characters a string costs less when it is made without native code. */
+/** Up to so many bytes a string is made character by character: a call of native code would take longer. */
 const SHORT = 8;
 
 const halves = new DataView(new ArrayBuffer(8));
@@ -24,9 +24,9 @@ export class BinaryReader {
   readonly buf: Buffer;
   readonly len: number;
   pos = 0;
-  /** Where the generated code counts how deep it is. */
+  /** The generated code counts its depth here. */
   __tsProtoDecodeDepth = 0;
-  /** Of the last varint. */
+  /** The two halves of the last varint. */
   #low = 0;
   #high = 0;
 
@@ -69,19 +69,19 @@ export class BinaryReader {
     return this.buf.readDoubleLE(at);
   }
 
-  /** Of the same memory. */
+  /** A view of the same memory. */
   bytes(): Buffer {
     const at = this.#step(this.uint32());
     return this.buf.subarray(at, this.pos);
   }
 
-  /** @throws {Error} when it is not UTF-8, which a string of proto3 must be. */
+  /** @throws {Error} where it is not UTF-8, as a string of proto3 must be */
   string(): string {
     const at = this.#step(this.uint32());
     return (this.pos - at <= SHORT ? this.#ascii(at) : undefined) ?? this.#utf8(at);
   }
 
-  /** Steps over a value, and gives its bytes. */
+  /** Skips a value. @returns its bytes */
   skip(wireType: number): Buffer {
     const start = this.pos;
     this.#skip(wireType, undefined, MAX_DEPTH);
@@ -97,7 +97,7 @@ export class BinaryReader {
     else throw new Error(`a field has the wire type ${wireType}`);
   }
 
-  /** @param number of its field, which the end must have too; undefined where that is not known */
+  /** @param number of the field, which the end of the group must have too; undefined where it is not known */
   #skipGroup(number: number | undefined, depth: number): void {
     if (depth === 0) throw new Error(`groups are nested more than ${MAX_DEPTH} levels deep`);
     for (;;) {
@@ -113,7 +113,7 @@ export class BinaryReader {
     }
   }
 
-  /** Goes on by so many bytes. */
+  /** Advances by `size` bytes. @returns the position before */
   #step(size: number): number {
     const at = this.pos;
     this.pos += size;
@@ -121,7 +121,7 @@ export class BinaryReader {
     return at;
   }
 
-  /** A short text up to here, if it is ASCII. */
+  /** The text from `start` to the current position; undefined where it is not ASCII. */
   #ascii(start: number): string | undefined {
     let text = "";
     for (let at = start; at < this.pos; at++) {
@@ -133,8 +133,8 @@ export class BinaryReader {
   }
 
   /**
-   * A text up to here. What is not UTF-8 becomes U+FFFD, so only a text with that is looked at again: whether a string has
-   * it costs next to nothing, as one that is ASCII or Latin-1 cannot.
+   * The text from `start` to the current position. Bytes that are not UTF-8 become U+FFFD, so only a text with that
+   * character is validated; the search for it is fast, since a one-byte string of V8 cannot have it.
    */
   #utf8(start: number): string {
     const text = this.buf.toString("utf8", start, this.pos);
@@ -150,7 +150,7 @@ export class BinaryReader {
     halves.setInt32(4, this.#low);
   }
 
-  /** A varint of at most ten bytes; what is beyond 64 bits is dropped. */
+  /** Reads a varint of at most ten bytes; bits above the 64th are dropped. */
   #varint(): void {
     const { buf } = this;
     let { pos } = this;

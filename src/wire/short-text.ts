@@ -1,19 +1,17 @@
+/** Short Latin-1 strings, made without a call of native code, which would take most of the time. */
 import type { Buffer } from "node:buffer";
 
 declare module "node:buffer" {
   interface Buffer {
-    /** What `toString("latin1", start, end)` comes to. For a short text it takes most of the time there is. */
+    /** The native function behind `toString("latin1", start, end)`. */
     latin1Slice(start: number, end: number): string;
   }
 }
 
-/** Of so few characters a string costs less when it is made without native code. */
+/** The maximum length of `shortText`, in bytes. */
 export const SHORT_TEXT = 16;
 
-/**
- * `length` bytes as Latin-1, `SHORT_TEXT` at most, in half the time that native code takes; as many bytes as `SHORT_TEXT`
- * must follow `start`.
- */
+/** `length` bytes as Latin-1, `SHORT_TEXT` at most. The buffer must have `SHORT_TEXT` bytes from `start` on. */
 // biome-ignore format: sixteen of a kind
 export function shortText(bytes: Buffer, start: number, length: number): string {
   return String.fromCharCode(

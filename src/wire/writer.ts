@@ -1,35 +1,35 @@
 /**
- * Protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) as the generated code writes it: the methods
- * of @bufbuild/protobuf's BinaryWriter that it calls, in a sixth of the time for a short message, since messages are cut
- * from common blocks that are neither cleared before nor copied after.
+ * Writes protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) for the generated code: the methods of
+ * @bufbuild/protobuf's BinaryWriter that it calls. Messages are slices of shared blocks, which are neither cleared before
+ * nor copied afterwards (see docs/performance.md).
  */
 import { Buffer } from "node:buffer";
 
 declare module "node:buffer" {
   interface Buffer {
-    /** What `write(text, at, "utf8")` comes to. */
+    /** The native function behind `write(text, at, "utf8")`. */
     utf8Write(text: string, at: number): number;
   }
 }
 
-/** Small, since a message that someone keeps keeps its whole block. */
+/** Bytes of a block. It is small, because a message that is kept keeps its block in memory. */
 const BLOCK = 16 * 1024;
-/** What may stand behind what is long. */
+/** Bytes that are left free behind a message larger than a block. */
 const SLACK = 256;
-/** Of so few characters a string costs less when it is written without native code. */
+/** Up to so many characters are written one by one: a call of native code would take longer. */
 const SHORT = 24;
-/** Length of the length that `fork` leaves room for. */
+/** Bytes that `fork` leaves for the length; `join` moves the content where it needs more. */
 const GUESS = 1;
 
 const NOTHING = Buffer.alloc(0);
-/** A block that no writer has at the moment, and where its rest begins. */
+/** The block that no writer uses at the moment, and the position of its free rest. */
 let block: Buffer = NOTHING;
 let restAt = 0;
 
 const halves = new DataView(new ArrayBuffer(8));
 
-/** Lets the next writer have what this one needs no more, unless it has larger bytes of its own. */
-function giveBack(bytes: Buffer, at: number): void {
+/** Makes the rest of a block free for the next writer, unless the free one has a larger rest. */
+function releaseBlock(bytes: Buffer, at: number): void {
   if (bytes.length !== BLOCK || BLOCK - at <= block.length - restAt) return;
   block = bytes;
   restAt = at;
@@ -37,7 +37,7 @@ function giveBack(bytes: Buffer, at: number): void {
 
 export class BinaryWriter {
   #bytes: Buffer = block;
-  /** Where in `#bytes` the message begins, and how far it has come. */
+  /** The positions in `#bytes` where the message begins, and of its next byte. */
   #start = restAt;
   #pos = restAt;
   readonly #forks: number[] = [];
@@ -47,10 +47,10 @@ export class BinaryWriter {
     restAt = 0;
   }
 
-  /** What was written. The writer starts anew. */
+  /** The message that was written. The writer is then empty. */
   finish(): Buffer {
     const message = this.#bytes.subarray(this.#start, this.#pos);
-    giveBack(this.#bytes, this.#pos);
+    releaseBlock(this.#bytes, this.#pos);
     this.#bytes = NOTHING;
     this.#start = 0;
     this.#pos = 0;
@@ -63,16 +63,16 @@ export class BinaryWriter {
 
   #grow(size: number): void {
     const written = this.#pos - this.#start;
-    const least = written + size;
-    const larger = Buffer.allocUnsafeSlow(least > BLOCK ? Math.max(least + SLACK, this.#bytes.length * 2) : BLOCK);
+    const needed = written + size;
+    const larger = Buffer.allocUnsafeSlow(needed > BLOCK ? Math.max(needed + SLACK, this.#bytes.length * 2) : BLOCK);
     larger.set(this.#bytes.subarray(this.#start, this.#pos));
-    if (least > BLOCK) giveBack(this.#bytes, this.#start);
+    if (needed > BLOCK) releaseBlock(this.#bytes, this.#start);
     this.#bytes = larger;
     this.#start = 0;
     this.#pos = written;
   }
 
-  /** Starts what stands with its length in front: a message, or numbers packed. */
+  /** Begins a length-delimited value: a message, or packed numbers. */
   fork(): this {
     this.#room(GUESS);
     this.#forks.push(this.#pos - this.#start);
@@ -80,14 +80,14 @@ export class BinaryWriter {
     return this;
   }
 
-  /** Ends what `fork` started. */
+  /** Ends the value that `fork` began. */
   join(): this {
     const fork = this.#forks.pop();
     if (fork === undefined) throw new Error("join without fork");
     const length = this.#pos - this.#start - fork - GUESS;
     const wider = sizeOfVarint(length) - GUESS;
     this.#room(wider);
-    // Not before: to make room may move all that was written.
+    // Only now: making room may have moved the message.
     const start = this.#start + fork;
     if (wider > 0) {
       this.#bytes.copyWithin(start + GUESS + wider, start + GUESS, this.#pos);
@@ -98,7 +98,7 @@ export class BinaryWriter {
     return this;
   }
 
-  /** Bytes as they are. */
+  /** Writes bytes as they are. */
   raw(bytes: Uint8Array): this {
     this.#room(bytes.length);
     this.#bytes.set(bytes, this.#pos);
@@ -120,7 +120,7 @@ export class BinaryWriter {
     return this;
   }
 
-  /** Writes a short string of ASCII; false when it is none. */
+  /** Writes a short string. @returns false where it is not ASCII; then nothing is written */
   #ascii(value: string): boolean {
     this.#room(1 + SHORT);
     const bytes = this.#bytes;
@@ -170,7 +170,7 @@ export class BinaryWriter {
     return this;
   }
 
-  /** A number of 32 bits, for which there is room. */
+  /** Writes a number of 32 bits, for which there is room. */
   #varint(value: number): void {
     const bytes = this.#bytes;
     let pos = this.#pos;

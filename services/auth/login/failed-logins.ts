@@ -7,9 +7,9 @@
  */
 import type { Logger } from "pino";
 import { holdsToken } from "../../../src/access/token.js";
+import { networkOf } from "../../../src/client-address.js";
 import { ACCOUNT_NAME, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import type { LoginsFailed } from "../../../src/gen/portico/auth/log/v1/log.js";
-import { networkOf } from "../../../src/network.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 
 export const WINDOW_MS = 60_000;

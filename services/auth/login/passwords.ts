@@ -5,9 +5,9 @@
  */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
+import { networkOf } from "../../../src/client-address.js";
 import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
-import { networkOf } from "../../../src/network.js";
 
 /** scrypt's cost, block size and parallelization: what hashing a password takes, and guessing one. */
 export type PasswordCost = Pick<PasswordHash, "n" | "r" | "p">;

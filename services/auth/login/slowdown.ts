@@ -2,9 +2,10 @@
  * Slows down the guessing of passwords: after five failures for an account from an address, each further one makes the
  * next attempt wait twice as long, from a second to a quarter of an hour. After a success, failures count from 0 again.
  */
+
+import { networkOf } from "../../../src/client-address.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { RetryInfo } from "../../../src/gen/google/rpc/error_details.js";
-import { networkOf } from "../../../src/network.js";
 
 const FREE_FAILURES = 5;
 const MAX_DELAY = 15 * 60_000;

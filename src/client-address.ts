@@ -1,13 +1,34 @@
 /**
- * The proxies in front of Portico, by address: the setting `PORTICO_TRUSTED_PROXIES`. A connection from one of them
- * carries the requests of many clients, so a bound that holds for each client address does not hold for it.
+ * Which client an IP address stands for: limits for each client count a whole IPv6 network as one, and do not hold for a
+ * trusted proxy, whose connections carry the requests of many clients.
  */
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, isIPv6 } from "node:net";
 
-/** A set of IP addresses and CIDR ranges (RFC 4632, RFC 4291 §2.3). */
+/** The network of a client: an IPv4 address itself, of an IPv6 address its /64, which one customer has (RFC 6177). */
+export function networkOf(address: string): string {
+  return isIPv6(address) ? network64(address) : address;
+}
+
+function network64(address: string): string {
+  if (address.includes(".")) return address; // An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2).
+  const [head = "", tail] = address.split("::");
+  const left = head.split(":").filter(Boolean);
+  const right = tail?.split(":").filter(Boolean) ?? [];
+  const zeros = tail === undefined ? 0 : 8 - left.length - right.length;
+  const groups = [...left, ...Array<string>(zeros).fill("0"), ...right];
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":");
+}
+
+/**
+ * The proxies in front of Portico, by address: a set of IP addresses and CIDR ranges (RFC 4632, RFC 4291 §2.3), from the
+ * setting `PORTICO_TRUSTED_PROXIES`.
+ */
 export class TrustedProxies {
   readonly #ranges = new BlockList();
-  /** Whether none is trusted; then `has` need not be asked. */
+  /** Whether no proxy is trusted; then `has` need not be called. */
   readonly empty: boolean;
 
   private constructor(ranges: readonly Range[]) {
@@ -25,7 +46,7 @@ export class TrustedProxies {
 
   /**
    * Whether a socket's `remoteAddress` is one of them. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) counts as the IPv4
-   * address; a zone (`fe80::1%eth0`) is not compared; what is no address is not trusted.
+   * address; a zone (`fe80::1%eth0`) is not compared; a text that is not an address is not trusted.
    */
   has(address: string): boolean {
     if (this.empty) return false;
@@ -39,7 +60,7 @@ export class TrustedProxies {
 interface Range {
   readonly address: string;
   readonly family: "ipv4" | "ipv6";
-  /** Bits of the address that count. */
+  /** Bits of the network part. */
   readonly prefix: number;
 }
 
