@@ -30,7 +30,7 @@ const NO_BODY: readonly Uint8Array[] = [];
  * - 401 no rule admits the caller, or a token is needed and there is no valid one
  * - 403 a rule denies the caller, or the token is limited to other resources
  * - 408 the body took too long to arrive
- * - 413 the body is too large
+ * - 413 the body is too large, or its chunk extensions
  * - 499 the client has gone
  * - 503 the guard cannot decide, or there is no memory for the body
  */

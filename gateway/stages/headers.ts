@@ -35,9 +35,13 @@ export function checkHeaders(request: GatewayRequest, target: Target, { dialect 
 }
 
 /**
- * What no request may be, checked before the first stage: neither malformed as HTTP, nor with too many headers, nor with two
- * hosts.
- * @throws {HttpError} 400, 405, 408, 413, 417, 431 or 505
+ * Refuses, before the first stage, what is no acceptable HTTP request, as the port found it. Ends a request with:
+ * - 400 malformed HTTP, no Host, or two
+ * - 405 CONNECT
+ * - 408 the headers took too long to arrive
+ * - 417 an expectation other than 100-continue
+ * - 431 the headers are too large, or too many
+ * - 505 a version other than HTTP/1.0 and HTTP/1.1
  */
 export function checkWellFormed(
   { fault, rawHeaders, headers }: GatewayRequest,

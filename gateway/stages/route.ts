@@ -29,16 +29,15 @@ export interface RouteOptions {
 
 /**
  * Ends a request with:
- * - 200 one of Portico's own paths, as are 302, 304 and what a document's guard or `/readyz` refuses: 401, 403, 503
+ * - 200 one of Portico's own paths
  * - 204 OPTIONS
- * - 302 `/`
+ * - 302 `/`, which leads to the pages
  * - 304 a page that the client has already
  * - 400 no URI has such a path
- * - 401 a document for a caller who may not see documents
- * - 403 a link from another origin leads to an endpoint, and following a link must not call anything
+ * - 403 a link from another origin leads to an endpoint: following a link must not call anything
  * - 404 no endpoint, page or document has the path
  * - 405 the method is not one of those in the header Allow
- * - 503 the catalog of services has not arrived yet, `/readyz` while not ready
+ * - 503 the catalog of services has not arrived yet; `/readyz` says that the gateway is not ready
  * @returns the route, its target being the endpoint as the instance whose turn it is has it; the reply where there is no
  * route
  */

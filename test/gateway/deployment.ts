@@ -11,6 +11,7 @@ import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Health } from "../../gateway/own/health.js";
 import { readHeaders } from "../../gateway/request-headers.js";
 import { Hosts } from "../../gateway/stages/hosts.js";
+import type { OwnPaths } from "../../gateway/stages/route.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
 import { readConnection } from "../../services/registry/connection-contract.js";
@@ -61,6 +62,8 @@ export interface DeployOptions {
   readonly level?: string;
   /** Of the service probe. */
   readonly events?: Parameters<typeof createProbe>[0];
+  /** Paths that Portico answers itself, beside health and documents. */
+  readonly own?: readonly OwnPaths[];
   /** Others than helloworld and probe. */
   readonly services?: readonly Service[];
   readonly heartbeatMs?: number;
@@ -163,7 +166,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
         return guard.admit(credentials, endpoint);
       },
     },
-    own: [health, new ServedDocuments({ catalog, guard })],
+    own: [health, new ServedDocuments({ catalog, guard }), ...(options.own ?? [])],
     hosts: await Hosts.of(config.http, config.httpHosts),
     config,
     log,

@@ -14,7 +14,7 @@ export interface Scene extends Deployment {
 
 export async function scene(t: Test, options: DeployOptions = {}): Promise<Scene> {
   const feed = new Feed();
-  const deployment = await deploy(t.testdir(), { services: [feed.service], ...options });
+  const deployment = await deploy(t.testdir(), { ...options, services: [feed.service, ...(options.services ?? [])] });
   t.teardown(() => deployment.close());
   const admin = await login(deployment.handler, "admin");
   return { ...deployment, feed, port: deployment.door.address.port, admin };
