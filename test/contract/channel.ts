@@ -581,7 +581,7 @@ const BEHAVIOURS: Record<string, (t: Test, serve: Serve) => Promise<void>> = {
   // What cannot be compressed, since that is bounded as it is sent.
   "stops a producer while its reader is paused": async (t, serve) => {
     const size = 50_000;
-    const total = 400;
+    const total = 100;
     let produced = 0;
     const channel = await serve({
       one: (request) => request,
@@ -610,7 +610,7 @@ const BEHAVIOURS: Record<string, (t: Test, serve: Serve) => Promise<void>> = {
 
   "stops a caller while the endpoint does not read": async (t, serve) => {
     const size = 50_000;
-    const total = 400;
+    const total = 100;
     const go = event();
     let received = 0;
     const channel = await serve({
