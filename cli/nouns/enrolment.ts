@@ -1,6 +1,7 @@
 /** An enrolment: the token by which a gateway or a service joins the authority. */
 import { Option } from "commander";
 import type { Enrolment } from "../../src/api/types.js";
+import { GATEWAY } from "../../src/contract/names.js";
 import { type Collection, namesOf, type Source } from "../http/candidates.js";
 import { gatewayCommand } from "../http/command.js";
 import { serviceNames } from "../http/services.js";
@@ -21,7 +22,7 @@ const enrolments: Collection<Enrolment> = {
 /** Names that an enrolment may be for. */
 const joining: Source = async (place) => {
   const services = await Promise.resolve(serviceNames(place)).catch(() => []);
-  return [{ text: "gateway", about: "a gateway alone" }, ...services];
+  return [{ text: GATEWAY, about: "a gateway alone" }, ...services];
 };
 
 export const enrolment: Noun = {

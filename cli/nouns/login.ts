@@ -1,5 +1,6 @@
 /** `portico login` and `portico logout`: a login is tokens, kept in the profile. */
 import { Option } from "commander";
+import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { CompletedOption } from "../http/candidates.js";
 import { gatewayCommand } from "../http/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
@@ -28,7 +29,7 @@ export const login = gatewayCommand({
   ],
   formats: [],
   readsInput: true,
-  async run({ io, login, client, stored, namespace = stored?.namespace ?? "default" }, options: LoginOptions) {
+  async run({ io, login, client, stored, namespace = stored?.namespace ?? DEFAULT_NAMESPACE }, options: LoginOptions) {
     if (client.exposed) io.stderr.write(`Beware: ${client.address} is not encrypted. Others may read the password.\n`);
     const account = options.account || io.env.PORTICO_ACCOUNT || (await askAccount(io, stored?.account));
     const password = options.passwordStdin

@@ -1,5 +1,6 @@
 /** `portico user`: who is logged in, with which token and namespace; and one's own password. */
 import { type Command, Option } from "commander";
+import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { gatewayCommand } from "../http/command.js";
 import type { Io } from "../terminal/io.js";
 import { aligned, instant, printItem } from "../terminal/output.js";
@@ -46,7 +47,7 @@ const namespace = gatewayCommand({
   examples: ['curl -H "Platform-Namespace: $(portico user namespace)" …'],
   async run({ io, client, output, namespace: given, stored }) {
     const ofToken = async () => (await client.ask("auth/Auth/WhoAmI")).namespace;
-    const implied = io.env.PORTICO_TOKEN ? ofToken : () => stored?.namespace ?? "default";
+    const implied = io.env.PORTICO_TOKEN ? ofToken : () => stored?.namespace ?? DEFAULT_NAMESPACE;
     const namespace = given ?? (await implied());
     await printItem(io, output, { name: namespace, value: { namespace }, text: [namespace] });
   },

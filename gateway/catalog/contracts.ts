@@ -4,7 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import type { DescMessage, FileRegistry } from "@bufbuild/protobuf";
-import { type Endpoint, endpointsOf, readDescriptors, SELF_GOVERNED } from "../../src/contract/endpoint.js";
+import { type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
+import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Codec } from "../../src/json/codec.js";
 import { compileCodecs } from "../../src/json/compile.js";

@@ -2,7 +2,7 @@
  * The instances of one service: the channels to their addresses, the contract at the end of each channel, and the routes
  * made from these contracts.
  */
-import { SELF_GOVERNED } from "../../src/contract/endpoint.js";
+import { SELF_GOVERNED } from "../../src/contract/names.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
 import { Balancer } from "../../src/rpc/balancer.js";

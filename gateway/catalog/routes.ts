@@ -6,8 +6,8 @@
  * else is repaired: no dot segment is removed, no empty segment or trailing slash is ignored, and `%2F` does not become
  * `/`.
  */
-import { Callers, type Endpoint, pathOf, RESERVED_NAMES } from "../../src/contract/endpoint.js";
-import { NAME } from "../../src/contract/names.js";
+import { Callers, type Endpoint, pathOf } from "../../src/contract/endpoint.js";
+import { NAME, RESERVED_NAMES } from "../../src/contract/names.js";
 import { nearest } from "../../src/contract/nearest.js";
 import { HttpError } from "../errors.js";
 import type { Target } from "./target.js";

@@ -1,8 +1,7 @@
 /** What an instance may be called, and where it may be. */
 
 import { isUnixSocket } from "../../src/address.js";
-import { RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/endpoint.js";
-import { NAME } from "../../src/contract/names.js";
+import { NAME, RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 
 const ID = /^[!-~]{1,128}$/;

@@ -13,6 +13,7 @@ import {
 } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Callers } from "../gen/portico/options/v1/options.js";
+import { SELF_GOVERNED } from "./names.js";
 import type { Resource } from "./resource.js";
 
 export { Callers };
@@ -46,14 +47,6 @@ export interface Endpoint {
   readonly shortPath: boolean;
   readonly method: DescMethod;
 }
-
-/** Services whose endpoints say themselves who may call them. No other service may take these names. */
-export const SELF_GOVERNED: ReadonlySet<string> = new Set(["auth", "registry"]);
-
-/** First segments of the gateway's own paths: no service may take these names. */
-export const RESERVED_NAMES: ReadonlySet<string> = new Set(
-  "v1 livez readyz openapi explore console metrics gateway".split(" "),
-);
 
 /**
  * Reads a serialized google.protobuf.FileDescriptorSet with all its imports.

@@ -21,3 +21,11 @@ export const GATEWAY = "gateway";
 
 /** The scope of a namespace's administrators. */
 export const ADMIN_SCOPE = "admin";
+
+/** Services whose endpoints declare who may call them; rules do not govern them. No other service may take these names. */
+export const SELF_GOVERNED: ReadonlySet<string> = new Set(["auth", "registry"]);
+
+/** First segments of the gateway's own paths: no service may take these names. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set(
+  "v1 livez readyz openapi explore console metrics gateway".split(" "),
+);

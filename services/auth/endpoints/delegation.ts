@@ -7,8 +7,7 @@ import { serviceScope } from "../../../src/access/admission.js";
 import { signContext, verifyTicket } from "../../../src/access/call-context.js";
 import { ticketKeyOf } from "../../../src/access/context-keys.js";
 import { type Decision, RuleSet } from "../../../src/access/rules.js";
-import { SELF_GOVERNED } from "../../../src/contract/endpoint.js";
-import { DEFAULT_NAMESPACE, GATEWAY } from "../../../src/contract/names.js";
+import { DEFAULT_NAMESPACE, GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
 import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
 import {

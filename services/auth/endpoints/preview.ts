@@ -5,7 +5,7 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { type Decision, LOGGED_IN, PUBLIC, type Rule, RuleSet } from "../../../src/access/rules.js";
-import { SELF_GOVERNED } from "../../../src/contract/endpoint.js";
+import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
 import type { Effect } from "../../../src/gen/portico/auth/v1/rules.js";
 

@@ -1,8 +1,7 @@
 /** Usage: how much endpoints are called, as gateways tell. */
 
 import { BoundedMap } from "../../../src/bounded-map.js";
-import { SELF_GOVERNED } from "../../../src/contract/endpoint.js";
-import { GATEWAY } from "../../../src/contract/names.js";
+import { GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
 import {
   type ListUsageRequest,
