@@ -1,16 +1,16 @@
 /** The command line: its commands, and how it runs. */
 import type { Command } from "commander";
 import packageJson from "../package.json" with { type: "json" };
-import { call } from "./call/call.js";
-import { callService } from "./call/call-service.js";
 import { afterService } from "./call/completion.js";
 import { describe, openapi, services } from "./call/service.js";
+import { callService } from "./call/with-fields.js";
+import { call } from "./call/with-json.js";
 import { complete } from "./completion/complete.js";
-import { completion } from "./completion/completion.js";
+import { completion } from "./completion/scripts.js";
 import { CompletedArgument } from "./http/candidates.js";
 import { connectionOptions } from "./http/connection.js";
 import { serviceNames } from "./http/services.js";
-import { newService } from "./new/new.js";
+import { newService } from "./new/new-service.js";
 import { auth } from "./nouns/auth.js";
 import { login, logout } from "./nouns/login.js";
 import { usage } from "./nouns/usage.js";

@@ -3,7 +3,7 @@ import type { Endpoints } from "../../src/api/types.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { RawBytes } from "../terminal/output.js";
 import { failureOfLine, type Hint } from "./failure.js";
-import { type HttpRequest, type HttpResponse, jsonOf, send, sendStreaming } from "./http.js";
+import { type HttpRequest, type HttpResponse, jsonOf, send, sendStreaming } from "./request.js";
 import type { Session } from "./session.js";
 import { LOOPBACK } from "./unreachable.js";
 

@@ -4,8 +4,8 @@
  */
 import type { Tokens } from "../../src/api/types.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
-import { type HttpRequest, type HttpResponse, jsonOf, send } from "./http.js";
 import type { Login, Profile, ProfileData } from "./profile.js";
+import { type HttpRequest, type HttpResponse, jsonOf, send } from "./request.js";
 
 export interface Session {
   /** The token to call with, valid for a minute more by this machine's clock; undefined when not logged in. */

@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 import { createWebSocketStream, WebSocket } from "ws";
 import { CommandError, interrupted } from "../terminal/exit.js";
 import { CallFailure, failureOfFrame } from "./failure.js";
-import { type HttpRequest, headersOf, readText, requestIdOf } from "./http.js";
+import { type HttpRequest, headersOf, readText, requestIdOf } from "./request.js";
 import { noAnswer } from "./unreachable.js";
 
 const HANDSHAKE_TIMEOUT_MS = 30_000;

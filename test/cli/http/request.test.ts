@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import t, { type Test } from "tap";
-import { type HttpRequest, send } from "../../../cli/http/http.js";
+import { type HttpRequest, send } from "../../../cli/http/request.js";
 import { interrupted } from "../../../cli/terminal/exit.js";
 import { portico } from "../command-line.js";
 
