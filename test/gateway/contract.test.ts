@@ -7,7 +7,8 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { reason } from "../../gateway/errors.js";
 import { createToken } from "../../src/access/token.js";
-import { groups, type HttpCase } from "../cases/http.js";
+import type { HttpCase } from "../cases/http/case.js";
+import { groups } from "../cases/http/groups.js";
 import { type Answer, ask, type Deployment, deploy, login, post } from "./deployment.js";
 
 const dataFolder = t.testdir();
@@ -26,7 +27,7 @@ for (const [group, rows] of Object.entries(groups)) {
   });
 }
 
-/** The accounts and rules that test/cases/http.ts tells of. */
+/** The accounts and rules that test/cases/http/case.ts tells of. */
 async function prepare({ handler }: Deployment): Promise<Record<string, string>> {
   const admin = await login(handler, "admin");
   const password = "a password for tests";

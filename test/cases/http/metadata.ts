@@ -1,0 +1,95 @@
+/** What a service is told beside its message, and which headers every answer has. */
+import { ADA, HELLO, type HttpCase, TELL } from "./case.js";
+
+const NEW_ID = /^[\w-]{12}-[0-9a-z]+$/;
+
+export const metadata: readonly HttpCase[] = [
+  {
+    title: "what services are told: a signed context, the namespace, the request and its trace, and nothing else",
+    target: "/probe/tell",
+    headers: [
+      ADA,
+      ["X-Request-Id", "abc-1.2_3"],
+      ["traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],
+      ["tracestate", "a=1"],
+      ["tracestate", "b=2"],
+      ["X-Portico-Gateway", "me"],
+      ["X-Portico-Context", "me"],
+      ["X-Portico-Account", "me"],
+      ["X-Portico-Client-Address", "1.2.3.4"],
+      ["X-Forwarded-For", "1.2.3.4"],
+      ["Te", "trailers"],
+      ["grpc-status", "0"],
+      ["Cookie", "a=b"],
+      ["X-Anything", "else"],
+    ],
+    status: 200,
+    answer: {
+      caller: "ada",
+      namespace: "default",
+      metadata: {
+        "x-portico-context": "signed",
+        "platform-namespace": "default",
+        "x-request-id": "abc-1.2_3",
+        traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        tracestate: "a=1,b=2",
+      },
+    },
+    has: { "x-request-id": "abc-1.2_3" },
+    calls: TELL,
+  },
+  {
+    title: "a bad trace is not passed on",
+    target: "/probe/tell",
+    headers: [
+      ["X-Request-Id", "r"],
+      ["traceparent", "00-00000000000000000000000000000000-b7ad6b7169203331-01"],
+      ["tracestate", "a=1"],
+    ],
+    status: 200,
+    answer: { metadata: { "x-portico-context": "signed", "platform-namespace": "default", "x-request-id": "r" } },
+    calls: TELL,
+  },
+  {
+    title: "a token that stands for nobody is not passed on",
+    target: "/probe/tell",
+    headers: [
+      ["X-Request-Id", "r"],
+      ["Authorization", "Bearer {stranger}"],
+    ],
+    status: 200,
+    answer: { metadata: { "x-portico-context": "signed", "platform-namespace": "default", "x-request-id": "r" } },
+    calls: TELL,
+  },
+  {
+    title: "a request id that is not sane is replaced",
+    target: "/nowhere",
+    headers: [["X-Request-Id", "a b"]],
+    status: 404,
+    has: { "x-request-id": NEW_ID },
+  },
+  {
+    title: "a long request id is replaced",
+    target: "/nowhere",
+    headers: [["X-Request-Id", "a".repeat(129)]],
+    status: 404,
+    has: { "x-request-id": NEW_ID },
+  },
+  {
+    title: "two request ids are replaced",
+    target: "/nowhere",
+    headers: [
+      ["X-Request-Id", "a"],
+      ["X-Request-Id", "b"],
+    ],
+    status: 404,
+    has: { "x-request-id": NEW_ID },
+  },
+  {
+    title: "answers are not to be kept or guessed at",
+    target: "/helloworld",
+    status: 200,
+    has: { "cache-control": "no-store", "x-content-type-options": "nosniff", "content-type": "application/json" },
+    calls: HELLO,
+  },
+];
