@@ -1,5 +1,5 @@
 /**
- * Calls with messages instead of bytes, over any channel. `method` is an entry of a ts-proto definition:
+ * Calls endpoints with typed messages, over any channel. `method` is an entry of a ts-proto definition:
  *
  *     const { rules } = await unary(channel, RulesService.list, {});
  */
@@ -8,9 +8,9 @@ import type { Call, CallStart, Channel, Status } from "./channel.js";
 import { MessageQueue } from "./message-queue.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
 import type { MethodDefinition } from "./service.js";
-import { toError } from "./status.js";
+import { cancelled, toError } from "./status.js";
 
-/** How long a unary call may take when the caller names no deadline, in milliseconds. */
+/** How long a unary call without a deadline may take, in milliseconds. */
 const DEFAULT_TIME = 30_000;
 
 export interface CallOptions {
@@ -34,7 +34,7 @@ export function unary<Request, Response>(
   options: CallOptions = {},
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
-    if (options.signal?.aborted) throw cancelled();
+    if (options.signal?.aborted) throw toError(cancelled());
     const message = method.requestSerialize(request);
     const answers: Uint8Array[] = [];
     const onEnd = (status: Status): void => {
@@ -57,9 +57,9 @@ export function unary<Request, Response>(
   });
 }
 
-/** An open call of any streaming shape. All of it is harmless after the end. */
+/** An open call of any streaming shape. After the end no method has an effect. */
 export interface Stream<Request, Response> {
-  /** Sends a message. False means: await `drained()` before the next one. */
+  /** Sends a message. @returns false where the caller should await `drained()` before the next one */
   send(request: Request): boolean;
   /** Resolves when more may be sent, or the call has ended. */
   drained(): Promise<void>;
@@ -67,7 +67,7 @@ export interface Stream<Request, Response> {
   end(): void;
   /** Ends the call at once, with CANCELLED. */
   cancel(): void;
-  /** To be iterated once. A failed call makes it throw a StatusError after the last message; leaving it early cancels. */
+  /** To be iterated once. Of a failed call it throws a StatusError after the last message; ending it early cancels. */
   readonly responses: AsyncIterable<Response>;
 }
 
@@ -124,7 +124,7 @@ function startOf(path: string, options: CallOptions, deadline: number | undefine
   };
 }
 
-/** Of a response cardinality violation this is the code (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md). */
+/** UNIMPLEMENTED is gRPC's code for a cardinality violation (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md). */
 function onlyOne(path: string, answers: readonly Uint8Array[]): Uint8Array {
   const [answer] = answers;
   if (answer !== undefined && answers.length === 1) return answer;
@@ -140,8 +140,4 @@ function decodeResponse<Response>(
   } catch (cause) {
     throw new StatusError(Code.INTERNAL, `${method.path} answered with bytes that are not its message`, { cause });
   }
-}
-
-function cancelled(): StatusError {
-  return new StatusError(Code.CANCELLED, "Cancelled");
 }

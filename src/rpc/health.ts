@@ -1,6 +1,6 @@
 /**
- * gRPC health checking (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). The services of a process are
- * fit or unfit together, so that there is one state for all of them and for the whole server, whose name is empty.
+ * gRPC health checking (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). There is one state for all
+ * services of the process and for the server itself, whose name is empty.
  */
 import { Code, StatusError } from "../errors.js";
 import { descriptors } from "../gen/descriptors.js";
@@ -35,14 +35,14 @@ export class Health {
     };
   }
 
-  /** Says whether the services can serve now. No effect after `close`. */
+  /** Whether the services can serve now. No effect after `close`. */
   set serving(serving: boolean) {
     if (this.#closed || serving === this.#serving) return;
     this.#serving = serving;
     for (const wake of this.#watchers) wake();
   }
 
-  /** NOT_SERVING for good; who watches is told, and let go. */
+  /** NOT_SERVING from now on; the open watches report it and end. */
   close(): void {
     this.#closed = true;
     this.#serving = false;
@@ -60,11 +60,11 @@ export class Health {
   }
 
   async *#watch({ service }: HealthCheckRequest, { signal }: Context): AsyncGenerator<HealthCheckResponse> {
-    let told: Serving | undefined;
+    let reported: Serving | undefined;
     while (!signal.aborted) {
       const state = this.#state(service);
-      if (state.status !== told) {
-        told = state.status;
+      if (state.status !== reported) {
+        reported = state.status;
         yield state;
       } else if (this.#closed) {
         return;

@@ -1,18 +1,17 @@
 /**
- * The messages of a stream on their way from a transport's callbacks to a reader's `for await`. The transport is paused
- * once more waits than a reader is likely to take in one go, and restarted when the reader has caught up, so a slow
- * reader slows the sender and nothing grows. Messages wait as bytes and are decoded when taken: what waits is counted
- * in bytes, and what is never read costs no decoding.
+ * A queue of messages between a transport's callbacks and a reader's `for await`. The transport is paused while the queue
+ * is full, and resumed when it is empty, so a slow reader slows the sender and nothing grows. Messages wait as bytes and are
+ * decoded when they are taken: so the queue is limited in bytes, and a message that is never read is never decoded.
  */
 
-/** As much as either of these waiting, in one direction of a call, makes its sender wait. */
+/** A queue of messages, in either direction of a call, is full at either of these; its sender then waits. */
 export const MAX_QUEUED_MESSAGES = 16;
 export const MAX_QUEUED_BYTES = 65_536;
 
-/** The sender, as far as a queue steers it. */
+/** How a queue controls its sender. */
 export interface Flow {
   pause(): void;
-  /** Nothing waits any more, whether the sender was paused or not. */
+  /** The queue is empty, whether the sender was paused or not. */
   resume(): void;
   /** The reader left before the end. */
   abandon(): void;
@@ -33,7 +32,7 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
   #ended = false;
   #error: Error | undefined;
 
-  /** @param decode may throw: the reader then sees the error, and the sender is abandoned. */
+  /** @param decode may throw: the reader then gets the error, and the sender is abandoned */
   constructor(decode: (bytes: Uint8Array) => T, flow: Flow) {
     this.#decode = decode;
     this.#flow = flow;
@@ -51,14 +50,14 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
     }
   }
 
-  /** No more messages come. After those that wait the reader sees the error, where there is one. */
+  /** No more messages come. After those that wait the reader gets the error, where there is one. */
   end(error?: Error): void {
     if (this.#ended) return;
     this.#error = error;
     this.#finishAll();
   }
 
-  /** There is no use for more: the reader sees the error now, whatever was still waiting. */
+  /** Drops the messages that wait: the reader gets the error next. */
   fail(error: Error): void {
     if (this.#error !== undefined && this.#waiting.length === 0) return;
     this.#clear();
@@ -99,7 +98,7 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
     this.#flow.resume();
   }
 
-  /** An error is thrown once; after it, as after the end, there is nothing more. */
+  /** An error is thrown once; after it the iteration is at its end. */
   #finish(reader: Reader<T>): void {
     const error = this.#error;
     this.#error = undefined;

@@ -1,8 +1,8 @@
 /**
  * gRPC server reflection, v1 and v1alpha, whose messages are the same
- * (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md). Files are served as the very bytes that are in
- * the services' descriptor sets, so that options and comments unknown to us survive. As grpc-go does, a file comes with
- * all it imports, except what the stream has already sent.
+ * (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md). Files are served as the bytes in the services'
+ * descriptor sets, so that unknown options are kept. A file is sent with all files that it imports, except those that the
+ * stream has already sent, as grpc-go does.
  */
 import { fromBinary } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
@@ -30,7 +30,8 @@ type Answer = NonNullable<ServerReflectionResponse["messageResponse"]>;
 /** The reflection service over the given services and itself. */
 export function createReflection(services: readonly Service[]): Service {
   const served = [...services.flatMap((service) => service.parts.map((part) => part.grpcService)), V1, V1_ALPHA].sort();
-  let index: Index | undefined; // made when someone asks first: few processes are ever asked
+  // Made for the first request: few processes get one.
+  let index: Index | undefined;
   async function* serverReflectionInfo(
     requests: AsyncIterable<ServerReflectionRequest>,
   ): AsyncGenerator<ServerReflectionResponse> {
@@ -94,7 +95,7 @@ interface File {
   readonly imports: readonly string[];
 }
 
-/** Where everything is declared: full names to names of files. */
+/** The file of each declaration: full names to file names. */
 class Index {
   readonly files = new Map<string, File>();
   readonly symbols = new Map<string, string>();
@@ -102,12 +103,12 @@ class Index {
   /** Extended message → field number → file. */
   readonly extensions = new Map<string, Map<number, string>>();
 
-  /** @param sets serialized google.protobuf.FileDescriptorSet; of files with one name the first counts */
+  /** @param sets serialized google.protobuf.FileDescriptorSet; of several files with one name the first is used */
   constructor(sets: Iterable<Uint8Array>) {
     for (const set of new Set(sets)) for (const bytes of filesOf(set)) this.#addFile(bytes);
   }
 
-  /** The bytes of a file and of all it imports that `sent` lacks; the file itself always, and first. */
+  /** The bytes of a file, first, and of all files that it imports and `sent` does not have; adds them to `sent`. */
   withImports(name: string, sent: Set<string>): Buffer[] {
     sent.delete(name);
     const found: Buffer[] = [];

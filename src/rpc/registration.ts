@@ -1,6 +1,6 @@
 /**
- * Keeps an instance of a service registered: the open stream is its lease, and one that breaks is opened again. Each
- * state is logged once, however often it is tried.
+ * Keeps an instance of a service registered at the registry: the open stream is the registration, and is opened again when
+ * it breaks. Each reason for a failure is logged once, however often it repeats.
  */
 import type { Logger } from "pino";
 import { Code, StatusError } from "../errors.js";
@@ -27,8 +27,8 @@ export interface RegistrationOptions {
 
 export interface Registration {
   /**
-   * Resolves when the instance is registered for the first time. Whatever is wrong is logged and tried again.
-   * @throws {StatusError} CANCELLED when closed before.
+   * Resolves when the instance is registered for the first time. Failures are logged, and the registration is tried again.
+   * @throws {StatusError} CANCELLED when it is closed before
    */
   registered(): Promise<void>;
   /** Ends the registration. */
@@ -45,7 +45,8 @@ export function register(options: RegistrationOptions): Registration {
     const closed = () => reject(new StatusError(Code.CANCELLED, "the registration was closed"));
     closing.signal.addEventListener("abort", closed);
   });
-  registered.catch(() => {}); // Whoever did not ask need not know.
+  // The rejection is for those who call `registered`; without them it is not an error.
+  registered.catch(() => {});
   void follow({
     source: "the registry",
     attempt: ({ signal, answered }) =>

@@ -1,6 +1,6 @@
 /**
- * A status is how a call ends on the wire, a StatusError how it ends in code. Details travel beside the status in the
- * trailer `grpc-status-details-bin`, as a serialized google.rpc.Status
+ * Statuses: a Status is how a call ends on a channel, a StatusError the same as an exception. The details of a status are
+ * sent in the trailer `grpc-status-details-bin`, as a serialized google.rpc.Status
  * (https://grpc.io/docs/guides/error/#richer-error-model).
  */
 import { Code, StatusError } from "../errors.js";
@@ -79,7 +79,7 @@ export function encodeDetails({ code, message, details }: Status): Buffer {
   return StatusMessage.encode({ code, message, details: [...details] }).finish();
 }
 
-/** The details in the trailer; none where a service sent something else under its name. */
+/** The details in the trailer; none where the trailer is not a google.rpc.Status. */
 export function decodeDetails(trailer: Uint8Array): readonly Any[] {
   try {
     return StatusMessage.decode(trailer).details;

@@ -1,10 +1,10 @@
 /**
- * Serves a dispatcher over @grpc/grpc-js. Every endpoint is registered there as a stream of bytes, and an interceptor
- * takes each call over before grpc-js's own handling of streams begins: what is left of it is the protocol, and each
- * message is asked for and answered without a stream object in between.
+ * Serves a dispatcher over @grpc/grpc-js. Every endpoint is registered there as a stream of bytes, and an interceptor takes
+ * each call over before grpc-js makes a Node stream of it: only the library's protocol code is used, and each message is
+ * asked for and answered directly.
  *
- * Of the memory budget it reserves the requests that endpoints have and the answers that wait. What grpc-js itself holds,
- * a message of which only a part has come, it does not show.
+ * The requests that endpoints hold and the answers that wait are reserved in the memory budget; a message of which only a
+ * part has come is not, because grpc-js does not show it.
  */
 import type { Http2Server } from "node:http2";
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from "node:net";
@@ -65,7 +65,7 @@ export async function serveGrpc(
   });
   const same = (bytes: Buffer): Buffer => bytes;
   for (const { path, requestStream } of dispatcher.methods) {
-    server.register(path, unreachable, same, same, requestStream ? "bidi" : "serverStream");
+    server.register(path, unusedHandler, same, same, requestStream ? "bidi" : "serverStream");
   }
   const connections = new Connections(server, limits.maxConnections, tls, budget, memories);
   const port = await connections.listen(address);
@@ -80,7 +80,7 @@ export async function serveGrpc(
   };
 }
 
-/** The sockets under grpc-js: it has no bound on their number, and at a forced shutdown it forgets those it has. */
+/** The sockets of a grpc-js server, which has no limit on their number and does not close all at a forced shutdown. */
 class Connections {
   readonly #server: Server;
   readonly #listener: NetServer;
@@ -125,14 +125,14 @@ class Connections {
   async drain(drainMs: number): Promise<void> {
     const closed = new Promise((resolve) => this.#listener.close(resolve));
     let force: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
+    const forced = new Promise<void>((resolve) => {
       force = setTimeout(() => {
         for (const socket of this.#sockets) socket.destroy();
         resolve();
       }, drainMs);
     });
-    // A connection that failed at that moment is waited for by grpc-js for ever.
-    await Promise.race([new Promise((resolve) => this.#server.tryShutdown(resolve)), late]);
+    // grpc-js waits for ever for a connection that fails at that moment.
+    await Promise.race([new Promise((resolve) => this.#server.tryShutdown(resolve)), forced]);
     await closed;
     clearTimeout(force);
   }
@@ -148,11 +148,11 @@ function credentialsOf(tls: Certificates | undefined): ServerCredentials {
 }
 
 /**
- * Of a header that may come once node:http2 hides all but the first, so that two tokens look like one. The dispatcher,
- * which refuses them, is shown both.
+ * Shows the dispatcher every authorization header, so that it can refuse a request with two: of a header that may come once
+ * node:http2 shows only the first.
  */
 function showEveryToken(server: Server): void {
-  // grpc-js has no other way to the headers as they came.
+  // grpc-js gives no other access to the raw headers.
   const { http2Servers } = server as unknown as { readonly http2Servers: ReadonlyMap<Http2Server, unknown> };
   for (const http2Server of http2Servers.keys()) {
     http2Server.prependListener(
@@ -165,8 +165,8 @@ function showEveryToken(server: Server): void {
   }
 }
 
-/** The handler behind the interceptor, which never calls it. */
-function unreachable(): never {
+/** The handler of each endpoint; the interceptor never calls it. */
+function unusedHandler(): never {
   throw new Error("a call went past the interceptor");
 }
 
@@ -185,8 +185,8 @@ function answer(
         reply.end(status(Code.RESOURCE_EXHAUSTED, `the metadata is larger than ${maxHeaders} bytes`));
         return;
       }
-      const asked = Number(call.getDeadline());
-      const start = { path, metadata, deadline: Number.isFinite(asked) ? asked : undefined };
+      const deadline = Number(call.getDeadline());
+      const start = { path, metadata, deadline: Number.isFinite(deadline) ? deadline : undefined };
       reply.endpoint = dispatcher.open(start, hostOf(call.getPeer()), reply);
       reply.read();
     },
@@ -200,7 +200,7 @@ function answer(
   });
 }
 
-/** As HTTP/2 counts, but for values that are bytes (RFC 9113, section 6.5.2); grpc-js itself sets no bound. */
+/** Bytes of a header list (RFC 9113, section 6.5.2), bytes values uncoded; grpc-js itself has no limit. */
 function sizeOf(metadata: Metadata): number {
   return metadata.reduce((size, [name, value]) => size + name.length + value.length + 32, 0);
 }
@@ -213,12 +213,12 @@ function hostOf(peer: string): string {
 class GrpcReply implements Reply {
   endpoint: IncomingListener | undefined;
   readonly #call: ServerInterceptingCallInterface;
-  /** Undefined where the connection has gone. */
+  /** Undefined where the connection has ended. */
   readonly #memory: ConnectionMemory | undefined;
   #reserved = 0;
-  /** Bytes of messages that the endpoint has and keeps. */
+  /** Bytes of messages that the endpoint holds. */
   #kept = 0;
-  /** What the connection has not taken yet. */
+  /** Messages that the connection has not sent yet. */
   #unsentMessages = 0;
   #unsentBytes = 0;
   #full = false;
@@ -233,7 +233,7 @@ class GrpcReply implements Reply {
     this.#memory = memory;
   }
 
-  /** The stream has closed, whether it was answered or not: grpc-js holds nothing for it any more. */
+  /** The stream has closed, answered or not: grpc-js holds nothing for it any more. */
   closed(): void {
     this.#memory?.release(this.#reserved);
     this.#reserved = 0;
@@ -241,7 +241,7 @@ class GrpcReply implements Reply {
     this.endpoint?.onCancel();
   }
 
-  /** Reserves what the call holds now; where that does not fit the call ends. */
+  /** Reserves what the call holds now; ends the call where that does not fit. */
   #reserve(): void {
     if (this.#memory === undefined || this.#closed) return;
     const held = this.#kept + this.#unsentBytes;
@@ -268,17 +268,17 @@ class GrpcReply implements Reply {
     return !this.#full;
   }
 
-  end(how: Status): void {
+  end(ending: Status): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#call.sendStatus(sendable(how));
+    this.#call.sendStatus(sendable(ending));
   }
 
   pause(): void {
     this.#paused = true;
   }
 
-  /** The endpoint has taken all that it was given. */
+  /** The endpoint has taken all messages that it was given. */
   resume(): void {
     this.#paused = false;
     this.#kept = 0;
@@ -310,10 +310,11 @@ class GrpcReply implements Reply {
   }
 }
 
-function sendable(how: Status): StatusObject {
+/** The status without its trailers where these cannot be sent. */
+function sendable(ending: Status): StatusObject {
   try {
-    return toGrpcStatus(how);
+    return toGrpcStatus(ending);
   } catch {
-    return toGrpcStatus({ ...how, trailers: NO_METADATA });
+    return toGrpcStatus({ ...ending, trailers: NO_METADATA });
   }
 }

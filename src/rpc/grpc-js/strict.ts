@@ -1,13 +1,13 @@
 /**
- * Two things that @grpc/grpc-js 1.14 takes for whole answers and that are none: a response that ends within a message
- * (what came of the message is dropped, and the call ends with OK), and a message with an unknown flag (it counts as not
- * compressed). The library has no hook for either, so two of its methods are extended; test/cases/broken-answers.ts holds
- * them to it.
+ * Makes @grpc/grpc-js 1.14 report two errors of a peer that it does not see: a response that ends within a message (the
+ * library drops the part that came and ends the call with OK), and a message with an unknown flag (which it reads as not
+ * compressed). It has no hook for either, so two of its methods are replaced; test/cases/broken-answers.ts fails where a
+ * new version breaks that.
  */
 import { status as GrpcStatus, Metadata } from "@grpc/grpc-js";
 import { Http2SubchannelCall } from "@grpc/grpc-js/build/src/subchannel-call.js";
 
-/** What is used of the library's class; most of it is private there. */
+/** The members of the library's class that are used here; most are private there. */
 interface Internals {
   readonly decoder: { readonly readState: number };
   finalStatus: { code: number; details: string; metadata: Metadata } | null;
@@ -16,7 +16,7 @@ interface Internals {
   cancelWithStatus(code: number, details: string): void;
 }
 
-/** Of the library's decoder: it is not within a message. */
+/** The state of the library's decoder between messages. */
 const NO_DATA = 0;
 
 export const CUT_SHORT = "the response ends within a message";

@@ -1,11 +1,11 @@
 /**
  * The channel over our own HTTP/2: one connection, made at once and again whenever it is lost, with a growing pause after
- * each failure. Calls wait for a connection that is being made, and for room where the server allows no more streams;
- * while a connection has failed and is not being made anew, they fail at once, so that a balancer can turn elsewhere.
+ * each failure. Calls wait while a connection is being made, and while the server allows no more streams. In the pause after
+ * a failure they fail at once, so that a balancer can choose another instance.
  *
- * A connection that the server asks to leave (GOAWAY) is replaced by a new one, and ends with its last call. New calls
- * wait for the new one. It is made at once; where no call was open, for the next call: a server that lets go of
- * connections without calls is not asked for new ones while nobody calls.
+ * A connection that the server ends with GOAWAY is replaced by a new one, for which new calls wait, and closes with its last
+ * call. The new one is made at once, or where no call was open, for the next call: so a server that closes idle connections
+ * is not asked for new ones.
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -35,20 +35,20 @@ export interface Http2ChannelOptions extends Omit<ChannelOptions, "tls"> {
 
 const DEFAULT_MAX_HEADERS = 16 * 2 ** 10;
 
-/** How long a server may take to accept a connection and introduce itself, in milliseconds. */
+/** How long a server may take to accept a connection and send its SETTINGS, in milliseconds. */
 const CONNECT_MS = 10_000;
 
 const ENDED = new Error("it ended the connection at once: it may want TLS, or not believe the certificate of this end");
 const TOO_SLOW = new Error(`there was no connection within ${CONNECT_MS / 1000} s`);
 const NO_HTTP2 = new Error("it speaks TLS, but not HTTP/2");
 
-/** Most bytes read at a time, as many as Node reads. */
-const READ = 64 * 1024;
+/** Maximum bytes of a read, as many as Node reads. */
+const READ_SIZE = 64 * 1024;
 
 /** See client-connection.ts: a connection that does not answer is closed after 5 s, while calls wait. */
 const KEEPALIVE = { after: 2_500, timeout: 2_500 };
 
-/** How long a connection may be idle before TCP tests it, in milliseconds. libuv then sends ten probes, one a second. */
+/** How long a connection may be idle before TCP sends keepalive probes, in milliseconds: ten of them, one a second. */
 const TCP_KEEPALIVE_MS = 15_000;
 
 export class Http2Channel implements Channel, ConnectionOwner {
@@ -56,20 +56,20 @@ export class Http2Channel implements Channel, ConnectionOwner {
   readonly #options: Http2ChannelOptions;
   readonly #calls: ChannelCalls;
   readonly #budget: MemoryBudget;
-  /** All that are open, those included that take no more calls. */
+  /** All open connections, those included that take no more calls. */
   readonly #connections = new Set<ClientConnection>();
-  /** The one for new calls; not yet ready perhaps. */
+  /** The connection for new calls; it may not be ready yet. */
   #current: ClientConnection | undefined;
   #socket: Socket | undefined;
   #state: Channel["state"] = "idle";
   #timer: NodeJS.Timeout | undefined;
-  /** In a row. */
+  /** Failures to connect in a row. */
   #failures = 0;
   #keepAlive: typeof KEEPALIVE | undefined = KEEPALIVE;
-  /** Why the last connection ended. */
+  /** The error that ended the last connection. */
   #reason = ENDED;
 
-  /** Connects at once, so that the first call finds out little later than the second. */
+  /** Connects at once, so that the first call waits less. */
   constructor(address: GrpcTarget, options: Http2ChannelOptions = {}) {
     this.#address = address;
     this.#options = options;
@@ -141,7 +141,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
     };
     this.#reason = ENDED;
     socket.on("error", (error) => {
-      this.#reason = error instanceof AggregateError ? error.errors.at(-1) : error; // One for each of a name's addresses.
+      // Of a name with several addresses an error for each.
+      this.#reason = error instanceof AggregateError ? error.errors.at(-1) : error;
     });
     this.#timer = setTimeout(() => socket.destroy(TOO_SLOW), CONNECT_MS);
     socket.once("error", failed);
@@ -161,20 +162,20 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   /**
-   * One that reads into the same memory again and again: Node's own way makes 64 KiB of garbage a read, most of what
-   * there is. So bytes stand there only while "data" is told of them.
+   * A socket that reads into the same memory again and again: by default Node allocates 64 KiB for each read, which is most
+   * of all garbage. So the bytes of a "data" event are valid only while it is handled.
    */
   #openSocket(): Socket {
     const { tls } = this.#options;
-    const read = Buffer.allocUnsafeSlow(READ);
+    const read = Buffer.allocUnsafeSlow(READ_SIZE);
     const where = this.#where();
-    const take = (size: number): boolean => socket.emit("data", read.subarray(0, size));
-    const options = { ...where, onread: { buffer: read, callback: take } };
+    const onRead = (size: number): boolean => socket.emit("data", read.subarray(0, size));
+    const options = { ...where, onread: { buffer: read, callback: onRead } };
     const socket = tls === undefined ? connectTcp(options) : connectTls({ ...options, ...tls, ALPNProtocols: [ALPN] });
     return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEPALIVE_MS);
   }
 
-  /** For Node. Whatever address is connected to, the certificate is for the name. */
+  /** Node's options for the address. Whatever IP address is connected to, the certificate is for the name. */
   #where(): { path: string } | { host: string; port: number; servername?: string } {
     const { ip } = this.#options;
     if ("path" in this.#address) return { path: this.#address.path };
@@ -199,18 +200,18 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#state = "broken";
     for (const call of this.#calls.waiting.splice(0)) call.fail(unreachable(this.#reason));
     this.#connectLater();
-    // Nobody waits for it.
+    // No call waits for the next connection.
     this.#timer?.unref();
   }
 
   #connectLater(): void {
     const { maxReconnectMs = MAX_RECONNECT_MS } = this.#options;
-    const most = Math.min(RECONNECT_MS * 2 ** this.#failures, maxReconnectMs);
+    const max = Math.min(RECONNECT_MS * 2 ** this.#failures, maxReconnectMs);
     this.#failures++;
-    this.#timer = setTimeout(() => this.#connect(), most / 2 + (Math.random() * most) / 2);
+    this.#timer = setTimeout(() => this.#connect(), max / 2 + (Math.random() * max) / 2);
   }
 
-  // What a connection says.
+  // Events of a connection.
 
   onReady(connection: ClientConnection): void {
     if (connection !== this.#current) return;
@@ -226,7 +227,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
       same = await verify(channelOn(connection, this.#calls));
     } catch (error) {
       this.#reason = error as Error;
-      // It was of no use, and the next one is not made at once.
+      // The connection cannot be used, and the next one is not made at once.
       connection.served = false;
       connection.close();
       return;
@@ -250,7 +251,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   onDraining(connection: ClientConnection, errorCode: number, debug: string): void {
-    // The server decides whether it may be tested (gRFC A8).
+    // The server does not want to be tested by PINGs (gRFC A8).
     if (errorCode === ErrorCode.ENHANCE_YOUR_CALM && debug === "too_many_pings") this.#keepAlive = undefined;
     if (connection !== this.#current) return;
     if (errorCode === ErrorCode.NO_ERROR && connection.ready && connection.streams.size === 0) {
@@ -271,7 +272,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     if (connection === this.#current) this.#replace(connection);
   }
 
-  /** At once, unless the connection was of no use: then as after a failure. */
+  /** Connects again: at once, or where no call was served on the connection, as after a failure. */
   #replace(connection: ClientConnection): void {
     this.#current = undefined;
     clearTimeout(this.#timer);
@@ -285,7 +286,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 }
 
-/** One connection as a channel, which takes calls before the connection does. */
+/** A channel over one connection, for the calls that verify it. */
 function channelOn(connection: ClientConnection, calls: ChannelCalls): Channel {
   return {
     open(start, listener) {

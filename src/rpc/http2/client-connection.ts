@@ -1,4 +1,4 @@
-/** A connection at the caller's end: opens streams, as many as the server allows, until either end has had enough. */
+/** A connection at the caller's end: it opens a stream for each call, as many as the server allows. */
 import type { Duplex } from "node:stream";
 import { Code } from "../../errors.js";
 import { Connection } from "../../http2/connection.js";
@@ -13,9 +13,9 @@ import { status } from "../status.js";
 import { ClientCall } from "./client-call.js";
 import { HEADER_NAMES, sizeOfMetadata } from "./headers.js";
 
-/** Who uses the connection. */
+/** The channel that uses the connection. */
 export interface ConnectionOwner {
-  /** The server has introduced itself. */
+  /** The server's SETTINGS have come. */
   onReady(connection: ClientConnection): void;
   /** There may be room for another call. */
   onRoom(connection: ClientConnection): void;
@@ -42,11 +42,11 @@ export interface ClientConnectionOptions {
 const MAX_PINGS = 2;
 
 export class ClientConnection extends Connection {
-  /** The server has introduced itself, and its owner has found nothing wrong with it: calls may be opened. */
+  /** Set by the owner once the connection is verified: calls may be opened. */
   ready = false;
-  /** A call has been answered, be it with a failure. */
+  /** A call has been answered, also with an error. */
   served = false;
-  /** Ids are never used twice (RFC 9113, section 5.1.1): a connection ends when there are none left. */
+  /** IDs are never used twice (RFC 9113, section 5.1.1): a connection without IDs left takes no more calls. */
   nextStreamId = 1;
   readonly #owner: ConnectionOwner;
   #draining = false;
@@ -73,7 +73,7 @@ export class ClientConnection extends Connection {
     return this.ready && !this.#draining && !this.closed && this.streams.size < this.peer.maxStreams;
   }
 
-  /** Opens a call; there is room. */
+  /** Opens a call; `hasRoom` is true, but for calls that verify the connection. */
   open(call: ClientCall): void {
     const { maxHeaderListSize: max } = this.peer;
     if (max !== Number.POSITIVE_INFINITY && sizeOfMetadata(call.metadata) > max) {

@@ -1,4 +1,4 @@
-/** A connection at the service's end: opens a stream for each request, within bounds, until it is drained. */
+/** A connection at the service's end: it opens a stream for each request, within limits, until it is drained. */
 import type { Duplex } from "node:stream";
 import { Code } from "../../errors.js";
 import { Connection } from "../../http2/connection.js";
@@ -23,19 +23,19 @@ import { ServerStream } from "./server-stream.js";
 export interface Times {
   /** After this a connection is drained. */
   readonly maxAge: number;
-  /** How long a client may read nothing of a response that is complete, before its stream is reset. */
+  /** How long a client may read nothing of a complete response before its stream is reset. */
   readonly stallTime: number;
 }
 
-/** How often streams are looked at whose messages wait for the client to take them, in milliseconds. */
+/** How often streams are checked whose messages wait for the client to read, in milliseconds. */
 const STALL_CHECK_MS = 60_000;
-/** A stream of which the client took nothing at so many looks in a row is reset; at the first while memory is short. */
+/** A stream of which the client has read nothing at so many checks in a row is reset; while memory is short at the first. */
 const MAX_STALLS = 30;
 
-/** How long a client may take to hear that the connection is to be left, in milliseconds. */
-const LEAVING_MS = 1_000;
-/** In the PING that asks whether it has. */
-const LEAVING_MARK = 1;
+/** How long a client may take to answer the PING behind the first GOAWAY of a drain, in milliseconds. */
+const DRAIN_PING_MS = 1_000;
+/** The payload of that PING. */
+const DRAIN_MARK = 1;
 
 export class ServerConnection extends Connection {
   readonly dispatcher: Dispatcher;
@@ -46,12 +46,12 @@ export class ServerConnection extends Connection {
   protected lastPeerStream = 0;
   readonly #limits: ServerLimits;
   #prefaceHas = 0;
-  /** Until the client has introduced itself, and while a header block is incomplete. */
+  /** Runs until the client's SETTINGS have come, and while a header block is incomplete. */
   #headerTimer: NodeJS.Timeout | undefined;
   #idleCheck: NodeJS.Timeout | undefined;
   #stallCheck: NodeJS.Timeout | undefined;
   #age: NodeJS.Timeout | undefined;
-  #leaving: NodeJS.Timeout | undefined;
+  #drainPing: NodeJS.Timeout | undefined;
   #drained = false;
   /** At the last check for idleness: whether there was no stream, and which had been the last. */
   #wasIdle = false;
@@ -97,19 +97,20 @@ export class ServerConnection extends Connection {
   }
 
   /**
-   * Takes no more calls, lets those in flight finish, and closes. In two steps (RFC 9113, section 6.8): first the client is
-   * told, and only when it certainly has heard is it told which call was the last, so that none is lost on the way.
+   * Takes no more calls, lets those in flight finish, and closes. In two steps (RFC 9113, section 6.8): a first GOAWAY has
+   * the client stop; a second, when the client has answered a PING and so certainly read the first, names the last call, so
+   * that no call is lost.
    */
   drain(): void {
-    if (this.closed || this.#leaving !== undefined) return;
+    if (this.closed || this.#drainPing !== undefined) return;
     this.writer.goaway(LAST_STREAM_ID, ErrorCode.NO_ERROR, "");
-    this.writer.ping(LEAVING_MARK);
-    this.#leaving = setTimeout(() => this.onPong(LEAVING_MARK), LEAVING_MS);
+    this.writer.ping(DRAIN_MARK);
+    this.#drainPing = setTimeout(() => this.onPong(DRAIN_MARK), DRAIN_PING_MS);
   }
 
   /**
-   * Drains a connection that had no stream since the last check but one. By checks, because a timer that each call sets
-   * anew would be a part of its cost.
+   * Drains a connection that had no stream at two checks in a row. Checks cost a call nothing, unlike a timer that each call
+   * would set again.
    */
   #checkIdle(): void {
     const idle = this.streams.size === 0 && this.#lastStreamChecked === this.lastPeerStream;
@@ -128,8 +129,8 @@ export class ServerConnection extends Connection {
   }
 
   protected override onPong(mark: number): void {
-    if (mark !== LEAVING_MARK || this.#leaving === undefined || this.#drained) return;
-    clearTimeout(this.#leaving);
+    if (mark !== DRAIN_MARK || this.#drainPing === undefined || this.#drained) return;
+    clearTimeout(this.#drainPing);
     this.#drained = true;
     this.writer.goaway(this.lastPeerStream, ErrorCode.NO_ERROR, "");
   }
@@ -246,6 +247,6 @@ export class ServerConnection extends Connection {
     clearInterval(this.#idleCheck);
     clearInterval(this.#stallCheck);
     clearTimeout(this.#age);
-    clearTimeout(this.#leaving);
+    clearTimeout(this.#drainPing);
   }
 }

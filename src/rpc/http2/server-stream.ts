@@ -49,7 +49,7 @@ export class ServerStream extends MessageStream implements Reply {
   #endpoint: IncomingListener | undefined;
   #headers: Metadata | undefined;
   #status: Status | undefined;
-  /** When to give up a peer that does not read the end. */
+  /** When a client is given up that does not read the rest of the response. */
   #stall: Expiring | undefined;
   /** The peer has cancelled or is gone. */
   #gone = false;
@@ -82,7 +82,7 @@ export class ServerStream extends MessageStream implements Reply {
     const rejection = rejectionOf(head, fields);
     if (rejection === undefined) this.#begin(head, fields);
     else this.#finish(rejection);
-    // A request without a message is for the dispatcher to judge.
+    // Whether a request without a message is allowed is for the dispatcher.
     if (endStream) this.deliver();
   }
 
@@ -106,7 +106,7 @@ export class ServerStream extends MessageStream implements Reply {
     super.onData(buffer, start, end);
   }
 
-  /** The endpoint keeps a message until it resumes, which says that it has taken all, or until the call ends. */
+  /** The endpoint keeps messages until it calls `resume`, which means that it has taken all, or until the call ends. */
   protected onMessage(message: Uint8Array): void {
     this.kept += message.length;
     this.#endpoint?.onMessage(message);

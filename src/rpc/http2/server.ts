@@ -1,4 +1,4 @@
-/** Serves a dispatcher over our own HTTP/2, in place of serveGrpc: over TCP or a unix socket, with TLS or without. */
+/** Serves a dispatcher over our own HTTP/2: over TCP or a unix socket, with TLS or without. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { formatGrpcTarget, type GrpcTarget } from "../../address.js";
@@ -14,9 +14,10 @@ export interface Http2ServerOptions extends ServerOptions {
   readonly maxConnectionAge?: number | undefined;
 }
 
+/** How long a client may read nothing of a complete response, in milliseconds. */
 const STALL_MS = 30_000;
 
-/** How long a client may take for TLS's own beginning, in milliseconds. */
+/** How long a client may take for the TLS handshake, in milliseconds. */
 const TLS_MS = 10_000;
 
 /**
@@ -51,7 +52,7 @@ class Connections {
   constructor(dispatcher: Dispatcher, limits: ServerLimits, options: Http2ServerOptions) {
     const { tls, maxConnectionAge, budget = new MemoryBudget(limits) } = options;
     const accept = (socket: Socket): void => {
-      // All of them at once would come back all at once.
+      // Varied, so that connections made together are not all made again together.
       const maxAge = (maxConnectionAge ?? MAX_CONNECTION_AGE_MS) * (0.9 + Math.random() * 0.2);
       const times = { maxAge, stallTime: STALL_MS };
       const address = socket.remoteAddress ?? "unix";
@@ -61,7 +62,7 @@ class Connections {
     };
     this.#listener = tls === undefined ? createServer({ noDelay: true }, accept) : createSecureServer(tls, accept);
     this.#listener.maxConnections = limits.maxConnections;
-    // These are the bare ones, of which TLS may still be at its beginning.
+    // The TCP sockets: the TLS handshake of some may not be complete.
     this.#listener.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
@@ -83,7 +84,7 @@ class Connections {
   async drain(drainMs: number): Promise<void> {
     const closed = new Promise((resolve) => this.#listener.close(resolve));
     const force = setTimeout(() => this.#destroy(), drainMs);
-    // With no time for it, there is no use in asking clients to leave.
+    // Without time to drain, GOAWAY would be of no use.
     if (drainMs > 0) for (const connection of this.#connections) connection.drain();
     else this.#destroy();
     await closed;
@@ -111,7 +112,7 @@ function createSecureServer(tls: Certificates, accept: (socket: Socket) => void)
       else socket.destroy();
     },
   );
-  // A client that fails at TLS has been told by TLS.
+  // TLS itself has sent the client an alert.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   return server;
 }

@@ -1,9 +1,8 @@
 /**
- * The channel within a process: no socket, and messages go over by reference, as bytes that neither side changes.
+ * The channel within a process: there is no socket, and messages are passed by reference, as bytes that neither end changes.
  *
- * What the caller does reaches the endpoint at once. What the endpoint answers reaches the caller at once too, except
- * while the caller is itself inside the call (`open`, `send`, `end` …): then it waits for a microtask, one for all that
- * has gathered.
+ * The endpoint gets the caller's messages synchronously. The caller gets the endpoint's events synchronously too, except
+ * while it is inside a method of the call (`open`, `send`, `end` …): then they are delivered together in a microtask.
  */
 import { Code } from "../../errors.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "../channel.js";
@@ -13,7 +12,7 @@ import type { Metadata } from "../metadata.js";
 import type { IncomingListener, Reply } from "../server-call.js";
 import { cancelled, channelClosed, closedDuringCall, protocolError } from "../status.js";
 
-/** What the endpoint takes for the caller's address when the caller names none. */
+/** The client address of a call that names none. */
 const PEER = "in-process";
 
 export class InProcessChannel implements Channel {
@@ -43,7 +42,7 @@ export class InProcessChannel implements Channel {
   }
 }
 
-/** The caller's end. Everything it does is bracketed, so that nothing comes back to the caller meanwhile. */
+/** The caller's end. Each method calls `enter` and `leave`, so that no event reaches the caller meanwhile. */
 class CallerEnd implements Call {
   readonly #reply: ReplyEnd;
 
@@ -91,7 +90,7 @@ class CallerEnd implements Call {
   }
 }
 
-/** The endpoint's end, which delivers to the caller. */
+/** The endpoint's end, which delivers its events to the caller. */
 class ReplyEnd implements Reply, Indexed {
   index = -1;
   endpoint: IncomingListener | undefined;
@@ -103,17 +102,17 @@ class ReplyEnd implements Reply, Indexed {
   readonly #listener: CallListener;
   readonly #open: IndexedList<ReplyEnd>;
   readonly #maxMessage: number;
-  /** How many of the caller's uses of this call are on the stack. */
+  /** How many of the caller's methods of this call are on the stack. */
   #inside = 0;
   #scheduled = false;
   #delivering = false;
 
-  // What the caller has not been told yet, in the order of telling.
+  // Events that have not been delivered to the caller, in the order of delivery.
   #headers: Metadata | undefined;
   #messages: Uint8Array[] = [];
   #drained = false;
   #status: Status | undefined;
-  /** The caller has been told the status. */
+  /** The status has been delivered. */
   #over = false;
 
   #headersSent = false;
@@ -165,7 +164,7 @@ class ReplyEnd implements Reply, Indexed {
     this.#deliver();
   }
 
-  /** Ends the call for both ends. What the caller has not been told, it is not told any more. */
+  /** Ends the call for both ends. Events that have not been delivered are dropped. */
   abort(status: Status): void {
     if (this.#over) return;
     this.#headers = undefined;
@@ -179,7 +178,7 @@ class ReplyEnd implements Reply, Indexed {
     this.#inside++;
   }
 
-  /** The caller is about to return to its own code, which must not find itself called back: hence the microtask. */
+  /** Delivers in a microtask, because the caller is about to return to its own code, which must not be called back. */
   leave(): void {
     this.#inside--;
     if (this.#inside > 0 || this.#delivering || this.#scheduled || !this.#isDue()) return;
@@ -194,7 +193,7 @@ class ReplyEnd implements Reply, Indexed {
     if (this.#inside > 0 || this.#delivering || this.#scheduled) return;
     this.#delivering = true;
     try {
-      while (this.#isDue()) this.#tell();
+      while (this.#isDue()) this.#deliverNext();
     } finally {
       this.#delivering = false;
     }
@@ -211,8 +210,8 @@ class ReplyEnd implements Reply, Indexed {
     return this.#status !== undefined && (this.#messages.length === 0 || this.#status.code !== Code.OK);
   }
 
-  /** Tells the caller the next thing that is due. */
-  #tell(): void {
+  /** Delivers the next event that is due. */
+  #deliverNext(): void {
     if (this.#headers !== undefined) {
       const headers = this.#headers;
       this.#headers = undefined;
