@@ -52,7 +52,7 @@ t.test("links", async (t) => {
 t.test("files of the code, or of a new service", async (t) => {
   const ofNewService = filesOf("greeter");
   for (const [path, page] of pages) {
-    for (const file of found(page, /`((?:src|gateway|services|test|proto|examples|scripts)\/[\w./-]+)`/g)) {
+    for (const file of found(page, /`((?:src|gateway|services|cli|bench|test|proto|examples|scripts)\/[\w./-]+)`/g)) {
       t.ok(existsSync(file) || ofNewService.has(file), `${path}: ${file}`);
     }
   }
