@@ -8,6 +8,20 @@ import { dirname, join, resolve } from "node:path";
 import { type GrpcTarget, parseAddress, parseGrpcTarget } from "./address.js";
 import { TrustedProxies } from "./client-address.js";
 import { NAME } from "./contract/names.js";
+import {
+  boolean,
+  bytes,
+  duration,
+  filePath,
+  folderPath,
+  hosts,
+  integer,
+  oneOf,
+  origins,
+  type Parse,
+  storeUrl,
+  type Values,
+} from "./setting-values.js";
 
 /** A setting that cannot be used; the message says which, where it came from, and what is accepted. */
 export class ConfigError extends Error {
@@ -19,7 +33,7 @@ export type RoleName = "server" | "gateway" | "authority" | "service";
 
 const EVERY_ROLE: readonly RoleName[] = ["server", "gateway", "authority", "service"];
 /** Roles with an HTTP port for callers. */
-const DOOR: readonly RoleName[] = ["server", "gateway"];
+const HTTP_PORT: readonly RoleName[] = ["server", "gateway"];
 /** Roles with a gRPC port. */
 const GRPC_PORT: readonly RoleName[] = ["server", "authority", "service"];
 /** Roles with the store. */
@@ -41,14 +55,6 @@ interface Setting<T> {
   readonly values: Values | undefined;
 }
 
-type Values = readonly string[] | "file" | "folder";
-
-interface Parse<T> {
-  /** @throws {SyntaxError} saying what is accepted. */
-  (text: string): T;
-  readonly values?: Values;
-}
-
 const setting = <T>(
   variable: string,
   fallback: string | undefined,
@@ -62,14 +68,9 @@ const secret = (variable: string, meaning: string): Setting<string> => ({
   secret: true,
 });
 
-const trueOrFalse = oneOf("true", "false");
-const boolean = Object.assign((text: string) => trueOrFalse(text) === "true", { values: trueOrFalse.values });
-const filePath = Object.assign((path: string) => resolve(path), { values: "file" as const });
-const folderPath = Object.assign((path: string) => resolve(path), { values: "folder" as const });
-
 /** The table. The flag of `maxBody` is `--max-body`, its name in the file `maxBody`. */
 export const SETTINGS = {
-  http: setting("PORTICO_HTTP", "127.0.0.1:8080", "where callers reach the gateway", parseAddress, DOOR),
+  http: setting("PORTICO_HTTP", "127.0.0.1:8080", "where callers reach the gateway", parseAddress, HTTP_PORT),
   grpc: setting(
     "PORTICO_GRPC",
     "127.0.0.1:8081",
@@ -133,7 +134,7 @@ export const SETTINGS = {
     "none",
     "origins whose pages may call, besides the gateway's own, separated by commas; * any",
     origins,
-    DOOR,
+    HTTP_PORT,
   ),
   trustedProxies: setting(
     "PORTICO_TRUSTED_PROXIES",
@@ -146,7 +147,7 @@ export const SETTINGS = {
     "false",
     "true leaves fields without presence out of answers when they are zero or empty",
     boolean,
-    DOOR,
+    HTTP_PORT,
   ),
   logLevel: setting(
     "PORTICO_LOG_LEVEL",
@@ -160,14 +161,20 @@ export const SETTINGS = {
     "largest body of a request; over gRPC, a message may have 4MiB at least",
     bytes(1, 2 ** 30),
   ),
-  maxHeaders: setting("PORTICO_MAX_HEADERS", "16KiB", "largest header section", bytes(1024, 2 ** 20), DOOR),
-  maxHeaderCount: setting("PORTICO_MAX_HEADER_COUNT", "100", "most headers of a request", integer(10, 2000), DOOR),
-  headerTime: setting("PORTICO_HEADER_TIME", "10s", "time to send the headers", duration(0.1, 300), DOOR),
-  bodyTime: setting("PORTICO_BODY_TIME", "30s", "time to send the body", duration(0.1, 3600), DOOR),
+  maxHeaders: setting("PORTICO_MAX_HEADERS", "16KiB", "largest header section", bytes(1024, 2 ** 20), HTTP_PORT),
+  maxHeaderCount: setting("PORTICO_MAX_HEADER_COUNT", "100", "most headers of a request", integer(10, 2000), HTTP_PORT),
+  headerTime: setting("PORTICO_HEADER_TIME", "10s", "time to send the headers", duration(0.1, 300), HTTP_PORT),
+  bodyTime: setting("PORTICO_BODY_TIME", "30s", "time to send the body", duration(0.1, 3600), HTTP_PORT),
   callTime: setting("PORTICO_CALL_TIME", "30s", "time a call may take when the caller names none", duration(0.01, 90)),
   maxCallTime: setting("PORTICO_MAX_CALL_TIME", "90s", "most time that a caller may ask for", duration(0.01, 3600)),
-  keepAlive: setting("PORTICO_KEEP_ALIVE", "65s", "how long an idle connection is kept", duration(1, 3600), DOOR),
-  maxConnections: setting("PORTICO_MAX_CONNECTIONS", "10000", "most connections at once", integer(1, 1_000_000), DOOR),
+  keepAlive: setting("PORTICO_KEEP_ALIVE", "65s", "how long an idle connection is kept", duration(1, 3600), HTTP_PORT),
+  maxConnections: setting(
+    "PORTICO_MAX_CONNECTIONS",
+    "10000",
+    "most connections at once",
+    integer(1, 1_000_000),
+    HTTP_PORT,
+  ),
   workers: setting("PORTICO_WORKERS", "1", "processes that share a gateway's HTTP port", integer(1, 64), ["gateway"]),
   maxRules: setting("PORTICO_MAX_RULES", "10000", "most rules a namespace", integer(1, 1_000_000), STORE),
   lease: setting(
@@ -328,75 +335,4 @@ function foreignService(entry: unknown, path: string, folder: string): ForeignSe
   } catch (error) {
     throw wrong(`target: ${(error as Error).message}`);
   }
-}
-
-function storeUrl(text: string): string {
-  if (!/^sqlite:/.test(text)) throw new SyntaxError("must be sqlite: or sqlite:/path/to/file");
-  return text;
-}
-
-function origins(text: string): readonly string[] | "*" {
-  if (text === "*") return "*";
-  if (text === "none") return [];
-  const list = text.split(",").map((origin) => origin.trim());
-  for (const origin of list) {
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      throw new SyntaxError(`must be *, none, or origins such as https://example.com (not "${origin}")`);
-    }
-  }
-  return list;
-}
-
-function hosts(text: string): readonly string[] | "*" {
-  if (text === "*") return "*";
-  if (text === "none") return [];
-  const list = text.split(",").map((name) => name.trim().toLowerCase());
-  for (const name of list) {
-    if (!/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/.test(name)) {
-      throw new SyntaxError(`must be *, none, or host names without ports, such as api.example.com (not "${name}")`);
-    }
-  }
-  return list;
-}
-
-function oneOf<const T extends string>(...values: readonly T[]) {
-  const parse = (text: string): T => {
-    const value = values.find((known) => known === text);
-    if (value === undefined) throw new SyntaxError(`must be one of ${values.join(", ")}`);
-    return value;
-  };
-  return Object.assign(parse, { values });
-}
-
-function integer(least: number, most: number) {
-  return (text: string): number => {
-    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (!(value >= least && value <= most)) throw new SyntaxError(`must be a whole number from ${least} to ${most}`);
-    return value;
-  };
-}
-
-function bytes(least: number, most: number) {
-  const units: Record<string, number> = { "": 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
-  return (text: string): number => {
-    const match = /^(\d+)(|B|KiB|MiB|GiB)$/.exec(text);
-    const value = match ? Number(match[1]) * (units[match[2] ?? ""] ?? Number.NaN) : Number.NaN;
-    if (!(value >= least && value <= most)) {
-      throw new SyntaxError(`must be a size from ${least} to ${most} bytes, such as 512KiB or 4MiB`);
-    }
-    return value;
-  };
-}
-
-/** Reads `250ms`, `10s`, `5m`; gives milliseconds. The bounds are seconds. */
-function duration(least: number, most: number) {
-  const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000 };
-  return (text: string): number => {
-    const match = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text);
-    const value = match ? Number(match[1]) * (units[match[2] ?? ""] ?? Number.NaN) : Number.NaN;
-    if (!(value >= least * 1000 && value <= most * 1000)) {
-      throw new SyntaxError(`must be a time from ${least}s to ${most}s, such as 250ms, 10s or 5m`);
-    }
-    return value;
-  };
 }

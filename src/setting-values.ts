@@ -1,0 +1,88 @@
+/** How the text of a setting is read: paths, sizes, times, numbers and lists. Each says what it accepts where it refuses. */
+import { resolve } from "node:path";
+
+/** What a shell completes a setting with: some words, or the names of files or folders. */
+export type Values = readonly string[] | "file" | "folder";
+
+export interface Parse<T> {
+  /** @throws {SyntaxError} saying what is accepted. */
+  (text: string): T;
+  readonly values?: Values;
+}
+
+export const filePath = Object.assign((path: string) => resolve(path), { values: "file" as const });
+export const folderPath = Object.assign((path: string) => resolve(path), { values: "folder" as const });
+
+export function oneOf<const T extends string>(...values: readonly T[]): Parse<T> & { readonly values: readonly T[] } {
+  const parse = (text: string): T => {
+    const value = values.find((known) => known === text);
+    if (value === undefined) throw new SyntaxError(`must be one of ${values.join(", ")}`);
+    return value;
+  };
+  return Object.assign(parse, { values });
+}
+
+const trueOrFalse = oneOf("true", "false");
+export const boolean = Object.assign((text: string) => trueOrFalse(text) === "true", { values: trueOrFalse.values });
+
+export function storeUrl(text: string): string {
+  if (!text.startsWith("sqlite:")) throw new SyntaxError("must be sqlite: or sqlite:/path/to/file");
+  return text;
+}
+
+/** Web origins (RFC 6454 §6.2), separated by commas; `*` is any, `none` is none. */
+export const origins = listOf("origins such as https://example.com", (origin) =>
+  URL.canParse(origin) && new URL(origin).origin === origin ? origin : undefined,
+);
+
+/** Host names without ports, separated by commas, in lower case; `*` is any, `none` is none. */
+export const hosts = listOf("host names without ports, such as api.example.com", (name) =>
+  /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/i.test(name) ? name.toLowerCase() : undefined,
+);
+
+/** @param read gives an entry as it is kept; undefined where it is none */
+function listOf(what: string, read: (entry: string) => string | undefined): Parse<readonly string[] | "*"> {
+  return (text) => {
+    if (text === "*") return "*";
+    if (text === "none") return [];
+    return text.split(",").map((entry) => {
+      const value = read(entry.trim());
+      if (value === undefined) throw new SyntaxError(`must be *, none, or ${what} (not "${entry.trim()}")`);
+      return value;
+    });
+  };
+}
+
+export function integer(min: number, max: number): Parse<number> {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max)) throw new SyntaxError(`must be a whole number from ${min} to ${max}`);
+    return value;
+  };
+}
+
+/** Reads `512KiB` or `4MiB`; gives bytes, as the bounds are. */
+export function bytes(min: number, max: number): Parse<number> {
+  const units = { "": 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+  return (text) => {
+    const value = /^\d+[A-Za-z]*$/.test(text) ? quantity(text, units) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new SyntaxError(`must be a size from ${min} to ${max} bytes, such as 512KiB or 4MiB`);
+  };
+}
+
+/** Reads `250ms`, `10s`, `5m`; gives milliseconds. The bounds are seconds. */
+export function duration(min: number, max: number): Parse<number> {
+  const units = { ms: 1, s: 1000, m: 60_000 };
+  return (text) => {
+    const value = quantity(text, units);
+    if (value >= min * 1000 && value <= max * 1000) return value;
+    throw new SyntaxError(`must be a time from ${min}s to ${max}s, such as 250ms, 10s or 5m`);
+  };
+}
+
+/** A number with a unit; NaN for anything else. */
+function quantity(text: string, units: Readonly<Record<string, number>>): number {
+  const [, number, unit = ""] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
+  return Object.hasOwn(units, unit) ? Number(number) * units[unit]! : Number.NaN;
+}
