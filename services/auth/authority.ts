@@ -25,7 +25,7 @@ import { Claims } from "./log/claims.js";
 import { Clock, type Clocks, MACHINE_CLOCKS } from "./log/clock.js";
 import { Journal, PORTICO } from "./log/journal.js";
 import { Leases } from "./log/leases.js";
-import { Log } from "./log/log.js";
+import { Log } from "./log/change-log.js";
 import { StoredTime } from "./log/stored-time.js";
 import { Attempts } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";

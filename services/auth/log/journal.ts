@@ -13,7 +13,7 @@ import { toTimestamp } from "../../../src/time.js";
 import type { Clock } from "./clock.js";
 import { coalesced } from "./coalesced.js";
 import { fold } from "./fold.js";
-import { type Log, MAX_READ } from "./log.js";
+import { type Log, MAX_READ } from "./change-log.js";
 import { State } from "./state.js";
 
 /** Who makes a change, for the audit trail of a namespace. */

@@ -1,7 +1,7 @@
 /** The log and its snapshots: what is damaged or missing is noticed, and an authority that fell behind catches up. */
 import t, { type Test } from "tap";
 import { type Decide, type Journal, PORTICO, SNAPSHOT_INTERVAL } from "../../../services/auth/log/journal.js";
-import { Log } from "../../../services/auth/log/log.js";
+import { Log } from "../../../services/auth/log/change-log.js";
 import { Code } from "../../../src/errors.js";
 import { REMEDY, type Store } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";

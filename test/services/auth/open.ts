@@ -5,7 +5,7 @@ import type { Test } from "tap";
 import { type Authority, type AuthorityOptions, openAuthority } from "../../../services/auth/authority.js";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
 import { Journal, PORTICO } from "../../../services/auth/log/journal.js";
-import { Log } from "../../../services/auth/log/log.js";
+import { Log } from "../../../services/auth/log/change-log.js";
 import { openGuard, SYSTEM } from "../../../src/access/guard.js";
 import { hashToken } from "../../../src/access/token.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";

@@ -4,7 +4,7 @@
 import t, { type Test } from "tap";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
 import { PORTICO } from "../../../services/auth/log/journal.js";
-import { Log } from "../../../services/auth/log/log.js";
+import { Log } from "../../../services/auth/log/change-log.js";
 import { Code } from "../../../src/errors.js";
 import type { Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
