@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
-import { Log } from "../services/auth/log/change-log.js";
+import { ChangeLog } from "../services/auth/log/change-log.js";
 import { checkRule } from "../src/access/rules.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
 import { Access, type Rule } from "../src/gen/portico/auth/v1/rules.js";
@@ -113,7 +113,7 @@ function ruleCreated(rule: Rule) {
 async function write(folder: string, events: NonNullable<Event["event"]>[]): Promise<void> {
   const store = await openStore("sqlite:", folder);
   try {
-    const log = new Log({ store, log: pino({ level: "silent" }) });
+    const log = new ChangeLog({ store, log: pino({ level: "silent" }) });
     let { head } = await log.begin();
     for (let start = 0; start < events.length; start += BATCH) {
       head++;

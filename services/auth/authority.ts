@@ -1,6 +1,9 @@
 /**
- * The authority: owns accounts, tokens and rules. It opens the log, sets up a fresh installation, and serves as the
- * service `auth`.
+ * The authority: the service `auth`, which owns accounts, tokens and rules.
+ *
+ *     endpoints/  one file for each gRPC service; a change goes to the log, and holds when every guard has it
+ *     login/      passwords, and what a failed login costs
+ *     log/        the log of changes, the state that it adds up to, the time, and the leases of guards
  */
 import type { Logger } from "pino";
 import { ConfigError } from "../../src/config.js";
@@ -20,12 +23,12 @@ import { policy } from "./endpoints/policy.js";
 import { rules } from "./endpoints/rules.js";
 import { usage } from "./endpoints/usage.js";
 import { UsageWindow } from "./endpoints/usage-window.js";
+import { ChangeLog } from "./log/change-log.js";
 import { Changes } from "./log/changes.js";
 import { Claims } from "./log/claims.js";
 import { Clock, type Clocks, MACHINE_CLOCKS } from "./log/clock.js";
 import { Journal, PORTICO } from "./log/journal.js";
 import { Leases } from "./log/leases.js";
-import { Log } from "./log/change-log.js";
 import { StoredTime } from "./log/stored-time.js";
 import { Attempts } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
@@ -33,7 +36,7 @@ import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
 import { Slowdown } from "./login/slowdown.js";
 
 export interface AuthorityOptions {
-  /** Whoever opened it closes it, after the authority. */
+  /** The caller closes it, after the authority. */
   readonly store: Store;
   /** Where a first start leaves the administrator's password and the enrolment tokens. */
   readonly dataFolder: string;
@@ -73,7 +76,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   await claims.open();
   const installation = readInstallation(dataFolder);
   const clock = new Clock({ clocks, log });
-  const journal = await Journal.open({ log: new Log({ store, log }), logger: log, clock });
+  const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
   const storedTime = new StoredTime({ rows: store.collection("time"), journal, clock, log });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);

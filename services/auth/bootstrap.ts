@@ -1,7 +1,7 @@
 /**
- * The first start: one entry, the first of the log, sets everything up. The secrets in it are put into files before, so
- * that a crash in between loses nothing: the next start finds the files and uses what they say. So do two processes that
- * start at once on one data folder, of which one writes the entry.
+ * The first start sets up an installation by one entry, the first of the log. Its secrets are written to files before, so
+ * a crash in between loses nothing: the next start uses what the files say. So do two processes that start at once on one
+ * data folder, of which one writes the entry.
  */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -18,6 +18,7 @@ import { type Decide, type Journal, PORTICO } from "./log/journal.js";
 import { hex } from "./log/state.js";
 import { isPassword, type Passwords, randomPassword } from "./login/passwords.js";
 
+/** What the administrator must be told after a first start. */
 export interface FirstStart {
   /** Where the administrator's password is kept. */
   readonly passwordFile: string;
@@ -25,10 +26,10 @@ export interface FirstStart {
 }
 
 const ADMIN = "admin";
-/** Who may join without further ado. */
+/** The names for which a first start creates an enrolment. */
 const ENROLMENTS = ["gateway", "helloworld"];
 
-/** Sets the installation up, unless it is. What the administrator must be told; undefined where there is nothing new. */
+/** Sets the installation up, unless it is. Returns what the administrator must be told; undefined where nothing is new. */
 export async function bootstrap(options: {
   journal: Journal;
   /** The name of the store. */
@@ -73,7 +74,7 @@ export async function bootstrap(options: {
   return first && adminPassword === undefined ? { passwordFile, password } : undefined;
 }
 
-/** Deletes the file of the administrator's password as soon as it is the password no longer. */
+/** Deletes the file with the administrator's first password as soon as another password is set. */
 export function deletePasswordFileOnceChanged(options: { journal: Journal; dataFolder: string; log: Logger }): void {
   const { journal, dataFolder, log } = options;
   const hash = () => journal.state.account(DEFAULT_NAMESPACE, ADMIN)?.password?.hash;
@@ -91,7 +92,7 @@ export function deletePasswordFileOnceChanged(options: { journal: Journal; dataF
   const unfollow = journal.follow({ changed: check, replaced: check });
 }
 
-/** Everything that a fresh installation has. */
+/** The events of the first entry. */
 export function firstEntry(password: PasswordHash, enrolments: { name: string; token: string }[]): ReturnType<Decide> {
   const namespace = DEFAULT_NAMESPACE;
   const rule = { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };

@@ -1,9 +1,10 @@
-/** What an instance may be called, and where it may be. */
+/** Checks the names and addresses with which instances register. */
 
 import { isUnixSocket } from "../../src/address.js";
 import { NAME, RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 
+/** The ID of an instance: printable ASCII without spaces. */
 const ID = /^[!-~]{1,128}$/;
 const PORT = /^(?:grpcs:\/\/)?(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]{1,253}):(\d{1,5})$/;
 const MAX_ADDRESSES = 16;

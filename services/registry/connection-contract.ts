@@ -1,6 +1,6 @@
 /**
- * Whether a connection leads to a server with the contract that its instance is known for. Asked on each connection before
- * it takes calls: a process may have taken the address whose messages mean something else.
+ * Checks whether a connection leads to a server with the contract that its instance was announced with. A gateway checks
+ * each connection before it takes calls, because another process, with other messages, may have taken the address.
  */
 import { create, type DescFile, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";

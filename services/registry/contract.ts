@@ -1,7 +1,7 @@
 /**
  * A service's contract: its descriptors, checked, and the endpoints that they describe. Descriptors come from strangers'
  * tools and servers, so they are first put in order (imports before importers, JSON names filled in, well-known files
- * added), and whatever is ambiguous or beyond the bounds is refused here, once, for everyone who reads them later.
+ * added), and whatever is ambiguous or exceeds the bounds is refused here, once, for everything that reads them later.
  */
 import { create, createFileRegistry, type FileRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { protoCamelCase } from "@bufbuild/protobuf/reflect";

@@ -1,5 +1,5 @@
 /**
- * The directory: who serves what now, in memory. Instances join and leave; watches follow.
+ * The directory: the instances that serve each service now, in memory. They join and leave; watches are sent the changes.
  *
  * A watch remembers which instances have changed since it was last sent something, not what happened to them: what it
  * is sent is read when it is sent. So a slow watcher misses no outcome, and costs a name for each changed instance

@@ -1,7 +1,7 @@
 /**
- * Services that join by configuration: they know nothing of the registry, so it asks them. Each target is followed by
- * itself, and is an instance from the first time its contract could be read until the registry closes: one that goes
- * away keeps its endpoints, so that callers are told that it is unavailable, not that it never was.
+ * Services that join by the configuration. They know nothing of the registry, so it reads their contracts again and
+ * again. Each target is an instance from the first time its contract could be read until the registry closes: one that
+ * goes away keeps its endpoints, so that callers get UNAVAILABLE and not NOT_FOUND.
  */
 import { watch } from "node:fs";
 import { readFile, stat } from "node:fs/promises";

@@ -1,7 +1,7 @@
 /**
- * Which configured targets can be reached now, for the count of instances in `List` and `Describe`. Instances that
- * register hold a stream open, and leave with it; a configured target holds none, so it is tried: a connection is
- * opened and closed again. At most one a second for each target, however often somebody asks.
+ * Counts the instances that can be reached now, for `List` and `Describe`. An instance that registered holds a stream
+ * open, and leaves with it. A configured target holds none, so a connection to it is opened and closed again, at most
+ * once a second for each target, however often callers ask.
  */
 import { connect } from "node:net";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
@@ -9,7 +9,7 @@ import type { ForeignService } from "../../src/config.js";
 import type { Entry } from "./directory.js";
 
 /** How long a target may take to accept a connection, in milliseconds. */
-const PATIENCE_MS = 500;
+const CONNECT_MS = 500;
 /** How long a result holds, in milliseconds. */
 const FRESH_MS = 1_000;
 
@@ -57,7 +57,7 @@ function accepts(target: GrpcTarget): Promise<boolean> {
       socket.destroy();
       resolve(result);
     };
-    socket.setTimeout(PATIENCE_MS, () => end(false));
+    socket.setTimeout(CONNECT_MS, () => end(false));
     socket.once("connect", () => end(true)).once("error", () => end(false));
   });
 }

@@ -1,6 +1,6 @@
 /**
- * The registry: services say where they are, gateways follow, callers see what they may call. Nothing is kept when the
- * process ends, as every service registers again.
+ * The registry: services register their instances, gateways watch them, and callers list the endpoints that they may call.
+ * It keeps everything in memory, because every service registers again after a restart.
  */
 import type { Logger } from "pino";
 import { isVisible } from "../../src/access/admission.js";
@@ -156,7 +156,7 @@ async function firstInstance(stream: AsyncIterator<RegisterRequest>): Promise<In
   }
 }
 
-/** Where others are, and what they serve, is nothing that an enrolled service must know. */
+/** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: an enrolled service need not know of others. */
 function checkGateway({ caller, system, endpoint }: Context): void {
   if (system || caller?.enrolment === GATEWAY) return;
   throw new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint}: only gateways may`);
@@ -169,14 +169,14 @@ function checkEnrolment({ service }: Instance, { caller, system }: Context): voi
   throw new StatusError(Code.PERMISSION_DENIED, `Registering ${shown} takes the enrolment token of that name; ${has}`);
 }
 
-/** Who is enrolled for a service must not have gateways talk to other programs of their machines. */
+/** @throws {StatusError} for a unix socket: an enrolled service must not make gateways talk to other programs of their machine. */
 function checkReach({ addresses }: Instance): void {
   if (!addresses.some(isUnixSocket)) return;
   const how = 'only the configuration may name one, in "target" of its "services"';
   throw invalidArgument(`a service cannot register a unix socket: ${how}`);
 }
 
-/** Those of all instances; of the newest where several have one. */
+/** The endpoints of all instances; where several have one, that of the newest. */
 function endpointsOf(entries: readonly Entry[]): readonly Endpoint[] {
   const newest = entries.at(-1)?.contract;
   if (newest === undefined || entries.every(({ contract }) => contract === newest)) return newest?.endpoints ?? [];

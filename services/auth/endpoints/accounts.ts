@@ -1,4 +1,4 @@
-/** Accounts of the caller's namespace. */
+/** Accounts: creates, lists, changes and deletes the accounts of the caller's namespace, and sets passwords. */
 
 import { isAdmin } from "../../../src/access/admission.js";
 import { checkScope } from "../../../src/access/rules.js";

@@ -1,4 +1,4 @@
-/** Audit: who changed what, in the caller's namespace. */
+/** Audit: lists the audit trail of the caller's namespace. */
 import { invalidArgument } from "../../../src/errors.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { type Part, part } from "../../../src/rpc/service.js";

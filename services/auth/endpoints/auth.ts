@@ -55,7 +55,7 @@ async function login(
   { clientAddress, metadata }: Context,
 ): Promise<Tokens> {
   const namespace = named || DEFAULT_NAMESPACE;
-  // Nobody has such a name, and failures are counted by names: so long ones take no memory.
+  // No account has such a name. Failures are counted by name, and long ones must not take memory.
   if (name.length > MAX_ACCOUNT_NAME || namespace.length > MAX_NAME) throw wrong();
   const attempt = { namespace, account: name, address: clientAddress, requestId: first(metadata, "x-request-id") };
   let hash: PasswordHash | undefined;
@@ -118,7 +118,7 @@ function createPair(now: number) {
   };
 }
 
-/** The same whatever is wrong, so that nobody learns which accounts there are. */
+/** One error for an unknown account and a wrong password, so that it does not disclose which accounts exist. */
 function wrong(): StatusError {
   return new StatusError(Code.UNAUTHENTICATED, "Wrong account or password");
 }

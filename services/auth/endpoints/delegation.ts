@@ -1,6 +1,6 @@
 /**
  * Delegation: signs contexts for services that call other services. Both the service and the caller it acts for are
- * judged by the rules of the moment, and the caller is looked up by its token: what was revoked acts no more.
+ * judged by the current rules, and the caller is looked up by its token, so a revoked token cannot be acted for.
  */
 
 import { serviceScope } from "../../../src/access/admission.js";
@@ -29,10 +29,10 @@ interface Options {
   readonly leaseMs: number;
 }
 
-/** For whom a service calls, and in which namespace. */
+/** The caller that a service acts for, and the namespace of the call. */
 interface Acting {
   readonly namespace: string;
-  /** Undefined for nobody. */
+  /** Undefined for a call without a token. */
   readonly caller: Caller | undefined;
   /** Of the caller's token; of the service's own where it calls for itself. */
   readonly sha256: string;
@@ -48,7 +48,8 @@ export function delegation({ journal, leaseMs }: Options): Part {
   });
 }
 
-interface Moment {
+/** What contexts are issued by. */
+interface Current {
   readonly state: State;
   readonly now: number;
   readonly leaseMs: number;
@@ -58,13 +59,13 @@ interface Moment {
 /**
  * @throws {StatusError} INVALID_ARGUMENT, or UNAUTHENTICATED and PERMISSION_DENIED as the endpoint itself would refuse.
  */
-function issue(moment: Moment, request: IssueRequest, context: Context): IssueResponse {
-  const { state, now, leaseMs } = moment;
+function issue(current: Current, request: IssueRequest, context: Context): IssueResponse {
+  const { state, now, leaseMs } = current;
   const service = enrolmentOf(context);
   const { resource } = request;
   const segments = checkEndpoint(resource);
-  const acting = actingFor(moment, request, service, context);
-  for (const [who, decision] of judged(moment, segments, service, acting)) {
+  const acting = actingFor(current, request, service, context);
+  for (const [who, decision] of judged(current, segments, service, acting)) {
     if (decision !== "granted") throw refused(decision, resource, who);
   }
   const [key] = state.contextKeys(segments.name);
@@ -75,7 +76,7 @@ function issue(moment: Moment, request: IssueRequest, context: Context): IssueRe
     acting.caller === undefined ? now + leaseMs : timestampMs(acting.caller.expires),
   );
   const signed: CallContext = {
-    ...{ resource, namespace: acting.namespace, caller: told(acting.caller, segments), service },
+    ...{ resource, namespace: acting.namespace, caller: limitedTo(acting.caller, segments), service },
     sha256: Buffer.from(acting.sha256, "hex"),
     expires: BigInt(Math.floor(expires)),
     generation: key.generation,
@@ -98,7 +99,7 @@ function enrolmentOf({ caller }: Context): string {
  * expired, or whose caller's token is good no longer.
  */
 function actingFor(
-  { state, now }: Moment,
+  { state, now }: Current,
   { actingFor: text, namespace }: IssueRequest,
   service: string,
   { caller }: Context,
@@ -118,25 +119,25 @@ function actingFor(
   throw new StatusError(Code.UNAUTHENTICATED, "acting_for: the token of its caller was revoked or has expired");
 }
 
-/** The caller with those of the limits of its token that matter, as contexts have it (src/access/context-cache.ts). */
-function told(caller: Caller | undefined, resource: Resource): Caller | undefined {
+/** The caller with those of its token's limits that cover the resource, as contexts carry it (src/access/context-cache.ts). */
+function limitedTo(caller: Caller | undefined, resource: Resource): Caller | undefined {
   return caller && { ...caller, resources: caller.resources.filter((limit) => matches(parsePattern(limit), resource)) };
 }
 
-/** The decision on the service, and on whom it acts for. */
+/** The decisions on the service, and on the caller that it acts for. */
 function judged(
-  { state, compiled }: Moment,
+  { state, compiled }: Current,
   resource: Resource,
   service: string,
   { namespace, caller }: Acting,
 ): [who: string, decision: Decision][] {
   const rules = compiled.of(state.namespaces.get(namespace), state.revision);
   const limited = caller?.resources.length ? caller.resources.map(parsePattern) : undefined;
-  const isBeyond = limited !== undefined && !limited.some((limit) => matches(limit, resource));
+  const isOutsideLimits = limited !== undefined && !limited.some((limit) => matches(limit, resource));
   const name = caller?.account || `service ${caller?.enrolment ?? service}`;
   return [
     [`service ${service}`, rules.decide(resource, [serviceScope(service)])],
-    [name, isBeyond ? "forbidden" : rules.decide(resource, caller?.scopes)],
+    [name, isOutsideLimits ? "forbidden" : rules.decide(resource, caller?.scopes)],
   ];
 }
 

@@ -1,4 +1,4 @@
-/** Enrolments: the tokens by which gateways and services join. */
+/** Enrolments: creates, lists and revokes the tokens with which gateways and services join. */
 import { randomBytes } from "node:crypto";
 import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
 import { GATEWAY } from "../../../src/contract/names.js";
@@ -57,18 +57,18 @@ async function create(
   return { secret, enrolment: stored && shown(stored) };
 }
 
-/** What the log says of a new token; others of its name stay where it is to be `beside` them. */
+/** The event of a new token. The name's other tokens stay if it is `beside` them, else they are revoked. */
 export function enrolmentCreated(name: string, token: string, { beside }: { beside: boolean }): LogEvent {
   const value = { name, sha256: hashToken(token), prefix: tokenPrefix(token), beside };
   return { $case: "enrolmentCreated", value };
 }
 
-/** Whoever loses a gateway's token loses the root of all keys: so it is made anew from what no copy of the store has. */
+/** A gateway's token gives access to the root of all keys. So with the token, the secret that the root is derived from is replaced. */
 function newSecret(name: string): LogEvent[] {
   return name === GATEWAY ? [contextSecretCreated()] : [];
 }
 
-/** What the log says of a new secret for the keys of contexts. */
+/** The event of a new secret for the keys of contexts. */
 export function contextSecretCreated(): LogEvent {
   return { $case: "contextSecretCreated", value: { secret: randomBytes(32) } };
 }

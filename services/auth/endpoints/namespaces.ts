@@ -1,4 +1,4 @@
-/** Namespaces, for the administrators of `default`. */
+/** Namespaces: creates, lists and deletes namespaces, for the administrators of `default`. */
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";

@@ -1,8 +1,8 @@
 /**
- * Policy: keeps guards up to date, and finds the callers of tokens for them.
+ * Policy: sends guards the rules and every change of them, grants their leases, and finds the callers of tokens for them.
  *
- * What a guard has not been sent yet waits in its Watcher, joined to one message, and goes out when the stream can take
- * it. A guard too slow for that is sent a snapshot instead.
+ * Changes that a guard has not been sent yet wait in its Watcher, joined to one message, until the stream can take it. A
+ * guard too slow for that is sent a snapshot instead.
  */
 
 import { KnownCaller } from "../../../src/access/caller-cache.js";
@@ -25,7 +25,7 @@ import type { Holder, Leases, Owner } from "../log/leases.js";
 import { hex, type State } from "../log/state.js";
 import type { KeyUses } from "./keys.js";
 
-/** Most changes that wait for a guard; beyond, a snapshot is less work for both. */
+/** Most changes that wait for a guard; where there are more, a snapshot is less work for both. */
 const MAX_UNSENT = 10_000;
 /** Most bytes of them: they go out in one message. */
 const MAX_UNSENT_BYTES = 512 * 1024;
@@ -123,7 +123,7 @@ function enrolmentOf({ caller, system }: Context): string {
   return system ? GATEWAY : (caller?.enrolment ?? "");
 }
 
-/** Answers a ping, which lends the guard a lease. */
+/** Answers a ping, which grants the guard a lease. */
 async function pong({ journal, leases }: Options, holder: Holder, watcher: Watcher, sequence: bigint): Promise<void> {
   await leases.prepare();
   await journal.sync();
@@ -164,7 +164,7 @@ class Watcher implements Follower {
     return this.#unfollow !== undefined;
   }
 
-  /** Whatever revision the guard has, it may be of another history: that of a store since restored from a backup. */
+  /** Begins with a snapshot: the revision that the guard has may be of another history, before a backup was restored. */
   start(): void {
     this.#unfollow = this.#journal.follow(this);
     this.replaced();

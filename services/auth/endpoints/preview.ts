@@ -1,7 +1,7 @@
 /**
- * What a change of the rules would change: whose calls to which resources would be answered otherwise. Both answers come
- * from `RuleSet`, as every gateway's does. A rule bears only on what its pattern covers and on those whom its scope
- * names, so only they are asked about; and accounts that hold the same of the scopes that rules name are alike.
+ * Previews a change of the rules: whose calls to which resources would be answered otherwise. Both decisions come from
+ * `RuleSet`, as at every gateway. A rule bears only on resources that its pattern covers and callers that its scope names,
+ * so only they are decided on; and accounts that hold the same of the scopes that rules name are one kind of caller.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { type Decision, LOGGED_IN, PUBLIC, type Rule, RuleSet } from "../../../src/access/rules.js";
@@ -9,7 +9,7 @@ import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
 import type { Effect } from "../../../src/gen/portico/auth/v1/rules.js";
 
-/** How many decisions are made before others have their turn. */
+/** How many decisions are made before other work of the process has its turn. */
 const DECISIONS_A_TURN = 20_000;
 const MAX_SHOWN_ACCOUNTS = 100;
 
@@ -19,17 +19,17 @@ export interface PreviewOptions {
   /** As they are to be shown; without wildcards. */
   readonly resources: readonly string[];
   readonly accounts: readonly { readonly name: string; readonly scopes: readonly string[] }[];
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client no longer waits for the answer. */
   readonly signal: AbortSignal;
 }
 
-/** What a gateway answers to a call that is decided so. */
+/** The HTTP status of a call for a decision. */
 export function codeOf(decision: Decision): number {
   return { granted: 200, unauthorized: 401, forbidden: 403 }[decision];
 }
 
 /**
- * What changes, for callers that are alike together.
+ * The effects of a change, each with the callers and resources that it concerns.
  * @throws {SyntaxError} when the change creates an ID that is there already; the signal's reason once it is aborted.
  */
 export async function previewOf(options: PreviewOptions): Promise<Effect[]> {
@@ -70,12 +70,12 @@ function coveredBy(rule: Rule, resources: readonly string[]): { shown: string; r
 
 /** Callers that every rule treats alike. */
 interface Kind {
-  /** Undefined for nobody. */
+  /** Undefined for calls without a token. */
   readonly scopes: readonly string[] | undefined;
   readonly accounts: string[];
 }
 
-/** Those that the rule's scope names. The one that holds no scope stands for any logged-in caller, there or yet to come. */
+/** The kinds that the rule's scope names. The one without scopes stands for any logged-in caller, now or later. */
 function kindsOf(rules: readonly Rule[], rule: Rule, accounts: PreviewOptions["accounts"]): Kind[] {
   const named = new Set([...rules, rule].map(({ scope }) => scope));
   const kinds = new Map<string, Kind>([["[]", { scopes: [], accounts: [] }]]);
@@ -91,7 +91,7 @@ function kindsOf(rules: readonly Rule[], rule: Rule, accounts: PreviewOptions["a
   return [...kinds.values()].filter(({ scopes }) => scope === LOGGED_IN || scopes?.includes(scope));
 }
 
-/** Brings together who sees the same change, and then the resources at which the same callers see it. */
+/** Joins the kinds of callers with the same change at a resource, and then the resources at which the same callers have it. */
 class Effects {
   /** By the two codes and the resource. */
   readonly #changes = new Map<string, { before: number; after: number; resource: string; kinds: Kind[] }>();

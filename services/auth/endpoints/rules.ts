@@ -1,4 +1,4 @@
-/** Rules: who may call what. */
+/** Rules: lists, creates and deletes the rules of the caller's namespace, explains decisions and previews changes. */
 
 import { checkRule, RuleSet } from "../../../src/access/rules.js";
 import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
@@ -15,7 +15,7 @@ import type { Changes } from "../log/changes.js";
 import { accountOf, checkLiteral } from "./checks.js";
 import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
 
-/** Most that a preview decides on. */
+/** Most resources that a preview decides on. */
 const MAX_RESOURCES = 10_000;
 
 interface Options {

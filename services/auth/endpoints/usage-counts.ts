@@ -1,10 +1,10 @@
-/** Counts of calls by endpoint, and what can be said of how long they took. */
+/** Counts of calls by endpoint, with the median and the 95th percentile of their durations. */
 import type { Calls, Tally } from "../../../src/gen/portico/auth/v1/usage.js";
 import { BOUNDS } from "../../../src/metrics.js";
 
 export type Endpoint = Pick<Tally, "namespace" | "service" | "endpoint">;
 
-/** Calls counted together. */
+/** The counts of a set of calls. */
 export class Count {
   clientErrors = 0;
   serverErrors = 0;
@@ -46,7 +46,7 @@ export class Count {
   }
 }
 
-/** Counts by endpoint. Beyond the bound, an endpoint's calls are counted with the rest of its namespace. */
+/** Counts by endpoint. Where there are more endpoints than the bound, further ones are counted together for their namespace. */
 export class Counts {
   readonly #bound: number;
   readonly #counts = new Map<string, Endpoint & { readonly count: Count }>();

@@ -1,10 +1,10 @@
 /**
- * How much endpoints were called: by the minute for the last three hours, by the hour for thirty days. It lives in rows
- * of the store and not in the log of changes, since nothing is decided by it.
+ * The counts of calls: by the minute for the last three hours, by the hour for thirty days. They are rows of the
+ * store and not entries of the log of changes, since no decision depends on them.
  *
- * Rows are never rewritten. Each authority on the store writes one for each minute in which it was told of calls. When
- * an hour is over, one of them adds its minutes up to a row of the hour: whoever creates it. Minutes are deleted when
- * they are old enough, and their hour is there. So nothing is counted twice, and what a crash can lose is a minute.
+ * Rows are never rewritten. Each authority on the store writes one for each minute in which calls were reported to it.
+ * When an hour is over, the first authority to create the row of the hour adds up its minutes. Minutes are deleted when
+ * they are old enough and their hour is there. So nothing is counted twice, and a crash can lose one minute.
  *
  * A row has at most 300 endpoints, the most called ones, of some 100 bytes each; what is left is added up for each
  * namespace. So an authority's rows take at most 27 MiB, and 1 MiB where ten endpoints are called all the time.

@@ -1,4 +1,4 @@
-/** Usage: how much endpoints are called, as gateways tell. */
+/** Usage: takes the reports of gateways on how much endpoints are called, and lists the sums. */
 
 import { BoundedMap } from "../../../src/bounded-map.js";
 import { GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
@@ -90,7 +90,7 @@ function isAskedFor(tally: Tally, { service, endpoint }: ListUsageRequest): bool
   return tally.service === service && (endpoint === "" || tally.endpoint === endpoint);
 }
 
-/** A service could make up numbers of others. */
+/** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: a service could report made-up numbers of others. */
 function checkReporter({ caller, system, endpoint }: Context): void {
   if (system || caller?.enrolment === GATEWAY) return;
   throw new StatusError(Code.PERMISSION_DENIED, `Only gateways may call ${endpoint}`);
@@ -104,7 +104,7 @@ function checked({ reporter, sequence, tallies }: ReportUsageRequest) {
   return { reporter, sequence, tallies: all };
 }
 
-/** A gateway sends a report until it is taken, so one endpoint with a monstrous name must not make it be refused. */
+/** A gateway repeats a report until it is taken. So a tally that is not sane is left out, and its report is not refused. */
 function isSane({ service, endpoint, byTime, clientErrors, serverErrors }: Tally): boolean {
   const names = `${service}${endpoint}`;
   const numbers = [...byTime, clientErrors, serverErrors];

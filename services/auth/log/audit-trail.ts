@@ -1,7 +1,7 @@
 /**
- * What a namespace's audit trail keeps. Who may do little must not be able to push out what others did, so there are three
- * shares: what administrators and the authority itself did; what other accounts did, of which the account with the most
- * records gives way; and failed logins, which need no account at all.
+ * The audit trail of a namespace, bounded in three shares, so that callers with few rights cannot push out the records
+ * of others: changes by administrators and the authority itself; changes by other accounts, of which the account with the
+ * most records loses its oldest; and failed logins, for which a client needs no account at all.
  *
  * A start replays every change, so adding a record costs no look at the others, but where the accounts' share is full.
  */
@@ -14,6 +14,7 @@ export const MAX_ACCOUNTS_AUDIT = 5_000;
 /** Most records of failed logins. */
 export const MAX_FAILED_AUDIT = 1_000;
 
+/** The action of records of failed logins. */
 export const LOGIN_FAILED = "login failed";
 
 export class AuditTrail {

@@ -1,7 +1,7 @@
 /**
- * The log of changes, the only state there is. An entry's key is its revision, and it is written only where that key
- * is absent, so no revision has two owners. Each text carries a checksum over its key and content: a damaged entry is
- * noticed, never skipped.
+ * The log of changes in the store: every other state of the authority is computed from it. An entry's key is its
+ * revision, and it is written only where that key is absent, so of two authorities only one can write a revision. Each
+ * text carries a checksum over its key and content: a damaged entry is noticed, never skipped.
  *
  * Snapshots bound the replay. The two newest are kept, and the entries from the older one on; what lies before is
  * dropped, oldest first. So an authority that fell behind would find the key after its own revision absent, although
@@ -20,12 +20,13 @@ export const MAX_READ = 256;
 const BATCH = 256;
 const REVISION_DIGITS = 16;
 
-export class Log {
+export class ChangeLog {
   readonly #name: string;
   readonly #entries: Collection;
   readonly #snapshots: Collection;
   readonly #log: Logger;
 
+  /** @param log for what is wrong with snapshots */
   constructor({ store, log }: { store: Store; log: Logger }) {
     this.#name = store.name;
     this.#entries = store.collection("log");
@@ -34,7 +35,7 @@ export class Log {
   }
 
   /**
-   * Where to begin: the newest snapshot that is whole, or undefined for the first entry. `head` is the newest revision
+   * Where to begin: the newest snapshot that is not damaged, or undefined for the first entry. `head` is the newest revision
    * seen, 0 for a store that was never set up.
    * @throws {StoreError} when something is missing or damaged.
    */
@@ -106,7 +107,7 @@ export class Log {
     return false;
   }
 
-  /** Keeps the snapshot, and drops what nobody needs any more. */
+  /** Writes the snapshot, and drops the snapshots and entries before the one that came before it. */
   async keep(snapshot: Snapshot): Promise<void> {
     const key = keyOf(Number(snapshot.revision));
     await this.#snapshots.create(key, seal(key, Snapshot.encode(snapshot).finish()));

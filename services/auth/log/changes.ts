@@ -1,7 +1,7 @@
 /**
- * Makes changes for the services, and answers when they hold everywhere. Between the admission of a call and its change
- * there may be a wait, for passwords to be hashed or for other changes: so whether the caller still is what it was
- * admitted as is decided again with the change.
+ * Makes changes for the endpoints, and resolves when they hold at every guard. Between the admission of a call and its
+ * change there may be a wait, for a password to be hashed or for other changes: so the rights of the caller are checked
+ * again with the change.
  */
 import { isAdmin } from "../../../src/access/admission.js";
 import { KnownCaller } from "../../../src/access/caller-cache.js";
@@ -33,7 +33,7 @@ export class Changes {
   }
 
   /**
-   * Makes a change that bears on decisions: when this resolves, nobody decides without it.
+   * Makes a change that bears on decisions. When this resolves, no guard decides without it.
    * @throws {StatusError} UNAUTHENTICATED or PERMISSION_DENIED when the caller is not any more what it was admitted as.
    */
   async make(author: KnownCaller, decide: Decide): Promise<void> {
@@ -58,7 +58,7 @@ export class Changes {
   }
 }
 
-/** Whoever was admitted as an administrator must still be one: what follows may rely on it. */
+/** @throws {StatusError} unless the caller's token is still valid, and an administrator still is one. */
 function checkStill(caller: KnownCaller, state: State, now: number): void {
   const current = state.callerOf(caller.sha256, now);
   if (current === undefined) {

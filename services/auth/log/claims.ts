@@ -1,7 +1,7 @@
 /**
- * Whose leases may run. An authority that grants leases to guards has written a claim: a row whose key is the claim's id
- * and whose value is how long one of its leases can run, its span. Other authorities on the store read the claims, and so
- * know what to wait for. The claim is written once. A full or locked disk therefore stops changes, which must be written,
+ * Claims tell the authorities on a store of each other's leases. An authority that grants leases to guards has written
+ * a claim: a row whose key is the claim's id and whose value is how long one of its leases can run, its span. Other
+ * authorities read the claims, and so know what to wait for. The claim is written once. A full or locked disk therefore stops changes, which must be written,
  * but not leases, for which the claim and the log are only read.
  *
  * The rules:
@@ -9,14 +9,14 @@
  *     end (`hold`, then Journal.sync). If the claim is gone, it writes a new one under a new id before it reads the log.
  *     An id is never used twice.
  *  2. A guard counts its lease from when it *sent* the ping. So the lease ends at most a span after the reading.
- *  3. Whoever commits a change reads the claims after the commit (`settled`). It retires each claim of others: it writes
+ *  3. The authority that commits a change reads the claims after the commit (`settled`). It retires each claim of others: it writes
  *     the row `retired/<id>` with the same span, deletes the claim, and waits the span, counted from the deletion. It
  *     deletes the retired row afterwards. A claim that cannot be retired, on a full disk, is waited for all the same:
  *     its span, counted from the reading, and again after the next change.
- *  4. Whoever finds a retired row deletes its claim, too, and waits the row's span, counted from then.
+ *  4. An authority that finds a retired row deletes its claim, too, and waits the row's span, counted from then.
  *  5. An authority that starts retires what it finds. So the first change waits at most for what is left of the span.
  *
- * Why a change, committed at time C, lacks in no decision once `settled` has resolved. Take a pong of authority A that
+ * Why no decision lacks a change, committed at time C, once `settled` has resolved. Take a pong of authority A that
  * does not name it, and the claim that A read for it at time R. A read the log after R and before C, or it would name the
  * change. The ping was sent before R, so the lease ends before R + span, and R < C. At D, after C, authority B reads the
  * claims.

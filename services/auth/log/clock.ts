@@ -5,8 +5,7 @@
  * is set back, and after a restart: then it is at least the newest time in the store (stored-time.ts).
  *  - A wall clock that is behind by up to a day is caught up with: time goes on a tenth more slowly until then.
  *  - A wall clock that is off by more than a day, against the time that has passed since the last reading, is not
- *    believed. Time goes on by itself, and changes are refused, because they would be dated by a time that nobody
- *    vouches for. Both end by themselves once the wall clock is right again.
+ *    believed. Time goes on by itself, and changes are refused, because the time of their entries could be wrong. Both end by themselves once the wall clock is right again.
  *  - At a start, a wall clock that is ahead is believed, however far: the authority may have been off that long.
  *
  * What has passed is measured by a clock that nobody sets and that counts the time a machine sleeps.

@@ -1,6 +1,6 @@
 /**
- * A reading that many ask for at a time. Those who ask while one is under way share the next, because the one under way
- * may have begun before what they must see.
+ * Runs a reading for many callers at a time. Callers that come while a reading is under way share the next one, because
+ * the one under way may have begun before what they must see.
  */
 export function coalesced(read: () => Promise<void>): () => Promise<void> {
   let current: Promise<void> = Promise.resolve();

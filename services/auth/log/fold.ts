@@ -175,7 +175,7 @@ const FOLD: Fold = {
   },
 };
 
-/** Removes enrolments of one name, and replaces its key: whoever had one of them has the key. */
+/** Removes enrolments of one name, and replaces its key, which every holder of one of them has. */
 function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {
   const [first] = enrolments;
   if (first === undefined) return [];

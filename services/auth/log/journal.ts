@@ -1,7 +1,7 @@
 /**
- * The state, kept current with the log. A change is decided on the state, written under the next revision, and folded in.
- * Where another authority was first to that revision, its entry is read and the change decided anew. So every change was
- * right at its place in the log, whoever wrote what lies before.
+ * The journal keeps the state current with the log of changes, and adds to it. A change is decided on the state, written
+ * under the next revision, and folded into the state. Where another authority has taken that revision, its entry is read
+ * and the change is decided anew: so every change is valid at its place in the log.
  */
 import type { Logger } from "pino";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
@@ -10,10 +10,10 @@ import type { Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { StoreError } from "../../../src/store/store.js";
 import { toTimestamp } from "../../../src/time.js";
+import { type ChangeLog, MAX_READ } from "./change-log.js";
 import type { Clock } from "./clock.js";
 import { coalesced } from "./coalesced.js";
 import { fold } from "./fold.js";
-import { type Log, MAX_READ } from "./change-log.js";
 import { State } from "./state.js";
 
 /** Who makes a change, for the audit trail of a namespace. */
@@ -25,12 +25,17 @@ export interface Author {
 /** The authority itself. */
 export const PORTICO: Author = { namespace: DEFAULT_NAMESPACE, account: "portico" };
 
+/**
+ * Decides what a change is made of: the events of its entry, by the state and the time in milliseconds since 1970.
+ * @throws {StatusError} to refuse the change.
+ */
 export type Decide = (state: State, now: number) => NonNullable<Event["event"]>[];
 
+/** Told of every change of the state. */
 export interface Follower {
   /** A revision was folded in. */
   changed(revision: number, changes: readonly Change[]): void;
-  /** The state was read anew: whatever happened in between is not known one by one. */
+  /** The state was read anew: the changes in between are not known one by one. */
   replaced(): void;
 }
 
@@ -42,7 +47,7 @@ const MAX_WAITING = 1_000;
 export const SNAPSHOT_INTERVAL = 1_000;
 
 export class Journal {
-  readonly #log: Log;
+  readonly #log: ChangeLog;
   readonly #logger: Logger;
   readonly #clock: JournalOptions["clock"];
   readonly #followers = new Set<Follower>();
@@ -68,10 +73,12 @@ export class Journal {
     return journal;
   }
 
+  /** The state as of the newest revision that is folded in. */
   get state(): State {
     return this.#state;
   }
 
+  /** The authority's time, in milliseconds since 1970. */
   get now(): number {
     return this.#clock.now();
   }
@@ -81,6 +88,7 @@ export class Journal {
     return this.#log.timeOf(this.#state.revision);
   }
 
+  /** Tells a follower of changes until the returned function is called. */
   follow(follower: Follower): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
@@ -107,7 +115,7 @@ export class Journal {
   }
 
   /**
-   * Folds in everything that was committed, by whomever, before this call. Calls that come while the log is being read
+   * Folds in everything that was committed, by any authority, before this call. Calls that come while the log is being read
    * share the next reading.
    * @throws {StatusError} UNAVAILABLE when the store fails.
    */
@@ -119,7 +127,7 @@ export class Journal {
     }
   }
 
-  /** Ends when nothing is being written any more. */
+  /** Resolves when nothing is being written any more. */
   async close(): Promise<void> {
     await this.#turn;
     await this.#keeping;
@@ -200,12 +208,12 @@ export class Journal {
 }
 
 interface JournalOptions {
-  readonly log: Log;
+  readonly log: ChangeLog;
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now" | "check">;
 }
 
-/** What callers are told of a store that failed; other errors stay as they are. */
+/** Converts a failure of the store into what callers are told, UNAVAILABLE; other errors stay as they are. */
 export function unavailable(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   return new StatusError(Code.UNAVAILABLE, "The authority's store does not answer; try again", { cause: error });

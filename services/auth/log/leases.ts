@@ -1,13 +1,14 @@
 /**
- * Who may still be deciding by an old revision. A guard may decide for the lease after the ping whose pong it got. So a
- * change holds everywhere once every guard has applied its revision, or the lease of its last pong before the change has
- * run out. A guard whose stream broke still counts until then, unless it had closed its side: it decides no more.
+ * The leases of the guards that follow this authority: which of them may still decide by an old revision. A pong lets a
+ * guard decide for the time of a lease after its ping. So a change holds everywhere once every guard has applied its
+ * revision, or the lease of its last pong before the change has run out. A guard whose stream broke counts until
+ * then, unless it had closed its side before, because then it decides nothing more.
  *
- * The guard measures the lease from when it sent the ping, we from when the pong was made, which is later. The margin is
- * for clocks that do not run equally fast. Guards that follow other authorities are known by claims.ts.
+ * The guard measures the lease from when it sent the ping; here it is measured from when the pong was made, which is
+ * later. The margin is for clocks that do not run equally fast. Guards of other authorities are known by claims.ts.
  *
- * A guard gets its next pong when it has applied the revision of the last one. So one that never applies anything has no
- * lease for longer than the first, and later changes do not wait for it.
+ * A guard gets its next pong when it has applied the revision of the last one. So a guard that applies nothing has one
+ * lease only, and later changes do not wait for it.
  */
 import type { Logger } from "pino";
 import { Code, StatusError } from "../../../src/errors.js";
@@ -100,26 +101,26 @@ export class Leases {
     this.#wake();
   }
 
-  /** Resolves when nobody decides without the revision, which must be committed and folded in. */
+  /** Resolves when no guard decides without the revision, which must be committed and folded in. */
   async settled(revision: number): Promise<void> {
     const committed = this.#now();
     await Promise.all([this.#settledHere(revision, committed), this.#claims.settled()]);
   }
 
-  /** Leaves no trace in the store, but of leases that still run. */
+  /** Deletes the claim from the store; where leases still run, leaves a row with the rest of their time. */
   async close(): Promise<void> {
     const last = Math.max(...[...this.#all()].map(({ granted }) => granted + this.#span));
     await this.#claims.withdraw(last - this.#now());
   }
 
   async #settledHere(revision: number, committed: number): Promise<void> {
-    // Pongs made after the commit name the revision, or a later one, and so lend nothing to decisions without it.
+    // A pong made after the commit names this revision or a later one, so it extends no lease for an older one.
     const endOf = ({ granted }: Holder): number => Math.min(granted, committed) + this.#span;
     for (;;) {
       const now = this.#now();
       const waitedFor = [...this.#all()].filter((holder) => holder.applied < revision && endOf(holder) > now);
       if (waitedFor.length === 0) return;
-      await this.#moved(Math.max(...waitedFor.map(endOf)) - now);
+      await this.#changed(Math.max(...waitedFor.map(endOf)) - now);
       this.#report(
         waitedFor.filter((holder) => this.#holders.has(holder) && endOf(holder) <= this.#now()),
         revision,
@@ -153,8 +154,8 @@ export class Leases {
     }
   }
 
-  /** Resolves at the next news of any guard, or after the time. */
-  #moved(ms: number): Promise<void> {
+  /** Resolves when a guard has applied a revision or left, or after the time. */
+  #changed(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);

@@ -1,6 +1,6 @@
 /**
- * What the log adds up to: namespaces with their accounts, rules and audit trail, logins, keys and enrolments, and every
- * token by its hash. Only fold.ts changes it.
+ * The authority's state, which the log of changes adds up to: namespaces with their accounts, rules and audit trail,
+ * logins, keys and enrolments, and every token by its hash. Only fold.ts changes it.
  */
 
 import { serviceScope } from "../../../src/access/admission.js";
@@ -172,7 +172,7 @@ export class State {
     if (login.refresh) this.tokens.set(hex(login.refresh.sha256), { kind: "refresh", login, token: login.refresh });
   }
 
-  /** Gives back the hashes of the tokens that were good for calls. */
+  /** Removes a login; returns the hashes of its access tokens. */
   removeLogin(login: Login): Buffer[] {
     const name = hex(login.login);
     this.logins.delete(name);

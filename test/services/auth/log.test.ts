@@ -1,7 +1,7 @@
 /** The log and its snapshots: what is damaged or missing is noticed, and an authority that fell behind catches up. */
 import t, { type Test } from "tap";
+import { ChangeLog } from "../../../services/auth/log/change-log.js";
 import { type Decide, type Journal, PORTICO, SNAPSHOT_INTERVAL } from "../../../services/auth/log/journal.js";
-import { Log } from "../../../services/auth/log/change-log.js";
 import { Code } from "../../../src/errors.js";
 import { REMEDY, type Store } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
@@ -82,7 +82,7 @@ t.test("an entry of a newer version is refused, not passed over", async (t) => {
   const store = await filled(t, 1);
   const unknown = { event: undefined, _unknownFields: { [(99 << 3) | 2]: [Buffer.from([0])] } };
   const entry = { time: undefined, actor: "", namespace: "", events: [unknown] };
-  await new Log({ store, log: silent }).append(2, entry);
+  await new ChangeLog({ store, log: silent }).append(2, entry);
   await t.rejects(openJournal(store), { message: /: entry 2 of its log was written by a newer Portico/ });
 });
 

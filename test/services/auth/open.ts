@@ -4,8 +4,8 @@ import pino from "pino";
 import type { Test } from "tap";
 import { type Authority, type AuthorityOptions, openAuthority } from "../../../services/auth/authority.js";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
+import { ChangeLog } from "../../../services/auth/log/change-log.js";
 import { Journal, PORTICO } from "../../../services/auth/log/journal.js";
-import { Log } from "../../../services/auth/log/change-log.js";
 import { openGuard, SYSTEM } from "../../../src/access/guard.js";
 import { hashToken } from "../../../src/access/token.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
@@ -51,7 +51,7 @@ export interface Open {
 /** The journal that an authority on the store has; beside an open one, that of another authority. */
 export function openJournal(store: Store, now: () => number = Date.now): Promise<Journal> {
   const clock = { now, check: () => undefined };
-  return Journal.open({ log: new Log({ store, log: silent }), logger: silent, clock });
+  return Journal.open({ log: new ChangeLog({ store, log: silent }), logger: silent, clock });
 }
 
 /** Sets up a store as the first start does, but for the cost of the password and without enrolments. */

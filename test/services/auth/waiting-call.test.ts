@@ -3,8 +3,8 @@
  */
 import t, { type Test } from "tap";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
+import { ChangeLog } from "../../../services/auth/log/change-log.js";
 import { PORTICO } from "../../../services/auth/log/journal.js";
-import { Log } from "../../../services/auth/log/change-log.js";
 import { Code } from "../../../src/errors.js";
 import type { Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
@@ -149,7 +149,7 @@ for (const [what, taken] of Object.entries(LOGINS)) {
       await another.commit(PORTICO, () => [taken]);
     };
     t.same(await outcome(opened, [login], takeAway), [Code.UNAUTHENTICATED]);
-    const entries = await new Log({ store, log: silent }).read(0);
+    const entries = await new ChangeLog({ store, log: silent }).read(0);
     const logins = entries?.flatMap(({ events }) => events).filter(({ event }) => event?.$case === "loggedIn");
     t.match(logins, [{ event: { value: { account: "admin" } } }], "nothing of it is in the log");
   });
