@@ -102,7 +102,7 @@ async function check(t: Test, row: HttpCase, way: string, run: () => Promise<Ans
   t.same(
     seen,
     { ...wanted(row), decided: [row.calls ?? row.decides].filter(Boolean), dispatched: called(row) },
-    `${row.title}, ${way}`,
+    `${row.title}: ${row.status}, ${way}`,
   );
 }
 

@@ -3,7 +3,7 @@ import { ADA, HELLO, type HttpCase, NAME, TELL } from "./case.js";
 
 export const tokens: readonly HttpCase[] = [
   {
-    title: "v1 without token",
+    title: "a call under /v1 needs a token",
     method: "POST",
     target: "/v1/helloworld/call",
     body: NAME,
@@ -13,7 +13,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "v1 with a token nobody issued",
+    title: "a token that nobody issued is refused under /v1",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["Authorization", "Bearer {stranger}"]],
@@ -22,7 +22,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "v1 with what is no token",
+    title: "a bearer that does not look like a token is refused under /v1",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["Authorization", "Bearer admin"]],
@@ -31,7 +31,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "v1 with an enrolment token",
+    title: "an enrolment token is no caller's token",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["Authorization", "Bearer {gateway}"]],
@@ -40,14 +40,14 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "unversioned with a bad token: nobody, and public",
+    title: "without /v1, a bad token makes an anonymous call",
     target: "/helloworld/call?name=Ada",
     headers: [["Authorization", "Bearer {stranger}"]],
     status: 200,
     calls: HELLO,
   },
   {
-    title: "scheme in other letters",
+    title: "the scheme Bearer in any letters",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["authorization", "bEaReR {ada}"]],
@@ -56,7 +56,7 @@ export const tokens: readonly HttpCase[] = [
     calls: HELLO,
   },
   {
-    title: "another scheme is no token",
+    title: "another scheme brings no token",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["Authorization", "Basic YWRhOmFkYQ=="]],
@@ -65,14 +65,14 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "another scheme, unversioned",
+    title: "without /v1, another scheme makes an anonymous call",
     target: "/helloworld/call",
     headers: [["Authorization", "Basic YWRhOmFkYQ=="]],
     status: 200,
     calls: HELLO,
   },
   {
-    title: "scheme without token",
+    title: "the scheme without a token",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["Authorization", "Bearer"]],
@@ -81,7 +81,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "token without scheme",
+    title: "a token without the scheme",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["Authorization", "{ada}"]],
@@ -90,7 +90,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "two Authorization headers",
+    title: "two Authorization headers are refused",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [ADA, ["Authorization", "Bearer {stranger}"]],
@@ -100,14 +100,14 @@ export const tokens: readonly HttpCase[] = [
     detail: /Authorization/,
   },
   {
-    title: "two Authorization headers, the same",
+    title: "two Authorization headers are refused even if they are the same",
     target: "/helloworld/call",
     headers: [ADA, ["AUTHORIZATION", "Bearer {ada}"]],
     status: 400,
     id: "helloworld",
   },
   {
-    title: "two tokens in one header",
+    title: "two tokens in one header are no token",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["Authorization", "Bearer {ada}, Bearer {stranger}"]],
@@ -116,7 +116,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "token in the URL",
+    title: "a token in the URL does not count",
     method: "POST",
     target: "/v1/helloworld/call?access_token={ada}",
     body: NAME,
@@ -124,7 +124,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "token in a cookie",
+    title: "a token in a cookie does not count",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["Cookie", "token={ada}; Authorization=Bearer {ada}"]],
@@ -133,7 +133,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "denied to a known caller",
+    title: "a known caller whom a rule denies is answered 403",
     target: "/probe/closed/call",
     headers: [ADA],
     status: 403,
@@ -143,7 +143,7 @@ export const tokens: readonly HttpCase[] = [
     decides: "service:probe:Closed.Call",
   },
   {
-    title: "denied to nobody",
+    title: "an anonymous caller whom a rule denies is answered 401",
     target: "/probe/closed/call",
     status: 401,
     id: "probe",
@@ -151,19 +151,19 @@ export const tokens: readonly HttpCase[] = [
     decides: "service:probe:Closed.Call",
   },
   {
-    title: "denied whatever the letters",
+    title: "a rule denies whatever letters the path has",
     target: "/PROBE/cLoSeD.CALL",
     status: 401,
     decides: "service:probe:Closed.Call",
   },
   {
-    title: "denied whatever is encoded",
+    title: "a rule denies whatever is percent-encoded",
     target: "/probe/%63losed/%43all",
     status: 401,
     decides: "service:probe:Closed.Call",
   },
   {
-    title: "granted to some",
+    title: "a rule grants to the callers of its scope",
     method: "POST",
     target: "/v1/probe/Members.Call",
     headers: [ADA],
@@ -171,9 +171,14 @@ export const tokens: readonly HttpCase[] = [
     status: 200,
     calls: "service:probe:Members.Call",
   },
-  { title: "and not to others", target: "/probe/Members.Call", status: 401, decides: "service:probe:Members.Call" },
   {
-    title: "refused before the body is looked into",
+    title: "a rule does not grant to callers outside of its scope",
+    target: "/probe/Members.Call",
+    status: 401,
+    decides: "service:probe:Members.Call",
+  },
+  {
+    title: "a call that is refused has its body unread",
     method: "POST",
     target: "/v1/helloworld/call",
     body: "{",
@@ -181,7 +186,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "the authority's own endpoint: who am I",
+    title: "WhoAmI tells the caller's account and namespace",
     method: "POST",
     target: "/v1/auth/WhoAmI",
     headers: [ADA],
@@ -190,7 +195,7 @@ export const tokens: readonly HttpCase[] = [
     calls: "service:auth:Auth.WhoAmI",
   },
   {
-    title: "administrators only",
+    title: "the rules are listed for administrators only",
     method: "POST",
     target: "/v1/auth/Rules/List",
     headers: [ADA],
@@ -202,14 +207,14 @@ export const tokens: readonly HttpCase[] = [
 
 export const namespaces: readonly HttpCase[] = [
   {
-    title: "none said, no token: default",
+    title: "without a token, a call is in the namespace default",
     target: "/probe/tell",
     status: 200,
     answer: { namespace: "default", caller: "" },
     calls: TELL,
   },
   {
-    title: "said",
+    title: "the header Platform-Namespace names the namespace",
     target: "/probe/tell",
     headers: [["Platform-Namespace", "default"]],
     status: 200,
@@ -217,21 +222,21 @@ export const namespaces: readonly HttpCase[] = [
     calls: TELL,
   },
   {
-    title: "one without rules refuses everything",
+    title: "a namespace without rules refuses everything",
     target: "/helloworld",
     headers: [["Platform-Namespace", "empty"]],
     status: 401,
     decides: HELLO,
   },
   {
-    title: "one that does not exist refuses everything",
+    title: "a namespace that does not exist refuses everything",
     target: "/helloworld",
     headers: [["Platform-Namespace", "nowhere"]],
     status: 401,
     decides: HELLO,
   },
   {
-    title: "a token counts in its own only",
+    title: "in another namespace than its own a token makes an anonymous call",
     target: "/probe/tell",
     headers: [
       ["Platform-Namespace", "default"],
@@ -242,14 +247,14 @@ export const namespaces: readonly HttpCase[] = [
     calls: TELL,
   },
   {
-    title: "a token brings its own",
+    title: "a token's namespace is that of its call",
     target: "/helloworld",
     headers: [["Authorization", "Bearer {empty}"]],
     status: 401,
     decides: HELLO,
   },
   {
-    title: "on v1 the token's own holds",
+    title: "under /v1 the token's namespace counts, whatever the header names",
     method: "POST",
     target: "/v1/probe/tell",
     headers: [ADA, ["Platform-Namespace", "empty"]],
@@ -258,7 +263,7 @@ export const namespaces: readonly HttpCase[] = [
     calls: TELL,
   },
   {
-    title: "two",
+    title: "two Platform-Namespace headers are refused",
     target: "/helloworld",
     headers: [
       ["Platform-Namespace", "default"],
@@ -269,22 +274,28 @@ export const namespaces: readonly HttpCase[] = [
     detail: /Platform-Namespace|platform-namespace/,
   },
   {
-    title: "no namespace's name",
+    title: "a namespace with a name that none can have is refused",
     target: "/helloworld",
     headers: [["Platform-Namespace", "De fault"]],
     status: 400,
     id: "helloworld",
   },
   {
-    title: "capital letters",
+    title: "a namespace in capital letters is refused",
     target: "/helloworld",
     headers: [["Platform-Namespace", "Default"]],
     status: 400,
     id: "helloworld",
   },
-  { title: "empty", target: "/helloworld", headers: [["Platform-Namespace", ""]], status: 400, id: "helloworld" },
   {
-    title: "no namespace's name on v1",
+    title: "an empty Platform-Namespace is refused",
+    target: "/helloworld",
+    headers: [["Platform-Namespace", ""]],
+    status: 400,
+    id: "helloworld",
+  },
+  {
+    title: "under /v1, too, a name that no namespace can have is refused",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [ADA, ["Platform-Namespace", "../x"]],

@@ -28,7 +28,7 @@ export const failures: readonly HttpCase[] = [
     ] as const
   ).map(
     ([code, status]): HttpCase => ({
-      title: `service says ${Code[code]}`,
+      title: `a service's ${Code[code]}`,
       method: "POST",
       target: "/probe/fail",
       body: fails(code),
@@ -38,7 +38,7 @@ export const failures: readonly HttpCase[] = [
     }),
   ),
   {
-    title: "service says UNAUTHENTICATED",
+    title: "a service's UNAUTHENTICATED, with the challenge that 401 needs",
     method: "POST",
     target: "/probe/fail",
     body: fails(Code.UNAUTHENTICATED),
@@ -48,7 +48,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "service says RESOURCE_EXHAUSTED",
+    title: "a service's RESOURCE_EXHAUSTED",
     method: "POST",
     target: "/probe/fail",
     body: fails(Code.RESOURCE_EXHAUSTED),
@@ -57,7 +57,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "and when to come back",
+    title: "a service's RetryInfo is the header Retry-After",
     method: "POST",
     target: "/probe/fail",
     body: detailed(
@@ -71,7 +71,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "UNKNOWN is an exception that was not meant for callers",
+    title: "a service's UNKNOWN, which an uncaught exception has, loses its message",
     method: "POST",
     target: "/probe/fail",
     body: fails(Code.UNKNOWN),
@@ -80,7 +80,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "a stack stays inside",
+    title: "a message with a stack trace is kept from the caller",
     method: "POST",
     target: "/probe/fail",
     body: fails(Code.INTERNAL, { message: "broken\n    at f (/srv/a.js:1:2)" }),
@@ -89,7 +89,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "no message",
+    title: "a status without a message is given one",
     method: "POST",
     target: "/probe/fail",
     body: fails(Code.NOT_FOUND, { message: "" }),
@@ -98,7 +98,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "details in JSON",
+    title: "a status's details are in the answer as JSON",
     method: "POST",
     target: "/probe/fail",
     body: detailed(
@@ -118,7 +118,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "details of the service's own type",
+    title: "details of a type of the service's own",
     method: "POST",
     target: "/probe/fail",
     body: detailed(Code.ABORTED, "probe.Failure", Buffer.from([8, 1])),
@@ -127,7 +127,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "details of an unknown type stay readable",
+    title: "details of an unknown type are given as type and bytes",
     method: "POST",
     target: "/probe/fail",
     body: detailed(Code.ABORTED, "acme.Secret", Buffer.from([1, 2, 3])),
@@ -136,7 +136,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "details with broken bytes stay readable",
+    title: "details whose bytes are broken are given as type and bytes",
     method: "POST",
     target: "/probe/fail",
     body: detailed(Code.ABORTED, "google.rpc.BadRequest", Buffer.from([0xff])),
@@ -145,7 +145,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "stack traces in details stay inside",
+    title: "DebugInfo is kept from the caller",
     method: "POST",
     target: "/probe/fail",
     body: detailed(
@@ -158,35 +158,35 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "service answers with what is no message",
+    title: "a service answers with bytes that are no message",
     method: "POST",
     target: "/probe/break",
     status: 502,
     calls: "service:probe:Probe.Break",
   },
   {
-    title: "service cannot be reached",
+    title: "a service that cannot be reached",
     target: "/gone/Helloworld/call",
     status: 503,
     detail: "gone cannot be reached at the moment",
     calls: "service:gone:Helloworld.Call",
   },
   {
-    title: "service does not answer in time",
+    title: "a service that does not answer within the call's time",
     target: "/probe/hang",
     headers: [["Grpc-Timeout", "20m"]],
     status: 504,
     calls: "service:probe:Probe.Hang",
   },
   {
-    title: "no time at all",
+    title: "a grpc-timeout of nothing has passed at once",
     target: "/probe/hang",
     headers: [["Grpc-Timeout", "0S"]],
     status: 504,
     calls: "service:probe:Probe.Hang",
   },
   {
-    title: "a time that is none",
+    title: "a grpc-timeout that is no time is refused",
     target: "/probe/hang",
     headers: [["Grpc-Timeout", "soon"]],
     status: 400,

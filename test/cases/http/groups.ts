@@ -9,17 +9,17 @@ import { methods } from "./methods.js";
 import { nowhere, oddPaths, own, shapes } from "./paths.js";
 
 export const groups: Readonly<Record<string, readonly HttpCase[]>> = {
-  shapes,
-  "odd paths": oddPaths,
-  nowhere,
+  "paths that name an endpoint": shapes,
+  "unusual paths": oddPaths,
+  "paths of endpoints that do not exist": nowhere,
   methods,
   tokens,
   namespaces,
-  bodies,
-  queries,
-  failures,
+  "JSON bodies": bodies,
+  queries: queries,
+  "failures of services": failures,
   metadata,
-  wire,
-  limits,
-  own,
+  "bytes that are no request": wire,
+  "too many headers": limits,
+  "paths of the gateway's own": own,
 };

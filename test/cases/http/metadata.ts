@@ -5,7 +5,7 @@ const NEW_ID = /^[\w-]{12}-[0-9a-z]+$/;
 
 export const metadata: readonly HttpCase[] = [
   {
-    title: "what services are told: a signed context, the namespace, the request and its trace, and nothing else",
+    title: "a service is told a signed context, the namespace, the request's id and its trace, and nothing else",
     target: "/probe/tell",
     headers: [
       ADA,
@@ -39,7 +39,7 @@ export const metadata: readonly HttpCase[] = [
     calls: TELL,
   },
   {
-    title: "a bad trace is not passed on",
+    title: "a traceparent that is malformed is not passed on",
     target: "/probe/tell",
     headers: [
       ["X-Request-Id", "r"],
@@ -51,7 +51,7 @@ export const metadata: readonly HttpCase[] = [
     calls: TELL,
   },
   {
-    title: "a token that stands for nobody is not passed on",
+    title: "a token that belongs to no caller is not passed on",
     target: "/probe/tell",
     headers: [
       ["X-Request-Id", "r"],
@@ -62,21 +62,21 @@ export const metadata: readonly HttpCase[] = [
     calls: TELL,
   },
   {
-    title: "a request id that is not sane is replaced",
+    title: "a request id with characters that it may not have is replaced",
     target: "/nowhere",
     headers: [["X-Request-Id", "a b"]],
     status: 404,
     has: { "x-request-id": NEW_ID },
   },
   {
-    title: "a long request id is replaced",
+    title: "a request id that is too long is replaced",
     target: "/nowhere",
     headers: [["X-Request-Id", "a".repeat(129)]],
     status: 404,
     has: { "x-request-id": NEW_ID },
   },
   {
-    title: "two request ids are replaced",
+    title: "two request ids are replaced by one",
     target: "/nowhere",
     headers: [
       ["X-Request-Id", "a"],
@@ -86,7 +86,7 @@ export const metadata: readonly HttpCase[] = [
     has: { "x-request-id": NEW_ID },
   },
   {
-    title: "answers are not to be kept or guessed at",
+    title: "answers may neither be cached nor have their type guessed",
     target: "/helloworld",
     status: 200,
     has: { "cache-control": "no-store", "x-content-type-options": "nosniff", "content-type": "application/json" },
