@@ -1,4 +1,4 @@
-// `portico new` makes a whole folder or nothing, and never touches one that is there.
+// `portico new` makes a complete folder or nothing, and never changes an existing one.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -16,7 +16,7 @@ function emptyFolder(t: Test): string {
   return folder;
 }
 
-t.test("makes the folder, and says what comes next", async (t) => {
+t.test("makes the folder, and prints the next steps", async (t) => {
   const folder = emptyFolder(t);
   const { exit, stdout, stderr } = await portico(["new", "greeter"]);
   t.same({ exit, stderr }, { exit: EXIT.ok, stderr: "" });
@@ -56,7 +56,7 @@ const inTheWay: [what: string, make: () => void][] = [
   ["a link to nowhere", () => symlinkSync("/nonexistent", "greeter")],
 ];
 for (const [what, make] of inTheWay) {
-  t.test(`leaves ${what} alone that is there`, async (t) => {
+  t.test(`refuses and does not change ${what} of that name`, async (t) => {
     const folder = emptyFolder(t);
     make();
     const { exit, stdout, stderr } = await portico(["new", "greeter"]);
@@ -67,7 +67,7 @@ for (const [what, make] of inTheWay) {
   });
 }
 
-t.test("leaves nothing where the disk is full", async (t) => {
+t.test("leaves no file behind when the disk is full", async (t) => {
   const program = resolve("dist/portico.js");
   const folder = emptyFolder(t);
   // No file may have content: the first write fails, as on a full disk.
@@ -78,7 +78,7 @@ t.test("leaves nothing where the disk is full", async (t) => {
   t.same(readdirSync(folder), []);
 });
 
-t.test("a name may be a word of the language of .proto files", async (t) => {
+t.test("takes a keyword of the .proto language as a name", async (t) => {
   const folder = t.testdir();
   const words = ["message", "service", "option", "string", "constructor"];
   for (const word of words)

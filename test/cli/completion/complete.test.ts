@@ -1,4 +1,4 @@
-// What completion offers: names that the gateway and the authority know, quickly, and without a word on failure.
+// Completion offers the names that the gateway and the authority know, within a second, and nothing where something fails.
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -91,7 +91,7 @@ for (const [line, offers, not] of rows) {
   });
 }
 
-t.test("bash is given words as it inserts them", async (t) => {
+t.test("escapes candidates as bash inserts them", async (t) => {
   const bash = async (line: string) =>
     (await portico(["__complete", "bash", line, ":="], { env })).stdout.split("\n").slice(0, -1);
   t.same(await bash("portico auth del"), ["delete "], "a space follows a word that is whole");
@@ -105,13 +105,13 @@ t.test("bash is given words as it inserts them", async (t) => {
   t.same(await bash("portico auth create rule --scope \\<p"), ["\\<public\\> "], "special characters are escaped");
 });
 
-t.test("without a gateway it offers what it knows itself", async (t) => {
+t.test("offers commands when no gateway answers", async (t) => {
   const found = await offered("", { PORTICO_URL: "http://127.0.0.1:1" });
   t.ok(found.includes("login"));
   t.same(await offered("auth delete rule ", { PORTICO_URL: "http://127.0.0.1:1" }), [""]);
 });
 
-t.test("a gateway that never answers is not waited for", async (t) => {
+t.test("offers commands within a second when the gateway never answers", async (t) => {
   const silent = createServer(() => {}).listen(0, "127.0.0.1");
   await once(silent, "listening");
   t.teardown(() => {
@@ -122,7 +122,7 @@ t.test("a gateway that never answers is not waited for", async (t) => {
   t.ok(found.includes("login"));
 });
 
-t.test("a login that has expired is neither renewed nor asked for", async (t) => {
+t.test("does not renew an expired login", async (t) => {
   const file = join(config, "portico/profiles/default.json");
   const profile = JSON.parse(readFileSync(file, "utf8"));
   const expired = JSON.stringify({ ...profile, login: { ...profile.login, expires: "2020-01-01T00:00:00Z" } });
@@ -131,7 +131,7 @@ t.test("a login that has expired is neither renewed nor asked for", async (t) =>
   t.equal(readFileSync(file, "utf8"), expired);
 });
 
-t.test("names that would play tricks on a terminal or end a line are left out", async (t) => {
+t.test("leaves out names with control characters", async (t) => {
   const headers = await administrator(url, data);
   const { status } = await call(
     `${url}/v1/auth/Accounts/SetScopes`,

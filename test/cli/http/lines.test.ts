@@ -1,14 +1,14 @@
-/** Lines of input that comes in pieces. */
+// Input that arrives in pieces is split into lines.
 import t from "tap";
 import { linesOf } from "../../../cli/http/lines.js";
 
 const cases: [title: string, pieces: string[], lines: string[]][] = [
-  ["nothing", [], []],
-  ["one without an end", ["a"], ["a"]],
-  ["one with an end", ["a\n"], ["a"]],
-  ["several in one piece, and empty ones", ["a\n\nb\r\nc"], ["a", "", "b\r", "c"]],
-  ["one in several pieces", ["a", "", "b", "c\nd"], ["abc", "d"]],
-  ["ends alone", ["a", "\n", "\n", "b", "\n"], ["a", "", "b"]],
+  ["empty input has no lines", [], []],
+  ["a line without a line feed", ["a"], ["a"]],
+  ["a line with a line feed", ["a\n"], ["a"]],
+  ["several lines in one piece, some of them empty", ["a\n\nb\r\nc"], ["a", "", "b\r", "c"]],
+  ["a line in several pieces", ["a", "", "b", "c\nd"], ["abc", "d"]],
+  ["line feeds in pieces of their own", ["a", "\n", "\n", "b", "\n"], ["a", "", "b"]],
 ];
 for (const [title, pieces, lines] of cases) {
   t.test(title, async (t) => {
@@ -22,12 +22,12 @@ async function all(pieces: Buffer[]): Promise<string[]> {
   return lines;
 }
 
-t.test("characters in two pieces stay whole", async (t) => {
+t.test("a character whose bytes arrive in several pieces is not damaged", async (t) => {
   const bytes = Buffer.from("a\u{1f600}b");
   t.same(await all(Array.from(bytes, (byte) => Buffer.of(byte))), ["a\u{1f600}b"]);
 });
 
-t.test("a line of 64 MiB is taken, a longer one is not", async (t) => {
+t.test("takes a line of 64 MiB, and refuses a longer one", async (t) => {
   const piece = Buffer.alloc(1024 ** 2);
   const lines = linesOf(Array(64).fill(piece));
   t.equal((await lines.next()).value?.length, 64 * 1024 ** 2);

@@ -1,4 +1,4 @@
-// Where a value comes from: flag, then variable, then profile, then default.
+// A command's settings come from the flag, else the variable, else the profile, else the default.
 import t from "tap";
 import { Profile } from "../../../cli/http/profile.js";
 import { portico } from "../command-line.js";
@@ -44,7 +44,7 @@ for (const [args, env, namespace] of namespaces) {
   });
 }
 
-t.test("a password over plain HTTP to another host is warned of, to this one it is not", async (t) => {
+t.test("warns before a password is sent over plain HTTP to another host", async (t) => {
   const login = (url: string) =>
     portico(["login", "--url", url], { env: { XDG_CONFIG_HOME: config, PORTICO_PASSWORD: "x" } });
   t.match((await login("http://portico.invalid")).stderr, /^Beware: http:\/\/portico\.invalid is not encrypted/);

@@ -15,7 +15,7 @@ const DATA = {
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-t.test("files are for their owner only, also in a folder that was open to all", async (t) => {
+t.test("only the owner can read the files, even in a folder that was open to all", async (t) => {
   const config = t.testdir({ portico: {} });
   chmodSync(join(config, "portico"), 0o755);
   const profile = new Profile("work", { XDG_CONFIG_HOME: config });
@@ -28,18 +28,18 @@ t.test("files are for their owner only, also in a folder that was open to all", 
   t.equal(readdirSync(join(config, "portico/profiles")).length, 2, "nothing else is left");
 });
 
-t.test("without XDG_CONFIG_HOME they are under ~/.config", async (t) => {
+t.test("profiles are under ~/.config without XDG_CONFIG_HOME", async (t) => {
   const home = t.testdir();
   new Profile("default", { HOME: home }).write(DATA);
   t.match(readFileSync(join(home, ".config/portico/profiles/default.json"), "utf8"), /pta_x/);
 });
 
-t.test("a damaged profile is said to be one", async (t) => {
+t.test("reports a damaged profile", async (t) => {
   const config = t.testdir({ portico: { profiles: { "default.json": '{"url":' } } });
   t.throws(() => new Profile("default", { XDG_CONFIG_HOME: config }).read(), /default\.json is damaged\. Delete it/);
 });
 
-t.test("processes that take the token at the same time each get another one", async (t) => {
+t.test("processes that take the refresh token at the same time each get a different one", async (t) => {
   const config = t.testdir();
   const env = { PATH: process.env.PATH, XDG_CONFIG_HOME: config };
   new Profile("default", env).writeRefreshToken("1");
@@ -54,13 +54,13 @@ t.test("processes that take the token at the same time each get another one", as
   t.same(readdirSync(join(config, "portico/profiles")), ["default.refresh"]);
 });
 
-t.test("there may be none to take", async (t) => {
+t.test("there is nothing to take where there is no refresh token", async (t) => {
   t.equal(await new Profile("default", { XDG_CONFIG_HOME: t.testdir() }).take(), undefined);
   const other = t.testdir({ portico: { profiles: { "default2.refresh": "x", "default.json": "{}" } } });
   t.equal(await new Profile("default", { XDG_CONFIG_HOME: other }).take(), undefined);
 });
 
-t.test("a token that a process died with can be taken after 15 seconds, not before", async (t) => {
+t.test("a refresh token whose process died can be taken after 15 seconds, not before", async (t) => {
   const config = t.testdir();
   const profile = new Profile("default", { XDG_CONFIG_HOME: config });
   profile.writeRefreshToken("ptr_x");
@@ -74,7 +74,7 @@ t.test("a token that a process died with can be taken after 15 seconds, not befo
   t.equal((await late)?.token, "ptr_x");
 });
 
-t.test("a writer that died half-way leaves the old profile", async (t) => {
+t.test("a process that dies while it writes leaves the old profile", async (t) => {
   const config = t.testdir();
   const profile = new Profile("default", { XDG_CONFIG_HOME: config });
   profile.write(DATA);

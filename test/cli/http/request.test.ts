@@ -1,4 +1,4 @@
-// What a command says where something answers, but not as Portico does.
+// Responses that are not Portico's, come too late, or are too large.
 
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
@@ -26,7 +26,7 @@ const request = (parts: Partial<HttpRequest> = {}): HttpRequest => ({
 });
 
 for (const status of [200, 404, 502]) {
-  t.test(`another server that answers ${status}`, async (t) => {
+  t.test(`reports a server that is not Portico and answers ${status}`, async (t) => {
     const { url } = await listen(t, (_, response) => response.writeHead(status).end("<h1>Hello</h1>"));
     const { exit, stderr } = await portico(["services", "--url", url]);
     t.equal(exit, 1);
@@ -34,7 +34,7 @@ for (const status of [200, 404, 502]) {
   });
 }
 
-t.test("a redirect is not followed, and so the token goes nowhere else", async (t) => {
+t.test("does not follow a redirect, so that the token goes to no other server", async (t) => {
   let calls = 0;
   const { url } = await listen(t, (_, response) => {
     calls += 1;
@@ -45,19 +45,19 @@ t.test("a redirect is not followed, and so the token goes nowhere else", async (
   t.equal(calls, 1);
 });
 
-t.test("a server that never answers", async (t) => {
+t.test("gives up on a server that never answers", async (t) => {
   const { url } = await listen(t, () => {});
   await t.rejects(send(new URL(url), request({ timeoutMs: 50 })), {
     message: `Portico at ${url} did not answer within 0.05 s.`,
   });
 });
 
-t.test("a server that stops in the middle of its answer", async (t) => {
+t.test("gives up on a server that stops in the middle of its answer", async (t) => {
   const { url } = await listen(t, (_, response) => response.writeHead(200).write("{"));
   await t.rejects(send(new URL(url), request({ timeoutMs: 50 })), /did not answer within/);
 });
 
-t.test("an answer without end is cut off", async (t) => {
+t.test("refuses an answer of more than 64 MiB", async (t) => {
   const { url } = await listen(t, (_, response) => {
     const chunk = Buffer.alloc(1024 * 1024, " ");
     const more = () => {
@@ -75,7 +75,7 @@ t.test("Ctrl-C ends the wait with 130", async (t) => {
   await t.rejects(send(new URL(url), request({ signal: controller.signal })), interrupted());
 });
 
-t.test("the base address may have a path, and the path reaches the server as it is", async (t) => {
+t.test("sends the path unchanged, below the path of the base address", async (t) => {
   const { url } = await listen(t, (incoming, response) => response.end(incoming.url));
   t.equal((await send(new URL(`${url}/api/`), request({ path: "/v1/../x" }))).body, "/api/v1/../x");
 });

@@ -1,4 +1,4 @@
-// A login renews itself, once for all commands that run at a time, and its tokens go to nobody else.
+// A login renews itself, once for all commands that run at a time, and its tokens are sent to no other server.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -67,7 +67,7 @@ class Person {
   }
 }
 
-t.test("an access token that has expired is renewed before the call", async (t) => {
+t.test("renews an expired access token before the call", async (t) => {
   const person = await Person.loggedIn(t);
   const { refreshToken, profile } = person;
   person.expire();
@@ -78,7 +78,7 @@ t.test("an access token that has expired is renewed before the call", async (t) 
   t.not(person.profile.login.token, profile.login.token);
 });
 
-t.test("an access token that the gateway refuses is renewed, and the call made again", async (t) => {
+t.test("renews an access token that the gateway refuses, and repeats the call", async (t) => {
   const person = await Person.loggedIn(t);
   person.spoil();
   t.match(await person.run(LIST), { exit: 0, stdout: "default\n" });
@@ -98,7 +98,7 @@ t.test("commands that run at the same time use one refresh token once", async (t
   t.match(await person.run(LIST), { exit: 0 }, "the login lives on");
 });
 
-t.test("who comes second takes the token that the first has got", async (t) => {
+t.test("a command that waited for another one's renewal uses its token", async (t) => {
   const person = await Person.loggedIn(t);
   person.expire();
   const session = () => new StoredLogin(new URL(url), new Profile("default", { XDG_CONFIG_HOME: person.config }));
@@ -134,7 +134,7 @@ t.test("a refresh token survives a gateway that does not answer", async (t) => {
   t.equal(person.refreshToken, refreshToken);
 });
 
-t.test("the token of a login goes to the Portico that issued it only", async (t) => {
+t.test("sends the token of a login only to the Portico that issued it", async (t) => {
   const person = await Person.loggedIn(t);
   const seen: (string | undefined)[] = [];
   const other = createServer((request, response) => {
@@ -160,7 +160,7 @@ t.test("user token prints the token and nothing else", async (t) => {
   );
 });
 
-t.test("logout revokes the token and forgets it", async (t) => {
+t.test("logout revokes the token and deletes it", async (t) => {
   const person = await Person.loggedIn(t);
   const { token } = person.profile.login;
   t.match(await person.run(["logout"]), { exit: 0, stdout: "", stderr: `Logged out of ${url}\n` });
@@ -170,7 +170,7 @@ t.test("logout revokes the token and forgets it", async (t) => {
   t.throws(() => person.refreshToken, { code: "ENOENT" });
 });
 
-t.test("logout without an answer forgets the token too, and says what that means", async (t) => {
+t.test("logout without an answer deletes the token, and says that it was not revoked", async (t) => {
   const person = await Person.loggedIn(t);
   writeFileSync(person.file, JSON.stringify({ ...person.profile, url: `${NOWHERE}/` }));
   const { exit, stderr } = await person.run(["logout"], { PORTICO_URL: NOWHERE });
@@ -179,17 +179,22 @@ t.test("logout without an answer forgets the token too, and says what that means
   t.equal(person.profile.login, undefined);
 });
 
-t.test("login", async (t) => {
-  const person = new Person(t);
-  const { config } = person;
-  const login = (args: readonly string[], env: Record<string, string>, stdin = "") =>
-    portico(["login", ...args], { env: { XDG_CONFIG_HOME: config, PORTICO_URL: url, ...env }, stdin });
-  t.match(await login([], { PORTICO_PASSWORD: "wrong password!" }), { exit: 1, stdout: "", stderr: /password/ });
-  t.match(await login(["--password-stdin"], {}, `${password}\n`), {
-    exit: 0,
-    stderr: `Logged in to ${url} as admin (namespace default)\n`,
-  });
-  t.match(await login(["--account", "nobody"], { PORTICO_PASSWORD: password, PORTICO_ACCOUNT: "admin" }), { exit: 1 });
-  t.match(await login([], { PORTICO_PASSWORD: password, PORTICO_PROFILE: "work" }), { exit: 0 });
-  t.ok(readFileSync(join(config, "portico/profiles/work.json")));
-});
+t.test(
+  "login takes the password from the variable or standard input, and the account from the flag first",
+  async (t) => {
+    const person = new Person(t);
+    const { config } = person;
+    const login = (args: readonly string[], env: Record<string, string>, stdin = "") =>
+      portico(["login", ...args], { env: { XDG_CONFIG_HOME: config, PORTICO_URL: url, ...env }, stdin });
+    t.match(await login([], { PORTICO_PASSWORD: "wrong password!" }), { exit: 1, stdout: "", stderr: /password/ });
+    t.match(await login(["--password-stdin"], {}, `${password}\n`), {
+      exit: 0,
+      stderr: `Logged in to ${url} as admin (namespace default)\n`,
+    });
+    t.match(await login(["--account", "nobody"], { PORTICO_PASSWORD: password, PORTICO_ACCOUNT: "admin" }), {
+      exit: 1,
+    });
+    t.match(await login([], { PORTICO_PASSWORD: password, PORTICO_PROFILE: "work" }), { exit: 0 });
+    t.ok(readFileSync(join(config, "portico/profiles/work.json")));
+  },
+);

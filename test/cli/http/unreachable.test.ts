@@ -1,4 +1,4 @@
-// An address that answers in another protocol than the address says: the error names the right address.
+// Where something answers in another protocol than the address says, the error names the right address.
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";

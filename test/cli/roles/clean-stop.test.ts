@@ -1,4 +1,4 @@
-/** A clean stop leaves nothing to wait for where no other process holds a lease. */
+// After a clean stop no change has to wait for a lease, where no other process holds one.
 
 import t from "tap";
 import { installation } from "../../support/installation.js";

@@ -1,4 +1,4 @@
-// From SIGTERM on balancers are told, and for the time of the notice calls are taken as before.
+// From SIGTERM on /readyz answers 503; until the notice is over calls are taken as before.
 import { once } from "node:events";
 import t from "tap";
 import { installation } from "../../support/installation.js";

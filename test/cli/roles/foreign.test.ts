@@ -83,7 +83,7 @@ for (const transport of ["http2", "grpc-js"]) {
   });
 }
 
-t.test("whose certificate is not believed is told to the operator", async (t) => {
+t.test("logs a service whose certificate is not trusted", async (t) => {
   const tls = join(folder, "greeter");
   const target = await foreignGreeter(t, "127.0.0.1:0", descriptors, `${tls}.pem`, `${tls}.key`);
   const data = await installation(t.testdir());

@@ -1,4 +1,4 @@
-// An internal client, in no way ours, reaches the same endpoints by gRPC: the same rules, the same answers as statuses,
+// A plain gRPC client reaches the same endpoints: the same rules, the same answers as statuses,
 // and reflection and health for the usual tools.
 import { promisify } from "node:util";
 import grpc from "@grpc/grpc-js";
@@ -32,11 +32,11 @@ function bearer(token: string): grpc.Metadata {
 const helloworld = client("helloworld/helloworld.proto", "helloworld.Helloworld");
 const hello = promisify(helloworld.Call.bind(helloworld)) as (...args: unknown[]) => Promise<unknown>;
 
-await t.test("by the default rule everyone is let in", async (t) => {
+await t.test("the default rule admits every call", async (t) => {
   t.match(await hello({ name: "Ada" }), { message: "Hello Ada", msg: "Hello Ada" });
 });
 
-await t.test("with only a * rule, a call without a token is refused, and one with a token is not", async (t) => {
+await t.test("a * rule admits a call with a token, and no other", async (t) => {
   const admin = await administrator(http, data);
   const rule = { id: "onlyloggedin", scope: "*", access: "GRANTED", resource: "*:*:*" };
   t.equal((await call(`${http}/v1/auth/Rules/Create`, { rule }, admin)).status, 200);
@@ -50,7 +50,7 @@ await t.test("with only a * rule, a call without a token is refused, and one wit
   t.match(await hello({ name: "Ada" }, bearer(admin.authorization)), { message: "Hello Ada" });
 });
 
-await t.test("a stream is judged as a call is", async (t) => {
+await t.test("rules decide about a stream as about a call", async (t) => {
   const refused: grpc.ClientReadableStream<unknown> = helloworld.Stream({ name: "Ada", messages: 2 });
   const error = await new Promise<grpc.ServiceError>((resolve) => refused.on("error", resolve).on("data", () => {}));
   t.equal(error.code, grpc.status.UNAUTHENTICATED);
@@ -62,15 +62,18 @@ await t.test("a stream is judged as a call is", async (t) => {
   t.match(messages, [{ message: "Hello Ada" }, { message: "Hello Ada" }]);
 });
 
-await t.test("the authority's own endpoints are no way round", async (t) => {
-  const rules = client("portico/auth/v1/rules.proto", "portico.auth.v1.Rules");
-  const list = promisify(rules.List.bind(rules)) as (...args: unknown[]) => Promise<unknown>;
-  await t.rejects(list({}), { code: grpc.status.UNAUTHENTICATED });
-  const policy = client("portico/auth/v1/policy.proto", "portico.auth.v1.Policy");
-  const resolve = promisify(policy.Resolve.bind(policy)) as (...args: unknown[]) => Promise<unknown>;
-  const admin = await administrator(http, data);
-  await t.rejects(resolve({}, bearer(admin.authorization)), { code: grpc.status.PERMISSION_DENIED });
-});
+await t.test(
+  "the authority's endpoints refuse a caller without a login, and those for gateways refuse an administrator",
+  async (t) => {
+    const rules = client("portico/auth/v1/rules.proto", "portico.auth.v1.Rules");
+    const list = promisify(rules.List.bind(rules)) as (...args: unknown[]) => Promise<unknown>;
+    await t.rejects(list({}), { code: grpc.status.UNAUTHENTICATED });
+    const policy = client("portico/auth/v1/policy.proto", "portico.auth.v1.Policy");
+    const resolve = promisify(policy.Resolve.bind(policy)) as (...args: unknown[]) => Promise<unknown>;
+    const admin = await administrator(http, data);
+    await t.rejects(resolve({}, bearer(admin.authorization)), { code: grpc.status.PERMISSION_DENIED });
+  },
+);
 
 await t.test("calls are counted by endpoint and code", async (t) => {
   const metrics = await (await fetch(portico.address("Metrics"))).text();
@@ -80,7 +83,7 @@ await t.test("calls are counted by endpoint and code", async (t) => {
   t.match(metrics, `portico_grpc_call_duration_seconds_count{${labels}} 4`);
 });
 
-await t.test("health says that it serves", async (t) => {
+await t.test("health reports that a service serves, and NOT_FOUND for others", async (t) => {
   const health = client("grpc/health/v1/health.proto", "grpc.health.v1.Health");
   const check = promisify(health.Check.bind(health)) as (...args: unknown[]) => Promise<unknown>;
   t.match(await check({ service: "helloworld.Helloworld" }), { status: 1 });

@@ -29,7 +29,7 @@ t.test("fields and errors are shown beside the words", async (t) => {
   t.equal(shown(), "  hh:mm:ss info  endpoint=helloworld:Helloworld.Call status=200\n");
 });
 
-t.test("errors are red where colours are wanted, and tricks are shown as escapes", async (t) => {
+t.test("errors are red on a terminal with colours, and control characters are shown as escapes", async (t) => {
   const { log, show, shown } = terminal({});
   show();
   log.error("over");

@@ -1,4 +1,4 @@
-// A gateway alone says whether it can serve, and why not; and says so again when that changes.
+// A gateway alone prints whether it can serve, and why not, and prints it again when that changes.
 import { once } from "node:events";
 import t, { type Test } from "tap";
 import { freePort } from "../../rpc/serve.js";
@@ -23,14 +23,14 @@ async function prints(portico: Portico, text: RegExp): Promise<void> {
   }
 }
 
-t.test("ready", async (t) => {
+t.test("prints Ready when it can serve", async (t) => {
   const { output } = await gateway(t, {});
   t.match(output(), new RegExp(`^ *Authority +${grpc}$`, "m"));
   t.match(output(), /^ {2}Ready\. Ctrl-C stops it\.$/m);
   t.notMatch(output(), /Not ready/);
 });
 
-t.test("a token that is not accepted is told as such", async (t) => {
+t.test("names an enrolment token that the authority does not accept", async (t) => {
   const { output } = await gateway(t, { PORTICO_ENROLMENT: "pte_0000000000" });
   t.match(output(), new RegExp(`^ {2}Not ready: the authority at ${grpc} does not accept the enrolment token`, "m"));
   t.match(output(), /Calls are refused with 503/);
@@ -38,16 +38,23 @@ t.test("a token that is not accepted is told as such", async (t) => {
 });
 
 for (const flags of [[], ["--workers=2"]]) {
-  t.test(`an authority that is not there, then there, then gone: ${flags.join() || "one process"}`, async (t) => {
-    const address = `127.0.0.1:${await freePort()}`;
-    const folder = await installation(t.testdir());
-    const own = { PORTICO_DATA: folder, PORTICO_AUTHORITY: address };
-    const waiting = await gateway(t, own, ...flags);
-    t.match(waiting.output(), new RegExp(`Not ready: the authority at ${address} cannot be reached: .*ECONNREFUSED`));
-    const authority = await start(["authority"], { PORTICO_DATA: folder, PORTICO_GRPC: address, PORTICO_LEASE: "1s" });
-    t.teardown(() => authority.stop());
-    await prints(waiting, /^ {2}Ready\./m);
-    await authority.stop("SIGKILL");
-    await prints(waiting, /Ready\.[\s\S]*Not ready: the authority at/);
-  });
+  t.test(
+    `follows an authority that is missing, then starts, then dies: ${flags.join() || "one process"}`,
+    async (t) => {
+      const address = `127.0.0.1:${await freePort()}`;
+      const folder = await installation(t.testdir());
+      const own = { PORTICO_DATA: folder, PORTICO_AUTHORITY: address };
+      const waiting = await gateway(t, own, ...flags);
+      t.match(waiting.output(), new RegExp(`Not ready: the authority at ${address} cannot be reached: .*ECONNREFUSED`));
+      const authority = await start(["authority"], {
+        PORTICO_DATA: folder,
+        PORTICO_GRPC: address,
+        PORTICO_LEASE: "1s",
+      });
+      t.teardown(() => authority.stop());
+      await prints(waiting, /^ {2}Ready\./m);
+      await authority.stop("SIGKILL");
+      await prints(waiting, /Ready\.[\s\S]*Not ready: the authority at/);
+    },
+  );
 }

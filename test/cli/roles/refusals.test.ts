@@ -1,4 +1,4 @@
-// A start that cannot be ends with one line that says why and what to do, and changes nothing.
+// A start that cannot succeed ends with one line that says why and what to do, and changes nothing.
 import { chmodSync, cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";

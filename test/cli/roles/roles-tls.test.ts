@@ -1,4 +1,4 @@
-// The roles as three processes that speak mutual TLS: each shows a certificate of one authority, and talks to nobody else.
+// The roles as three processes that speak mutual TLS: each shows a certificate of one authority, and accepts no other.
 import { join } from "node:path";
 import t from "tap";
 import { type GrpcTarget, parseGrpcTarget } from "../../../src/address.js";
@@ -22,7 +22,7 @@ const TLS = {
 };
 
 for (const transport of ["http2", "grpc-js"]) {
-  t.test(transport, async (t) => {
+  t.test(`over ${transport}`, async (t) => {
     const env = { PORTICO_DATA: data, PORTICO_TRANSPORT: transport, ...TLS };
     const authority = await start(["authority"], env);
     const grpc = authority.address("gRPC");
@@ -40,7 +40,7 @@ for (const transport of ["http2", "grpc-js"]) {
 
     for (const portico of [authority, service]) {
       const { host, port } = parseGrpcTarget(portico.address("gRPC")) as Extract<GrpcTarget, { port: number }>;
-      t.test(`who shows no certificate of that authority is refused: ${portico.address("gRPC")}`, async (t) => {
+      t.test(`refuses a client without a certificate of that authority: ${portico.address("gRPC")}`, async (t) => {
         const ca = certified.cert;
         const ask = (tls: ConstructorParameters<typeof Http2Channel>[1]) => {
           const channel = new Http2Channel({ host, port }, tls);
@@ -55,7 +55,7 @@ for (const transport of ["http2", "grpc-js"]) {
   });
 }
 
-t.test("who asks an authority with TLS in plain text is told so", async (t) => {
+t.test("names TLS when a gateway connects in plain text to an authority with TLS", async (t) => {
   const authority = await start(["authority"], { PORTICO_DATA: data, ...TLS });
   t.teardown(() => authority.stop());
   const plain = authority.address("gRPC").replace("grpcs://", "");

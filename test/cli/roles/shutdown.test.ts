@@ -1,4 +1,4 @@
-// What a process has opened is closed at its stop and after a failed start, whatever one of the parts does.
+// Everything that a process has opened is closed at its stop and after a failed start, even if closing a part fails.
 import t from "tap";
 import { Shutdown } from "../../../cli/roles/shutdown.js";
 import { createLog } from "../../../src/log.js";
@@ -13,7 +13,7 @@ function recorded() {
 
 const NEVER = new Promise(() => {});
 
-t.test("closes in the opposite order, and last what is to be last", async (t) => {
+t.test("closes parts in the opposite order, and those added as last after all others", async (t) => {
   const { shutdown, add, closed } = recorded();
   add("store");
   add("port");
@@ -22,7 +22,7 @@ t.test("closes in the opposite order, and last what is to be last", async (t) =>
   t.same(closed, ["port", "store", "health"]);
 });
 
-t.test("a part whose closing throws is logged, and the others are closed", async (t) => {
+t.test("logs a part whose closing throws, and closes the others", async (t) => {
   const { shutdown, add, closed, logged } = recorded();
   add("store");
   shutdown.add(() => Promise.reject(new Error("the disk is full")));
@@ -33,7 +33,7 @@ t.test("a part whose closing throws is logged, and the others are closed", async
   t.match(logged.join(""), /the disk is full/);
 });
 
-t.test("a part whose closing hangs does not keep the others", async (t) => {
+t.test("closes the other parts when the closing of one hangs", async (t) => {
   const { shutdown, add, closed } = recorded();
   add("store");
   shutdown.add(() => NEVER);
@@ -41,14 +41,14 @@ t.test("a part whose closing hangs does not keep the others", async (t) => {
   t.same(closed, ["store"]);
 });
 
-t.test("what a start opens after it was given up is closed at once", async (t) => {
+t.test("closes a part at once that is opened after the start was abandoned", async (t) => {
   const { shutdown, add, closed } = recorded();
   await shutdown.abandonStart();
   add("late");
   t.same(closed, ["late"]);
 });
 
-t.test("tells that it leaves before it closes, and shares one time to drain among all", async (t) => {
+t.test("calls its listeners before it closes, and shares one drain time among all parts", async (t) => {
   const { shutdown } = recorded();
   const order: string[] = [];
   const drains: number[] = [];
@@ -60,9 +60,9 @@ t.test("tells that it leaves before it closes, and shares one time to drain amon
     });
   slow("second");
   slow("first");
-  shutdown.onBegin(() => order.push("told"));
+  shutdown.onBegin(() => order.push("listener"));
   await shutdown.run({ noticeMs: 30, drainMs: 1000 });
-  t.same(order, ["told", "first", "second"]);
+  t.same(order, ["listener", "first", "second"]);
   t.ok(drains[0]! <= 970 + 1, "the notice is part of it");
   t.ok(drains[1]! <= drains[0]! - 19, "and so is what the parts before took");
 });

@@ -5,7 +5,7 @@ import t from "tap";
 import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
-t.test("first start: a password that is shown once, and kept for the owner's eyes only", async (t) => {
+t.test("the first start prints a password once, and keeps it in a file that only the owner can read", async (t) => {
   const data = join(t.testdir(), "data");
   const first = await start(["server"], { PORTICO_DATA: data });
   const file = join(data, "admin-password");
@@ -25,7 +25,7 @@ t.test("first start: a password that is shown once, and kept for the owner's eye
   t.equal(await second.stop("SIGINT"), 0, "Ctrl-C ends it well");
 });
 
-t.test("first start with a password given: none is written", async (t) => {
+t.test("a first start with a given password writes none", async (t) => {
   const data = t.testdir();
   const env = { PORTICO_DATA: data, PORTICO_ADMIN_PASSWORD: "correct horse battery" };
   const portico = await start(["server"], env);
@@ -67,7 +67,7 @@ t.test("an acknowledged change survives kill -9", async (t) => {
   t.match(body, { rules: [{ id: "kept", priority: 3 }, { id: "default" }] });
 });
 
-t.test("a small bound on bodies is for callers: the registry's own messages are larger", async (t) => {
+t.test("a small limit on bodies does not hold for the registry's own messages", async (t) => {
   const portico = await start(["server"], { PORTICO_DATA: await installation(t.testdir()), PORTICO_MAX_BODY: "100B" });
   t.teardown(() => portico.stop());
   const url = `${portico.address("HTTP")}/helloworld/call`;

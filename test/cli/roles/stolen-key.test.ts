@@ -63,7 +63,7 @@ const registration = register({
 t.teardown(() => registration.close());
 await registration.registered();
 
-/** Calls as the administrator until the thief has answered so often, of those asked so many have. */
+/** Calls as the administrator until the thief has answered `times` calls. */
 async function callUntilStolen(times: number): Promise<void> {
   for (const before = seen.length; seen.length < before + times; ) {
     const answer = await call(`${http}/v1/helloworld/Call`, { name: "Ada" }, admin);
@@ -75,14 +75,14 @@ await callUntilStolen(10);
 const texts = seen.flat().map(([name, value]) => `${name}: ${value}`);
 const context = String(seen[0]?.find(([name]) => name === CONTEXT)?.[1]);
 
-t.test("it sees no bearer token in any call", async (t) => {
+t.test("the thief sees no bearer token in any call", async (t) => {
   t.same(
     texts.filter((text) => /pt[a-z]_|^authorization|^x-portico-(?!context)/.test(text)),
     [],
   );
 });
 
-t.test("what it sees opens neither the gateway nor the authority", async (t) => {
+t.test("a context that the thief received is refused by the gateway and by the authority", async (t) => {
   await call(`${http}/v1/auth/Rules/Delete`, { id: "default" }, admin);
   for (const headers of [
     { authorization: `Bearer ${context}` },
@@ -101,14 +101,14 @@ t.test("what it sees opens neither the gateway nor the authority", async (t) => 
   await t.rejects(unary(channel, AccountsService.list, {}, { metadata: bearer }), { code: Code.UNAUTHENTICATED });
 });
 
-t.test("its token does not tell who else is registered", async (t) => {
+t.test("the stolen token does not show who else is registered", async (t) => {
   const watch = stream(channel, RegistryService.watch, { metadata: bearer });
   watch.send({});
   watch.end();
   await t.rejects(watch.responses[Symbol.asyncIterator]().next(), { code: Code.PERMISSION_DENIED });
 });
 
-t.test("a client of the HTTP port can send nothing in the gateway's name", async (t) => {
+t.test("a client of the HTTP port cannot send headers in the gateway's name", async (t) => {
   const from = seen.length;
   while (seen.length === from) {
     await call(`${http}/helloworld/Call`, { name: "Ada" }, { [CONTEXT]: context, "x-portico-account": "admin" });
@@ -117,7 +117,7 @@ t.test("a client of the HTTP port can send nothing in the gateway's name", async
   t.notOk(sent.some(([name, value]) => name === "x-portico-account" || value === context));
 });
 
-t.test("once its enrolment is deleted it is out, and its context is good no longer", async (t) => {
+t.test("once the enrolment is deleted the thief gets no calls, and its contexts are refused", async (t) => {
   await callUntilStolen(1);
   const last = String(seen.at(-1)?.find(([name]) => name === CONTEXT)?.[1]);
   const answered = await unary(channel, HelloworldService.call, { name: "Ada" }, { metadata: [[CONTEXT, last]] });

@@ -1,4 +1,4 @@
-// A process that was told to stop says so until its last call has ended.
+// A process that was told to stop is not ready until its last call has ended.
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import t from "tap";

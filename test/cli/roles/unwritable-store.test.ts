@@ -1,4 +1,4 @@
-/** A store that cannot be written stops changes, not calls; and all comes back by itself. */
+// Where the store cannot be written, changes fail and calls go on; and it recovers by itself.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -68,5 +68,5 @@ async function check(t: Test, fault: Fault): Promise<void> {
 
 for (const [what, fault] of Object.entries(FAULTS)) {
   const skip = what === "on a full disk" && process.platform !== "linux" && "prlimit is Linux's";
-  t.test(`a store that is ${what}`, { skip }, (t) => check(t, fault));
+  t.test(`changes fail and calls go on while the store is ${what}`, { skip }, (t) => check(t, fault));
 }

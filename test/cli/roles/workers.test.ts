@@ -1,4 +1,4 @@
-// Several gateways on one HTTP port: each is a whole gateway with a lease of its own, one that dies is replaced, and they
+// Several gateways on one HTTP port: each is a complete gateway with a lease of its own, one that dies is replaced, and they
 // stop together, whatever ends the process that looks after them.
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
@@ -111,7 +111,7 @@ await t.test("one banner names the port and the workers, and each takes calls", 
   for (const { socket } of await oneToEach(http, workers)) socket.destroy();
 });
 
-await t.test("a rule deleted is refused by every worker when the command returns", async (t) => {
+await t.test("every worker refuses calls as soon as the deletion of a rule returns", async (t) => {
   const workers = [gateways.address("Worker 1"), gateways.address("Worker 2")].map((url) => url.replace(",", ""));
   const connections = await oneToEach(http, workers);
   const admin = await administrator(http, data);
@@ -125,7 +125,7 @@ await t.test("a rule deleted is refused by every worker when the command returns
   for (const { socket } of connections) socket.destroy();
 });
 
-await t.test("one that dies is replaced, each time after a longer pause, while the other answers", async (t) => {
+await t.test("a worker that dies is replaced, each time after a longer pause, while the other answers", async (t) => {
   let doomed = processOf(gateways, 1);
   const other = gateways.address("Worker 2").replace(",", "");
   for (const pause of [100, 200]) {
@@ -141,7 +141,7 @@ await t.test("one that dies is replaced, each time after a longer pause, while t
   }
 });
 
-await t.test("SIGTERM: what is in flight at each worker is answered, and nothing is left", async (t) => {
+await t.test("SIGTERM: calls in flight at each worker are answered, and no process is left", async (t) => {
   const portico = await start(["gateway", "--workers", "2"], joined);
   t.teardown(() => portico.stop());
   const workers = [portico.address("Worker 1"), portico.address("Worker 2")].map((url) => url.replace(",", ""));
@@ -156,7 +156,7 @@ await t.test("SIGTERM: what is in flight at each worker is answered, and nothing
   t.equal(await exit, 0);
 });
 
-await t.test("kill -9 of the process that looks after them ends the workers too", async (t) => {
+await t.test("kill -9 of the primary ends the workers too", async (t) => {
   const portico = await start(["gateway", "--workers", "2"], joined);
   t.equal(await ended(portico, "SIGKILL"), null);
   await closed(portico.address("HTTP"));
@@ -176,7 +176,7 @@ async function takenPort(t: Test): Promise<number> {
   }
 }
 
-await t.test("where one cannot start, one line says why, and none is left", async (t) => {
+await t.test("where a worker cannot start, one line says why, and none is left", async (t) => {
   const port = await takenPort(t);
   const env = { ...joined, PORTICO_HTTP: "127.0.0.1:0", PORTICO_ADMIN: `127.0.0.1:${port - 1}` };
   const { code, output } = await refused(["gateway", "--workers=2"], { ...env, PORTICO_LOG_LEVEL: "warn" });
@@ -185,7 +185,7 @@ await t.test("where one cannot start, one line says why, and none is left", asyn
   t.equal(output.trim().split("\n").length, 1, output);
 });
 
-await t.test("other roles have no workers, and say what to do instead", async (t) => {
+await t.test("other roles refuse --workers, and say what to do instead", async (t) => {
   const { code, output } = await refused(["server"], { PORTICO_DATA: data, PORTICO_WORKERS: "2" });
   t.equal(code, 2);
   t.match(output, /PORTICO_WORKERS is 2: .*portico gateway --workers 2 .*PORTICO_HTTP/);

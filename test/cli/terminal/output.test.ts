@@ -1,4 +1,4 @@
-// One list, as people and as programs get it.
+// A list, as people and as programs get it.
 import t from "tap";
 import { parse } from "yaml";
 import { type Column, type Format, printAnswer, printList } from "../../../cli/terminal/output.js";
@@ -31,7 +31,7 @@ t.test("a table has two spaces between columns and none at the end of a line", a
   );
 });
 
-t.test("a table on a terminal has colours, which take no room", async (t) => {
+t.test("the colours of a table on a terminal do not count as width", async (t) => {
   const text = await printed(undefined, { terminal: true, rules: RULES.slice(0, 1) });
   t.equal(
     text,
@@ -41,7 +41,7 @@ t.test("a table on a terminal has colours, which take no room", async (t) => {
 
 t.test("an empty table is its header", async (t) => t.equal(await printed(undefined, { rules: [] }), "ID  Access\n"));
 
-t.test("json and yaml carry the very values, with tricks escaped", async (t) => {
+t.test("json and yaml carry the exact values, with control characters escaped", async (t) => {
   for (const [format, read] of [
     ["json", (text: string): unknown => JSON.parse(text)],
     ["yaml", (text: string): unknown => parse(text)],
@@ -54,7 +54,7 @@ t.test("json and yaml carry the very values, with tricks escaped", async (t) => 
   }
 });
 
-t.test("name prints the first column alone", async (t) => {
+t.test("name prints only the first column", async (t) => {
   t.equal(await printed("name"), "onlyloggedin\nevil\\u001b[2J\\u202e\n");
 });
 
