@@ -1,17 +1,11 @@
 /** The ID of a request: the client's own where it is well-formed, else a new one. */
 import { randomBytes } from "node:crypto";
-import { holdsToken } from "../src/access/token.js";
+import { isRequestId } from "../src/rpc/request-id.js";
 import type { RequestHeaders } from "./request-headers.js";
 
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
-
-/**
- * The ID in the client's X-Request-Id, else a new one. It is sent to services and written to logs, so it is bounded in length
- * and characters, and must not hold a token.
- */
+/** The ID in the client's X-Request-Id, or a new one where that is missing or malformed. */
 export function requestIdOf({ requestId }: RequestHeaders): string {
-  if (requestId === undefined || !REQUEST_ID.test(requestId) || holdsToken(requestId)) return createRequestId();
-  return requestId;
+  return requestId !== undefined && isRequestId(requestId) ? requestId : createRequestId();
 }
 
 /** Random for each process; a counter follows it, since random IDs for each request would cost more. */

@@ -13,7 +13,7 @@ import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
 import type { Metrics } from "../../src/metrics.js";
 import { Dispatcher, type DispatcherOptions } from "../../src/rpc/dispatch.js";
-import { first } from "../../src/rpc/metadata.js";
+import { requestIdOf } from "../../src/rpc/request-id.js";
 import type { Service } from "../../src/rpc/service.js";
 import { CommandError } from "../terminal/exit.js";
 import { messageLimits, type ProcessContext } from "./start.js";
@@ -47,7 +47,7 @@ function recordCall(metrics: Metrics, log: Logger): NonNullable<DispatcherOption
     metrics.grpcCall(endpoint, code, milliseconds / 1000);
     if (!log.isLevelEnabled("info")) return;
     log.info({
-      requestId: first(metadata, "x-request-id"),
+      requestId: requestIdOf(metadata),
       endpoint: endpoint.name,
       code: Code[code],
       ms: Math.round(milliseconds * 1000) / 1000,

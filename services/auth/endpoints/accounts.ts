@@ -12,7 +12,7 @@ import {
   type SetPasswordRequest,
   type SetScopesRequest,
 } from "../../../src/gen/portico/auth/v1/accounts.js";
-import { first } from "../../../src/rpc/metadata.js";
+import { requestIdOf } from "../../../src/rpc/request-id.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
 import type { AccountState, State } from "../log/state.js";
@@ -106,7 +106,7 @@ async function setPassword(
       throw new StatusError(Code.PERMISSION_DENIED, "name: only an administrator may set another's password");
     }
     const { clientAddress: address, metadata } = context;
-    const attempt = { namespace, account: name, address, requestId: first(metadata, "x-request-id") };
+    const attempt = { namespace, account: name, address, requestId: requestIdOf(metadata) };
     const readHash = async (): Promise<PasswordHash | undefined> => {
       await changes.sync();
       return find(changes.state, namespace, name).password;

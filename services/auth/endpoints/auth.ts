@@ -10,7 +10,7 @@ import {
   type RefreshRequest,
   type Tokens,
 } from "../../../src/gen/portico/auth/v1/auth.js";
-import { first } from "../../../src/rpc/metadata.js";
+import { requestIdOf } from "../../../src/rpc/request-id.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
@@ -57,7 +57,7 @@ async function login(
   const namespace = named || DEFAULT_NAMESPACE;
   // No account has such a name. Failures are counted by name, and long ones must not take memory.
   if (name.length > MAX_ACCOUNT_NAME || namespace.length > MAX_NAME) throw wrong();
-  const attempt = { namespace, account: name, address: clientAddress, requestId: first(metadata, "x-request-id") };
+  const attempt = { namespace, account: name, address: clientAddress, requestId: requestIdOf(metadata) };
   let hash: PasswordHash | undefined;
   const readHash = async (): Promise<PasswordHash | undefined> => {
     await changes.sync();

@@ -8,7 +8,7 @@ import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
 const data = await installation(t.testdir());
-const portico = await start(["server"], { PORTICO_DATA: data });
+const portico = await start(["server"], { PORTICO_DATA: data, PORTICO_LOG_LEVEL: "info" });
 t.teardown(() => portico.stop());
 const http = portico.address("HTTP");
 
@@ -106,3 +106,19 @@ for (const version of ["v1", "v1alpha"]) {
     t.match(String(answers[1].file_descriptor_response.file_descriptor_proto[0]), "helloworld/helloworld.proto");
   });
 }
+
+await t.test("a caller's request ID is logged only where it is short, plain, and no token", async (t) => {
+  const token = (await administrator(http, data)).authorization.slice("Bearer ".length);
+  for (const id of ["a".repeat(129), "two words", token, "mine-1"]) {
+    const metadata = new grpc.Metadata();
+    metadata.set("x-request-id", id);
+    await t.rejects(hello({ name: "Ada" }, metadata), { code: grpc.status.UNAUTHENTICATED });
+  }
+  const late = Date.now() + 10_000;
+  const isLogged = () => portico.errors().includes('"requestId":"mine-1"');
+  while (!isLogged() && Date.now() < late) await new Promise((resolve) => setTimeout(resolve, 10));
+  t.ok(isLogged());
+  t.notMatch(portico.errors(), "a".repeat(129));
+  t.notMatch(portico.errors(), "two words");
+  t.notMatch(portico.errors(), token);
+});
