@@ -79,7 +79,7 @@ export const SETTINGS = {
     GRPC_PORT,
   ),
   admin: setting("PORTICO_ADMIN", "127.0.0.1:8082", "metrics and health of this process", parseAddress),
-  data: setting("PORTICO_DATA", undefined, "folder of the store and the first password", folderPath),
+  data: setting("PORTICO_DATA", undefined, "folder that holds the store and the first password", folderPath),
   store: setting(
     "PORTICO_STORE",
     "sqlite:",
@@ -107,7 +107,7 @@ export const SETTINGS = {
   transport: setting(
     "PORTICO_TRANSPORT",
     "http2",
-    "what carries gRPC: http2, our own, or grpc-js",
+    "the gRPC transport: http2 (Portico's own) or grpc-js",
     oneOf("http2", "grpc-js"),
   ),
   tlsCert: setting(
@@ -120,13 +120,13 @@ export const SETTINGS = {
   tlsCa: setting(
     "PORTICO_TLS_CA",
     undefined,
-    "file with the authorities whose certificates are believed (PEM); default Node's. The gRPC port then asks for one",
+    "file with the trusted certificate authorities (PEM); default Node's. With it, clients of the gRPC port must show a certificate",
     filePath,
   ),
   httpHosts: setting(
     "PORTICO_HTTP_HOSTS",
     "none",
-    "host names the HTTP ports answer to besides loopback names, separated by commas; * any. A port that is not bound to loopback answers to any until this is set",
+    "host names that the HTTP ports answer to besides loopback names, separated by commas; * any. A port that is not bound to loopback answers to any name until this is set",
     hosts,
   ),
   cors: setting(
@@ -139,7 +139,7 @@ export const SETTINGS = {
   trustedProxies: setting(
     "PORTICO_TRUSTED_PROXIES",
     "none",
-    "addresses and CIDR ranges of proxies, separated by commas: no bound for one client address holds for them",
+    "addresses and CIDR ranges of proxies, separated by commas: limits for one client address do not hold for them",
     TrustedProxies.parse,
   ),
   omitZeros: setting(
@@ -158,25 +158,42 @@ export const SETTINGS = {
   maxBody: setting(
     "PORTICO_MAX_BODY",
     "4MiB",
-    "largest body of a request; over gRPC, a message may have 4MiB at least",
+    "largest body of a request; for a gRPC message at least 4MiB",
     bytes(1, 2 ** 30),
   ),
   maxHeaders: setting("PORTICO_MAX_HEADERS", "16KiB", "largest header section", bytes(1024, 2 ** 20), HTTP_PORT),
-  maxHeaderCount: setting("PORTICO_MAX_HEADER_COUNT", "100", "most headers of a request", integer(10, 2000), HTTP_PORT),
+  maxHeaderCount: setting(
+    "PORTICO_MAX_HEADER_COUNT",
+    "100",
+    "largest number of headers of a request",
+    integer(10, 2000),
+    HTTP_PORT,
+  ),
   headerTime: setting("PORTICO_HEADER_TIME", "10s", "time to send the headers", duration(0.1, 300), HTTP_PORT),
   bodyTime: setting("PORTICO_BODY_TIME", "30s", "time to send the body", duration(0.1, 3600), HTTP_PORT),
-  callTime: setting("PORTICO_CALL_TIME", "30s", "time a call may take when the caller names none", duration(0.01, 90)),
-  maxCallTime: setting("PORTICO_MAX_CALL_TIME", "90s", "most time that a caller may ask for", duration(0.01, 3600)),
+  callTime: setting(
+    "PORTICO_CALL_TIME",
+    "30s",
+    "time that a call may take when the caller asks for none",
+    duration(0.01, 90),
+  ),
+  maxCallTime: setting("PORTICO_MAX_CALL_TIME", "90s", "longest time that a caller may ask for", duration(0.01, 3600)),
   keepAlive: setting("PORTICO_KEEP_ALIVE", "65s", "how long an idle connection is kept", duration(1, 3600), HTTP_PORT),
   maxConnections: setting(
     "PORTICO_MAX_CONNECTIONS",
     "10000",
-    "most connections at once",
+    "largest number of connections at once",
     integer(1, 1_000_000),
     HTTP_PORT,
   ),
   workers: setting("PORTICO_WORKERS", "1", "processes that share a gateway's HTTP port", integer(1, 64), ["gateway"]),
-  maxRules: setting("PORTICO_MAX_RULES", "10000", "most rules a namespace", integer(1, 1_000_000), STORE),
+  maxRules: setting(
+    "PORTICO_MAX_RULES",
+    "10000",
+    "largest number of rules in a namespace",
+    integer(1, 1_000_000),
+    STORE,
+  ),
   lease: setting(
     "PORTICO_LEASE",
     "5s",
