@@ -1,0 +1,291 @@
+/** How calls end: by failure, deadline, cancel, or the end of the channel. */
+import { Code, StatusError } from "../../../src/errors.js";
+import type { Status } from "../../../src/rpc/channel.js";
+import { stream, unary } from "../../../src/rpc/client.js";
+import { RawService } from "../../rpc/raw-service.js";
+import { deferred } from "../../support/deferred.js";
+import {
+  aborted,
+  type Behaviour,
+  collect,
+  connected,
+  lasting,
+  never,
+  Recorded,
+  rejection,
+  SENT,
+  start,
+  TYPE_URL,
+  text,
+  textOf,
+} from "./calls.js";
+
+export const endings: Readonly<Record<string, Behaviour>> = {
+  "carries a failure with code, message, details and trailers": async (t, serve) => {
+    const message = '100 % wrong: "ä"\n日本 \u{1f600}';
+    const details = [{ typeUrl: TYPE_URL, value: Buffer.from([10, 1, 65]) }];
+    const channel = await serve({
+      one: (_request, context) => {
+        context.setTrailers(SENT);
+        throw new StatusError(Code.FAILED_PRECONDITION, message, { details });
+      },
+    });
+    const told = new Recorded();
+    const call = channel.open(start(RawService.one), told);
+    call.send(Buffer.from("a"));
+    call.end();
+    const status = await told.ended;
+    t.equal(status.code, Code.FAILED_PRECONDITION);
+    t.equal(status.message, message);
+    t.match(status.details, [{ typeUrl: TYPE_URL, value: Buffer.from([10, 1, 65]) }]);
+    t.equal(textOf(status.trailers, "x-text"), "one, two");
+    t.notOk(status.neverSent);
+  },
+
+  "carries what was sent before a failure": async (t, serve) => {
+    const received = deferred();
+    const channel = await serve({
+      async *download(request) {
+        yield request;
+        await received.promise;
+        throw new StatusError(Code.ABORTED, "enough");
+      },
+    });
+    const { send, end, responses } = stream(channel, RawService.download);
+    send(Buffer.from("a"));
+    end();
+    const heard: string[] = [];
+    const reading = (async () => {
+      for await (const response of responses) {
+        heard.push(text(response));
+        received.resolve();
+      }
+    })();
+    t.match(await rejection(reading), { code: Code.ABORTED, message: "enough" });
+    t.same(heard, ["a"]);
+  },
+
+  "hides what was not foreseen": async (t, serve) => {
+    const channel = await serve({
+      one: () => {
+        throw new TypeError("secret at /etc/passwd");
+      },
+    });
+    const error = await rejection(unary(channel, RawService.one, Buffer.from("a")));
+    t.match(error, { code: Code.INTERNAL, message: "Internal error" });
+  },
+
+  "answers UNIMPLEMENTED to an unknown path": async (t, serve) => {
+    const channel = await serve({});
+    const unknown = { ...RawService.one, path: "/raw.Raw/Unknown" };
+    t.match(await rejection(unary(channel, unknown, Buffer.from("a"))), { code: Code.UNIMPLEMENTED });
+  },
+
+  "ends a call at its deadline, on both sides": async (t, serve) => {
+    const stopped = deferred();
+    let deadline = 0;
+    const channel = await serve({
+      one: async (_request, context) => {
+        t.ok(Math.abs((context.deadline ?? 0) - deadline) < 1_000, "the endpoint knows the deadline");
+        await aborted(context.signal);
+        stopped.resolve();
+        return never();
+      },
+    });
+    await connected(channel);
+    deadline = Date.now() + 200;
+    const error = await rejection(unary(channel, RawService.one, Buffer.from("a"), { deadline }));
+    t.match(error, { code: Code.DEADLINE_EXCEEDED, message: "Deadline exceeded" });
+    t.ok(Date.now() >= deadline - 5, "not before");
+    await stopped.promise;
+  },
+
+  "ends a call whose deadline has passed": async (t, serve) => {
+    const channel = await serve({ one: never });
+    const deadline = Date.now() - 1;
+    const error = await rejection(unary(channel, RawService.one, Buffer.from("a"), { deadline }));
+    t.equal(error.code, Code.DEADLINE_EXCEEDED);
+  },
+
+  "ends a call that is never sent whole, at its deadline": async (t, serve) => {
+    const channel = await serve({ one: (request) => request });
+    const told = new Recorded();
+    channel.open(start(RawService.one, { deadline: Date.now() + 50 }), told);
+    t.equal((await told.ended).code, Code.DEADLINE_EXCEEDED);
+  },
+
+  "takes a cancelled unary call to its endpoint": async (t, serve) => {
+    const { one, reached, stopped } = lasting();
+    const channel = await serve({ one });
+    const controller = new AbortController();
+    const call = unary(channel, RawService.one, Buffer.from("a"), { signal: controller.signal });
+    await reached.promise;
+    controller.abort();
+    t.equal((await rejection(call)).code, Code.CANCELLED);
+    await stopped.promise;
+  },
+
+  "does not begin a call whose signal is aborted already": async (t, serve) => {
+    const channel = await serve({ one: () => t.fail("it began") as never });
+    const signal = AbortSignal.abort();
+    t.equal((await rejection(unary(channel, RawService.one, Buffer.from("a"), { signal }))).code, Code.CANCELLED);
+  },
+
+  "takes a cancelled stream to its endpoint, which cleans up": async (t, serve) => {
+    const cleaned = deferred();
+    const channel = await serve({
+      async *download(_request, { signal }) {
+        try {
+          yield Buffer.from("first");
+          await aborted(signal);
+          yield Buffer.from("second");
+        } finally {
+          cleaned.resolve();
+        }
+      },
+    });
+    const { send, end, responses } = stream(channel, RawService.download);
+    send(Buffer.from("a"));
+    end();
+    for await (const response of responses) {
+      t.equal(text(response), "first");
+      break;
+    }
+    await cleaned.promise;
+  },
+
+  "breaks off an endpoint's reading when the caller cancels": async (t, serve) => {
+    const reading = deferred();
+    const broken = deferred<StatusError>();
+    const channel = await serve({
+      async *chat(requests) {
+        yield Buffer.from("reading");
+        try {
+          for await (const _request of requests) reading.resolve();
+        } catch (error) {
+          broken.resolve(error as StatusError);
+        }
+      },
+    });
+    const { send, cancel, responses } = stream(channel, RawService.chat);
+    send(Buffer.from("a"));
+    await reading.promise;
+    cancel();
+    t.equal((await broken.promise).code, Code.CANCELLED);
+    t.equal((await rejection(collect(responses))).code, Code.CANCELLED);
+  },
+
+  "tells nothing after a cancel but the end": async (t, serve) => {
+    const channel = await serve({
+      async *download(request) {
+        for (;;) yield request;
+      },
+    });
+    const told = new Recorded();
+    const call = channel.open(start(RawService.download), told);
+    told.react = () => {
+      told.react = () => t.fail("a message after the cancel");
+      call.cancel();
+      call.cancel();
+    };
+    call.send(Buffer.from("a"));
+    call.end();
+    t.equal((await told.ended).code, Code.CANCELLED);
+    t.equal(told.messages.length, 1);
+    t.equal(told.ends.length, 1);
+  },
+
+  "tells the end once, and bears every use of a call afterwards": async (t, serve) => {
+    const channel = await serve({ one: (request) => request });
+    const told = new Recorded();
+    const call = channel.open(start(RawService.one), told);
+    call.send(Buffer.from("a"));
+    call.end();
+    await told.ended;
+    call.send(Buffer.from("b"));
+    call.pause();
+    call.resume();
+    call.end();
+    call.cancel();
+    await told.ended;
+    t.equal(told.ends.length, 1);
+    t.equal(told.ends[0]?.code, Code.OK);
+    t.equal(told.messages.length, 1);
+  },
+
+  "never calls back from within a use of the call": async (t, serve) => {
+    const channel = await serve({
+      one: (request) => request,
+      async *chat(requests) {
+        for await (const request of requests) yield request;
+      },
+    });
+    let inside = "";
+    let callbacks = 0;
+    const use = <T>(name: string, action: () => T): T => {
+      const outer = inside;
+      inside = name;
+      const result = action();
+      inside = outer;
+      return result;
+    };
+    const told = (callback: string): void => {
+      callbacks++;
+      t.equal(inside, "", `${callback} from within ${inside}`);
+    };
+    for (const [method, code] of [
+      [RawService.one, Code.OK],
+      [RawService.chat, Code.OK],
+      [{ path: "/raw.Raw/Unknown" }, Code.UNIMPLEMENTED],
+    ] as const) {
+      const ended = deferred<Status>();
+      const call = use("open", () =>
+        channel.open(start(method), {
+          onHeaders: () => told("onHeaders"),
+          onDrain: () => told("onDrain"),
+          onMessage() {
+            told("onMessage");
+            use("pause", () => call.pause());
+            use("resume", () => call.resume());
+          },
+          onEnd(status) {
+            told("onEnd");
+            ended.resolve(status);
+          },
+        }),
+      );
+      use("send", () => call.send(Buffer.from("a")));
+      use("end", () => call.end());
+      t.equal((await ended.promise).code, code);
+      use("cancel", () => call.cancel());
+    }
+    t.ok(callbacks >= 5);
+  },
+
+  "says how it was closed also from within a timer": async (t, serve) => {
+    const channel = await serve({ one: never });
+    const told = new Recorded();
+    channel.open(start(RawService.one), told);
+    setTimeout(() => channel.close());
+    t.equal((await told.ended).code, Code.UNAVAILABLE);
+  },
+
+  "ends its calls when it is closed, and takes no more": async (t, serve) => {
+    const { one, reached, stopped } = lasting();
+    const channel = await serve({ one });
+    const told = new Recorded();
+    const call = channel.open(start(RawService.one), told);
+    call.send(Buffer.from("a"));
+    call.end();
+    await reached.promise;
+    channel.close();
+    channel.close();
+    t.match(await told.ended, { code: Code.UNAVAILABLE, neverSent: undefined });
+    t.equal(told.ends.length, 1);
+    await stopped.promise;
+    t.equal(channel.state, "closed");
+    const late = new Recorded();
+    channel.open(start(RawService.one), late).send(Buffer.from("a"));
+    t.match(await late.ended, { code: Code.UNAVAILABLE, neverSent: true });
+  },
+};

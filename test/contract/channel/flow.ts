@@ -1,0 +1,153 @@
+/** What stops a sender that is faster than its receiver, and what bounds a message. */
+
+import { randomBytes } from "node:crypto";
+import { Code } from "../../../src/errors.js";
+import { stream, unary } from "../../../src/rpc/client.js";
+import { RawService } from "../../rpc/raw-service.js";
+import { deferred } from "../../support/deferred.js";
+import { type Behaviour, collect, connected, MAX_BODY, Recorded, rejection, start, text } from "./calls.js";
+
+export const flow: Readonly<Record<string, Behaviour>> = {
+  "drops the requests of an endpoint that has stopped reading, and goes on": async (t, serve) => {
+    const total = 200;
+    const dropped = deferred();
+    const channel = await serve({
+      async *chat(requests) {
+        for await (const _request of requests) break;
+        yield Buffer.from("enough");
+        await dropped.promise;
+        yield Buffer.from("end");
+      },
+    });
+    const { send, drained, end, responses } = stream(channel, RawService.chat);
+    const sending = (async () => {
+      for (let i = 0; i < total; i++) if (!send(Buffer.alloc(10_000))) await drained();
+      end();
+      dropped.resolve();
+    })();
+    t.same(await collect(responses), ["enough", "end"]);
+    await sending;
+  },
+
+  "holds an answer back from a paused caller, and its end with it": async (t, serve) => {
+    const channel = await serve({ one: (request) => request });
+    const told = new Recorded();
+    const call = channel.open(start(RawService.one), told);
+    call.pause();
+    call.send(Buffer.from("a"));
+    call.end();
+    for (let calls = 0; calls < 5; calls++) await unary(channel, RawService.one, Buffer.from("tick"));
+    t.equal(told.messages.length + told.ends.length, 0);
+    call.resume();
+    t.equal((await told.ended).code, Code.OK);
+    t.same(told.messages.map(text), ["a"]);
+  },
+
+  // What cannot be compressed, since that is bounded as it is sent.
+  "stops a producer while its reader is paused": async (t, serve) => {
+    const size = 50_000;
+    const total = 100;
+    let produced = 0;
+    const channel = await serve({
+      one: (request) => request,
+      async *download() {
+        for (; produced < total; produced++) yield randomBytes(size);
+      },
+    });
+    const told = new Recorded();
+    const call = channel.open(start(RawService.download), told);
+    told.react = () => call.pause();
+    call.send(Buffer.from("a"));
+    call.end();
+    // Calls that come back are the clock: while they do, an unstopped producer goes on.
+    let before = -1;
+    for (let still = 0; still < 20; still = produced === before ? still + 1 : 0) {
+      before = produced;
+      await unary(channel, RawService.one, Buffer.from("tick"));
+    }
+    t.ok(produced * size < 2_000_000, `${produced} messages produced for one read`);
+    t.equal(told.messages.length, 1, "no message while paused");
+    told.react = () => {};
+    call.resume();
+    t.equal((await told.ended).code, Code.OK);
+    t.equal(told.messages.length, total, "all of them after the pause");
+  },
+
+  "stops a caller while the endpoint does not read": async (t, serve) => {
+    const size = 50_000;
+    const total = 100;
+    const go = deferred();
+    let received = 0;
+    const channel = await serve({
+      one: (request) => request,
+      upload: async (requests) => {
+        await go.promise;
+        for await (const _request of requests) received++;
+        return Buffer.from(`${received}`);
+      },
+    });
+    const told = new Recorded();
+    const call = channel.open(start(RawService.upload), told);
+    let sent = 0;
+    const send = (): void => {
+      while (sent < total) {
+        sent++;
+        if (!call.send(randomBytes(size))) return;
+      }
+      call.end();
+    };
+    told.drained = send;
+    send();
+    let before = -1;
+    for (let still = 0; still < 20; still = sent === before ? still + 1 : 0) {
+      before = sent;
+      await unary(channel, RawService.one, Buffer.from("tick"));
+    }
+    t.ok(sent * size < 2_000_000, `${sent} messages sent for none read`);
+    go.resolve();
+    t.equal((await told.ended).code, Code.OK);
+    t.same(told.messages.map(text), [`${total}`], "all of them in the end");
+  },
+
+  "ends a call whose reader is paused": async (t, serve) => {
+    const channel = await serve({
+      async *download() {
+        for (;;) yield Buffer.alloc(50_000);
+      },
+    });
+    const told = new Recorded();
+    await connected(channel);
+    const call = channel.open(start(RawService.download, { deadline: Date.now() + 200 }), told);
+    told.react = () => call.pause();
+    call.send(Buffer.from("a"));
+    call.end();
+    t.equal((await told.ended).code, Code.DEADLINE_EXCEEDED);
+    t.equal(told.messages.length, 1);
+  },
+
+  "lets the clock run while an endless stream flows": async (t, serve) => {
+    const channel = await serve({
+      async *download(request) {
+        for (;;) yield request;
+      },
+    });
+    const { send, end, responses } = stream(channel, RawService.download, { deadline: Date.now() + 100 });
+    send(Buffer.from("a"));
+    end();
+    t.equal((await rejection(collect(responses))).code, Code.DEADLINE_EXCEEDED);
+  },
+
+  "carries messages up to the limit, and refuses larger ones": async (t, serve) => {
+    const channel = await serve({ one: (request) => Buffer.alloc(Number(text(request.subarray(0, 10)))) });
+    const ask = (size: number, answer: number) => {
+      const request = Buffer.alloc(size, " ");
+      request.write(`${answer}`);
+      return unary(channel, RawService.one, request);
+    };
+    t.equal((await ask(10, MAX_BODY)).length, MAX_BODY);
+    t.equal((await ask(MAX_BODY, 10)).length, 10);
+    t.equal((await rejection(ask(10, MAX_BODY + 1))).code, Code.RESOURCE_EXHAUSTED);
+    t.equal((await rejection(ask(MAX_BODY + 1, 10))).code, Code.RESOURCE_EXHAUSTED);
+    t.equal((await ask(10, 10)).length, 10, "the channel is as good as before");
+  },
+};

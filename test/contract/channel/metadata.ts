@@ -1,0 +1,75 @@
+/** What calls carry beside messages: metadata, headers and trailers. */
+import { Code } from "../../../src/errors.js";
+import { unary } from "../../../src/rpc/client.js";
+import type { Metadata } from "../../../src/rpc/metadata.js";
+import type { Context } from "../../../src/rpc/service.js";
+import { RawService } from "../../rpc/raw-service.js";
+import { deferred } from "../../support/deferred.js";
+import { type Behaviour, bytesOf, Recorded, rejection, SENT, start, textOf } from "./calls.js";
+
+export const metadata: Readonly<Record<string, Behaviour>> = {
+  "carries metadata, bytes included, to the endpoint": async (t, serve) => {
+    const seen = deferred<Context>();
+    const channel = await serve({
+      one: (request, context) => {
+        seen.resolve(context);
+        return request;
+      },
+    });
+    await unary(channel, RawService.one, Buffer.from("a"), { metadata: SENT });
+    const { metadata } = await seen.promise;
+    t.equal(textOf(metadata, "x-text"), "one, two");
+    t.same(bytesOf(metadata, "x-bytes-bin"), [[0, 255, 128], [7]]);
+  },
+
+  "lets no call in with two authorization entries, of which either might count": async (t, serve) => {
+    const channel = await serve({ one: () => t.fail("it was let in") as never });
+    const two: Metadata = ["pta_1", "pta_2"].map((token) => ["authorization", `Bearer ${token}`]);
+    const { code, message } = await rejection(unary(channel, RawService.one, Buffer.from("a"), { metadata: two }));
+    // A client of grpc-js does not send it in the first place, and says INTERNAL.
+    t.ok(code === Code.UNAUTHENTICATED || code === Code.INTERNAL, `${code}`);
+    t.match(message, /authorization/);
+  },
+
+  "carries headers and trailers, bytes included, to the caller": async (t, serve) => {
+    const channel = await serve({
+      one: (request, context) => {
+        context.sendHeaders(SENT);
+        context.setTrailers(SENT);
+        return request;
+      },
+    });
+    const told = new Recorded();
+    const call = channel.open(start(RawService.one), told);
+    call.send(Buffer.from("a"));
+    call.end();
+    const { trailers } = await told.ended;
+    for (const metadata of [told.headers, trailers]) {
+      t.equal(textOf(metadata, "x-text"), "one, two");
+      t.same(bytesOf(metadata, "x-bytes-bin"), [[0, 255, 128], [7]]);
+    }
+  },
+
+  "carries headers before the first message is there": async (t, serve) => {
+    const go = deferred();
+    const channel = await serve({
+      async *download(request, context) {
+        context.sendHeaders(SENT);
+        await go.promise;
+        yield request;
+      },
+    });
+    const told = new Recorded();
+    const headers = deferred<Metadata>();
+    const call = channel.open(start(RawService.download), {
+      onHeaders: headers.resolve,
+      onMessage: (message) => told.onMessage(message),
+      onEnd: (status) => told.onEnd(status),
+    });
+    call.send(Buffer.from("a"));
+    call.end();
+    t.equal(textOf(await headers.promise, "x-text"), "one, two");
+    go.resolve();
+    t.equal((await told.ended).code, Code.OK);
+  },
+};
