@@ -65,7 +65,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.same(heard, ["a"]);
   },
 
-  "hides what was not foreseen": async (t, serve) => {
+  "answers INTERNAL, without a word of the error, where an endpoint throws by mistake": async (t, serve) => {
     const channel = await serve({
       one: () => {
         throw new TypeError("secret at /etc/passwd");
@@ -114,7 +114,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal((await told.ended).code, Code.DEADLINE_EXCEEDED);
   },
 
-  "takes a cancelled unary call to its endpoint": async (t, serve) => {
+  "tells the endpoint that its unary call was cancelled": async (t, serve) => {
     const { one, reached, stopped } = lasting();
     const channel = await serve({ one });
     const controller = new AbortController();
@@ -131,7 +131,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal((await rejection(unary(channel, RawService.one, Buffer.from("a"), { signal }))).code, Code.CANCELLED);
   },
 
-  "takes a cancelled stream to its endpoint, which cleans up": async (t, serve) => {
+  "tells the endpoint that its stream was cancelled, so that it cleans up": async (t, serve) => {
     const cleaned = deferred();
     const channel = await serve({
       async *download(_request, { signal }) {
@@ -175,7 +175,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal((await rejection(collect(responses))).code, Code.CANCELLED);
   },
 
-  "tells nothing after a cancel but the end": async (t, serve) => {
+  "tells the caller nothing after a cancel but the end": async (t, serve) => {
     const channel = await serve({
       async *download(request) {
         for (;;) yield request;
@@ -195,7 +195,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal(told.ends.length, 1);
   },
 
-  "tells the end once, and bears every use of a call afterwards": async (t, serve) => {
+  "tells the end once, after which no use of the call does harm": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
     const told = new Recorded();
     const call = channel.open(start(RawService.one), told);
@@ -213,7 +213,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal(told.messages.length, 1);
   },
 
-  "never calls back from within a use of the call": async (t, serve) => {
+  "never calls the listener from within a use of the call": async (t, serve) => {
     const channel = await serve({
       one: (request) => request,
       async *chat(requests) {
@@ -262,7 +262,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.ok(callbacks >= 5);
   },
 
-  "says how it was closed also from within a timer": async (t, serve) => {
+  "ends a call with UNAVAILABLE also where it is closed from a timer": async (t, serve) => {
     const channel = await serve({ one: never });
     const told = new Recorded();
     channel.open(start(RawService.one), told);

@@ -8,7 +8,7 @@ import { deferred } from "../../support/deferred.js";
 import { type Behaviour, collect, connected, MAX_BODY, Recorded, rejection, start, text } from "./calls.js";
 
 export const flow: Readonly<Record<string, Behaviour>> = {
-  "drops the requests of an endpoint that has stopped reading, and goes on": async (t, serve) => {
+  "drops the requests that an endpoint does not read to the end, and goes on": async (t, serve) => {
     const total = 200;
     const dropped = deferred();
     const channel = await serve({
@@ -109,7 +109,7 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     t.same(told.messages.map(text), [`${total}`], "all of them in the end");
   },
 
-  "ends a call whose reader is paused": async (t, serve) => {
+  "ends a call at its deadline although its reader is paused": async (t, serve) => {
     const channel = await serve({
       async *download() {
         for (;;) yield Buffer.alloc(50_000);
@@ -125,7 +125,7 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     t.equal(told.messages.length, 1);
   },
 
-  "lets the clock run while an endless stream flows": async (t, serve) => {
+  "ends an endless stream at its deadline": async (t, serve) => {
     const channel = await serve({
       async *download(request) {
         for (;;) yield request;

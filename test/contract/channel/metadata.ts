@@ -22,7 +22,7 @@ export const metadata: Readonly<Record<string, Behaviour>> = {
     t.same(bytesOf(metadata, "x-bytes-bin"), [[0, 255, 128], [7]]);
   },
 
-  "lets no call in with two authorization entries, of which either might count": async (t, serve) => {
+  "refuses a call with two authorization entries, of which either might count": async (t, serve) => {
     const channel = await serve({ one: () => t.fail("it was let in") as never });
     const two: Metadata = ["pta_1", "pta_2"].map((token) => ["authorization", `Bearer ${token}`]);
     const { code, message } = await rejection(unary(channel, RawService.one, Buffer.from("a"), { metadata: two }));
