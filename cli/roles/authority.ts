@@ -3,9 +3,8 @@ import { Health } from "../../gateway/own/health.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
 import { createRegistry } from "../../services/registry/registry.js";
 import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/access/guard.js";
-import type { Config, Flags } from "../../src/config.js";
+import type { Flags } from "../../src/config.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { Logger } from "../../src/log.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Service } from "../../src/rpc/service.js";
@@ -14,7 +13,7 @@ import type { Io } from "../terminal/io.js";
 import { type GrpcPort, instanceOf, openAdminPort, openGrpcPort } from "./ports.js";
 import { keepGrpcHealth, whyNotReady } from "./readiness.js";
 import { runRole } from "./run.js";
-import { messageLimits, type ProcessContext, type Running, startProcess } from "./start.js";
+import { messageLimits, type ProcessContext, processOf, type Running } from "./start.js";
 
 /** Options of the command line that are no settings: they hold for one start. */
 export interface StoreOptions {
@@ -27,8 +26,7 @@ export interface StoreOptions {
  * @returns the exit code.
  */
 export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<number> {
-  const start = (config: Config, log: Logger, signal: AbortSignal) =>
-    startProcess(config, log, signal, (context) => openAuthorityProcess(context, flags));
+  const start = processOf((context) => openAuthorityProcess(context, flags));
   return runRole({ title: "authority", start, hasStore: true }, flags, io);
 }
 

@@ -4,7 +4,7 @@ import { ConfigError, type Flags, flagName, type RoleName, SETTINGS } from "../.
 import { CompletedArgument, CompletedOption, type Source } from "../http/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
-import { valuesOf } from "./setting-values.js";
+import { completionOf } from "./setting-completion.js";
 
 /** @param onExit is called with the exit code when the role has ended. */
 export function roles(io: Io, onExit: (code: number) => void): Command[] {
@@ -37,7 +37,7 @@ function role(name: RoleName, summary: string): Command {
   for (const [key, setting] of Object.entries(SETTINGS)) {
     if ("secret" in setting) continue;
     const fallback = setting.default === undefined ? "" : ` (default ${setting.default})`;
-    const option = new CompletedOption(`--${flagName(key)} <value>`, setting.meaning + fallback, valuesOf(setting));
+    const option = new CompletedOption(`--${flagName(key)} <value>`, setting.meaning + fallback, completionOf(setting));
     command.addOption(setting.roles.includes(name) ? option : refused(option, name, setting.roles));
   }
   if (SETTINGS.store.roles.includes(name)) {

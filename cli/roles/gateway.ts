@@ -11,24 +11,20 @@ import { Hosts } from "../../gateway/stages/hosts.js";
 import { readConnection } from "../../services/registry/connection-contract.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { type Address, type GrpcTarget, parseGrpcTarget } from "../../src/address.js";
-import type { Config } from "../../src/config.js";
 import { GATEWAY } from "../../src/contract/names.js";
-import type { Logger } from "../../src/log.js";
 import { joinAuthority } from "./join.js";
 import { listening, openAdminPort } from "./ports.js";
 import { waitForAuthority, whyNotReady } from "./readiness.js";
-import { messageLimits, type ProcessContext, type Running, startProcess } from "./start.js";
+import { messageLimits, type ProcessContext, processOf, type Running } from "./start.js";
 
 /** Starts a gateway that follows the authority and the registry of another process. */
-export function startGateway(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
-  return startProcess(config, log, signal, (context) => {
-    const { guard, enrolment, ...registry } = joinAuthority(context, GATEWAY);
-    const connect: CatalogOptions["connect"] = (address, _instance, options) =>
-      context.transport.connect(parseGrpcTarget(address), options);
-    const { authority } = config;
-    return openGateway(context, { registry: { ...registry, connect }, guard, enrolment, authority });
-  });
-}
+export const startGateway = processOf((context) => {
+  const { guard, enrolment, ...registry } = joinAuthority(context, GATEWAY);
+  const connect: CatalogOptions["connect"] = (address, _instance, options) =>
+    context.transport.connect(parseGrpcTarget(address), options);
+  const { authority } = context.config;
+  return openGateway(context, { registry: { ...registry, connect }, guard, enrolment, authority });
+});
 
 /** What a gateway follows, in this process or in another. */
 interface GatewayOptions {

@@ -1,20 +1,18 @@
 /** Runs a role from its start to its stop: settings, log, banner, signals. */
 import { type Config, ConfigError, type Flags, loadConfig, SETTINGS } from "../../src/config.js";
-import type { Logger } from "../../src/log.js";
 import { StoreError } from "../../src/store/store.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { banner, readiness } from "./banner.js";
 import { openRoleLog } from "./log.js";
 import { aborted } from "./shutdown.js";
-import type { Running } from "./start.js";
+import type { Start } from "./start.js";
 
 /** What distinguishes a role. */
 export interface Role {
   /** What it is, after `Portico 1.2.3`. */
   readonly title: string;
-  /** Rejects, with everything closed, when it cannot start or the signal is aborted before it has. */
-  readonly start: (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
+  readonly start: Start;
   /** Whether the store is in its process. */
   readonly hasStore: boolean;
   /** Whether it can run in several processes. */

@@ -1,23 +1,21 @@
 /** `portico server`: everything in one process. Calls between its parts go through in-process channels. */
 import { SYSTEM } from "../../src/access/guard.js";
 import { parseGrpcTarget } from "../../src/address.js";
-import type { Config, Flags } from "../../src/config.js";
-import type { Logger } from "../../src/log.js";
+import type { Flags } from "../../src/config.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Io } from "../terminal/io.js";
 import { openCore, type StoreOptions } from "./authority.js";
 import { openGateway } from "./gateway.js";
 import { runRole } from "./run.js";
 import { SERVICES } from "./service.js";
-import { type ProcessContext, type Running, startProcess } from "./start.js";
+import { type ProcessContext, processOf, type Running } from "./start.js";
 
 /**
  * Runs until the process is told to stop.
  * @returns the exit code.
  */
 export function runServer(flags: Flags & StoreOptions, io: Io): Promise<number> {
-  const start = (config: Config, log: Logger, signal: AbortSignal) =>
-    startProcess(config, log, signal, (context) => openServer(context, flags));
+  const start = processOf((context) => openServer(context, flags));
   return runRole({ title: "everything in one process", start, hasStore: true }, flags, io);
 }
 

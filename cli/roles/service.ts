@@ -1,8 +1,7 @@
 /** `portico service <name>`: one of Portico's own services alone, which registers for as long as it runs. */
 import { Health } from "../../gateway/own/health.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
-import type { Config, Flags } from "../../src/config.js";
-import type { Logger } from "../../src/log.js";
+import type { Flags } from "../../src/config.js";
 import { register } from "../../src/rpc/registration.js";
 import type { Service } from "../../src/rpc/service.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
@@ -11,7 +10,7 @@ import { joinAuthority } from "./join.js";
 import { instanceOf, openAdminPort, openGrpcPort } from "./ports.js";
 import { keepGrpcHealth, waitForAuthority, whyNotReady } from "./readiness.js";
 import { runRole } from "./run.js";
-import { type ProcessContext, type Running, startProcess } from "./start.js";
+import { type ProcessContext, processOf, type Running } from "./start.js";
 
 /** By name, the services that `portico service <name>` runs alone and `portico server` runs in its own process. */
 export const SERVICES: ReadonlyMap<string, Service> = new Map([[helloworld.name, helloworld]]);
@@ -26,8 +25,7 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
   if (service === undefined) {
     throw new CommandError(`There is no service ${name}; there are: ${[...SERVICES.keys()].join(", ")}`, EXIT.usage);
   }
-  const start = (config: Config, log: Logger, signal: AbortSignal) =>
-    startProcess(config, log, signal, (context) => openService(context, service));
+  const start = processOf((context) => openService(context, service));
   return runRole({ title: `service ${name}`, start, hasStore: false }, flags, io);
 }
 

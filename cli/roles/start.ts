@@ -48,40 +48,44 @@ export interface ProcessContext {
   readonly shutdown: Shutdown;
 }
 
+/** Opens the parts of a process. */
+type Open = (context: ProcessContext) => Promise<Omit<Running, "stop">>;
+
 /**
  * Starts a process.
- * @param open opens its parts.
  * @throws {CommandError} also when told to stop before it is ready. What was opened is closed then.
  */
-export async function startProcess(
-  config: Config,
-  log: Logger,
-  signal: AbortSignal,
-  open: (context: ProcessContext) => Promise<Omit<Running, "stop">>,
-): Promise<Running> {
-  configureGarbageCollection();
-  const shutdown = new Shutdown(log);
-  const start = async () => {
-    const budget = new MemoryBudget({ maxBody: config.maxBody, trustedProxies: config.trustedProxies });
-    const transport = await loadTransport(config.transport, messageLimits(config), readCertificates(config), budget);
-    return open({ config, log, metrics: new Metrics(), budget, transport, shutdown });
+export type Start = (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
+
+/** The start of a process with these parts. */
+export function processOf(open: Open): Start {
+  return async (config, log, signal) => {
+    configureGarbageCollection();
+    const shutdown = new Shutdown(log);
+    try {
+      const running = await unlessStopped(openWith(open, { config, log, shutdown }), signal);
+      return { ...running, stop: () => shutdown.run({ noticeMs: config.drainNotice, drainMs: config.drain }) };
+    } catch (error) {
+      await shutdown.abandonStart();
+      throw error;
+    }
   };
-  try {
-    const running = await unlessStopped(start(), signal);
-    return { ...running, stop: () => shutdown.run({ noticeMs: config.drainNotice, drainMs: config.drain }) };
-  } catch (error) {
-    await shutdown.abandonStart();
-    throw error;
-  }
+}
+
+async function openWith(open: Open, own: Pick<ProcessContext, "config" | "log" | "shutdown">) {
+  const { config } = own;
+  const budget = new MemoryBudget({ maxBody: config.maxBody, trustedProxies: config.trustedProxies });
+  const transport = await loadTransport(config.transport, messageLimits(config), readCertificates(config), budget);
+  return open({ ...own, metrics: new Metrics(), budget, transport });
 }
 
 /**
- * Sets two options of V8; see docs/performance.md, "Garbage collection".
+ * Sets two options of V8; see docs/performance.md, "Memory".
  *
  * - Buffers are freed by the thread that finds them unused. By default another thread frees them, and gets no processor
  *   while calls keep all of them busy.
  * - New objects are never allocated in the old generation. By default they are, where objects of the same allocation
- *   site have lived long; there they stay until a full collection, with all that they refer to, such as a whole call.
+ *   site have lived long; there they stay until a full collection, with all that they refer to, such as a call and its buffers.
  */
 function configureGarbageCollection(): void {
   setFlagsFromString("--no-concurrent-array-buffer-sweeping");

@@ -5,7 +5,7 @@
  * holds for one gateway holds for each.
  *
  * The workers share the listening socket and each accepts connections from it (SCHED_NONE of node:cluster), because
- * handing connections out from the primary makes new ones expensive; see docs/performance.md, "Workers".
+ * handing connections out from the primary makes new ones expensive; see docs/performance.md.
  */
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ import type { Io } from "../terminal/io.js";
 import { openRoleLog } from "./log.js";
 import { exitSoon, loadRoleConfig, onChange, runRole } from "./run.js";
 import { aborted, unlessStopped } from "./shutdown.js";
-import type { Running, WorkerProcess } from "./start.js";
+import type { Running, Start, WorkerProcess } from "./start.js";
 
 /** Before a worker that died is replaced, in milliseconds: at first, doubled each time, and at most. */
 const MIN_PAUSE_MS = 100;
@@ -52,15 +52,13 @@ const STOP = "stop";
  */
 export function runGateway(flags: Flags, io: Io): Promise<number> {
   if (cluster.isWorker) return runWorker(flags, io);
-  const start: typeof startGateway = (config, log, signal) =>
+  const start: Start = (config, log, signal) =>
     config.workers > 1 ? startWorkers(config, flags, log, signal) : startGateway(config, log, signal);
   return runRole({ title: "gateway", start, hasStore: false, hasWorkers: true }, flags, io);
 }
 
 /** Loads the gateway only where it runs: the primary needs none of it. */
-async function startGateway(config: Config, log: Logger, signal: AbortSignal): Promise<Running> {
-  return (await import("./gateway.js")).startGateway(config, log, signal);
-}
+const startGateway: Start = async (...args) => (await import("./gateway.js")).startGateway(...args);
 
 /**
  * Starts as many workers as the settings say.

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { SETTINGS } from "../../src/config.js";
 import type { Candidate, Source } from "../http/candidates.js";
 
-export function valuesOf({ values }: (typeof SETTINGS)[keyof typeof SETTINGS]): Source | undefined {
+export function completionOf({ values }: (typeof SETTINGS)[keyof typeof SETTINGS]): Source | undefined {
   if (values === "file") return ({ current }) => pathsAt(current);
   if (values === "folder") return ({ current }) => pathsAt(current).filter(({ open }) => open);
   return values && (() => values.map((text) => ({ text })));
