@@ -17,7 +17,7 @@ import type {
 import { ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
 import { takesNull } from "../../src/json/read/field.js";
-import { isImplicit, isRequired } from "../../src/json/scalar-types.js";
+import { isImplicit, isRequired } from "../../src/json/types.js";
 import { wrapped } from "../../src/json/well-known.js";
 import { mapKeySchema, scalarSchema } from "./scalars.js";
 import type { Direction, Schema } from "./schema.js";

@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, QUOTE } from "../ascii.js";
-import { LENGTH, tagOf } from "../scalar-types.js";
+import { LENGTH, tagOf } from "../types.js";
 import { hasOwnForm } from "../well-known.js";
 import { Phrase, wordsOf } from "../words.js";
 import type { MessageReader, MessageReaders } from "./field.js";

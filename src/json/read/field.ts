@@ -1,7 +1,7 @@
 /** Readers of fields: what stands after a member's name, to the wire with its tag. */
 import type { DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, LOWER_N, QUOTE } from "../ascii.js";
-import { END_GROUP, isImplicit, LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../scalar-types.js";
+import { END_GROUP, isImplicit, LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../types.js";
 import { enumReader, mapKeyReader, NULL, scalarReader, type ValueReader } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";

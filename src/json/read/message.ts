@@ -4,10 +4,10 @@
  */
 import type { DescExtension, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, LOWER_N, QUOTE } from "../ascii.js";
-import { isRequired } from "../scalar-types.js";
+import { isRequired } from "../types.js";
 import { Phrase } from "../words.js";
 import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, takesNull } from "./field.js";
-import { Names } from "./names.js";
+import { Names } from "./name-table.js";
 import { NULL } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";

@@ -3,7 +3,7 @@ import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
 import { DIGIT_9, DOT, LOWER_F, LOWER_N, LOWER_T, QUOTE } from "../ascii.js";
 import { Phrase } from "../words.js";
 import { writeBase64 } from "./base64.js";
-import { Names } from "./names.js";
+import { Names } from "./name-table.js";
 import { NOT_SMALL, type Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
 

@@ -31,8 +31,8 @@ import {
 import { CARE_BEYOND_ASCII, NO_CARE_BEYOND_ASCII, NO_WORDS, needsCare, type Phrase, wordsOf } from "../words.js";
 import { BitSets } from "./bit-sets.js";
 import { Decimal, EXACT_DIGITS, POWERS } from "./decimal.js";
+import { illFormed, malformed, refused, unexpected } from "./errors.js";
 import { decodeEscapes, LONE_SURROGATE } from "./escapes.js";
-import { illFormed, malformed, refused, unexpected } from "./fault.js";
 import type { WireWriter } from "./wire-writer.js";
 
 const MAX_DEPTH = 64;

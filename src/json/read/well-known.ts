@@ -1,7 +1,7 @@
 /** Readers of the messages of google.protobuf that have a JSON form of their own, all but Any. */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, LOWER_F, LOWER_N, LOWER_T, QUOTE } from "../ascii.js";
-import { FIXED64, LENGTH, tagOf, VARINT } from "../scalar-types.js";
+import { FIXED64, LENGTH, tagOf, VARINT } from "../types.js";
 import { wrapped } from "../well-known.js";
 import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, mapEntries } from "./field.js";
 import { NULL, plainDouble, scalarReader } from "./scalars.js";

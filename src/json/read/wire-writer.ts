@@ -13,7 +13,7 @@
 import { Buffer } from "node:buffer";
 import { JsonError } from "../codec.js";
 import { hashOfBytes, KeySet, type Keys } from "../key-set.js";
-import { FIXED32, FIXED64, LENGTH } from "../scalar-types.js";
+import { FIXED32, FIXED64, LENGTH } from "../types.js";
 
 /** Small, since a message that someone keeps keeps its whole block. */
 const BLOCK = 16 * 1024;

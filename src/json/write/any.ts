@@ -1,7 +1,7 @@
 /** Writes google.protobuf.Any: `@type`, and beside it what the type's own JSON is. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA } from "../ascii.js";
-import { LENGTH, tagOf } from "../scalar-types.js";
+import { LENGTH, tagOf } from "../types.js";
 import { Phrase } from "../words.js";
 import type { MessageWriter, MessageWriters } from "./field.js";
 import { checked, truncated } from "./wire-reader.js";

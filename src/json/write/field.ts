@@ -2,7 +2,7 @@
 import type { Buffer } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../ascii.js";
-import { LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../scalar-types.js";
+import { LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../types.js";
 import { type Field, knownNumbers } from "./layout.js";
 import { enumWriter, scalarWriter, type ValueWriter } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";

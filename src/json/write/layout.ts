@@ -8,7 +8,7 @@
  */
 import type { Buffer } from "node:buffer";
 import type { DescEnum, DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
-import { FIXED32, FIXED64, LENGTH, START_GROUP, VARINT, wireType } from "../scalar-types.js";
+import { FIXED32, FIXED64, LENGTH, START_GROUP, VARINT, wireType } from "../types.js";
 import { checked, truncated, type WireReader } from "./wire-reader.js";
 
 export type Field = DescField | DescExtension;

@@ -6,7 +6,7 @@
 import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COLON, COMMA } from "../ascii.js";
 import { hashOfBytes, hashOfInteger, type Keys } from "../key-set.js";
-import { LENGTH, tagOf, VARINT, wireType } from "../scalar-types.js";
+import { LENGTH, tagOf, VARINT, wireType } from "../types.js";
 import { Phrase } from "../words.js";
 import { type FieldWriter, type MessageWriter, type MessageWriters, merged, valueWriter } from "./field.js";
 import { knownNumbers } from "./layout.js";

@@ -2,7 +2,7 @@
 import type { Buffer } from "node:buffer";
 import type { DescExtension, DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA } from "../ascii.js";
-import { isImplicit, isRequired } from "../scalar-types.js";
+import { isImplicit, isRequired } from "../types.js";
 import { Phrase } from "../words.js";
 import {
   emptyTest,

@@ -2,7 +2,7 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
 import { NOT_ASCII } from "../ascii.js";
-import { FIXED32, FIXED64, LENGTH, wireType } from "../scalar-types.js";
+import { FIXED32, FIXED64, LENGTH, wireType } from "../types.js";
 import { Phrase } from "../words.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";

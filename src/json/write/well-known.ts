@@ -1,6 +1,6 @@
 /** Writers of the messages of google.protobuf that have a JSON form of their own, all but Any. */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { FIXED64, LENGTH, tagOf, VARINT, wireType } from "../scalar-types.js";
+import { FIXED64, LENGTH, tagOf, VARINT, wireType } from "../types.js";
 import { wrapped } from "../well-known.js";
 import { Phrase } from "../words.js";
 import { elements, embedded, type MessageWriter, merged } from "./field.js";

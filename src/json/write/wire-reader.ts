@@ -6,7 +6,7 @@ import { Buffer, isUtf8 } from "node:buffer";
 import { asBuffer } from "../../buffer.js";
 import { TooLargeError } from "../codec.js";
 import { KeySet } from "../key-set.js";
-import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../scalar-types.js";
+import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../types.js";
 import { NO_WORDS, wordsOf } from "../words.js";
 
 const MAX_DEPTH = 100; // as other implementations have it
