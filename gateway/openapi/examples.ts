@@ -4,7 +4,7 @@
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
-import { hasOwnForm, wrapped } from "../../src/json/well-known.js";
+import { hasOwnForm, wrapped } from "../../src/json/types.js";
 import type { Direction } from "./schema.js";
 import { secrecy } from "./schemas.js";
 

@@ -1,6 +1,6 @@
 /** The names of an endpoint's fields, those of messages inside included: what a search looks through. */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
-import { hasOwnForm } from "../../src/json/well-known.js";
+import { hasOwnForm } from "../../src/json/types.js";
 
 /** Of an endpoint with more, the rest is not searched. */
 const MAX_NAMES = 500;

@@ -2,7 +2,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/contract/endpoint.js";
-import { hasOwnForm } from "../../src/json/well-known.js";
+import { hasOwnForm } from "../../src/json/types.js";
 import { takesForms } from "../dialects/json/bodies/form.js";
 import { isHttpBody } from "../dialects/json/bodies/http-body.js";
 import { ERROR, ERROR_RESPONSES } from "./components.js";

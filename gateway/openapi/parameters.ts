@@ -5,8 +5,7 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
-import { isRequired } from "../../src/json/types.js";
-import { hasOwnForm, wrapped } from "../../src/json/well-known.js";
+import { hasOwnForm, isRequired, wrapped } from "../../src/json/types.js";
 import { suchAs } from "./examples.js";
 import { mapKeySchema } from "./scalars.js";
 import type { Schema } from "./schema.js";

@@ -17,8 +17,7 @@ import type {
 import { ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
 import { takesNull } from "../../src/json/read/field.js";
-import { isImplicit, isRequired } from "../../src/json/types.js";
-import { wrapped } from "../../src/json/well-known.js";
+import { isImplicit, isRequired, wrapped } from "../../src/json/types.js";
 import { mapKeySchema, scalarSchema } from "./scalars.js";
 import type { Direction, Schema } from "./schema.js";
 import { wellKnownSchema } from "./well-known.js";

@@ -1,4 +1,4 @@
-/** The bytes that JSON text is made of. */
+/** Names of the ASCII bytes that JSON text is made of. */
 export const TAB = 0x09;
 export const LINE_FEED = 0x0a;
 export const CARRIAGE_RETURN = 0x0d;
@@ -26,5 +26,5 @@ export const LOWER_U = 0x75;
 export const BRACE_OPEN = 0x7b;
 export const BRACE_CLOSE = 0x7d;
 
-/** The first byte that is not ASCII: from here on, parts of UTF-8 sequences. */
+/** Bytes from here on are not ASCII: they are parts of UTF-8 sequences. */
 export const NOT_ASCII = 0x80;

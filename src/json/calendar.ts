@@ -1,4 +1,4 @@
-/** The Gregorian calendar, for as long as RFC 3339 can write a year. */
+/** The Gregorian calendar, for the years that RFC 3339 can write: 1 to 9999. */
 
 export const MIN_SECONDS = -62135596800; // 0001-01-01T00:00:00Z
 export const MAX_SECONDS = 253402300799; // 9999-12-31T23:59:59Z

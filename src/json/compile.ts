@@ -1,13 +1,13 @@
 /**
- * Codecs between JSON text and wire bytes, for the message types of a registry.
+ * Makes codecs between JSON text and wire bytes for the message types of a registry.
  *
- * A type is compiled when it is first met, into objects and closures that know all there is to know about its fields:
- * names as bytes, tags, which reader and writer, what to do when a field is not there. No message object is ever made
- * in between, and no source code: descriptors may come from anyone, and closures do well enough.
+ * A type is compiled when it is first used, into objects and closures that hold what is known of its fields: names as
+ * bytes, tags, readers and writers, and what an absent field means. No source code is generated, since descriptors may
+ * come from anyone.
  *
- *     read/    JSON to wire: `Scanner` walks the text, `ObjectReader` reads a message, `WireWriter` takes what it makes
- *     write/   wire to JSON: `WireReader` walks the bytes, `Layout` finds the fields, `ObjectWriter` writes a message to
- *              `TextWriter`
+ *     read/    JSON to wire: `Scanner` reads the text, `ObjectReader` a message, and `WireWriter` writes its wire bytes
+ *     write/   wire to JSON: `WireReader` reads the bytes, `Layout` finds the fields, and `ObjectWriter` writes the
+ *              message to `TextWriter`
  */
 import { Buffer, constants } from "node:buffer";
 import type { DescExtension, DescMessage, FileRegistry } from "@bufbuild/protobuf";
@@ -27,27 +27,29 @@ import { wellKnownWriter } from "./write/well-known.js";
 import { WireReader } from "./write/wire-reader.js";
 
 export interface CodecOptions {
-  /** Leaves fields without presence out of the JSON when they are zero or empty, as proto3 JSON does unless told otherwise. */
+  /** Whether JSON leaves out fields without presence that are zero or empty, as proto3 JSON does by default. */
   readonly omitZeros?: boolean;
-  /** Most bytes of a message that JSON is read to, and eighth part of the longest JSON that is written; default 4 MiB. */
+  /**
+   * Maximum bytes of a message that JSON is read to; JSON that is written may have eight times as many. Default 4 MiB.
+   */
   readonly maxMessage?: number | undefined;
 }
 
 const MAX_MESSAGE = 4 * 1024 ** 2;
 /**
- * How many times as long as the largest message JSON may be. What is in a message becomes six times as long at most (a
- * control character), but for names and zeros: they have no bound, as an empty message in a list takes two bytes.
+ * How many times as long as the largest message its JSON may be. The values of a message become six times as long at
+ * most (control characters); names and zeros have no such bound, as an empty message in a list takes two bytes.
  */
-const LONGEST_JSON = 8;
+const MAX_JSON_RATIO = 8;
 /**
- * How many times the largest message may be copied: what is in pieces, within what is in pieces. No serializer makes any,
- * but to append one message to another is a way to merge them.
+ * How many times as many bytes as the largest message may be copied to bring the pieces of fields together, level by
+ * level. No serializer splits a field, but appending one message to another is a way to merge them.
  */
-const MOST_COPIES = 4;
+const MAX_COPIES = 4;
 
 /**
- * A function that gives the codec of a message type, the same one each time. `registry` has the types that an Any may
- * hold, and the extensions.
+ * Gives a function from a message type to its codec, which is the same one each time.
+ * @param registry has the types that an Any may hold, and the extensions
  */
 export function compileCodecs(registry: FileRegistry, options: CodecOptions = {}): (type: DescMessage) => Codec {
   const readerOf = readersOf(registry);
@@ -56,7 +58,7 @@ export function compileCodecs(registry: FileRegistry, options: CodecOptions = {}
   return memoized((type) => new CompiledCodec(type, readerOf(type), writerOf(type), maxMessage));
 }
 
-// What a call needs besides, and the next may have again: no call waits for anything before it is done with it.
+// Shared by all codecs: reading and writing are synchronous, so no two calls use them at a time.
 const scanner = new Scanner();
 const wireWriter = new WireWriter();
 const wireReader = new WireReader();
@@ -74,7 +76,7 @@ class CompiledCodec implements Codec {
     this.#reader = reader;
     this.#writer = writer;
     this.#maxMessage = maxMessage;
-    this.#maxText = Math.min(maxMessage * LONGEST_JSON, constants.MAX_STRING_LENGTH);
+    this.#maxText = Math.min(maxMessage * MAX_JSON_RATIO, constants.MAX_STRING_LENGTH);
   }
 
   read(json: Uint8Array): Uint8Array {
@@ -94,7 +96,7 @@ class CompiledCodec implements Codec {
   }
 
   write(wire: Uint8Array): string {
-    wireReader.begin(wire, this.#maxMessage * MOST_COPIES);
+    wireReader.begin(wire, this.#maxMessage * MAX_COPIES);
     textWriter.begin(this.#maxText);
     try {
       this.#writer.write(wireReader, textWriter, wire.length);
@@ -106,7 +108,7 @@ class CompiledCodec implements Codec {
   }
 
   writeBody(wire: Uint8Array): string | Uint8Array {
-    wireReader.begin(wire, this.#maxMessage * MOST_COPIES);
+    wireReader.begin(wire, this.#maxMessage * MAX_COPIES);
     textWriter.begin(this.#maxText, wire.length);
     try {
       this.#writer.write(wireReader, textWriter, wire.length);

@@ -1,22 +1,23 @@
 /**
- * Finds out whether a map has a key twice, without making a string of any key. A key is known by where it stands; its
- * hash, and whether two are the same, is for the caller to say.
+ * Finds out whether a map has a key twice, without making strings. A key is its offset in the text or message; the
+ * caller computes hashes and compares keys.
  *
- * Maps nest, and only the innermost grows. The keys of a small map are on a stack that all share, and searched from end
- * to end. A larger map has a table, which knows only where its keys stand, so that it costs few bytes a key: their hashes
- * are worked out again when it grows. The hash has a secret that is new in each process: without it, whoever knows the
- * hash could send keys that all meet in one place, and make the search quadratic.
+ * Maps nest, and only the innermost one grows. The keys of a small map are on a stack that all maps share, and are
+ * searched linearly. A larger map has a hash table of offsets only, so that it costs few bytes a key: hashes are
+ * computed again when the table grows. The hash function has a secret of this process. Without it a caller could send
+ * keys that all collide, and make the search quadratic.
  */
 import { randomBytes } from "node:crypto";
 
-const FEW = 16;
-/** A table of at most so many places is kept for the next map, or the next message. */
-const KEPT = 4096;
+/** Keys of a map without a table. */
+const MAX_ON_STACK = 16;
+/** A table of at most so many slots is kept for the next map, or the next message. */
+const MAX_KEPT = 4096;
 const secret = randomBytes(8);
 const SEED = secret.readInt32LE(0);
 const FACTOR = secret.readInt32LE(4) | 1;
 
-/** What is to be known of the keys of a map. */
+/** Compares and hashes the keys of a map. */
 export interface Keys {
   /** Whether the key at `offset` is the same as the one at `other`. */
   same(offset: number, other: number): boolean;
@@ -24,7 +25,7 @@ export interface Keys {
   hash(offset: number): number;
 }
 
-/** A set whose keys are in a table, or still few. */
+/** A set around the innermost one. */
 interface OuterSet {
   start: number;
   table: Int32Array | undefined;
@@ -33,13 +34,13 @@ interface OuterSet {
 
 export class KeySet {
   /** Hash and offset of each key of the sets that have no table. */
-  #entries = new Int32Array(FEW * 8);
+  #entries = new Int32Array(MAX_ON_STACK * 8);
   #top = 0;
-  /** Of the innermost set: where it begins among the entries. */
+  /** Where the entries of the innermost set begin. */
   #start = 0;
-  /** Offsets, plus one; 0 is free. */
+  /** Offsets plus one; 0 is a free slot. */
   #table: Int32Array | undefined;
-  /** How many are in the table. */
+  /** Number of keys in the table. */
   #size = 0;
   readonly #outer: OuterSet[] = [];
   #depth = 0;
@@ -85,8 +86,8 @@ export class KeySet {
     for (let at = this.#start; at < top; at += 2) {
       if (entries[at] === hash && keys.same(offset, entries[at + 1]!)) return false;
     }
-    if (top - this.#start === FEW * 2) {
-      this.#moveToTable(this.#emptyTable(FEW * 4));
+    if (top - this.#start === MAX_ON_STACK * 2) {
+      this.#moveToTable(this.#emptyTable(MAX_ON_STACK * 4));
       return this.#addToTable(this.#table!, hash, offset, keys);
     }
     if (top === entries.length) {
@@ -114,7 +115,7 @@ export class KeySet {
 
   #moveToTable(table: Int32Array): void {
     for (let at = this.#start; at < this.#top; at += 2) insert(table, this.#entries[at]!, this.#entries[at + 1]! + 1);
-    this.#size = FEW;
+    this.#size = MAX_ON_STACK;
     this.#top = this.#start;
     this.#table = table;
   }
@@ -126,7 +127,7 @@ export class KeySet {
   }
 
   #emptyTable(size: number): Int32Array {
-    if (size > KEPT) return new Int32Array(size);
+    if (size > MAX_KEPT) return new Int32Array(size);
     const kept = this.#kept[this.#depth];
     if (kept !== undefined && kept !== this.#table && kept.length >= size) return kept.fill(0);
     const table = new Int32Array(size);
@@ -135,7 +136,7 @@ export class KeySet {
   }
 }
 
-/** Puts a key that is not in the table where it belongs. */
+/** Inserts a key that is not in the table. */
 function insert(table: Int32Array, hash: number, place: number): void {
   const mask = table.length - 1;
   let slot = hash & mask;
@@ -143,7 +144,7 @@ function insert(table: Int32Array, hash: number, place: number): void {
   table[slot] = place;
 }
 
-/** The hash of a key that is some bytes. `words` are the words of the array, if it has them. */
+/** The hash of a key that is bytes. @param words a view of `bytes` by words, or an empty one */
 export function hashOfBytes(bytes: Uint8Array, words: DataView, start: number, end: number): number {
   let hash = SEED ^ (end - start);
   let at = start;

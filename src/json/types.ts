@@ -1,5 +1,9 @@
-/** What the scalar types are on the wire (https://protobuf.dev/programming-guides/encoding/). */
-import { type DescField, ScalarType } from "@bufbuild/protobuf";
+/**
+ * What the codec has to know about a protobuf type: how a scalar is on the wire
+ * (https://protobuf.dev/programming-guides/encoding/), which fields have presence, and which messages have a JSON form
+ * of their own (https://protobuf.dev/programming-guides/json/).
+ */
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 
 export const VARINT = 0;
 export const FIXED64 = 1;
@@ -40,4 +44,29 @@ export function isImplicit(field: DescField): boolean {
 /** Whether a message without the field is incomplete (proto2). */
 export function isRequired(field: { readonly presence: number }): boolean {
   return field.presence === 3; // google.protobuf.FeatureSet.FieldPresence.LEGACY_REQUIRED
+}
+
+const WRAPPERS: ReadonlySet<string> = new Set(
+  ["Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes"].map(
+    (type) => `google.protobuf.${type}Value`,
+  ),
+);
+
+/** The other types of google.protobuf with a JSON form of their own. */
+const OTHERS: ReadonlySet<string> = new Set(
+  ["Any", "Timestamp", "Duration", "FieldMask", "Struct", "Value", "ListValue"].map(
+    (type) => `google.protobuf.${type}`,
+  ),
+);
+
+/** Whether the type's JSON is not an object of its fields: within an Any it stands as `value`. */
+export function hasOwnForm(type: DescMessage): boolean {
+  return OTHERS.has(type.typeName) || wrapped(type) !== undefined;
+}
+
+/** The one field of a wrapper such as google.protobuf.StringValue, whose JSON is that field's value. */
+export function wrapped(type: DescMessage): DescField | undefined {
+  if (!WRAPPERS.has(type.typeName)) return undefined;
+  const field = type.fields[0];
+  return field?.fieldKind === "scalar" && field.number === 1 ? field : undefined;
 }

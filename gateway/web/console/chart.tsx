@@ -143,7 +143,9 @@ function PeriodLabels({
   );
 }
 
-/** The available width in pixels. Charts are drawn to it and not scaled, so that text stays readable on a small screen. */
+/**
+ * The available width in pixels. Charts are drawn to it and not scaled, so that text stays readable on a small screen.
+ */
 function useWidth() {
   const figure = useRef<HTMLElement>(null);
   const [width, setWidth] = useState(300);

@@ -1,4 +1,6 @@
-/** A form in a dialog. Below it stand the error of the last try and two buttons; while a try runs, nothing closes it. */
+/**
+ * A form in a dialog. Below it stand the error of the last try and two buttons; while a try runs, nothing closes it.
+ */
 import type { ComponentChildren } from "preact";
 import { useSubmit } from "../state/submit.js";
 import { Button } from "../ui/button.js";

@@ -1,4 +1,7 @@
-/** A table of a message's fields. The fields of an inner message are shown on demand, since a message may contain itself. */
+/**
+ * A table of a message's fields. The fields of an inner message are shown on demand, since a message may contain
+ * itself.
+ */
 import { useState } from "preact/hooks";
 import { Badge } from "../ui/badge.js";
 import type { Field, Message } from "./document.js";

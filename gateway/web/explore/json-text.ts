@@ -1,4 +1,7 @@
-/** A request as JSON text: checked while it is typed, and read without rounding integers that JavaScript cannot represent. */
+/**
+ * A request as JSON text: checked while it is typed, and read without rounding integers that JavaScript cannot
+ * represent.
+ */
 import { layOut } from "../../../src/api/json-layout.js";
 
 /**
@@ -13,7 +16,10 @@ export function parseExact(text: string): unknown {
   return JSON.parse(text, exact);
 }
 
-/** Whether JSON.parse gives the source text of numbers, as browsers do since 2023. Without it large integers are rounded. */
+/**
+ * Whether JSON.parse gives the source text of numbers, as browsers do since 2023. Without it large integers are
+ * rounded.
+ */
 export const READS_EXACTLY =
   JSON.parse("1", (_key, _value, context?: { readonly source?: string }) => context?.source) === "1";
 

@@ -1,4 +1,6 @@
-/** Shows beside a field of the form why the gateway refused it: the Detail of a 400 begins with the path of the field. */
+/**
+ * Shows beside a field of the form why the gateway refused it: the Detail of a 400 begins with the path of the field.
+ */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Failure } from "./http-call.js";

@@ -196,7 +196,10 @@ function SignedOutHint() {
   );
 }
 
-/** Names of fields, fetched with the first search. Until they are here, and without them, only names and texts are searched. */
+/**
+ * Names of fields, fetched with the first search. Until they are here, and without them, only names and texts are
+ * searched.
+ */
 function useFields(services: readonly Service[], wanted: boolean): ReadonlyMap<string, readonly string[]> {
   const [fields, setFields] = useState<ReadonlyMap<string, readonly string[]>>(NO_FIELDS);
   useEffect(() => {

@@ -56,8 +56,8 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
 }
 
 /**
- * Counts how often an account signed out. The count is part of a key, so that nobody sees what another account typed and
- * received; signing in keeps what is there.
+ * Counts how often an account signed out. The count is part of a key, so that nobody sees what another account typed
+ * and received; signing in keeps what is there.
  */
 function useSignOutCount(account: string | undefined): number {
   const last = useRef({ account, count: 0 });

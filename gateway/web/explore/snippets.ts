@@ -1,6 +1,6 @@
 /**
- * Writes a call as code, in several languages. Each snippet runs in an empty folder with only the language installed. It
- * contains no token: a program reads PORTICO_TOKEN, and a page asks for one. test/gateway/web/snippets.ts runs every
+ * Writes a call as code, in several languages. Each snippet runs in an empty folder with only the language installed.
+ * It contains no token: a program reads PORTICO_TOKEN, and a page asks for one. test/gateway/web/snippets.ts runs every
  * snippet as it is written here.
  */
 
@@ -134,7 +134,10 @@ for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
 }`;
 }
 
-/** Says where the code may run. A page has no environment, so it asks for the token: a token in its source could be read. */
+/**
+ * Says where the code may run. A page has no environment, so it asks for the token: a token in its source could be
+ * read.
+ */
 function browserStart({ origin, withToken }: SnippetCall): string {
   const where = `// In a page of ${origin}, or of an origin that PORTICO_CORS names.\n`;
   return withToken ? `${where}const token = prompt("A token, such as \`portico user token\` prints:");\n` : where;

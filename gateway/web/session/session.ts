@@ -59,7 +59,9 @@ export async function signOut(): Promise<void> {
   if (token !== undefined) await post("/v1/auth/Auth/Logout", {}, { token });
 }
 
-/** The access token, refreshed where it is about to expire; undefined when nobody is signed in or the session has ended. */
+/**
+ * The access token, refreshed where it is about to expire; undefined when nobody is signed in or the session has ended.
+ */
 export async function accessToken(): Promise<string | undefined> {
   if (tokens === undefined && session.value !== undefined) ended.set(ended.value);
   if (tokens === undefined || Date.parse(tokens.accessExpires) - Date.now() >= REFRESH_MARGIN_MS) {
@@ -88,7 +90,10 @@ async function refresh(old: Tokens): Promise<string | undefined> {
   return tokens?.accessToken;
 }
 
-/** Asks the authority whether the token is still valid, and ends the session if not. For calls that were refused with 401. */
+/**
+ * Asks the authority whether the token is still valid, and ends the session if not. For calls that were refused with
+ * 401.
+ */
 export async function checkSession(): Promise<void> {
   const token = tokens?.accessToken;
   if (token === undefined) return;

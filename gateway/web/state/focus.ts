@@ -1,4 +1,7 @@
-/** Where the keyboard's focus goes when the element that had it is gone: the browser would move it to the document's start. */
+/**
+ * Where the keyboard's focus goes when the element that had it is gone: the browser would move it to the document's
+ * start.
+ */
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 

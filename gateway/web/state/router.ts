@@ -1,7 +1,7 @@
 /**
- * The address in the browser, and the page that it names. A click on a link to a page of Portico changes the address and
- * draws that page, without loading a document. The browser handles every other click (with a modifier key, to another
- * target, a download).
+ * The address in the browser, and the page that it names. A click on a link to a page of Portico changes the address
+ * and draws that page, without loading a document. The browser handles every other click (with a modifier key, to
+ * another target, a download).
  */
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { focusPage } from "./focus.js";
@@ -51,8 +51,8 @@ export function useTitle(title: string): void {
 const staying = new Set<() => void>();
 
 /**
- * Holds the visitor on a page that cannot be shown again: while `stay` is true, back and forward call `onTried` instead,
- * and the browser asks before it leaves the document.
+ * Holds the visitor on a page that cannot be shown again: while `stay` is true, back and forward call `onTried`
+ * instead, and the browser asks before it leaves the document.
  */
 export function useStay(stay: boolean, onTried: () => void): void {
   const latest = useRef(onTried);

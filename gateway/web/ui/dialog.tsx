@@ -1,6 +1,7 @@
 /**
- * A modal dialog, open for as long as it is drawn. The browser makes the rest of the page inert, keeps the focus inside,
- * and gives it back afterwards (https://html.spec.whatwg.org/multipage/interactive-elements.html#dom-dialog-showmodal).
+ * A modal dialog, open for as long as it is drawn. The browser makes the rest of the page inert, keeps the focus
+ * inside, and gives it back afterwards
+ * (https://html.spec.whatwg.org/multipage/interactive-elements.html#dom-dialog-showmodal).
  */
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";

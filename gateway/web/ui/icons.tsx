@@ -1,4 +1,7 @@
-/** Icons, in the colour and size of the text around them. Screen readers skip them: the text or the button's label says the same. */
+/**
+ * Icons, in the colour and size of the text around them. Screen readers skip them: the text or the button's label says
+ * the same.
+ */
 import type { ComponentChildren } from "preact";
 
 function Icon({ children }: { readonly children: ComponentChildren }) {

@@ -23,8 +23,8 @@ export function announce(text: string, tone: News["tone"] = "good"): void {
 const places = new Store<readonly symbol[]>([]);
 
 /**
- * The element that shows the messages. It is in the page, and in each dialog, from the start, since screen readers follow
- * only elements that were there before. The latest one shows them: outside of an open dialog nothing is read.
+ * The element that shows the messages. It is in the page, and in each dialog, from the start, since screen readers
+ * follow only elements that were there before. The latest one shows them: outside of an open dialog nothing is read.
  */
 export function Status() {
   const [place] = useState(Symbol);

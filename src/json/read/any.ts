@@ -1,19 +1,18 @@
 /**
- * Reads google.protobuf.Any: an object whose `@type` says what the rest of it is. `@type` may stand anywhere in the
- * object, so it is looked for before the rest is read.
+ * Reads google.protobuf.Any: an object whose member `@type` names the type of the others. `@type` may be anywhere in
+ * the object, so it is searched for before the rest is read.
  */
 import { Buffer } from "node:buffer";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, QUOTE } from "../ascii.js";
-import { LENGTH, tagOf } from "../types.js";
-import { hasOwnForm } from "../well-known.js";
-import { Phrase, wordsOf } from "../words.js";
+import { hasOwnForm, LENGTH, tagOf } from "../types.js";
+import { Literal, wordsOf } from "../words.js";
 import type { MessageReader, MessageReaders } from "./field.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
 
-const TYPE = new Phrase('"@type"');
-const VALUE = new Phrase('"value"');
+const TYPE = new Literal('"@type"');
+const VALUE = new Literal('"value"');
 const TYPE_URL_TAG = tagOf(1, LENGTH);
 const VALUE_TAG = tagOf(2, LENGTH);
 
@@ -39,7 +38,7 @@ export function anyReader(find: (name: string) => DescMessage | undefined, reade
   };
 }
 
-/** The offset of the name `@type`; -1 when the object is empty, as an Any of nothing is. */
+/** The offset of the name `@type`; -1 for an empty object, which is an empty Any. */
 function typeMember(s: Scanner): number {
   const start = s.pos;
   const { depth } = s;
@@ -59,14 +58,14 @@ function typeMember(s: Scanner): number {
   throw s.refused("required, but missing", start, '"@type"');
 }
 
-/** Steps over a name. Whether it is `@type`. */
+/** Steps over a name, and tells whether it is `@type`. */
 function isType(s: Scanner): boolean {
   if (s.takes(TYPE)) return true;
   s.readText("a name");
   return s.textString() === "@type";
 }
 
-/** Reads the value of `@type` and writes it. The type that it names. */
+/** Reads and writes the value of `@type`, and gives the type that it names. */
 function readTypeUrl(s: Scanner, w: WireWriter, find: (name: string) => DescMessage | undefined): DescMessage {
   s.colon();
   const at = s.pos;
@@ -82,7 +81,7 @@ function readTypeUrl(s: Scanner, w: WireWriter, find: (name: string) => DescMess
   return type;
 }
 
-/** The object of a type whose own JSON form is no object: it stands in the member `value`. */
+/** Reads an Any of a type with a JSON form of its own: its JSON is in the member `value`. */
 function readOwnForm(s: Scanner, w: WireWriter, reader: MessageReader): void {
   const start = s.pos;
   let given = false;

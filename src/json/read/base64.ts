@@ -1,6 +1,6 @@
 /**
- * Base64 (RFC 4648), in its usual or its URL-safe alphabet, with or without padding: proto3 JSON takes them all. Unlike
- * Buffer's it refuses whatever is not base64, rather than to leave it out.
+ * Decodes base64 (RFC 4648) with the standard or the URL-safe alphabet, with or without padding, as proto3 JSON allows.
+ * Unlike Buffer it refuses invalid characters instead of skipping them.
  */
 import type { WireWriter } from "./wire-writer.js";
 
@@ -13,7 +13,7 @@ for (const alphabet of ["+/", "-_"]) {
   for (let value = 0; value < 64; value++) VALUES[digits.charCodeAt(value)] = value;
 }
 
-/** Writes what `src` says in base64 from `start` to `end`, with its length in front. False when it is not base64. */
+/** Decodes `src` from `start` to `end` and writes the bytes with their length in front. False when it is not base64. */
 export function writeBase64(w: WireWriter, src: Uint8Array, start: number, end: number): boolean {
   if (end > start && src[end - 1] === EQUALS) {
     if ((end - start) % 4 !== 0) return false;

@@ -1,4 +1,4 @@
-/** A stack of sets of small numbers: such as, for each object that is open, which of its members were seen. */
+/** A stack of sets of small numbers. For each object that is being read, one holds the members that were seen. */
 export class BitSets {
   #words = new Int32Array(64);
   #top = 0;
@@ -7,7 +7,7 @@ export class BitSets {
     this.#top = 0;
   }
 
-  /** Starts a set of up to `words` × 32 numbers, empty. What it gives stands for the set. */
+  /** Starts an empty set of up to `words` × 32 numbers, and gives its handle. */
   open(words: number): number {
     const start = this.#top;
     this.#top = start + words;
@@ -25,7 +25,7 @@ export class BitSets {
     this.#top = set;
   }
 
-  /** Adds a number to a set. False when it is in it. */
+  /** Adds a number to a set. False when the set has it already. */
   add(set: number, number: number): boolean {
     const word = set + (number >> 5);
     const before = this.#words[word]!;

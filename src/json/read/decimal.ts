@@ -1,9 +1,8 @@
 /**
- * Takes numbers apart as they are written, so that none loses a digit on the way: JSON knows no bounds, and an int64
- * does not fit in a JavaScript number. An integer may be written with a fraction or an exponent (`1.0`, `1e3`) as long
- * as it is one.
+ * Parses decimal numbers without losing a digit: JSON has no limits, and an int64 does not fit in a JavaScript number.
+ * An integer may have a fraction or an exponent, as in `1.0` and `1e3`.
  *
- * Costs are linear in the length of the text, whatever the exponent says.
+ * The cost is linear in the length of the text, whatever the exponent is.
  */
 import { Buffer } from "node:buffer";
 import { DIGIT_0, DIGIT_9, DOT, LOWER_E, MINUS, PLUS, UPPER_E } from "../ascii.js";
@@ -18,7 +17,7 @@ export class Decimal {
   /** The two's complement halves that `toInt64` and `toUint64` found. */
   low = 0;
   high = 0;
-  /** Whether it has neither fraction nor exponent. */
+  /** Whether the number has neither fraction nor exponent. */
   plain = true;
 
   #src: Buffer = Buffer.alloc(0);
@@ -32,8 +31,8 @@ export class Decimal {
   #scale = 0;
 
   /**
-   * Takes in the number at `pos`, which may go on to `end` at most.
-   * @returns the offset after it, or -1 when what is there is no JSON number (RFC 8259 §6).
+   * Parses the number at `pos`, which ends at `end` at the latest.
+   * @returns the offset after it, or -1 where there is no JSON number (RFC 8259 §6)
    */
   scan(src: Buffer, pos: number, end: number): number {
     this.#src = src;
@@ -86,7 +85,7 @@ export class Decimal {
     while (pos < end) {
       const byte = src[pos]!;
       if (byte < DIGIT_0 || byte > DIGIT_9) break;
-      // Anything beyond is as good as infinite: no text that fits in memory has the digits to make up for it.
+      // A larger exponent means the same: no text that fits in memory has enough digits to make up for it.
       if (exponent < 1e12) exponent = exponent * 10 + (byte - DIGIT_0);
       pos++;
     }
@@ -98,14 +97,15 @@ export class Decimal {
   toDouble(): number {
     let magnitude: number;
     if (this.#digits <= EXACT_DIGITS && this.#scale >= -22 && this.#scale <= 22) {
-      // One operation on two exact operands is correctly rounded (Clinger, "How to Read Floating Point Numbers Accurately").
+      // One operation on two exact operands is correctly rounded (Clinger, "How to Read Floating Point Numbers
+      // Accurately").
       magnitude = this.#scale < 0 ? this.#mantissa / POWERS[-this.#scale]! : this.#mantissa * POWERS[this.#scale]!;
       return this.#negative ? -magnitude : magnitude;
     }
     return Number(this.#src.toString("latin1", this.#start, this.#end));
   }
 
-  /** Whether it is an integer from -2^63 to 2^63-1, which `low` and `high` then are. */
+  /** Whether the number is an integer from -2^63 to 2^63-1; `low` and `high` are then its halves. */
   toInt64(): boolean {
     if (!this.#toMagnitude()) return false;
     if (!this.#negative) return this.high >= 0;
@@ -115,12 +115,12 @@ export class Decimal {
     return fits;
   }
 
-  /** Whether it is an integer from 0 to 2^64-1, which `low` and `high` then are. */
+  /** Whether the number is an integer from 0 to 2^64-1; `low` and `high` are then its halves. */
   toUint64(): boolean {
     return this.#toMagnitude() && (!this.#negative || (this.low | this.high) === 0);
   }
 
-  /** Whether it is an integer of at most 64 bits, the sign aside. */
+  /** Whether the number is an integer whose absolute value has at most 64 bits. */
   #toMagnitude(): boolean {
     if (!this.plain) return this.#toMagnitudeOf(this.#integerDigits());
     if (this.#digits <= EXACT_DIGITS) {
@@ -132,7 +132,7 @@ export class Decimal {
     return this.#toMagnitudeOf(this.#src.toString("latin1", this.#end - this.#digits, this.#end));
   }
 
-  /** All digits of the integer that this is; undefined when it is none, or longer than any that fits. */
+  /** All digits of the integer; undefined when the number is not an integer or has too many digits for 64 bits. */
   #integerDigits(): string | undefined {
     const text = this.#src.toString("latin1", this.#start, this.#end);
     const [, whole, fraction = ""] = /^-?(\d+)(?:\.(\d+))?/.exec(text)!;
@@ -157,7 +157,7 @@ export class Decimal {
   }
 }
 
-/** Without the zeros in front and behind, and how many were behind. */
+/** The digits without leading and trailing zeros, and the number of trailing ones. */
 function trimZeros(digits: string): { value: string; trailing: number } {
   let start = 0;
   let end = digits.length;

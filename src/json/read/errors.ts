@@ -1,14 +1,13 @@
 /**
- * What is said of JSON that is refused. Readers know only the offset at which they stopped; where that is in terms of
- * the message (`items[3].price`), or of lines and columns, is worked out from the text when it is needed, so that
- * reading costs nothing for errors that do not happen.
+ * Makes the errors for JSON that is refused. Readers know only the offset at which they stopped. The path of the field
+ * (`items[3].price`), or the line and column, is computed from the text when there is an error, so that valid JSON
+ * costs nothing for it.
  *
- * Of the input at most 64 characters are ever repeated: 40 of the path, 24 of the value.
+ * An error quotes at most 64 characters of the input, 40 of the path and 24 of the value, and no invisible ones.
  */
 import { asBuffer } from "../../buffer.js";
 import { BACKSLASH, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../ascii.js";
 import { JsonError } from "../codec.js";
-import { beginning, ending } from "./echo.js";
 
 const MAX_PATH = 40;
 const MAX_VALUE = 24;
@@ -18,7 +17,7 @@ export function unexpected(src: Uint8Array, offset: number, expected: string): J
   return refused(src, offset, `expected ${expected}, got ${valueAt(src, offset)}`);
 }
 
-/** The value at `offset` is refused for a reason: `items[3].price: given more than once`. `member` extends the path. */
+/** The value at `offset` is refused: `items[3].price: given more than once`. `member` extends the path. */
 export function refused(src: Uint8Array, offset: number, reason: string, member?: string): JsonError {
   const segments = pathTo(src, offset);
   if (member !== undefined) segments.push(member);
@@ -31,7 +30,7 @@ export function malformed(src: Uint8Array, offset: number, expected: string): Js
   return new JsonError(`${place(src, offset)}: expected ${expected}, got ${valueAt(src, offset)}`);
 }
 
-/** The text is not JSON, for a reason that has no better alternative to name. */
+/** The text is not JSON: `line 3, column 7: …` and the reason. */
 export function illFormed(src: Uint8Array, offset: number, reason: string): JsonError {
   return new JsonError(`${place(src, offset)}: ${reason}`);
 }
@@ -44,7 +43,7 @@ function place(src: Uint8Array, offset: number): string {
   return `line ${line}, column ${before.length - lineStart + 1}`;
 }
 
-/** The member names and list positions that lead to `offset`, in text that is well-formed up to there. */
+/** The names and list indexes that lead to `offset`, in text that is well-formed up to there. */
 function pathTo(src: Uint8Array, offset: number): (string | number)[] {
   const path: (string | number)[] = [];
   for (let at = 0; at < offset; at++) {
@@ -66,7 +65,7 @@ function pathTo(src: Uint8Array, offset: number): (string | number)[] {
       }
       case QUOTE: {
         const end = stringEnd(src, at);
-        // A name is the first string after { or , and the empty name stands for the one that is yet to come.
+        // A name is the first string after { or a comma; until then the name is empty.
         if (path.at(-1) === "") path[path.length - 1] = decode(src, at, end);
         at = end - 1;
         break;
@@ -105,7 +104,7 @@ function valueAt(src: Uint8Array, offset: number): string {
   if (first === undefined) return "the end of the input";
   if (first === BRACE_OPEN) return "an object";
   if (first === BRACKET_OPEN) return "an array";
-  // Enough bytes for the characters that are shown, however long each is.
+  // Enough bytes for the characters that are shown: a character has at most four.
   const text = decode(src, offset, Math.min(src.length, offset + MAX_VALUE * 4));
   if (first !== QUOTE) return beginning(TOKEN.exec(text)?.[0] ?? `"${text.slice(0, 1)}"`, MAX_VALUE);
   return beginning(decode(src, offset, Math.min(stringEnd(src, offset), offset + MAX_VALUE * 4)), MAX_VALUE);
@@ -113,4 +112,28 @@ function valueAt(src: Uint8Array, offset: number): string {
 
 function decode(src: Uint8Array, start: number, end: number): string {
   return asBuffer(src).toString("utf8", start, end);
+}
+
+/** Characters that are invisible, or would control the terminal that shows the message. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function visible(text: string): string {
+  return text.replace(INVISIBLE, (character) => character.split("").map(escaped).join(""));
+}
+
+/** A UTF-16 code unit as a JSON escape; some characters have two. */
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** The start of a text to quote in an error: at most `max` UTF-16 code units, and no half of a surrogate pair. */
+export function beginning(text: string, max: number): string {
+  const shown = visible(text);
+  return shown.length > max ? `${shown.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…` : shown;
+}
+
+/** The end of a text, in the same way. */
+function ending(text: string, max: number): string {
+  const shown = visible(text);
+  return shown.length > max ? `…${shown.slice(1 - max).replace(/^[\udc00-\udfff]/, "")}` : shown;
 }

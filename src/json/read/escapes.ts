@@ -1,11 +1,11 @@
-/** Escapes in JSON strings (RFC 8259 §7), to the UTF-8 of what they stand for. */
+/** Decodes escapes in JSON strings (RFC 8259 §7) to UTF-8. */
 import { BACKSLASH, LOWER_U } from "../ascii.js";
 
-/** What `decodeEscapes` says instead of a position: `BAD_ESCAPE`, or that a surrogate pair is not one. */
+/** What `decodeEscapes` gives instead of a position: an invalid escape, or half of a surrogate pair. */
 const BAD_ESCAPE = -1;
 export const LONE_SURROGATE = -2;
 
-/** What stands behind the backslash, to what it means. 0 is no escape. */
+/** The character that a letter after a backslash stands for; 0 for an invalid escape. */
 const SIMPLE = new Uint8Array(256);
 for (const [letter, meaning] of Object.entries({
   '"': '"',
@@ -27,9 +27,9 @@ for (let value = 0; value < 16; value++) {
 }
 
 /**
- * Writes the characters from `start` to `end`, which are between the quotes of a string, to `target` from `pos` on. They
- * take no more room than their escapes do.
- * @returns the position after them, or what is wrong.
+ * Writes the content of a string, from `start` to `end`, to `target` from `pos` on. Decoded text is never longer than
+ * its escapes.
+ * @returns the position after the text, or the negative number of what is wrong
  */
 export function decodeEscapes(src: Uint8Array, start: number, end: number, target: Uint8Array, pos: number): number {
   let at = start;
@@ -61,7 +61,7 @@ export function decodeEscapes(src: Uint8Array, start: number, end: number, targe
   return pos;
 }
 
-/** Four hexadecimal digits; negative when they are not. */
+/** The value of four hexadecimal digits; negative when they are not. */
 function hex4(src: Uint8Array, at: number, end: number): number {
   if (at + 4 > end) return -1;
   return (HEX[src[at]!]! << 12) | (HEX[src[at + 1]!]! << 8) | (HEX[src[at + 2]!]! << 4) | HEX[src[at + 3]!]!;

@@ -1,4 +1,4 @@
-/** Readers of fields: what stands after a member's name, to the wire with its tag. */
+/** Readers of fields. Each reads the value after a member's name, and writes it with its tag. */
 import type { DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, LOWER_N, QUOTE } from "../ascii.js";
 import { END_GROUP, isImplicit, LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../types.js";
@@ -6,15 +6,15 @@ import { enumReader, mapKeyReader, NULL, scalarReader, type ValueReader } from "
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
 
-/** Reads the value of a field, which is not null unless null is a value of it. */
+/** Reads the value of a field. The value is null only where null is a value of the field's type. */
 export type FieldReader = (s: Scanner, w: WireWriter) => void;
 
-/** Reads the JSON of a message, to its content on the wire. */
+/** Reads the JSON of a message, and writes its content. */
 export interface MessageReader {
   read(s: Scanner, w: WireWriter): void;
 }
 
-/** Gives the reader of a message type: the same each time, since types may contain themselves. */
+/** Gives the reader of a message type, the same one each time, since a type may contain itself. */
 export type MessageReaders = (type: DescMessage) => MessageReader;
 
 /** Whether null is a value of the field's type, rather than the absence of one. */
@@ -129,7 +129,7 @@ function mapField(field: MapField, readers: MessageReaders): FieldReader {
   return mapEntries(field.number, keyTag, readKey, singularField(tagOf(2, type), read, false), nullable);
 }
 
-/** Reads an object as a map. Of its keys no JavaScript string, and no property, is ever made. */
+/** Reads an object as a map. Its keys never become JavaScript strings or properties. */
 export function mapEntries(
   number: number,
   keyTag: number,

@@ -1,25 +1,25 @@
 /**
- * Reads the JSON object of a message. What a member's name stands for is first guessed (the field after the last one,
- * since most writers keep the order) and looked up where that is wrong.
+ * Reads the JSON object of a message. A member is first expected to be the field after the last one, since most writers
+ * keep the order; only where it is not, its name is looked up.
  */
 import type { DescExtension, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, LOWER_N, QUOTE } from "../ascii.js";
 import { isRequired } from "../types.js";
-import { Phrase } from "../words.js";
+import { Literal } from "../words.js";
 import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, takesNull } from "./field.js";
-import { Names } from "./name-table.js";
+import { NameTable } from "./name-table.js";
 import { NULL } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
 
-/** What a member of the object is read by. */
+/** How a member of the object is read. */
 interface Member {
   readonly name: string;
-  /** The name as it is written, with quotes. */
-  readonly written: Phrase;
-  /** Its place among the members, and its bit in the set of those seen. */
+  /** The name in quotes. */
+  readonly written: Literal;
+  /** Index of the member, and its bit in the set of those seen. */
   readonly index: number;
-  /** The bit of its oneof, -1 for none. */
+  /** The bit of its oneof; -1 for none. */
   readonly oneof: number;
   readonly takesNull: boolean;
   readonly required: boolean;
@@ -35,7 +35,7 @@ function memberOf(
 ): Member {
   return {
     name: field.jsonName,
-    written: new Phrase(JSON.stringify(field.jsonName)),
+    written: new Literal(JSON.stringify(field.jsonName)),
     index,
     oneof: field.oneof === undefined ? -1 : count + oneofs.indexOf(field.oneof),
     takesNull: takesNull(field),
@@ -44,20 +44,20 @@ function memberOf(
   };
 }
 
-/** What is known of a message type when reading it. */
+/** A message type, compiled for reading. */
 interface Plan {
   readonly members: readonly Member[];
-  readonly names: Names<Member>;
+  readonly names: NameTable<Member>;
   readonly required: readonly Member[];
-  /** How many words a set of all members and oneofs takes. */
+  /** 32-bit words of a set of all members and oneofs. */
   readonly words: number;
 }
 
 function planOf(type: DescMessage, extensions: readonly DescExtension[], readers: MessageReaders): Plan {
   const fields = [...type.fields, ...extensions];
   const members = fields.map((field, index) => memberOf(field, index, fields.length, type.oneofs, readers));
-  // Both names of a field are taken; one that is written in JSON goes before one that is not.
-  const names = new Names([
+  // A field may have its JSON name or the one of the .proto file; a JSON name goes before another field's proto name.
+  const names = new NameTable([
     ...members.map((member) => [member.name, member] as const),
     ...type.fields.map(({ name }, index) => [name, members[index]!] as const),
   ]);
@@ -65,7 +65,7 @@ function planOf(type: DescMessage, extensions: readonly DescExtension[], readers
   return { members, names, required, words: (fields.length + type.oneofs.length + 31) >> 5 };
 }
 
-/** The reader of a message type that has no JSON form of its own, compiled when it is first used. */
+/** The reader of a message type without a JSON form of its own. The type is compiled when it is first read. */
 export class ObjectReader implements MessageReader {
   readonly #type: DescMessage;
   readonly #compile: () => Plan;
@@ -104,7 +104,7 @@ export class ObjectReader implements MessageReader {
     s.seen.close(seen);
   }
 
-  /** The member whose name is at the cursor, stepping over it. Undefined when it was `@type`, which is read elsewhere. */
+  /** Steps over the name at the cursor, and gives its member. Undefined for `@type`, which the reader of Any reads. */
   #lookUp(s: Scanner, { names }: Plan): Member | undefined {
     const at = s.pos;
     if (s.src[at] !== QUOTE) throw s.malformed("a name in quotes");
@@ -124,7 +124,7 @@ export class ObjectReader implements MessageReader {
   }
 }
 
-/** Null is the absence of a field, but for the few types that it is a value of. */
+/** Null means that the field is absent, except for the few types of which null is a value. */
 function readNull(s: Scanner, member: Member): void {
   const at = s.pos;
   s.literal(NULL);

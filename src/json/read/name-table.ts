@@ -1,6 +1,6 @@
 /**
- * Finds what a name stands for while the name is still bytes. The names come from descriptors, the bytes from callers:
- * what they can hit is what the descriptors have put there.
+ * A hash table by name, searched with the bytes of the name, so that no string is made. Its names come from descriptors
+ * and are fixed, so callers cannot add collisions.
  */
 import { Buffer } from "node:buffer";
 
@@ -10,11 +10,11 @@ interface Entry<T> {
   readonly value: T;
 }
 
-export class Names<T> {
+export class NameTable<T> {
   readonly #slots: (Entry<T> | undefined)[];
   readonly #mask: number;
 
-  /** Where a name comes twice, the first holds. */
+  /** Of two entries with one name the first counts. */
   constructor(names: readonly (readonly [name: string, value: T])[]) {
     const size = 1 << (33 - Math.clz32(names.length * 2));
     this.#slots = new Array(size).fill(undefined);
@@ -29,7 +29,7 @@ export class Names<T> {
     }
   }
 
-  /** What the bytes from `start` to `end` stand for. */
+  /** The value of the name in `bytes` from `start` to `end`. */
   find(bytes: Uint8Array, start: number, end: number): T | undefined {
     const hash = hashOf(bytes, start, end);
     const length = end - start;

@@ -1,25 +1,26 @@
 /**
- * Query parameters as the JSON that they stand for: `a.b=1&tags=x&tags=y&m[k]=v` is
- * `{"a":{"b":"1"},"tags":["x","y"],"m":{"k":"v"}}`, which the same readers then read as they do any other. What a
- * parameter's text means is theirs to say; all numbers, times and bytes may be strings there.
+ * Converts query parameters to JSON: `a.b=1&tags=x&tags=y&m[k]=v` becomes
+ * `{"a":{"b":"1"},"tags":["x","y"],"m":{"k":"v"}}`. The readers of JSON then parse the values, since in JSON numbers,
+ * times and bytes may be strings too.
  */
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { JsonError } from "../codec.js";
-import { hasOwnForm, wrapped } from "../well-known.js";
-import { beginning } from "./echo.js";
+import { hasOwnForm, wrapped } from "../types.js";
+import { beginning } from "./errors.js";
 
-/** A value that is JSON already, the values of a repeated parameter, or the members of a message or map. */
+/** JSON text, the values of a repeated parameter, or the members of a message or map. */
 type Node = string | string[] | Map<string, Node>;
 
-/** What a value is read as. */
+/** The type of a value. */
 type Target = Pick<DescField, "message" | "enum" | "scalar">;
 
-const MAX_PARTS = 64; // the reader goes no deeper
+/** The reader refuses deeper nesting. */
+const MAX_PARTS = 64;
 const MAX_ECHO = 40;
 
 /**
- * The JSON of some parameters.
- * @throws {JsonError} for a parameter that the message has no place for, or that comes twice where one is all there is.
+ * The JSON of query parameters.
+ * @throws {JsonError} for an unknown parameter, and for one that is given twice but is not a list
  */
 export function queryJson(type: DescMessage, parameters: Iterable<readonly [name: string, value: string]>): string {
   const root = new Map<string, Node>();
@@ -38,7 +39,7 @@ const TWICE = "given more than once";
 /** A part of a name: `field`, `.field` or `[key]`. */
 const PART = /(?:^|(?<=.)\.)([^.[\]]+)|(\[.*?\])(?=$|[.[])/sy;
 
-/** The parts of a name, keys still in brackets; none when it is no name. */
+/** The parts of a name, with map keys in brackets; empty for an invalid name. */
 function partsOf(name: string): string[] {
   const parts: string[] = [];
   PART.lastIndex = 0;
@@ -50,7 +51,7 @@ function partsOf(name: string): string[] {
   return parts;
 }
 
-/** Adds a value to a message. What is wrong, if something is. */
+/** Adds a value to a message. Gives what is wrong, if anything. */
 function addToMessage(type: DescMessage, node: Map<string, Node>, parts: string[], value: string): string | undefined {
   const part = parts.shift();
   const field = type.fields.find(({ jsonName, name }) => jsonName === part || name === part);
@@ -99,7 +100,7 @@ function membersOf(node: Map<string, Node>, name: string): Map<string, Node> {
   return members;
 }
 
-/** A value as JSON: a string, but for the few things that JSON has no string for. */
+/** A value as JSON: a string, except for booleans and enum numbers, which cannot be strings in proto3 JSON. */
 function leaf(target: Target, value: string): string {
   const { scalar, enum: type } = (target.message && wrapped(target.message)) ?? target;
   if (scalar === ScalarType.BOOL && (value === "true" || value === "false")) return value;

@@ -1,21 +1,21 @@
-/** Readers of single values: of each scalar type, and of enums. */
+/** Readers of scalars and enums. */
 import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
 import { DIGIT_9, DOT, LOWER_F, LOWER_N, LOWER_T, QUOTE } from "../ascii.js";
-import { Phrase } from "../words.js";
+import { Literal } from "../words.js";
 import { writeBase64 } from "./base64.js";
-import { Names } from "./name-table.js";
+import { NameTable } from "./name-table.js";
 import { NOT_SMALL, type Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
 
 /**
  * Reads the value at the scanner's cursor and writes it to the wire without a tag.
- * @returns whether it is anything but the type's zero, which a field without presence leaves out.
+ * @returns false for the type's zero, which a field without presence leaves out
  */
 export type ValueReader = (s: Scanner, w: WireWriter) => boolean;
 
-export const NULL = new Phrase("null");
-const TRUE = new Phrase("true");
-const FALSE = new Phrase("false");
+export const NULL = new Literal("null");
+const TRUE = new Literal("true");
+const FALSE = new Literal("false");
 
 const INT32 = "an integer from -2147483648 to 2147483647";
 const UINT32 = "an integer from 0 to 4294967295";
@@ -81,7 +81,7 @@ function bool(s: Scanner, w: WireWriter): boolean {
   return first === LOWER_T;
 }
 
-/** An integer of at most 64 bits with a sign, into `s.decimal`. */
+/** Reads a signed integer of at most 64 bits into `s.decimal`. */
 function scanInt64(s: Scanner, expected: string): void {
   const at = s.pos;
   if (!s.number(expected) || !s.decimal.toInt64()) throw s.unexpected(expected, at);
@@ -179,13 +179,13 @@ function fixed64(s: Scanner, w: WireWriter): boolean {
   return (s.decimal.low | s.decimal.high) !== 0;
 }
 
-const NOT_FINITE = new Names([
+const NOT_FINITE = new NameTable([
   ["NaN", Number.NaN],
   ["Infinity", Number.POSITIVE_INFINITY],
   ["-Infinity", Number.NEGATIVE_INFINITY],
 ]);
 
-/** A number that need not be finite, if it says so in quotes. */
+/** Reads a number, or one of the strings NaN, Infinity and -Infinity. */
 function readDouble(s: Scanner, narrow: (value: number) => number, expected: string): number {
   const at = s.pos;
   let value = s.plainDecimal();
@@ -216,7 +216,7 @@ function float(s: Scanner, w: WireWriter): boolean {
   return !Object.is(value, 0);
 }
 
-/** A finite number, not in quotes: the content of a google.protobuf.Value. */
+/** Reads a finite number that is not in quotes, for google.protobuf.Value. */
 export function plainDouble(s: Scanner, w: WireWriter): void {
   const at = s.pos;
   let value = s.plainDecimal();
@@ -228,18 +228,18 @@ export function plainDouble(s: Scanner, w: WireWriter): void {
   w.double(value);
 }
 
-const MOST_NAMES = 8;
+const MAX_NAMES = 8;
 
-/** An enum by name or number. A closed one has only the numbers that it declares. */
+/** Reads an enum by name or number. A closed enum has only the numbers that it declares. */
 export function enumReader(type: DescEnum): ValueReader {
   const isNull = type.typeName === "google.protobuf.NullValue";
-  const names = new Names([
+  const names = new NameTable([
     ...type.values.map(({ name, number }) => [name, number] as const),
     ...type.values.map(({ jsonName, number }) => [jsonName, number] as const),
   ]);
   const declared = new Set(type.values.map(({ number }) => number));
   const all = type.values.map(({ jsonName }) => jsonName);
-  const listed = all.slice(0, MOST_NAMES).join(", ") + (all.length > MOST_NAMES ? ", …" : "");
+  const listed = all.slice(0, MAX_NAMES).join(", ") + (all.length > MAX_NAMES ? ", …" : "");
   const expected = `a name or number of ${type.typeName} (${listed})`;
   return (s, w) => {
     const at = s.pos;
@@ -260,7 +260,7 @@ export function enumReader(type: DescEnum): ValueReader {
   };
 }
 
-/** Readers of map keys, which are strings in JSON whatever their type. Integers are written without fraction or exponent. */
+/** Readers of map keys, which are always strings in JSON. Integers have no fraction or exponent there. */
 export function mapKeyReader(type: ScalarType): ValueReader {
   const reader = scalarReader(type);
   if (type === ScalarType.STRING) return reader;
@@ -273,13 +273,13 @@ export function mapKeyReader(type: ScalarType): ValueReader {
   };
 }
 
-/** Whether the integer that was read is only digits and perhaps a sign. */
+/** Whether the integer that was read had only digits and perhaps a sign. */
 function isPlain(text: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (text[at]! > DIGIT_9 || text[at]! === DOT) return false;
   return true;
 }
 
-const BOOLS = new Names([
+const BOOLS = new NameTable([
   ["true", 1],
   ["false", 0],
 ]);

@@ -1,9 +1,9 @@
 /**
- * Walks over JSON text (RFC 8259) in UTF-8, byte by byte, for readers that know what they want next. Stricter than
- * `JSON.parse`: strings must be whole Unicode text, so neither invalid UTF-8 nor half of a surrogate pair passes.
+ * Scans JSON text (RFC 8259) in UTF-8 for readers that know what they expect next. It is stricter than `JSON.parse`:
+ * invalid UTF-8 and half of a surrogate pair are refused.
  *
- * A scanner is used for one text at a time, again and again. Its cursor is `pos`; what a reader is to read begins
- * there, white space skipped, and a reader leaves it right after what it took.
+ * A scanner is used for one text after another. Its cursor is `pos`: at a reader's start it is at the first byte of the
+ * value, after white space, and the reader leaves it after the last one.
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { asBuffer } from "../../buffer.js";
@@ -28,7 +28,7 @@ import {
   TAB,
   UPPER_E,
 } from "../ascii.js";
-import { CARE_BEYOND_ASCII, NO_CARE_BEYOND_ASCII, NO_WORDS, needsCare, type Phrase, wordsOf } from "../words.js";
+import { hasSpecial, type Literal, NO_WORDS, NON_ASCII_IS_PLAIN, NON_ASCII_IS_SPECIAL, wordsOf } from "../words.js";
 import { BitSets } from "./bit-sets.js";
 import { Decimal, EXACT_DIGITS, POWERS } from "./decimal.js";
 import { illFormed, malformed, refused, unexpected } from "./errors.js";
@@ -37,12 +37,12 @@ import type { WireWriter } from "./wire-writer.js";
 
 const MAX_DEPTH = 64;
 
-/** What `smallInteger` says when it found none: more than nine digits make. */
+/** What `smallInteger` gives when it found none: larger than any number of nine digits. */
 export const NOT_SMALL = 0x7fffffff;
 
 const NOTHING = Buffer.alloc(0);
 
-/** 1: the byte stands for itself in a string. 0: look closer. */
+/** 1: the byte stands for itself in a string. 0: it is special. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= SPACE && byte < NOT_ASCII && byte !== QUOTE && byte !== BACKSLASH),
 );
@@ -52,23 +52,23 @@ export class Scanner {
   pos = 0;
   end = 0;
   depth = 0;
-  /** Where `@type` stands in the object that is read for an Any, and is no field; -1 when there is none. */
+  /** The offset of the member `@type`, which is not a field, while the object of an Any is read; else -1. */
   typeAt = -1;
-  /** Which fields of the objects that are open were seen. */
+  /** The fields that were seen, for each object that is being read. */
   readonly seen = new BitSets();
 
-  /** The number that `number` took in. */
+  /** The number that `number` parsed. */
   readonly decimal = new Decimal();
 
-  /** What `readText` read: where its characters are. */
+  /** Where the text that `readText` read is. */
   text: Buffer = NOTHING;
   textStart = 0;
   textEnd = 0;
 
-  /** The words of `src`, and where the last of them ends. */
+  /** A view of `src` by words, and where the last full word ends. */
   #words = NO_WORDS;
   #endOfWords = 0;
-  /** Whether the whole text is known to be UTF-8. It is only looked at when there is something beyond ASCII. */
+  /** Whether the text is known to be UTF-8. It is checked when the first byte that is not ASCII is met. */
   #isUtf8 = false;
 
   begin(text: Uint8Array): void {
@@ -84,14 +84,14 @@ export class Scanner {
     this.#isUtf8 = false;
   }
 
-  /** Lets go of the text. */
+  /** Drops the reference to the text. */
   finish(): void {
     this.src = NOTHING;
     this.text = NOTHING;
     this.#words = NO_WORDS;
   }
 
-  /** Skips white space. The byte that follows, or -1 at the end. */
+  /** Skips white space, and gives the byte that follows, or -1 at the end. */
   peek(): number {
     const byte = this.pos < this.end ? this.src[this.pos]! : -1;
     return byte > SPACE || byte < 0 ? byte : this.#skipSpace();
@@ -107,21 +107,21 @@ export class Scanner {
     return -1;
   }
 
-  /** Steps over the colon after a member's name. The first byte of the value. */
+  /** Steps over the colon after a member's name, and gives the first byte of the value. */
   colon(): number {
     if (this.src[this.pos] !== COLON && this.peek() !== COLON) throw this.malformed('":"');
     this.pos++;
     return this.peek();
   }
 
-  /** Steps over `phrase`, if the text goes on with it. */
-  takes(phrase: Phrase): boolean {
+  /** Steps over `literal`, if the text continues with it. */
+  takes(literal: Literal): boolean {
     const { pos } = this;
-    const { length, bytes } = phrase;
+    const { length, bytes } = literal;
     if (pos + length > this.end) return false;
     let at = 0;
     if (pos + length <= this.#endOfWords) {
-      const { words } = phrase;
+      const { words } = literal;
       for (let word = 0; word < words.length; word++) {
         if (this.#words.getInt32(pos + at, true) !== words[word]) return false;
         at += 4;
@@ -132,8 +132,8 @@ export class Scanner {
     return true;
   }
 
-  /** Steps over `word`, which is all there may be where its first byte is. */
-  literal(word: Phrase): void {
+  /** Steps over `word` (true, false or null), which must follow once its first byte has been seen. */
+  literal(word: Literal): void {
     if (!this.takes(word)) throw this.malformed("a value");
   }
 
@@ -189,14 +189,15 @@ export class Scanner {
       pos++;
     }
     if (pos === start || pos === end || byte === DOT || byte === LOWER_E || byte === UPPER_E) return NOT_SMALL;
-    // A leading zero is malformed, and minus zero is not an integer: both are for the thorough.
+    // A leading zero is malformed, and minus zero is not an integer: the slow path handles both.
     if (src[start] === DIGIT_0 && (negative || pos - start > 1)) return NOT_SMALL;
     this.pos = pos;
     return negative ? -value : value;
   }
 
   /**
-   * A number without an exponent and without quotes: nearly all there are. NaN, without a step, when it is anything else.
+   * A number without an exponent and without quotes: nearly all there are. NaN, without a step, when it is anything
+   * else.
    */
   plainDecimal(): number {
     const { src, end } = this;
@@ -223,7 +224,7 @@ export class Scanner {
     return negative ? -value : value;
   }
 
-  /** Takes the number at the cursor into `decimal`, in quotes or not. False when it is in quotes and none. */
+  /** Parses the number at the cursor, in quotes or not, into `decimal`. False for a string that is not a number. */
   number(expected: string): boolean {
     const first = this.src[this.pos]!;
     if (first === QUOTE) {
@@ -237,7 +238,7 @@ export class Scanner {
     return true;
   }
 
-  /** A string, to the wire with its length in front. */
+  /** Reads a string, and writes it with its length in front. */
   string(w: WireWriter): void {
     if (this.src[this.pos] !== QUOTE) throw this.unexpected("a string");
     const start = this.pos + 1;
@@ -256,8 +257,8 @@ export class Scanner {
   }
 
   /**
-   * A string whose characters are to be looked at: `text` has them from `textStart` to `textEnd`. They are checked to be
-   * UTF-8.
+   * A string whose characters are to be looked at: `text` has them from `textStart` to `textEnd`. They are checked to
+   * be UTF-8.
    */
   readText(expected: string): void {
     if (this.src[this.pos] !== QUOTE) throw this.unexpected(expected);
@@ -275,14 +276,14 @@ export class Scanner {
     this.pos = stop + 1;
   }
 
-  /** The offset of the first byte in a string that does not stand for itself. */
+  /** The offset of the first special byte in a string. */
   #endOfPlain(pos: number): number {
     const { src, end } = this;
     const words = this.#words;
     const lastWord = this.#endOfWords - 4;
     for (;;) {
-      const care = this.#isUtf8 ? NO_CARE_BEYOND_ASCII : CARE_BEYOND_ASCII;
-      while (pos <= lastWord && !needsCare(words.getInt32(pos, true), care)) pos += 4;
+      const care = this.#isUtf8 ? NON_ASCII_IS_PLAIN : NON_ASCII_IS_SPECIAL;
+      while (pos <= lastWord && !hasSpecial(words.getInt32(pos, true), care)) pos += 4;
       while (pos < end && PLAIN[src[pos]!] === 1) pos++;
       if (pos === end || src[pos]! < NOT_ASCII) return pos;
       if (this.#isUtf8) while (pos < end && src[pos]! >= NOT_ASCII) pos++;
@@ -309,18 +310,18 @@ export class Scanner {
     throw this.#illFormed(start - 1, "a string has an escape that JSON does not know");
   }
 
-  /** What `readText` read, as a JavaScript string. */
+  /** The text that `readText` read, as a JavaScript string. */
   textString(): string {
     return this.text.toString("utf8", this.textStart, this.textEnd);
   }
 
-  /** Checks that all of the text is UTF-8. Sequences cannot reach over the quotes of a string. */
+  /** Checks that all of the text is UTF-8. Then no sequence can extend over the quotes of a string. */
   checkUtf8(): void {
     if (!isUtf8(this.src)) throw this.#illFormed(this.#invalidUtf8(), "the text is not valid UTF-8");
     this.#isUtf8 = true;
   }
 
-  /** The offset of the first byte that is not UTF-8: where a decoder puts a U+FFFD that the text does not have. */
+  /** The offset of the first byte that is not UTF-8: where a decoder puts a U+FFFD that is not in the text. */
   #invalidUtf8(): number {
     const { src } = this;
     const text = src.toString("utf8");
@@ -338,7 +339,7 @@ export class Scanner {
     return illFormed(this.src, offset, reason);
   }
 
-  /** Steps over a value of any kind, looking only at what tells where it ends. Someone else reads it properly. */
+  /** Skips a value of any kind, looking only for its end. It is validated when it is read. */
   skip(): void {
     const { src, end } = this;
     let open = 0;
@@ -364,7 +365,7 @@ export class Scanner {
   /** A value that does not fit, at `offset`: by default here. */
   unexpected(expected: string, offset = this.pos): Error {
     const byte = this.src[offset];
-    // What no JSON value starts with is malformed, whatever was expected.
+    // A byte that starts no JSON value is malformed, whatever was expected.
     if (byte === undefined || !STARTS_VALUE[byte]) return malformed(this.src, offset, "a value");
     return unexpected(this.src, offset, expected);
   }

@@ -8,7 +8,7 @@ import type { WireWriter } from "./wire-writer.js";
 const TIMESTAMP = 'a time from 0001 to 9999 such as "2006-01-02T15:04:05.5Z"';
 const DURATION = 'a duration of at most 315576000000 seconds such as "1.5s"';
 
-/** "2006-01-02T15:04:05", which every timestamp begins with: what stands where the digits do not. */
+/** The separators of "2006-01-02T15:04:05", with which every timestamp begins. */
 const SEPARATORS = [
   [4, MINUS],
   [7, MINUS],
@@ -47,7 +47,7 @@ function isWithin(value: number, max: number): boolean {
   return value >= 0 && value <= max;
 }
 
-/** Seconds ahead of UTC; NaN when it is no offset of RFC 3339. */
+/** The offset in seconds ahead of UTC; NaN when it is not one of RFC 3339. */
 function zoneOffset(text: Uint8Array, start: number, end: number): number {
   const sign = text[start];
   if (sign === UPPER_Z && end === start + 1) return 0;
@@ -67,14 +67,14 @@ export function duration(s: Scanner, w: WireWriter): void {
   const end = endOfDigits(text, start, textEnd);
   const fractionEnd = endOfFraction(text, end, textEnd);
   const nanos = nanosOf(text, end, fractionEnd);
-  // Twelve digits are enough; more would not be exact.
+  // Twelve digits are enough for any duration; more than fifteen would not be exact.
   const seconds = end > start && end - start <= 12 ? digits(text, start, end - start) : Number.NaN;
   const ends = fractionEnd === textEnd - 1 && text[fractionEnd] === LOWER_S;
   if (!ends || nanos < 0 || !(seconds <= MAX_DURATION_SECONDS)) throw s.unexpected(DURATION, at);
   writeSecondsAndNanos(w, negative ? -seconds : seconds, negative ? -nanos : nanos);
 }
 
-/** The number that `count` digits make; -1 when they are not all digits. */
+/** The value of `count` digits; -1 when one is not a digit. */
 function digits(text: Uint8Array, start: number, count: number): number {
   let value = 0;
   for (let at = start; at < start + count; at++) {
@@ -95,7 +95,7 @@ function endOfFraction(text: Uint8Array, at: number, end: number): number {
   return at < end && text[at] === DOT ? endOfDigits(text, at + 1, end) : at;
 }
 
-/** What a fraction with its point is in nanoseconds; -1 when it is not one of 1 to 9 digits. */
+/** A fraction with its point, in nanoseconds; -1 when it does not have 1 to 9 digits. */
 function nanosOf(text: Uint8Array, start: number, end: number): number {
   if (end === start) return 0;
   const count = end - start - 1;

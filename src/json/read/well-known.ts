@@ -1,8 +1,7 @@
-/** Readers of the messages of google.protobuf that have a JSON form of their own, all but Any. */
+/** Readers of the messages of google.protobuf that have a JSON form of their own, except Any (any.ts). */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, LOWER_F, LOWER_N, LOWER_T, QUOTE } from "../ascii.js";
-import { FIXED64, LENGTH, tagOf, VARINT } from "../types.js";
-import { wrapped } from "../well-known.js";
+import { FIXED64, LENGTH, tagOf, VARINT, wrapped } from "../types.js";
 import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, mapEntries } from "./field.js";
 import { NULL, plainDouble, scalarReader } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
@@ -48,8 +47,10 @@ function fieldMask(s: Scanner, w: WireWriter): void {
   }
 }
 
-/** One path, `fooBar.baz` as `foo_bar.baz`. False when it is empty or has an underscore, which
- * could not be told from a capital. */
+/**
+ * Writes one path of a FieldMask, `fooBar.baz` as `foo_bar.baz`. False for an empty path and one with an underscore,
+ * which could not be converted back.
+ */
 function fieldMaskPath(s: Scanner, w: WireWriter, start: number, end: number): boolean {
   if (start === end) return false;
   w.varint32(PATH_TAG);

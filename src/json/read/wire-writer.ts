@@ -1,50 +1,50 @@
 /**
- * Writes protobuf wire format (https://protobuf.dev/programming-guides/encoding/) front to back.
+ * Writes protobuf wire format (https://protobuf.dev/programming-guides/encoding/) from front to back.
  *
- * The length of a nested message stands before its content and is known only after it. `open` leaves room for it, as
- * much as the caller guesses, and `close` moves the content where the guess was wrong. Fields guess what they last
- * needed, so content is seldom moved, and never more often than messages are nested.
+ * The length of a nested message is written before its content but known only after it. `open` reserves as many bytes
+ * for it as the caller guesses, and `close` moves the content where the guess was wrong. A field guesses what it needed
+ * last, so content is seldom moved, and at most once for each level of nesting.
  *
- * Short messages are cut from a common block one after another, so that none needs memory of its own. Long ones get
- * their own, as large as their JSON, which is seldom shorter than the wire; very long ones twice as large, since to grow
- * means to hold the message twice, and of a large block what is not written to is never given to the process. But it
- * counts for garbage collection, so of what comes often none is larger than it need be.
+ * Short messages are written one after another into a shared block, so that none allocates memory. A long one gets a
+ * block of the size of its JSON, which is seldom shorter than the wire; a very long one twice that size, since growing
+ * needs both blocks at once, and the system provides no memory for the unwritten part of a large block. Garbage
+ * collection counts the full size though, so other blocks are not larger than needed.
  */
 import { Buffer } from "node:buffer";
 import { JsonError } from "../codec.js";
 import { hashOfBytes, KeySet, type Keys } from "../key-set.js";
 import { FIXED32, FIXED64, LENGTH } from "../types.js";
 
-/** Small, since a message that someone keeps keeps its whole block. */
+/** Small, since a message that is kept keeps all of its block. */
 const BLOCK = 16 * 1024;
-const LONGEST_IN_BLOCK = 2 * 1024;
+const MAX_IN_BLOCK = 2 * 1024;
 const VERY_LONG = 512 * 1024;
-/** Writing a number takes no more room, whatever its length. */
+/** Bytes that a number needs at most. */
 const SLACK = 64;
-/** Beyond, a call of native code costs less. */
-const LONGEST_COPY_BY_WORDS = 256;
+/** Longer copies are done by native code. */
+const MAX_COPY_BY_WORDS = 256;
 
 export class WireWriter implements Keys {
-  /** What is written is in here; `grow` replaces it. */
+  /** The block that is written to; `grow` replaces it. */
   bytes: Buffer = block(BLOCK);
   pos = 0;
   #view = viewOf(this.bytes);
   #start = 0;
-  /** Most bytes of the message. */
+  /** Maximum size of the message in bytes. */
   #limit = 0;
   /** The keys of the maps that are being written. */
   readonly keys = new KeySet();
   /** Wire type and length of the key that was added last. */
   #keyType = LENGTH;
   #keyLength = 0;
-  /** The common block while a long message has memory of its own, and how much of it is used. */
+  /** The shared block, and how much of it is used, while a long message has a block of its own. */
   #shared: { bytes: Buffer; used: number } | undefined;
 
   /** Starts a message of at most `limit` bytes, whose JSON is `size` bytes long. */
   begin(size: number, limit: number): void {
     this.keys.clear();
     this.#limit = limit;
-    if (size > LONGEST_IN_BLOCK) {
+    if (size > MAX_IN_BLOCK) {
       this.#shared = { bytes: this.bytes, used: this.pos };
       this.#use(block(Math.min(size > VERY_LONG ? size * 2 : size, limit) + SLACK), 0);
     } else if (this.pos + size + SLACK > this.bytes.length) {
@@ -64,7 +64,7 @@ export class WireWriter implements Keys {
     return message;
   }
 
-  /** Gives up what was written since `begin`. */
+  /** Discards the bytes written since `begin`. */
   abandon(): void {
     this.pos = this.#start;
     this.#release();
@@ -84,7 +84,7 @@ export class WireWriter implements Keys {
     this.pos = pos;
   }
 
-  /** Makes sure that `size` more bytes can be written to `bytes`. */
+  /** Ensures that `size` more bytes fit in `bytes`. */
   ensure(size: number): void {
     if (this.pos + size > this.bytes.length) this.#grow(size);
   }
@@ -96,7 +96,7 @@ export class WireWriter implements Keys {
   #grow(size: number): void {
     this.#checkSize();
     const length = Math.min(this.bytes.length * 1.5, this.#start + this.#limit + SLACK);
-    // Offsets that callers hold must stay true, so what lies before the message is carried along.
+    // Callers hold offsets into the block, so the bytes before the message are copied too.
     const larger = block(Math.max(length, this.pos + size + SLACK) | 0);
     larger.set(this.bytes.subarray(this.#start, this.pos), this.#start);
     if (this.#shared === undefined) this.#shared = { bytes: this.bytes, used: this.#start };
@@ -113,7 +113,7 @@ export class WireWriter implements Keys {
     return this.keys.add(hashOfBytes(this.bytes, this.#view, start, end), start, this);
   }
 
-  /** As no key is the beginning of another, the bytes of the new one are all that need to be equal. */
+  /** No encoded key is a prefix of another, so comparing the bytes of the new one is enough. */
   same(start: number, other: number): boolean {
     for (let at = 0; at < this.#keyLength; at++) if (this.bytes[start + at] !== this.bytes[other + at]) return false;
     return true;
@@ -188,14 +188,14 @@ export class WireWriter implements Keys {
     this.pos += 8;
   }
 
-  /** Bytes of another array, with their length in front. `words` are the words of that array, if it has them. */
+  /** Bytes of another array, with their length in front. @param words a view of that array by words, or an empty one */
   copy(source: Uint8Array, words: DataView, start: number, end: number): void {
     const length = end - start;
     this.ensure(length + 5);
     this.varint32(length);
     let pos = this.pos;
     this.pos = pos + length;
-    if (length > LONGEST_COPY_BY_WORDS) {
+    if (length > MAX_COPY_BY_WORDS) {
       this.bytes.set(source.subarray(start, end), pos);
       return;
     }
@@ -208,7 +208,10 @@ export class WireWriter implements Keys {
     while (start < end) bytes[pos++] = source[start++]!;
   }
 
-  /** Starts something with a length in front, guessing how many bytes the length takes. The result is for `close`. */
+  /**
+   * Starts content with a length in front. Takes a guess at how many bytes the length needs, and gives the argument of
+   * `close`.
+   */
   open(lengthSize: number): number {
     this.ensure(lengthSize);
     const start = this.pos;
@@ -216,7 +219,7 @@ export class WireWriter implements Keys {
     return start;
   }
 
-  /** Ends what `open` started. The result is how many bytes the length took: the best next guess. */
+  /** Ends the content that `open` started, and gives how many bytes the length needed: the best next guess. */
   close(start: number, guess: number): number {
     const content = start + guess;
     const length = this.pos - content;

@@ -1,15 +1,15 @@
-/** Writes google.protobuf.Any: `@type`, and beside it what the type's own JSON is. */
+/** Writes google.protobuf.Any: the member `@type`, and beside it the JSON of that type. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA } from "../ascii.js";
 import { LENGTH, tagOf } from "../types.js";
-import { Phrase } from "../words.js";
+import { Literal } from "../words.js";
 import type { MessageWriter, MessageWriters } from "./field.js";
 import { checked, truncated } from "./wire-reader.js";
 
 const TYPE_URL_TAG = tagOf(1, LENGTH);
 const VALUE_TAG = tagOf(2, LENGTH);
-const TYPE = new Phrase('{"@type":');
-const VALUE = new Phrase(',"value":');
+const TYPE = new Literal('{"@type":');
+const VALUE = new Literal(',"value":');
 
 /** `find` gives the message type of a full name, `writers` its writer. */
 export function anyWriter(find: (name: string) => DescMessage | undefined, writers: MessageWriters): MessageWriter {
@@ -26,7 +26,7 @@ export function anyWriter(find: (name: string) => DescMessage | undefined, write
       if (r.pos !== end) throw truncated();
       r.pos = urlAt < 0 ? end : urlAt;
       const urlEnd = urlAt < 0 ? end : r.length();
-      // The field has no presence: one that stands on the wire as the empty text is one that does not.
+      // The field has no presence: an empty text on the wire means the same as none.
       if (r.pos === urlEnd) {
         out.byte(BRACE_OPEN);
         out.byte(BRACE_CLOSE);
@@ -37,13 +37,13 @@ export function anyWriter(find: (name: string) => DescMessage | undefined, write
       const slash = url.lastIndexOf("/");
       const type = slash < 0 ? undefined : find(url.slice(slash + 1));
       if (type === undefined) throw new Error(`a google.protobuf.Any has the unknown type ${JSON.stringify(url)}`);
-      out.phrase(TYPE);
+      out.literal(TYPE);
       out.string(r.src, r.words, r.pos, urlEnd);
       r.pos = valueAt < 0 ? end : valueAt;
       const valueEnd = valueAt < 0 ? end : r.length();
       const writer = writers(type);
       if (writer.writeMembers === undefined) {
-        out.phrase(VALUE);
+        out.literal(VALUE);
         writer.write(r, out, valueEnd);
       } else writer.writeMembers(r, out, valueEnd, COMMA);
       out.byte(BRACE_CLOSE);

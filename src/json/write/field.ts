@@ -1,4 +1,4 @@
-/** Writers of fields: what stands after a member's name. */
+/** Writers of fields. Each writes the JSON after a member's name. */
 import type { Buffer } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../ascii.js";
@@ -8,21 +8,22 @@ import { enumWriter, scalarWriter, type ValueWriter } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import { truncated, type WireReader } from "./wire-reader.js";
 
-/** Writes a field that stands where its marks say, see `Layout.find`. Where it leaves the cursor does not matter. */
+/** Writes a field, given its marks (see `Layout.find`). It may leave the cursor anywhere. */
 export type FieldWriter = (r: WireReader, out: TextWriter, first: number, last: number) => void;
 
 /** Writes the content of a message from the cursor to `end`, and leaves the cursor there. */
 export interface MessageWriter {
   write(r: WireReader, out: TextWriter, end: number): void;
   /**
-   * Where the JSON is an object of the fields: its members alone, to stand beside others as those of an Any do. `before`
-   * is the byte that stands before the first one.
-   * @returns whether there are any.
+   * Writes the members of the object without its braces, to be put beside others in an Any. Not for types whose JSON is
+   * no object of their fields.
+   * @param before the byte to write before the first member
+   * @returns whether there are any
    */
   writeMembers?(r: WireReader, out: TextWriter, end: number, before: number): boolean;
 }
 
-/** Gives the writer of a message type: the same each time, since types may contain themselves. */
+/** Gives the writer of a message type, the same one each time, since a type may contain itself. */
 export type MessageWriters = (type: DescMessage) => MessageWriter;
 
 export function valueWriter(field: Pick<DescField, "scalar" | "enum" | "utf8Validation">): ValueWriter {
@@ -49,7 +50,7 @@ export function embedded(message: MessageWriter): ValueWriter {
   return (r, out) => message.write(r, out, r.length());
 }
 
-/** A message that an end tag ends (proto2 groups, and the delimited encoding of editions). */
+/** A message that ends with an end tag (proto2 groups, and the delimited encoding of editions). */
 function group(number: number, message: MessageWriter): ValueWriter {
   return (r, out) => {
     const start = r.pos;
@@ -62,8 +63,8 @@ function group(number: number, message: MessageWriter): ValueWriter {
 }
 
 /**
- * The content of all occurrences of a message field from the cursor to the one whose tag is at `last`. One after the
- * other they are the message that they make when merged: that is how the wire format is made.
+ * The content of all occurrences of a message field, from the cursor to the one whose tag is at `last`, one after the
+ * other: in the wire format that is the merged message.
  */
 export function merged(r: WireReader, wanted: number, last: number): Buffer {
   const first = r.pos;
@@ -144,7 +145,10 @@ export function elements(
   };
 }
 
-/** Whether a list that stands where the marks say has no element: its occurrences are empty, or all of unknown enum values. */
+/**
+ * Whether a list, given its marks, has no element: its occurrences are empty or have only unknown values of a closed
+ * enum.
+ */
 export function emptyTest(field: ListField): (r: WireReader, first: number, last: number) => boolean {
   if (field.listKind === "message") return () => false;
   const type = field.enum === undefined ? wireType(field.scalar) : VARINT;
@@ -166,7 +170,7 @@ export function emptyTest(field: ListField): (r: WireReader, first: number, last
   };
 }
 
-/** Whether the number at the cursor is one that a closed enum has; if not, it is stepped over. */
+/** Whether the number at the cursor is a value of a closed enum; if not, it is skipped. */
 function isKnown(r: WireReader, known: ReadonlySet<number>): boolean {
   const at = r.pos;
   if (!known.has(r.varint32())) return false;

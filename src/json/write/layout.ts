@@ -1,10 +1,10 @@
 /**
- * Where the fields of a message stand. On the wire they may come in any order, more than once and in pieces, so they
- * are looked up before they are written: of a singular field the last occurrence counts (of a message all, merged), of
- * a oneof the last member, of a list or map all.
+ * Finds where the fields of a message are. On the wire they may come in any order and more than once, so they are found
+ * before they are written: of a singular field the last occurrence counts (of a message field all, merged), of a oneof
+ * the last member, of a list or map all.
  *
- * Nearly every message has each list, and each message field, in one run. Where one has not, its fields are first put
- * in order (`regrouped`), so that runs are all that writers ever see, and none of them searches the whole message.
+ * In nearly every message the occurrences of a field follow each other. Where they do not, the fields are first put in
+ * order (`regrouped`), so that writers always see one run for each field, and none searches the message.
  */
 import type { Buffer } from "node:buffer";
 import type { DescEnum, DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
@@ -16,20 +16,20 @@ export type Field = DescField | DescExtension;
 interface Slot {
   readonly index: number;
   readonly type: number;
-  /** For lists that may be packed: they may be so, or not, on the wire, whatever their declaration says. */
+  /** For lists that may be packed: on the wire they may or may not be, whatever is declared. */
   readonly packable: boolean;
-  /** Whether the last occurrence is all that counts. */
+  /** Whether only the last occurrence counts. */
   readonly last: boolean;
-  /** The place of its oneof among all marks; -1 for none. */
+  /** The index of its oneof's mark; -1 for none. */
   readonly oneof: number;
-  /** The numbers that a closed enum has: others are as if they were not there. */
+  /** The numbers of a closed enum: other numbers count as absent. */
   readonly known: ReadonlySet<number> | undefined;
 }
 
 export class Layout {
-  /** In the order of their numbers, which is the order of the marks. */
+  /** Sorted by number, as the marks are. */
   readonly fields: readonly Field[];
-  /** By number; those with high numbers, if there are many gaps between, apart. */
+  /** By number; fields with high numbers and many gaps are kept apart. */
   readonly #slots: readonly (Slot | undefined)[];
   readonly #farSlots: ReadonlyMap<number, Slot>;
   /** Two marks for each field and one for each oneof. */
@@ -48,7 +48,7 @@ export class Layout {
     this.#farSlots = slots;
   }
 
-  /** The slot of the field that a tag stands before, if its wire type is one of the field's. */
+  /** The slot of a tag's field, if the wire type is one of the field's. */
   #slot(tag: number): Slot | undefined {
     const number = tag >>> 3;
     const slot = number < this.#slots.length ? this.#slots[number] : this.#farSlots.get(number);
@@ -58,10 +58,10 @@ export class Layout {
   }
 
   /**
-   * Finds the fields of the message from the cursor to `end`. The result is where their marks begin, to be given back
-   * to `release`. The first mark of a field is 0 when it is not there; of a singular scalar or enum it is the offset of
-   * the value; of others it is the offset of their first tag, plus 1, and the second mark that of their last tag.
-   * @returns -1 when they are not in runs.
+   * Finds the fields of the message from the cursor to `end`, and leaves two marks for each. The first mark is 0 for an
+   * absent field. For a singular scalar or enum it is the offset of the value; for other fields it is the offset of the
+   * first tag, plus 1, and the second mark that of the last tag.
+   * @returns the index of the first mark, for `release`; -1 when a field's occurrences do not follow each other
    */
   find(r: WireReader, end: number): number {
     const base = r.claim(this.#marks);
@@ -74,7 +74,7 @@ export class Layout {
       const tag = r.tag();
       const slot = this.#slot(tag);
       const value = r.pos;
-      // The usual ways to step over a value: a short varint, and what has a short length in front.
+      // The most frequent values: a short varint, and one with a short length in front.
       const next = src[value]!;
       if ((tag & 7) === VARINT && next < 0x80) pos = value + 1;
       else if ((tag & 7) === LENGTH && next < 0x80) pos = value + 1 + next;
@@ -103,9 +103,11 @@ export class Layout {
     return base;
   }
 
-  /** The known fields from `start` to `end`, one after the other; those of a oneof as they came, since the last counts. */
+  /**
+   * The known fields from `start` to `end`, grouped by field; those of a oneof keep their order, since the last counts.
+   */
   regrouped(r: WireReader, start: number, end: number): Buffer {
-    // Where the fields of each slot or oneof go: first how long they are, then where they begin, then where they go on.
+    // For each slot or oneof: first the length of its fields, then where they start, then where the next one goes.
     const places = new Int32Array(this.#marks);
     let length = 0;
     this.#eachField(r, start, end, (group, from, to) => {
@@ -148,7 +150,7 @@ function numberAt(r: WireReader, offset: number): number {
   return r.varint32();
 }
 
-/** Makes a slot the member of its oneof that is set; the one before is as if it had not been there. */
+/** Makes a slot the member of its oneof that is set; the member before no longer counts. */
 function chooseMember(marks: Int32Array, base: number, slot: Slot): void {
   const before = marks[base + slot.oneof]! - 1;
   if (before >= 0 && before !== slot.index) marks[base + before * 2] = 0;
@@ -175,7 +177,7 @@ function typeOf(field: Field): number {
   return field.enum !== undefined ? VARINT : wireType(field.scalar!);
 }
 
-/** The numbers that a closed enum may have; undefined for one that may have any. */
+/** The numbers of a closed enum; undefined for an open one. */
 export function knownNumbers(type: DescEnum | undefined): ReadonlySet<number> | undefined {
   return type === undefined || type.open ? undefined : new Set(type.values.map(({ number }) => number));
 }

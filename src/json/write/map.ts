@@ -1,13 +1,13 @@
 /**
- * Writes a map as an object. On the wire it is a list of entries, of which the last counts where two have one key; an
- * object with a key twice is what nobody wants. So the keys are looked at first, without making strings of them, and
- * only where there really are two alike the entries are sorted out.
+ * Writes a map as an object. On the wire a map is a list of entries, and of two with the same key the last counts; an
+ * object must not have a key twice. So the keys are compared first, without making strings, and entries are dropped
+ * only where two keys are equal.
  */
 import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COLON, COMMA } from "../ascii.js";
 import { hashOfBytes, hashOfInteger, type Keys } from "../key-set.js";
 import { LENGTH, tagOf, VARINT, wireType } from "../types.js";
-import { Phrase } from "../words.js";
+import { Literal } from "../words.js";
 import { type FieldWriter, type MessageWriter, type MessageWriters, merged, valueWriter } from "./field.js";
 import { knownNumbers } from "./layout.js";
 import { mapKeyWriter, type ValueWriter, zeroOf } from "./scalars.js";
@@ -16,15 +16,15 @@ import { checked, truncated, type WireReader } from "./wire-reader.js";
 
 type MapField = Extract<DescField, { fieldKind: "map" }>;
 
-/** What the map is made of. */
+/** The types of the map's keys and values. */
 export interface MapShape {
   readonly number: number;
   readonly key: ScalarType;
   readonly checksUtf8: boolean;
   readonly valueTag: number;
-  /** The writer of a value that is a message, or of one that is not, with what stands for one that is missing. */
+  /** The writer of a value that is a message, or of another value with the zero that is written where it is absent. */
   readonly message?: MessageWriter;
-  readonly scalar?: { write: ValueWriter; zero: Phrase };
+  readonly scalar?: { write: ValueWriter; zero: Literal };
   readonly known?: ReadonlySet<number> | undefined;
 }
 
@@ -33,7 +33,7 @@ export function mapField(field: MapField, writers: MessageWriters): FieldWriter 
   if (field.mapKind === "message") {
     return mapWriter({ number, key, checksUtf8, valueTag: tagOf(2, LENGTH), message: writers(field.message) });
   }
-  const scalar = { write: valueWriter(field), zero: new Phrase(zeroOf(field)) };
+  const scalar = { write: valueWriter(field), zero: new Literal(zeroOf(field)) };
   const valueTag = tagOf(2, field.enum === undefined ? wireType(field.scalar) : VARINT);
   return mapWriter({ number, key, checksUtf8, valueTag, scalar, known: knownNumbers(field.enum) });
 }
@@ -43,9 +43,9 @@ export function mapWriter(shape: MapShape): FieldWriter {
   return (r, out, first, last) => map.write(r, out, first - 1, last);
 }
 
-/** So many keys are compared with each other sooner than they are put in a table. */
-const FEW = 8;
-/** The first mark of an entry that does not count: there is a later one with its key. */
+/** Up to so many keys are compared with each other; more are put into a table. */
+const MAX_COMPARED = 8;
+/** The first mark of an entry that does not count, since a later one has its key. */
 const DROPPED = -1;
 
 class MapWriter implements Keys {
@@ -53,9 +53,9 @@ class MapWriter implements Keys {
   readonly #tag: number;
   readonly #keyTag: number;
   readonly #writeKey: ValueWriter;
-  readonly #zeroKey: Phrase;
+  readonly #zeroKey: Literal;
   readonly #readInteger: ((r: WireReader) => void) | undefined;
-  /** Whose keys are compared. */
+  /** The message whose keys are compared. */
   #reader: WireReader | undefined;
 
   constructor(shape: MapShape) {
@@ -65,7 +65,7 @@ class MapWriter implements Keys {
     this.#writeKey = mapKeyWriter(shape.key, shape.checksUtf8);
     this.#readInteger = integerReader(shape.key);
     const zero = zeroOf({ scalar: shape.key });
-    this.#zeroKey = new Phrase(zero.startsWith('"') ? zero : `"${zero}"`);
+    this.#zeroKey = new Literal(zero.startsWith('"') ? zero : `"${zero}"`);
   }
 
   /** Writes the entries whose tags are from `first` to `last`. */
@@ -88,9 +88,9 @@ class MapWriter implements Keys {
   }
 
   /**
-   * Finds the entries, and leaves two marks for each: where the key is and where the value is, 0 for nowhere. Where a
-   * value comes more than once, it is the offset of the entry, negative.
-   * @returns how many entries there are.
+   * Finds the entries, and leaves two marks for each: the offsets of the key and of the value, 0 for an absent one. For
+   * a value that comes more than once the mark is the negative offset of the entry.
+   * @returns the number of entries
    */
   #find(r: WireReader, first: number, last: number): number {
     let count = 0;
@@ -120,7 +120,7 @@ class MapWriter implements Keys {
       r.pos = valueAt;
       const known = this.#shape.known.has(r.varint32());
       r.pos = end;
-      // An entry whose value is none that a closed enum has is as if it were not there.
+      // An entry with an unknown value of a closed enum does not count.
       if (!known) return 0;
     }
     const mark = r.claim(2);
@@ -130,7 +130,7 @@ class MapWriter implements Keys {
   }
 
   #writeEntry(r: WireReader, out: TextWriter, keyAt: number, valueAt: number): void {
-    if (keyAt === 0) out.phrase(this.#zeroKey);
+    if (keyAt === 0) out.literal(this.#zeroKey);
     else {
       r.pos = keyAt;
       this.#writeKey(r, out);
@@ -139,7 +139,7 @@ class MapWriter implements Keys {
     const { scalar, message, valueTag } = this.#shape;
     if (scalar !== undefined) {
       r.pos = valueAt;
-      if (valueAt === 0) out.phrase(scalar.zero);
+      if (valueAt === 0) out.literal(scalar.zero);
       else scalar.write(r, out);
     } else if (valueAt >= 0) {
       r.pos = valueAt;
@@ -152,9 +152,9 @@ class MapWriter implements Keys {
     }
   }
 
-  /** Whether the keys are a few short strings, of which no two are the same. They are compared with their lengths. */
+  /** Whether the keys are a few short strings and all different. They are compared together with their lengths. */
   #differ(r: WireReader, base: number, count: number): boolean {
-    if (this.#readInteger !== undefined || count > FEW) return false;
+    if (this.#readInteger !== undefined || count > MAX_COMPARED) return false;
     const { src, marks } = r;
     for (let mark = base; mark < base + count * 2; mark += 2) {
       const at = marks[mark]!;
@@ -162,7 +162,7 @@ class MapWriter implements Keys {
       if (at === 0 || length >= 0x80) return false;
       for (let earlier = base; earlier < mark; earlier += 2) {
         const other = marks[earlier]!;
-        // From behind: keys that are alike, such as `item1` and `item2`, often begin alike.
+        // From the end, since similar keys, such as `item1` and `item2`, often begin alike.
         let byte = length;
         while (byte >= 0 && src[at + byte] === src[other + byte]) byte--;
         if (byte < 0) return false;
@@ -226,13 +226,13 @@ class MapWriter implements Keys {
     if (keyAt !== 0) this.#readInteger!(r);
   }
 
-  /** Steps to the text of a key. Its end. */
+  /** Moves to the text of a key, and gives its end. */
   #text(r: WireReader, keyAt: number): number {
     r.pos = keyAt;
     return keyAt === 0 ? 0 : r.length();
   }
 
-  /** What tells a key from others. */
+  /** The hash of a key. */
   #keyOf(r: WireReader, keyAt: number): string {
     if (this.#readInteger === undefined) {
       const end = this.#text(r, keyAt);

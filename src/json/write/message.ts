@@ -1,9 +1,11 @@
-/** Writes the JSON object of a message: its fields in the order of their numbers, those without presence always. */
+/**
+ * Writes the JSON object of a message: its fields by number, those without presence always unless zeros are omitted.
+ */
 import type { Buffer } from "node:buffer";
 import type { DescExtension, DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA } from "../ascii.js";
 import { isImplicit, isRequired } from "../types.js";
-import { Phrase } from "../words.js";
+import { Literal } from "../words.js";
 import {
   emptyTest,
   type FieldWriter,
@@ -19,22 +21,22 @@ import { type ValueWriter, zeroOf, zeroTest } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";
 
-/** What a field is written by. */
+/** How a field is written. */
 interface Member {
-  /** `,"name":`, of which the comma may be written as a brace. */
-  readonly name: Phrase;
+  /** `,"name":`, whose comma is replaced by a brace for the first member. */
+  readonly name: Literal;
   /** The writer of a list, a map or a message, or of a field that is one value. */
   readonly write: FieldWriter | undefined;
   readonly writeValue: ValueWriter | undefined;
-  /** `,"name":0`, where the field is written also when it is not there. */
-  readonly absent: Phrase | undefined;
-  /** Where zeros are left out: whether it stands on the wire as what it is when it is not there. */
+  /** `,"name":0`, for a field that is written even when it is absent. */
+  readonly absent: Literal | undefined;
+  /** Where zeros are omitted: whether the value on the wire is the one of an absent field. */
   readonly isZero: ((r: WireReader, first: number, last: number) => boolean) | undefined;
-  /** What is wrong when it is not there. */
+  /** The error for an absent required field. */
   readonly missing: string | undefined;
 }
 
-/** What is known of a message type when writing it. */
+/** A message type, compiled for writing. */
 interface Plan {
   readonly layout: Layout;
   readonly members: readonly Member[];
@@ -50,7 +52,7 @@ function planOf(
   return { layout, members: layout.fields.map((field) => memberOf(type, field, writers, omitZeros)) };
 }
 
-/** The writer of a message type that has no JSON form of its own, compiled when it is first used. */
+/** The writer of a message type without a JSON form of its own. The type is compiled when it is first written. */
 export class ObjectWriter implements MessageWriter {
   readonly #compile: () => Plan;
   #plan: Plan | undefined;
@@ -111,16 +113,16 @@ function memberOf(type: DescMessage, field: Field, writers: MessageWriters, omit
   const absent = omitZeros ? undefined : zeroOfField(field);
   const write = fieldWriter(field, writers);
   return {
-    name: new Phrase(name),
+    name: new Literal(name),
     write,
     writeValue: write === undefined ? valueWriter(field) : undefined,
-    absent: absent === undefined ? undefined : new Phrase(name + absent),
+    absent: absent === undefined ? undefined : new Literal(name + absent),
     isZero: omitZeros ? zeroTestOf(field) : undefined,
     missing: isRequired(field) ? `${type.typeName} lacks the required field ${field.name}` : undefined,
   };
 }
 
-/** What is written for a field that is not there, if anything is. */
+/** The JSON that is written for an absent field, if any. */
 function zeroOfField(field: Field): string | undefined {
   if (field.kind === "extension") return undefined;
   if (field.fieldKind === "list") return "[]";
@@ -128,7 +130,7 @@ function zeroOfField(field: Field): string | undefined {
   return isImplicit(field) ? zeroOf(field) : undefined;
 }
 
-/** Senders may put on the wire what a field without presence is when it is not there; undefined for all other fields. */
+/** Tests for the zero of a field without presence, which senders may put on the wire; undefined for other fields. */
 function zeroTestOf(field: Field): Member["isZero"] {
   if (field.kind === "extension") return undefined;
   if (field.fieldKind === "list") return emptyTest(field);
@@ -140,7 +142,7 @@ function zeroTestOf(field: Field): Member["isZero"] {
   };
 }
 
-/** The writer of a field that is more than one value; those that are not have a `valueWriter`. */
+/** The writer of a list, a map or a message field; a field of one scalar has a `valueWriter`. */
 function fieldWriter(field: Field, writers: MessageWriters): FieldWriter | undefined {
   switch (field.fieldKind) {
     case "message":

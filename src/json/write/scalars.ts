@@ -1,16 +1,16 @@
-/** Writers of single values: of each scalar type, and of enums. */
+/** Writers of scalars and enums. */
 import { Buffer, isUtf8 } from "node:buffer";
 import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
 import { NOT_ASCII } from "../ascii.js";
 import { FIXED32, FIXED64, LENGTH, wireType } from "../types.js";
-import { Phrase } from "../words.js";
+import { Literal } from "../words.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";
 
-/** Writes the value at the reader's cursor, which stands after its tag, and steps over it. */
+/** Writes the value at the reader's cursor, which is after the tag, and moves the cursor after the value. */
 export type ValueWriter = (r: WireReader, out: TextWriter) => void;
 
-/** `checksUtf8`: whether strings that are not UTF-8 are an error. Else, as in proto2, what is wrong becomes U+FFFD. */
+/** @param checksUtf8 whether invalid UTF-8 in a string is an error; if not, as in proto2, it becomes U+FFFD */
 export function scalarWriter(type: ScalarType, checksUtf8 = true): ValueWriter {
   switch (type) {
     case ScalarType.DOUBLE:
@@ -46,7 +46,7 @@ export function scalarWriter(type: ScalarType, checksUtf8 = true): ValueWriter {
   }
 }
 
-/** Writers of map keys, which are strings in JSON whatever their type. */
+/** Writers of map keys, which are always strings in JSON. */
 export function mapKeyWriter(type: ScalarType, checksUtf8: boolean): ValueWriter {
   const write = scalarWriter(type, checksUtf8);
   return writesText(type) ? write : quoted(write);
@@ -66,7 +66,7 @@ function writesText(type: ScalarType): boolean {
   }
 }
 
-/** What stands for a scalar or an enum that is not there. */
+/** The JSON of the zero of a scalar or enum. */
 export function zeroOf({
   scalar,
   enum: type,
@@ -80,7 +80,7 @@ export function zeroOf({
   return writesText(scalar!) ? '"0"' : "0";
 }
 
-/** Whether the value at the reader's cursor is the one that stands for a field that is not there; -0 is not. */
+/** Whether the value at the reader's cursor is the type's zero; -0 is not. */
 export function zeroTest({
   scalar,
   enum: type,
@@ -112,19 +112,19 @@ function isZeroVarint64(r: WireReader): boolean {
 }
 
 const NULL_VALUE = "google.protobuf.NullValue";
-const QUOTE_MARK = new Phrase('"');
-const TRUE = new Phrase("true");
-const FALSE = new Phrase("false");
-const NULL = new Phrase("null");
-const NAN = new Phrase('"NaN"');
-const INFINITY = new Phrase('"Infinity"');
-const MINUS_INFINITY = new Phrase('"-Infinity"');
+const QUOTE_MARK = new Literal('"');
+const TRUE = new Literal("true");
+const FALSE = new Literal("false");
+const NULL = new Literal("null");
+const NAN = new Literal('"NaN"');
+const INFINITY = new Literal('"Infinity"');
+const MINUS_INFINITY = new Literal('"-Infinity"');
 
 function quoted(write: ValueWriter): ValueWriter {
   return (r, out) => {
-    out.phrase(QUOTE_MARK);
+    out.literal(QUOTE_MARK);
     write(r, out);
-    out.phrase(QUOTE_MARK);
+    out.literal(QUOTE_MARK);
   };
 }
 
@@ -155,7 +155,7 @@ function bytes(r: WireReader, out: TextWriter): void {
 
 function bool(r: WireReader, out: TextWriter): void {
   r.varint64();
-  out.phrase((r.low | r.high) === 0 ? FALSE : TRUE);
+  out.literal((r.low | r.high) === 0 ? FALSE : TRUE);
 }
 
 function int32(r: WireReader, out: TextWriter): void {
@@ -215,11 +215,11 @@ function float(r: WireReader, out: TextWriter): void {
 
 function number(value: number, out: TextWriter): void {
   if (Number.isFinite(value)) out.double(value);
-  else if (Number.isNaN(value)) out.phrase(NAN);
-  else out.phrase(value > 0 ? INFINITY : MINUS_INFINITY);
+  else if (Number.isNaN(value)) out.literal(NAN);
+  else out.literal(value > 0 ? INFINITY : MINUS_INFINITY);
 }
 
-/** The double with the fewest digits that is this float: 0.1 rather than 0.10000000149011612. */
+/** The shortest decimal that gives this float: 0.1 and not 0.10000000149011612. */
 function shortest(float: number): number {
   if (!Number.isFinite(float) || (Number.isInteger(float) && Math.abs(float) < 1e6)) return float;
   for (let digits = 6; digits < 9; digits++) {
@@ -229,22 +229,22 @@ function shortest(float: number): number {
   return Number(float.toPrecision(9));
 }
 
-/** The number of an enum is written where it has no name. NullValue is null, whatever its number. */
+/** Writes an enum by name, or by number where the number has no name. NullValue is always null. */
 export function enumWriter(type: DescEnum): ValueWriter {
   if (type.typeName === NULL_VALUE) {
     return (r, out) => {
       r.varint32();
-      out.phrase(NULL);
+      out.literal(NULL);
     };
   }
-  const names = new Map<number, Phrase>();
+  const names = new Map<number, Literal>();
   for (const { number, jsonName } of type.values) {
-    if (!names.has(number)) names.set(number, new Phrase(JSON.stringify(jsonName)));
+    if (!names.has(number)) names.set(number, new Literal(JSON.stringify(jsonName)));
   }
   return (r, out) => {
     const number = r.varint32();
     const name = names.get(number);
     if (name === undefined) out.integer(number);
-    else out.phrase(name);
+    else out.literal(name);
   };
 }

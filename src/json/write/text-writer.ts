@@ -1,32 +1,31 @@
 /**
- * Writes JSON text as bytes into one block, which becomes a piece of JavaScript string, or is copied, whenever it is
- * full: strings on the wire are UTF-8 as JSON is, so most bytes are only copied, and of a small message the string is
- * made at once.
+ * Writes JSON text as bytes into a block. When the block is full it is converted to a part of the JavaScript string, or
+ * copied. Strings on the wire are UTF-8, as JSON is, so most bytes are only copied.
  *
- * What was written is checked to be UTF-8 as a whole, since a sequence that is not whole within its string runs into
- * the quote behind it.
+ * The text is checked to be UTF-8 once, at the end: an incomplete sequence in a string would include the quote after
+ * it, so it is found there too.
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { SHORT_TEXT, shortText } from "../../wire/short-text.js";
 import { BACKSLASH, DIGIT_0, DOT, MINUS, NOT_ASCII, QUOTE, SPACE } from "../ascii.js";
 import { TooLargeError } from "../codec.js";
-import { CARE_BEYOND_ASCII, needsCare, type Phrase, wordsOf } from "../words.js";
+import { hasSpecial, type Literal, NON_ASCII_IS_SPECIAL, wordsOf } from "../words.js";
 
 const BLOCK = 64 * 1024;
 /**
- * A longer text costs less to send as bytes than as a string (64 KiB by node:http: 44 µs, not 59), and one that is not
- * ASCII several times less, whatever its length (59 µs, not 298).
+ * A longer text is given as bytes, and so is one that is not ASCII: they cost less to send (see docs/performance.md,
+ * "JSON").
  */
-const LONGEST_STRING = 16 * 1024;
-/** Of long strings so many bytes are written at a time. */
+const MAX_STRING = 16 * 1024;
+/** Long strings are written in pieces of so many bytes. */
 const PIECE = 4 * 1024;
 
-/** How a byte is written in a string when not as itself: its escape (RFC 8259 §7). */
+/** The escape of a byte in a string (RFC 8259 §7); undefined for a byte that stands for itself. */
 const ESCAPES: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 }, (_, byte) => {
   const escaped = JSON.stringify(String.fromCharCode(byte)).slice(1, -1);
   return escaped.length > 1 ? Buffer.from(escaped) : undefined;
 });
-/** 1: as itself. 0: look closer. */
+/** 1: the byte stands for itself. 0: it is special. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= SPACE && byte < NOT_ASCII && byte !== QUOTE && byte !== BACKSLASH),
 );
@@ -46,35 +45,35 @@ export class TextWriter {
   readonly #block = Buffer.allocUnsafeSlow(BLOCK);
   readonly #words = wordsOf(this.#block);
   #pos = 0;
-  /** What was in the block before: as a string, or as bytes, of which the last have room for more. */
+  /** The earlier content of the block: a string, or bytes, of which the last array may have free space. */
   #text = "";
   #pieces: Buffer[] = [];
   #last = NOTHING;
   #lastLength = 0;
-  /** How many bytes that was, and how many the whole may become. */
+  /** Bytes of the earlier content, and the maximum of the text. */
   #length = 0;
   #limit = 0;
-  /** How many bytes the whole is likely to become. */
+  /** Bytes that the text will probably have. */
   #expected = 0;
   #asBytes = false;
-  /** Whether there is anything but ASCII in the block. */
+  /** Whether the block has bytes that are not ASCII. */
   #beyondAscii = false;
 
   /**
-   * Starts a text of at most `limit` bytes that `finish` gives as a string; or, of a message of `size` bytes, `finishBody`
-   * as what is best.
+   * Starts a text of at most `limit` bytes.
+   * @param size bytes of the message, for a text that `finishBody` ends; without it `finish` ends the text
    */
   begin(limit: number, size?: number): void {
     this.#pos = 0;
     this.#length = 0;
     this.#limit = limit;
     this.#asBytes = size !== undefined;
-    // A text that is mostly strings is little longer than the wire.
+    // A text of mostly strings is only a little longer than the wire.
     this.#expected = size === undefined ? 0 : size + (size >> 4);
     this.#beyondAscii = false;
   }
 
-  /** Lets go of the text. */
+  /** Drops the text. */
   clear(): void {
     this.#text = "";
     if (this.#pieces.length > 0) this.#pieces = [];
@@ -83,7 +82,7 @@ export class TextWriter {
   }
 
   /**
-   * Everything that was written since `begin`.
+   * The text written since `begin`.
    * @throws {TooLargeError}
    * @throws {Error} when it is not UTF-8.
    */
@@ -93,13 +92,13 @@ export class TextWriter {
   }
 
   /**
-   * Everything that was written since `begin`: a string where that is best to send, else UTF-8.
+   * The text written since `begin`: a string where that costs less to send, else UTF-8.
    * @throws {TooLargeError}
    * @throws {Error} when it is not UTF-8.
    */
   finishBody(): string | Buffer {
     this.#checkSize();
-    if (this.#length === 0 && this.#pos <= LONGEST_STRING && !this.#beyondAscii) return this.#piece();
+    if (this.#length === 0 && this.#pos <= MAX_STRING && !this.#beyondAscii) return this.#piece();
     this.#copy();
     const last = this.#last.subarray(0, this.#lastLength);
     return this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last]);
@@ -119,7 +118,7 @@ export class TextWriter {
     return this.#block.toString("utf8", 0, this.#pos);
   }
 
-  /** Adds what is in the block to the bytes before. What is full stays as it is: to make it larger would be a copy, too. */
+  /** Moves the block's content to the earlier bytes. A full array is not enlarged, which would be another copy. */
   #copy(): void {
     this.#checkUtf8();
     const copied = this.#block.copy(this.#last, this.#lastLength, 0, this.#pos);
@@ -156,8 +155,8 @@ export class TextWriter {
     this.#block[this.#pos++] = byte;
   }
 
-  /** Whole UTF-8 that is JSON already. */
-  phrase({ length, words, bytes, isAscii }: Phrase): void {
+  /** JSON in UTF-8. */
+  literal({ length, words, bytes, isAscii }: Literal): void {
     this.#room(length);
     if (!isAscii) this.#beyondAscii = true;
     const block = this.#block;
@@ -171,13 +170,13 @@ export class TextWriter {
     for (let at = words.length * 4; at < length; at++) block[pos++] = bytes[at]!;
   }
 
-  /** A phrase, with another byte in the place of its first. */
-  member(name: Phrase, before: number): void {
-    this.phrase(name);
+  /** A literal whose first byte is replaced. */
+  member(name: Literal, before: number): void {
+    this.literal(name);
     this.#block[this.#pos - name.length] = before;
   }
 
-  /** A string that is JSON already, of ASCII only. */
+  /** JSON that is ASCII. */
   ascii(text: string): void {
     this.#room(text.length);
     const block = this.#block;
@@ -186,7 +185,7 @@ export class TextWriter {
     this.#pos = pos;
   }
 
-  /** Bytes that are the UTF-8 of a string, in quotes. `words` are the words of the array, if it has them. */
+  /** A string in UTF-8, in quotes. @param words a view of the array by words, or an empty one */
   string(src: Uint8Array, words: DataView, start: number, end: number): void {
     this.byte(QUOTE);
     for (; end - start > PIECE; start = this.#characters(src, words, start, startOfCharacter(src, start + PIECE)));
@@ -194,7 +193,7 @@ export class TextWriter {
     this.#block[this.#pos++] = QUOTE;
   }
 
-  /** Writes characters as they stand in a string, and leaves room for a quote. */
+  /** Writes the characters of a string with escapes, and leaves room for a quote. */
   #characters(src: Uint8Array, words: DataView, start: number, end: number): number {
     this.#room((end - start) * 6 + 1);
     const block = this.#block;
@@ -205,11 +204,11 @@ export class TextWriter {
     while (at < end) {
       for (; at <= lastWord; at += 4) {
         const word = words.getInt32(at, true);
-        if (needsCare(word, CARE_BEYOND_ASCII)) break;
+        if (hasSpecial(word, NON_ASCII_IS_SPECIAL)) break;
         target.setInt32(pos, word, true);
         pos += 4;
       }
-      // The rest of a word that needs care, and what makes no whole word.
+      // The bytes of a word with a special one, and those after the last full word.
       for (let rest = Math.min(end, at + 4); at < rest; at++) {
         const byte = src[at]!;
         if (PLAIN[byte] === 1) block[pos++] = byte;
@@ -266,7 +265,7 @@ export class TextWriter {
     this.#pos = pos;
   }
 
-  /** A whole number of at most 32 bits, with or without a sign. */
+  /** An integer of at most 32 bits, signed or not. */
   integer(value: number): void {
     this.#room(12);
     if (value < 0) {
@@ -276,7 +275,7 @@ export class TextWriter {
     this.#unsigned(value);
   }
 
-  /** A whole number of at most 53 bits without a sign, where there is room for it. */
+  /** An unsigned integer of at most 53 bits. The caller has ensured room for it. */
   #unsigned(value: number): void {
     if (value < 10) this.#block[this.#pos++] = DIGIT_0 + value;
     else if (value < 1e9) this.#digits(value, countDigits(value));
@@ -301,7 +300,7 @@ export class TextWriter {
     if (at > start) this.#block[start] = DIGIT_0 + rest;
   }
 
-  /** A 64-bit integer without a sign, of two's complement halves, in quotes. */
+  /** An unsigned 64-bit integer, given as two halves, in quotes. */
   uint64(low: number, high: number): void {
     this.#room(22);
     this.#block[this.#pos++] = QUOTE;
@@ -309,7 +308,7 @@ export class TextWriter {
     this.#block[this.#pos++] = QUOTE;
   }
 
-  /** A 64-bit integer with a sign, of two's complement halves, in quotes. */
+  /** A signed 64-bit integer, given as two's complement halves, in quotes. */
   int64(low: number, high: number): void {
     this.#room(22);
     this.#block[this.#pos++] = QUOTE;
@@ -347,15 +346,15 @@ export class TextWriter {
     if (value >= 1e9) this.ascii(String(value));
     else if (Number.isInteger(value)) this.#unsigned(value);
     else {
-      // Most have a few decimals. If these give back the same number, they are all it needs: it has no shorter form
-      // but without the zeros at their end, since with so few digits no two decimals are the same double.
+      // Most numbers have few decimals. If six give the same number, they are its shortest form but for trailing zeros,
+      // since no two decimals with so few digits are the same double.
       const millionths = Math.round(value * 1e6);
       if (millionths / 1e6 === value) this.#millionths(millionths);
       else this.ascii(String(value));
     }
   }
 
-  /** A number below 10^9 in millionths, of which there are some, where there is room for it. */
+  /** A number below 10^9, given in millionths, with a fraction. The caller has ensured room for it. */
   #millionths(value: number): void {
     const whole = Math.floor(value / 1e6);
     this.#unsigned(whole);
@@ -364,7 +363,7 @@ export class TextWriter {
     while (this.#block[this.#pos - 1] === DIGIT_0) this.#pos--;
   }
 
-  /** A whole number below 10^9 with zeros in front, so that it has so many digits. */
+  /** An integer below 10^9, padded with zeros to so many digits. */
   padded(value: number, digits: number): void {
     this.#room(digits);
     this.#digits(value, digits);

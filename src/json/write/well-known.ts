@@ -1,8 +1,7 @@
-/** Writers of the messages of google.protobuf that have a JSON form of their own, all but Any. */
+/** Writers of the messages of google.protobuf that have a JSON form of their own, except Any (any.ts). */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { FIXED64, LENGTH, tagOf, VARINT, wireType } from "../types.js";
-import { wrapped } from "../well-known.js";
-import { Phrase } from "../words.js";
+import { FIXED64, LENGTH, tagOf, VARINT, wireType, wrapped } from "../types.js";
+import { Literal } from "../words.js";
 import { elements, embedded, type MessageWriter, merged } from "./field.js";
 import { mapWriter } from "./map.js";
 import { scalarWriter, zeroOf } from "./scalars.js";
@@ -33,7 +32,7 @@ export function wellKnownWriter(type: DescMessage): MessageWriter | undefined {
 function wrapperWriter(scalar: ScalarType): MessageWriter {
   const wanted = tagOf(1, wireType(scalar));
   const writeValue = scalarWriter(scalar);
-  const zero = new Phrase(zeroOf({ scalar }));
+  const zero = new Literal(zeroOf({ scalar }));
   return {
     write(r, out, end) {
       let at = -1;
@@ -43,7 +42,7 @@ function wrapperWriter(scalar: ScalarType): MessageWriter {
         r.skip(tag);
       }
       if (r.pos !== end) throw truncated();
-      if (at < 0) return out.phrase(zero);
+      if (at < 0) return out.literal(zero);
       r.pos = at;
       writeValue(r, out);
       r.pos = end;
@@ -69,7 +68,7 @@ function fieldMask(r: WireReader, out: TextWriter, end: number): void {
   out.text(paths.join(","));
 }
 
-/** A path of snake_case names as it is in JSON, which must be the way back to it. */
+/** A path of a FieldMask in lowerCamelCase. It must convert back to the same snake_case path. */
 function lowerCamelCase(path: string): string {
   const camel = path.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   if (path === "" || /[A-Z]/.test(path) || camel.includes("_") || camel.includes(",")) {
@@ -85,7 +84,7 @@ const BOOL_TAG = tagOf(4, VARINT);
 const STRUCT_TAG = tagOf(5, LENGTH);
 const LIST_TAG = tagOf(6, LENGTH);
 
-const NULL = new Phrase("null");
+const NULL = new Literal("null");
 const writeString = scalarWriter(ScalarType.STRING);
 const writeBool = scalarWriter(ScalarType.BOOL);
 const valueWriter: MessageWriter = { write: value };
@@ -108,7 +107,7 @@ function listValue(r: WireReader, out: TextWriter, end: number): void {
   r.pos = end;
 }
 
-/** A google.protobuf.Value: a oneof of six, of which the last counts. Nearly always it is the only one. */
+/** Writes google.protobuf.Value: a oneof of six members, of which the last on the wire counts. */
 function value(r: WireReader, out: TextWriter, end: number): void {
   let kind = 0;
   let first = -1;
@@ -133,7 +132,7 @@ function value(r: WireReader, out: TextWriter, end: number): void {
     case 0:
       throw new Error("a google.protobuf.Value has no value");
     case NULL_TAG:
-      out.phrase(NULL);
+      out.literal(NULL);
       break;
     case NUMBER_TAG:
       finite(r.double(), out);
@@ -151,7 +150,7 @@ function value(r: WireReader, out: TextWriter, end: number): void {
   r.pos = end;
 }
 
-/** 1 for the tags of the six. */
+/** 1 for the tags of the six members. */
 const IS_KIND = new Uint8Array(LIST_TAG + 1);
 for (const tag of [NULL_TAG, NUMBER_TAG, STRING_TAG, BOOL_TAG, STRUCT_TAG, LIST_TAG]) IS_KIND[tag] = 1;
 

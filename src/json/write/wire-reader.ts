@@ -1,6 +1,6 @@
 /**
- * Reads protobuf wire format (https://protobuf.dev/programming-guides/encoding/) that a service sent, trusting nothing:
- * whatever is no message of its type is an error, never a wrong value.
+ * Reads protobuf wire format (https://protobuf.dev/programming-guides/encoding/) that a service sent. It trusts
+ * nothing: bytes that are not a message of the type are an error, never a wrong value.
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { asBuffer } from "../../buffer.js";
@@ -9,44 +9,45 @@ import { KeySet } from "../key-set.js";
 import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../types.js";
 import { NO_WORDS, wordsOf } from "../words.js";
 
-const MAX_DEPTH = 100; // as other implementations have it
-/** How many marks there are at first, and how many are kept for the next message. */
-const FEW = 256;
-const KEPT = 16 * 1024;
+/** The limit of protobuf's own implementations. */
+const MAX_DEPTH = 100;
+/** Size of the array of marks at first, and the largest that is kept for the next message. */
+const INITIAL_MARKS = 256;
+const MAX_KEPT = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export class WireReader {
   src: Buffer = NOTHING;
   pos = 0;
-  /** The words of `src`, if it has them. */
+  /** A view of `src` by words, or an empty one. */
   words = NO_WORDS;
-  /** Two's complement halves of the 64-bit value that was read last. */
+  /** Halves of the 64-bit value that was read last. */
   low = 0;
   high = 0;
   depth = 0;
-  /** Where the fields of the messages that are being written stand: a stack, see `claim`. */
-  marks = new Int32Array(FEW);
+  /** A stack of marks: where the fields of the messages that are being written are. See `claim` and layout.ts. */
+  marks = new Int32Array(INITIAL_MARKS);
   #marksTop = 0;
-  /** How many bytes were copied, and how many may be. */
+  /** Bytes copied so far, and their maximum. */
   #copied = 0;
-  #mostCopied = 0;
+  #maxCopied = 0;
   /** The keys of the maps that are being written. */
   readonly keys = new KeySet();
 
-  /** Starts a message of which `mostCopied` bytes may be copied. */
-  begin(bytes: Uint8Array, mostCopied: number): void {
+  /** Starts a message of which `maxCopied` bytes may be copied. */
+  begin(bytes: Uint8Array, maxCopied: number): void {
     this.src = asBuffer(bytes);
     this.words = wordsOf(this.src);
     this.pos = 0;
     this.depth = 0;
     this.#marksTop = 0;
-    if (this.marks.length > KEPT) this.marks = new Int32Array(FEW);
+    if (this.marks.length > MAX_KEPT) this.marks = new Int32Array(INITIAL_MARKS);
     this.#copied = 0;
-    this.#mostCopied = mostCopied;
+    this.#maxCopied = maxCopied;
     this.keys.clear();
   }
 
-  /** Lets go of the bytes. */
+  /** Drops the bytes. */
   finish(): void {
     this.src = NOTHING;
     this.words = NO_WORDS;
@@ -60,7 +61,7 @@ export class WireReader {
     this.depth--;
   }
 
-  /** `count` zeros in `marks`, until they are given back to `release`. The result is where they begin. */
+  /** Reserves `count` zeros in `marks`, until `release`, and gives the index of the first. */
   claim(count: number): number {
     const start = this.#marksTop;
     const top = start + count;
@@ -79,7 +80,7 @@ export class WireReader {
     this.#marksTop = start;
   }
 
-  /** A varint of at most 32 bits that matter; `high` bits are read and dropped, as the format wants it. Signed. */
+  /** A varint as a signed 32-bit integer; higher bits are dropped, as the format demands. */
   varint32(): number {
     const { src, pos } = this;
     const first = src[pos]!;
@@ -140,7 +141,7 @@ export class WireReader {
     return this.low >>> 0;
   }
 
-  /** The end of what has its length in front; `pos` is then at its start. */
+  /** Reads a length, moves `pos` to the content after it, and gives the end of the content. */
   length(): number {
     let length = this.src[this.pos]!;
     if (length < 0x80) this.pos++;
@@ -180,14 +181,14 @@ export class WireReader {
     return value;
   }
 
-  /** `words`, which must go on for `size` bytes, whatever it costs. */
+  /** `words`, made if need be, for a read of `size` bytes. */
   #view(size: number): DataView {
     if (this.pos + size > this.src.length) throw truncated();
     if (this.words === NO_WORDS) this.words = new DataView(this.src.buffer, this.src.byteOffset, this.src.byteLength);
     return this.words;
   }
 
-  /** Steps over the value of a field. */
+  /** Skips the value of a field. */
   skip(tag: number): void {
     switch (tag & 7) {
       case VARINT:
@@ -219,7 +220,7 @@ export class WireReader {
     this.pos = pos + 1;
   }
 
-  /** Steps over the rest of a group and its end tag. The offset of that tag. */
+  /** Skips the rest of a group and its end tag, and gives the offset of that tag. */
   endOfGroup(number: number): number {
     this.enter();
     for (;;) {
@@ -235,14 +236,14 @@ export class WireReader {
     }
   }
 
-  /** Some of the bytes, as text. */
+  /** Bytes as text. */
   latin1(start: number, end: number): string {
     return this.src.toString("latin1", start, end);
   }
 
   /**
-   * Some of the bytes, which must be UTF-8.
-   * @throws {Error} when they are not.
+   * Bytes as text, which must be UTF-8.
+   * @throws {Error} when they are not
    */
   utf8(start: number, end: number): string {
     if (!isUtf8(this.src.subarray(start, end))) throw new Error("a string is not valid UTF-8");
@@ -250,20 +251,20 @@ export class WireReader {
   }
 
   /**
-   * Room for `size` bytes of the message, to stand together where the message has them in pieces.
-   * @throws {TooLargeError} Each level of a message may be such a copy, and all are there at once.
+   * Memory for a copy of `size` bytes of the message, where its pieces are brought together.
+   * @throws {TooLargeError} when too much is copied: each level of a message may need a copy, all at the same time
    */
   copy(size: number): Buffer {
     this.#copied += size;
-    if (this.#copied > this.#mostCopied) {
+    if (this.#copied > this.#maxCopied) {
       throw new TooLargeError(
-        `the fields of the message are in so many pieces that they take more than ${this.#mostCopied} bytes`,
+        `the fields of the message are in so many pieces that they take more than ${this.#maxCopied} bytes`,
       );
     }
     return Buffer.allocUnsafe(size);
   }
 
-  /** Runs `read` on other bytes. */
+  /** Runs `read` with the cursor on other bytes. */
   within(bytes: Buffer, read: () => void): void {
     const { src, words, pos } = this;
     this.src = bytes;
@@ -276,7 +277,7 @@ export class WireReader {
   }
 }
 
-/** A tag that may be: field numbers begin at 1. */
+/** Checks a tag: field numbers start at 1. */
 export function checked(tag: number): number {
   if (tag >>> 3 === 0) throw new Error("a field has the number 0");
   return tag;

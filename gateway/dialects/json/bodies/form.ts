@@ -8,7 +8,7 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { asBuffer } from "../../../../src/buffer.js";
 import type { Codec } from "../../../../src/json/codec.js";
-import { beginning } from "../../../../src/json/read/echo.js";
+import { beginning } from "../../../../src/json/read/errors.js";
 import { HttpError } from "../../../errors.js";
 import { type FormPart, partsOf } from "./multipart.js";
 
