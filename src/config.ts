@@ -234,6 +234,7 @@ export interface ForeignService {
   readonly identity: boolean;
 }
 
+/** The flags of the command line, as text, by the names of settings. */
 export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
 
 /**

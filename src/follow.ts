@@ -24,6 +24,7 @@ export interface Failure {
   readonly delayMs: number;
 }
 
+/** What is followed, and how failures are met. */
 export interface FollowOptions {
   /** What is followed, as in "the registry did not answer within 10 s". */
   readonly source: string;

@@ -4,15 +4,19 @@ import { resolve } from "node:path";
 /** What a shell completes a setting with: some words, or the names of files or folders. */
 export type Values = readonly string[] | "file" | "folder";
 
+/** Reads the text of a setting. */
 export interface Parse<T> {
   /** @throws {SyntaxError} saying what is accepted. */
   (text: string): T;
   readonly values?: Values;
 }
 
+/** A file, made absolute. */
 export const filePath = Object.assign((path: string) => resolve(path), { values: "file" as const });
+/** A folder, made absolute. */
 export const folderPath = Object.assign((path: string) => resolve(path), { values: "folder" as const });
 
+/** One of some words. */
 export function oneOf<const T extends string>(...values: readonly T[]): Parse<T> & { readonly values: readonly T[] } {
   const parse = (text: string): T => {
     const value = values.find((known) => known === text);
@@ -23,8 +27,10 @@ export function oneOf<const T extends string>(...values: readonly T[]): Parse<T>
 }
 
 const trueOrFalse = oneOf("true", "false");
+/** `true` or `false`. */
 export const boolean = Object.assign((text: string) => trueOrFalse(text) === "true", { values: trueOrFalse.values });
 
+/** The URL of a store; open.ts opens it. */
 export function storeUrl(text: string): string {
   if (!text.startsWith("sqlite:")) throw new SyntaxError("must be sqlite: or sqlite:/path/to/file");
   return text;
@@ -53,6 +59,7 @@ function listOf(what: string, read: (entry: string) => string | undefined): Pars
   };
 }
 
+/** A whole number within bounds. */
 export function integer(min: number, max: number): Parse<number> {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;

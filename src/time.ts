@@ -2,6 +2,7 @@
 import type { Duration } from "./gen/google/protobuf/duration.js";
 import type { Timestamp } from "./gen/google/protobuf/timestamp.js";
 
+/** The timestamp of a moment, in milliseconds since 1970. */
 export function toTimestamp(ms: number): Timestamp {
   const seconds = Math.floor(ms / 1000);
   return { seconds: BigInt(seconds), nanos: Math.round((ms - seconds * 1000) * 1e6) };
@@ -12,6 +13,7 @@ export function timestampMs(time: Timestamp | undefined): number {
   return time === undefined ? 0 : Number(time.seconds) * 1000 + time.nanos / 1e6;
 }
 
+/** Milliseconds. */
 export function durationMs(duration: Duration): number {
   return Number(duration.seconds) * 1000 + duration.nanos / 1e6;
 }

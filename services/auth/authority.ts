@@ -35,6 +35,7 @@ import { FailedLogins } from "./login/failed-logins.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
 import { Slowdown } from "./login/slowdown.js";
 
+/** What an authority is opened with. */
 export interface AuthorityOptions {
   /** The caller closes it, after the authority. */
   readonly store: Store;
@@ -54,6 +55,7 @@ export interface AuthorityOptions {
   readonly acceptTime?: boolean | undefined;
 }
 
+/** An open authority. */
 export interface Authority {
   readonly service: Service;
   /** The administrator's password, where this start made it up. */

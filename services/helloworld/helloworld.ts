@@ -18,6 +18,7 @@ async function* stream({ name, messages }: StreamRequest): AsyncGenerator<CallRe
   for (let sent = 0n; sent < messages; sent++) yield greet(name);
 }
 
+/** The service `helloworld`. */
 export const helloworld: Service = {
   name: "helloworld",
   descriptors,

@@ -12,6 +12,7 @@ import { reflect } from "./reflection-client.js";
 /** Of one reading, in milliseconds. */
 const READ_TIME = 10_000;
 
+/** The contract that an instance was announced with. */
 export type KnownContract = Pick<Instance, "service" | "descriptors" | "grpcServices">;
 
 /**

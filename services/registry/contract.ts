@@ -18,6 +18,7 @@ import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
 
 /** In bytes; leaves room for the rest of an instance in a message of 4 MiB. */
 export const MAX_DESCRIPTORS = 4 * 1024 ** 2 - 64 * 1024;
+/** Most files of a contract. */
 export const MAX_FILES = 1_000;
 const MAX_ELEMENTS = 250_000;
 const MAX_GRPC_SERVICES = 100;
@@ -28,6 +29,7 @@ const MAX_NAME = 255;
 const INFRASTRUCTURE = /^grpc\.(?:health|reflection|channelz)\./;
 const DOTTED_NAME = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/;
 
+/** A service's contract, checked and put in order. */
 export interface Contract {
   /** The descriptors and gRPC services as they were given, to know them again. */
   readonly given: { readonly descriptors: Buffer; readonly grpcServices: readonly string[] };
@@ -38,6 +40,7 @@ export interface Contract {
   readonly endpoints: readonly Endpoint[];
 }
 
+/** Whether a gRPC service is one that servers have beside their own. */
 export function isInfrastructure(grpcService: string): boolean {
   return INFRASTRUCTURE.test(grpcService);
 }

@@ -30,6 +30,7 @@ export interface JoinOptions {
   readonly onPutOut?: Entry["onPutOut"];
 }
 
+/** An instance that has joined. */
 export interface Entry {
   readonly instance: Instance;
   readonly contract: Contract;
@@ -48,6 +49,7 @@ interface Watch {
 const keyOf = ({ service, id }: Instance) => `${service}/${id}`;
 const nothing = () => {};
 
+/** The instances of one registry. */
 export class Directory {
   /** In the order in which they joined. */
   readonly #entries = new Map<string, Entry>();

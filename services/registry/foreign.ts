@@ -24,6 +24,7 @@ const READ_TIME = 10_000;
 /** The longest pause after the first failed reading, in milliseconds (see follow.ts); the longest of all is the time between readings. */
 const FIRST_RETRY = 500;
 
+/** Which services join by the configuration, and how they are reached. */
 export interface ForeignOptions {
   readonly services: readonly ForeignService[];
   readonly directory: Directory;

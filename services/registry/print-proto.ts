@@ -27,6 +27,7 @@ import { commentOf } from "../../src/contract/comments.js";
 type Type = DescMessage | DescEnum;
 type Lines = string[];
 
+/** The .proto text of methods with all messages that they use. */
 export function printProto(methods: readonly DescMethod[]): string {
   const types = reachableFrom(methods);
   const files = new Set([...methods.map((method) => method.parent.file), ...[...types].map((type) => type.file)]);

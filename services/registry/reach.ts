@@ -19,6 +19,7 @@ interface Tried {
   reachable: Promise<boolean>;
 }
 
+/** The configured targets, and whether each could be reached a moment ago. */
 export class Reach {
   /** By the id that the instance of a target has, which is its address. */
   readonly #targets = new Map<string, Tried>();

@@ -16,6 +16,7 @@ import type { Channel } from "../../src/rpc/channel.js";
 import { stream } from "../../src/rpc/client.js";
 import { isInfrastructure, MAX_DESCRIPTORS, MAX_FILES } from "./contract.js";
 
+/** A contract as a server or a file gives it. */
 export interface Reflected {
   /** google.protobuf.FileDescriptorSet; files of google/protobuf/ may be missing, and the order is any. */
   readonly descriptors: Buffer;

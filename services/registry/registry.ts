@@ -34,6 +34,7 @@ import { Reach } from "./reach.js";
 /** How long a stream may be open before its first message, in milliseconds. */
 const REGISTER_TIME = 10_000;
 
+/** What a registry is opened with. */
 export interface RegistryOptions {
   /** Says what each caller may see. */
   readonly guard: Pick<Guard, "allows">;
@@ -46,6 +47,7 @@ export interface RegistryOptions {
   readonly log: Logger;
 }
 
+/** An open registry. */
 export interface Registry {
   readonly service: Service;
   /**

@@ -22,6 +22,7 @@ export interface Caller {
   readonly enrolment?: string | undefined;
 }
 
+/** What a call shows of its caller. */
 export interface Credentials {
   /** The bearer token, as sent; undefined for none. */
   readonly token: string | undefined;
@@ -60,6 +61,7 @@ export function serviceScope(name: string): string {
  */
 export const SYSTEM: unique symbol = Symbol("system");
 
+/** Decides which calls are let in. guard.ts has the implementation. */
 export interface Guard {
   /**
    * Lets a call in, at once where the token is known and the lease runs.
@@ -109,7 +111,7 @@ export function authorityUnreachable(cause?: unknown): StatusError {
   );
 }
 
-/** Refusals are answers, not faults. They carry no stack trace, because building one for a flood of refused calls is expensive. */
+/** Refusals are answers, not faults. They carry no stack trace: building one for each of a flood of refused calls is expensive. */
 function withoutStack(...args: ConstructorParameters<typeof StatusError>): StatusError {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

@@ -89,6 +89,7 @@ function expiry({ expires, enrolment }: ResolvedCaller): number {
   return timestampMs(expires);
 }
 
+/** The callers of tokens that one guard has looked up, and when each was last known to be right. */
 export class CallerCache {
   readonly #authority: AuthorityAccess;
   readonly #known = new BoundedMap<string, KnownCaller>(MAX_CALLERS);

@@ -46,6 +46,7 @@ export interface Verified {
   readonly revision: bigint;
 }
 
+/** The keys, the revision and the lease by which contexts are signed and verified. */
 export interface ContextCacheOptions {
   readonly keys: ContextKeys;
   /** The applied revision. */
@@ -58,6 +59,7 @@ export interface ContextCacheOptions {
   readonly applied: (revision: number) => Promise<void>;
 }
 
+/** The signed and verified contexts of one guard. */
 export class ContextCache {
   readonly #options: ContextCacheOptions;
   readonly #signed = new BoundedMap<string, Signed>(MAX_KEPT);

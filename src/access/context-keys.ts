@@ -11,6 +11,7 @@ import { createHmac } from "node:crypto";
 import { GATEWAY } from "../contract/names.js";
 import type { ContextKey } from "../gen/portico/auth/v1/policy.js";
 
+/** A key of 32 bytes, and the revision that made it. */
 export interface Key {
   readonly generation: number;
   readonly secret: Buffer;
@@ -27,6 +28,7 @@ export function keyOf(root: Key, service: string, generation: number): Key {
   return { generation: later, secret: derive(root.secret, `service ${service} ${later}`) };
 }
 
+/** The key of tickets, derived from the root. */
 export function ticketKeyOf(root: Key): Buffer {
   return derive(root.secret, "ticket");
 }

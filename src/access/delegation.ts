@@ -9,6 +9,7 @@ import { unary } from "../rpc/client.js";
 import { first, type Metadata } from "../rpc/metadata.js";
 import { CONTEXT } from "./call-context.js";
 
+/** Which endpoint is called, and for whom. */
 export interface DelegationOptions {
   /** To the authority. */
   readonly channel: Channel;

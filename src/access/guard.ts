@@ -1,11 +1,10 @@
 /**
  * The guard decides which calls a process lets in. The gateway's HTTP port and every gRPC port have the same one:
  *
- *     token ──── caller-cache ──┐
- *                               ├─▶ caller ─▶ rules ─▶ admission, or 401, 403, 503
- *     context ── context-cache ─┘             │  ▲         │
- *                                             │  │         └─▶ open-streams: judged again at each change
- *     authority ══ policy (pings, lease) ═════╧══╛
+ *     token ─── caller-cache ────┐
+ *     context ─ context-cache ───┴─▶ caller ─▶ rules ─▶ admission ─▶ open-streams
+ *                                                ▲      or 401, 403, 503
+ *     authority ─ policy (pings, lease) ─────────┘
  *
  * Rules come from the authority on a stream and may be used while a lease runs (policy.ts, lease.ts). The caller of a token
  * is looked up once and kept (caller-cache.ts); a call from a gateway or a service carries a signed context instead
@@ -35,6 +34,7 @@ import type { Decision } from "./rules.js";
 
 export * from "./admission.js";
 
+/** A guard that follows its authority, as its process sees it. */
 export interface OpenGuard extends SigningGuard {
   /** Whether decisions can be made: not yet, now, not at the moment, never again. */
   readonly state: "starting" | "ready" | "lost" | "closed";

@@ -13,10 +13,12 @@ export interface Moment {
 
 const ENDED: Moment = { monotonic: 0, wall: 0 };
 
+/** This moment, by both clocks. */
 export function now(): Moment {
   return { monotonic: performance.now(), wall: Date.now() };
 }
 
+/** Told when a lease begins and ends. */
 export interface LeaseListener {
   /** It runs, for the first time or again. */
   onRunning(): void;
@@ -26,6 +28,7 @@ export interface LeaseListener {
   onLostForLong(): void;
 }
 
+/** The lease of one guard. */
 export class Lease {
   readonly #listener: LeaseListener;
   #end = ENDED;

@@ -23,6 +23,7 @@ interface OpenStream {
   expiry: NodeJS.Timeout | undefined;
 }
 
+/** What open streams are judged by. */
 export interface OpenStreamsOptions {
   readonly callers: CallerCache;
   /** The authority's clock, in milliseconds since 1970. */
@@ -31,6 +32,7 @@ export interface OpenStreamsOptions {
   readonly judge: (admission: Admission, caller: Caller | undefined) => Error | undefined;
 }
 
+/** The open streams of one guard. */
 export class OpenStreams {
   readonly #options: OpenStreamsOptions;
   readonly #open = new Set<OpenStream>();

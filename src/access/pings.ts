@@ -19,6 +19,7 @@ export interface Answer {
   readonly pong: WatchResponse_Pong;
 }
 
+/** The stream that the pings go over, and what they report. */
 export interface PingOptions {
   /** Sends a message on the stream. */
   readonly send: (request: WatchRequest) => void;
@@ -31,6 +32,7 @@ export interface PingOptions {
   readonly isAcknowledged: () => boolean;
 }
 
+/** The pings of one stream; it ends them by `stop`. */
 export class Pings {
   readonly #options: PingOptions;
   /** When each ping without an answer was sent, by its sequence number. */

@@ -32,6 +32,7 @@ export interface Applied {
 const NO_RULES = new RuleSet();
 const NEWER = "is it newer than this guard?";
 
+/** The rules, the keys and their revision, changed by `apply` alone. */
 export class PolicyState {
   /** The keys of contexts that the authority lets this guard have. */
   readonly keys = new ContextKeys();

@@ -34,6 +34,7 @@ const MAX_PAUSE_IN_LEASE = 100;
 /** How long the authority has to end the stream after we have ended our side, in milliseconds. */
 const LEAVE_TIME = 1_000;
 
+/** What a guard does when its policy changes or cannot be relied on. */
 export interface PolicyListener extends RevisionListener {
   /** No decision has been possible for as long as a lease lasts. */
   onCutOff(): void;
@@ -53,6 +54,7 @@ const MAX_AWAITED = 2_000;
 /** Most calls that wait so. */
 const MAX_AWAITING = 1_000;
 
+/** The rules of the authority, followed on a stream, and the lease in which they may be used. */
 export class Policy {
   readonly #authority: AuthorityAccess;
   readonly #listener: PolicyListener;

@@ -19,6 +19,7 @@ export { Access, type Rule };
 /** `unauthorized` is 401 to the caller, `forbidden` 403. */
 export type Decision = "granted" | "unauthorized" | "forbidden";
 
+/** A decision with the rules that it was made by. */
 export interface Explanation {
   readonly decision: Decision;
   /** Undefined where no rule matched. */

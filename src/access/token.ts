@@ -7,6 +7,7 @@ import { crc32 } from "node:zlib";
 
 /** What each prefix stands for. */
 export const PREFIXES = { access: "pta", refresh: "ptr", key: "ptk", enrolment: "pte" } as const;
+/** What a token is for: a call, new tokens, a call by a program, joining. */
 export type TokenKind = keyof typeof PREFIXES;
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

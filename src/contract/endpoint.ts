@@ -18,8 +18,10 @@ import type { Resource } from "./resource.js";
 
 export { Callers };
 
+/** Which sides of a call stream (gRPC's four kinds of method). */
 export type Shape = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
 
+/** One gRPC method of a service, as everything in Portico knows it. */
 export interface Endpoint {
   /** The service's name, `helloworld`. */
   readonly service: string;

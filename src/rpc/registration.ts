@@ -16,6 +16,7 @@ const ANSWER_TIME = 10_000;
 const FIRST_RETRY = 100;
 const MAX_RETRY = 5_000;
 
+/** The instance to register, and the registry. */
 export interface RegistrationOptions {
   /** To the registry. */
   readonly channel: Channel;
@@ -25,6 +26,7 @@ export interface RegistrationOptions {
   readonly log: Logger;
 }
 
+/** An instance that is kept registered. */
 export interface Registration {
   /**
    * Resolves when the instance is registered for the first time. Failures are logged, and the registration is tried again.
@@ -35,6 +37,7 @@ export interface Registration {
   close(): void;
 }
 
+/** Keeps the instance registered until the registration is closed. */
 export function register(options: RegistrationOptions): Registration {
   const { instance } = options;
   const log = options.log.child({ service: instance.service, id: instance.id });

@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder, writeOnce } from "../folder.js";
 
+/** What a data folder says of the installation that it belongs to. */
 export interface Installation {
   /** The store that it was set up with; undefined where the folder does not say. */
   readonly store: string | undefined;

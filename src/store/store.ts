@@ -41,9 +41,12 @@ export interface Collection {
   keys(): Promise<string[]>;
 }
 
+/** The collections of the authority, each described by the file that uses it. */
 export const COLLECTIONS = ["log", "snapshots", "grantors", "usage", "time"] as const;
+/** The name of a collection. */
 export type CollectionName = (typeof COLLECTIONS)[number];
 
+/** An open store. */
 export interface Store {
   /** The file or server, for messages: `/var/lib/portico/portico.sqlite`. */
   readonly name: string;

@@ -29,6 +29,7 @@ interface Options {
   readonly attempts: Attempts;
 }
 
+/** The gRPC service portico.auth.v1.Accounts. */
 export function accounts(options: Options): Part {
   const { changes } = options;
   return part("portico.auth.v1.Accounts", AccountsService, {

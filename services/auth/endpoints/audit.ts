@@ -8,6 +8,7 @@ import { accountOf } from "./checks.js";
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
+/** The gRPC service portico.auth.v1.Audit. */
 export function audit({ changes }: { changes: Changes }): Part {
   return part("portico.auth.v1.Audit", AuditService, {
     list: async ({ before, limit }, context) => {

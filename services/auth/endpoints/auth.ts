@@ -26,6 +26,7 @@ interface Options {
   readonly attempts: Attempts;
 }
 
+/** The gRPC service portico.auth.v1.Auth. */
 export function auth(options: Options): Part {
   const { changes } = options;
   return part("portico.auth.v1.Auth", AuthService, {

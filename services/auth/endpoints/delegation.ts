@@ -38,6 +38,7 @@ interface Acting {
   readonly sha256: string;
 }
 
+/** The gRPC service portico.auth.v1.Delegation. */
 export function delegation({ journal, leaseMs }: Options): Part {
   const compiled = new CompiledRules();
   return part("portico.auth.v1.Delegation", DelegationService, {

@@ -21,6 +21,7 @@ const MAX_OF_NAME = 100;
 
 type LogEvent = ReturnType<Decide>[number];
 
+/** The gRPC service portico.auth.v1.Enrolments. */
 export function enrolments({ changes }: { changes: Changes }): Part {
   return part("portico.auth.v1.Enrolments", EnrolmentsService, {
     list: async (_, context) => {

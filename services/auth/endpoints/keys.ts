@@ -34,6 +34,7 @@ interface Options {
   readonly keyUses: KeyUses;
 }
 
+/** The gRPC service portico.auth.v1.Keys. */
 export function keys({ changes, keyUses }: Options): Part {
   return part("portico.auth.v1.Keys", KeysService, {
     list: async (_, context) => {

@@ -9,6 +9,7 @@ import { accountOfDefault, checkName } from "./checks.js";
 
 const MAX_NAMESPACES = 1_000;
 
+/** The gRPC service portico.auth.v1.Namespaces. */
 export function namespaces({ changes, passwords }: { changes: Changes; passwords: Passwords }): Part {
   return part("portico.auth.v1.Namespaces", NamespacesService, {
     list: async (_, context) => {

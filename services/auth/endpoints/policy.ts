@@ -39,6 +39,7 @@ interface Options {
   readonly keyUses: KeyUses;
 }
 
+/** The gRPC service portico.auth.v1.Policy. */
 export function policy(options: Options): Part {
   return part("portico.auth.v1.Policy", PolicyService, {
     watch: (requests, context) => watch(options, requests, context),

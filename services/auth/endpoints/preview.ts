@@ -13,6 +13,7 @@ import type { Effect } from "../../../src/gen/portico/auth/v1/rules.js";
 const DECISIONS_A_TURN = 20_000;
 const MAX_SHOWN_ACCOUNTS = 100;
 
+/** A change, and what it is previewed on. */
 export interface PreviewOptions {
   readonly rules: readonly Rule[];
   readonly change: { readonly create: Rule } | { readonly delete: Rule };

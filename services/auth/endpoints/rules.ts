@@ -23,6 +23,7 @@ interface Options {
   readonly maxRules: number;
 }
 
+/** The gRPC service portico.auth.v1.Rules. */
 export function rules({ changes, maxRules }: Options): Part {
   return part("portico.auth.v1.Rules", RulesService, {
     list: async (_, context) => {

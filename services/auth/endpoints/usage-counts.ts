@@ -2,6 +2,7 @@
 import type { Calls, Tally } from "../../../src/gen/portico/auth/v1/usage.js";
 import { BOUNDS } from "../../../src/metrics.js";
 
+/** The endpoint that calls are counted for; without names, the rest of its namespace. */
 export type Endpoint = Pick<Tally, "namespace" | "service" | "endpoint">;
 
 /** The counts of a set of calls. */

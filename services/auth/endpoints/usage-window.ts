@@ -15,10 +15,13 @@ import { Tallies, type Tally } from "../../../src/gen/portico/auth/v1/usage.js";
 import type { Collection } from "../../../src/store/store.js";
 import { Counts } from "./usage-counts.js";
 
+/** In milliseconds. */
 export const MINUTE = 60_000;
+/** In milliseconds. */
 export const HOUR = 60 * MINUTE;
 /** How long rows are kept, in milliseconds. */
 export const MINUTES_KEPT = 3 * HOUR;
+/** How long rows of hours are kept, in milliseconds. */
 export const HOURS_KEPT = 30 * 24 * HOUR;
 /** After the end of an hour, until when rows of its minutes may still be written. */
 const GRACE = 10 * MINUTE;
@@ -38,6 +41,7 @@ interface Row {
   readonly start: number;
 }
 
+/** The calls of a minute or an hour. */
 export interface Slice {
   readonly start: number;
   readonly tallies: readonly Tally[];
@@ -50,6 +54,7 @@ interface Options {
   readonly clock: () => number;
 }
 
+/** The counts of the last thirty days, in the store and in memory. */
 export class UsageWindow {
   readonly #options: Options;
   /** Not written yet, by the start of their minute. */
@@ -199,6 +204,7 @@ export class UsageWindow {
   }
 }
 
+/** The start of the period of the given length that a moment is in; all in milliseconds. */
 export function floor(moment: number, length: number): number {
   return Math.floor(moment / length) * length;
 }

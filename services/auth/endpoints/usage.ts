@@ -31,6 +31,7 @@ interface Options {
   readonly window: UsageWindow;
 }
 
+/** The gRPC service portico.auth.v1.Usage. */
 export function usage(options: Options): Part {
   /** The last report of each gateway. */
   const last = new BoundedMap<string, bigint>(MAX_REPORTERS);

@@ -17,6 +17,7 @@ export const MAX_FAILED_AUDIT = 1_000;
 /** The action of records of failed logins. */
 export const LOGIN_FAILED = "login failed";
 
+/** The audit trail of one namespace. */
 export class AuditTrail {
   // Each oldest first.
   readonly #administrators: AuditRecord[] = [];

@@ -20,6 +20,7 @@ export const MAX_READ = 256;
 const BATCH = 256;
 const REVISION_DIGITS = 16;
 
+/** The entries and the snapshots of a store. */
 export class ChangeLog {
   readonly #name: string;
   readonly #entries: Collection;

@@ -10,6 +10,7 @@ import type { Author, Decide, Journal } from "./journal.js";
 import type { Leases } from "./leases.js";
 import type { State } from "./state.js";
 
+/** Makes changes of the state for the endpoints. */
 export class Changes {
   readonly #journal: Journal;
   readonly #leases: Leases;

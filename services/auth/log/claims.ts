@@ -64,6 +64,7 @@ interface Options {
   readonly leaseMs: number;
 }
 
+/** The claim of this authority, and what it knows of the claims of others. */
 export class Claims {
   readonly #options: Options;
   /** Of our own leases, in milliseconds. */

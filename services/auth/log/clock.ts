@@ -21,6 +21,7 @@ const CATCH_UP_RATE = 0.9;
 /** A wall clock that is less behind is not worth a line in the log, in milliseconds. */
 const NOTEWORTHY = 10_000;
 
+/** The clocks of the machine. */
 export interface Clocks {
   /** Milliseconds since 1970 by the machine's clock, which may be set. */
   readonly wall: () => number;
@@ -28,6 +29,7 @@ export interface Clocks {
   readonly elapsed: () => number;
 }
 
+/** The clocks of this machine; `uptime` counts the time that it sleeps. */
 export const MACHINE_CLOCKS: Clocks = { wall: Date.now, elapsed: () => uptime() * 1000 };
 
 interface Options {
@@ -35,6 +37,7 @@ interface Options {
   readonly log: Logger;
 }
 
+/** How the authority's time begins. */
 export interface Start {
   /** The newest time in the store, in milliseconds since 1970; undefined in a fresh one. */
   readonly stored: number | undefined;
@@ -42,6 +45,7 @@ export interface Start {
   readonly accept: boolean;
 }
 
+/** The authority's time. */
 export class Clock {
   readonly #clocks: Clocks;
   readonly #log: Logger;

@@ -46,6 +46,7 @@ const MAX_WAITING = 1_000;
 /** Every so many revisions a snapshot is kept. */
 export const SNAPSHOT_INTERVAL = 1_000;
 
+/** The state of one authority, and the only way to change it. */
 export class Journal {
   readonly #log: ChangeLog;
   readonly #logger: Logger;

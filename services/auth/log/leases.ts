@@ -33,6 +33,7 @@ export interface Holder {
   granted: number;
 }
 
+/** The guards that follow this authority, and the leases that they were granted. */
 export class Leases {
   readonly leaseMs: number;
   readonly #span: number;

@@ -14,12 +14,14 @@ import type { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import { AuditTrail } from "./audit-trail.js";
 
+/** An account with what belongs to it. */
 export interface AccountState extends Account {
   /** Its logins, oldest first, and its keys, by the hex of their SHA-256. */
   readonly logins: Set<string>;
   readonly keys: Set<string>;
 }
 
+/** A namespace with what belongs to it. */
 export interface NamespaceState {
   readonly name: string;
   readonly created: Timestamp | undefined;
@@ -39,6 +41,7 @@ const NEVER = 253_402_300_799_000;
 
 const EMPTY_CALLER = { namespace: DEFAULT_NAMESPACE, account: "", resources: [], reportUse: false, enrolment: "" };
 
+/** The state as of one revision. */
 export class State {
   /** The newest revision that is folded in. */
   revision = 0;

@@ -21,6 +21,7 @@ interface Options {
   readonly log: Logger;
 }
 
+/** The row of the authority's time in the store. */
 export class StoredTime {
   readonly #options: Options;
   #timer: NodeJS.Timeout | undefined;

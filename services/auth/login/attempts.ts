@@ -18,6 +18,7 @@ export interface Attempt {
   readonly requestId: string | undefined;
 }
 
+/** Checks passwords for the endpoints that ask for one. */
 export class Attempts {
   readonly #passwords: Passwords;
   readonly #slowdown: Slowdown;

@@ -12,6 +12,7 @@ import { ACCOUNT_NAME, DEFAULT_NAMESPACE } from "../../../src/contract/names.js"
 import type { LoginsFailed } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 
+/** How long further failures are counted before they are written, in milliseconds. */
 export const WINDOW_MS = 60_000;
 /** Most entries a minute that name an account and an address. */
 export const MAX_NAMED = 10;
@@ -29,6 +30,7 @@ interface Window {
   readonly others: Map<string, number>;
 }
 
+/** Writes failed logins to the audit trail, within bounds. */
 export class FailedLogins {
   readonly #journal: Options["journal"];
   readonly #log: Logger;

@@ -59,6 +59,7 @@ interface Turn {
   readonly begin: () => void;
 }
 
+/** Hashes and checks passwords, a few at a time. */
 export class Passwords {
   readonly #cost: PasswordCost;
   #running = 0;

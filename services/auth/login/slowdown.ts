@@ -18,6 +18,7 @@ interface Failures {
   last: number;
 }
 
+/** The failures of each account and address, in memory. */
 export class Slowdown {
   /** Least recently failed first. */
   readonly #failures = new Map<string, Failures>();
