@@ -28,7 +28,7 @@ const rows: readonly [what: string, caller: Caller | undefined, resource: string
   ["enrolled, for the logged-in", { ...bob, enrolment: "gateway" }, "service:members:Members.Call", false],
 ];
 
-t.test("allows", async (t) => {
+t.test("what a caller may call is decided without a call, as at the door", async (t) => {
   const { guard } = await start(t, { rules, leaseMs: 30_000 });
   await guard.ready();
   for (const [what, caller, resource, allowed] of rows) {

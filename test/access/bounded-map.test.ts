@@ -3,7 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import { BoundedMap } from "../../src/bounded-map.js";
 
-t.test("it is never larger than its bound, and never wrong about what it has", async (t) => {
+t.test("a bounded map is never larger than its bound, and returns what was set", async (t) => {
   const step = fc.record({ key: fc.integer({ min: 0, max: 30 }), set: fc.boolean() });
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 20 }), fc.array(step, { maxLength: 300 }), (bound, steps) => {
@@ -26,7 +26,7 @@ t.test("it is never larger than its bound, and never wrong about what it has", a
   t.pass("no counterexample");
 });
 
-t.test("what is used stays while others come and go", async (t) => {
+t.test("entries that are used stay while others come and go", async (t) => {
   const map = new BoundedMap<string, number>(100);
   map.set("used", 0);
   for (let index = 1; index < 10_000; index++) {
@@ -36,7 +36,7 @@ t.test("what is used stays while others come and go", async (t) => {
   t.equal(map.get("key 1"), undefined);
 });
 
-t.test("it holds at least half its bound", async (t) => {
+t.test("a bounded map holds at least half its bound", async (t) => {
   const map = new BoundedMap<number, number>(100);
   for (let key = 0; key < 1_000; key++) map.set(key, key);
   for (let key = 950; key < 1_000; key++) t.equal(map.get(key), key);
@@ -50,7 +50,7 @@ t.test("an older value of a key never comes back", async (t) => {
   t.equal(map.get("key"), undefined);
 });
 
-t.test("deleting reaches both generations", async (t) => {
+t.test("a deletion removes old and new entries", async (t) => {
   const map = new BoundedMap<number, number>(10);
   for (let key = 0; key < 10; key++) map.set(key, key);
   map.deleteWhere((value) => value % 2 === 0);

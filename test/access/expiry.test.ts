@@ -16,7 +16,7 @@ function issue(script: ScriptedAuthority, at: number): string {
   return token;
 }
 
-t.test("a token that is known expires to the moment", async (t) => {
+t.test("a token that is known expires at its very millisecond", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 30_000 });
   await guard.ready();
   const expiry = Date.now() + 300;

@@ -12,7 +12,7 @@ import { readRules } from "./read-rule.js";
 const CODE: Record<number, number> = { 200: Code.OK, 401: Code.UNAUTHENTICATED, 403: Code.PERMISSION_DENIED };
 const PASSWORD = "a password for bob";
 
-t.test("the table, through a guard", async (t) => {
+t.test("a guard decides as the table of rules says", async (t) => {
   const { call, login, guard, admin: first } = await openDoor(t);
   const { adminPassword } = await call(NamespacesService.create, { name: "other" }, first);
   const admins = new Map([

@@ -53,7 +53,7 @@ t.test("a token is looked up once, by its hash, and from then on known without w
   t.same(script.asked, [hex(token)]);
 });
 
-t.test("many calls with one unknown token make one question", async (t) => {
+t.test("many calls with one unknown token ask the authority once", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const token = issue(script);
@@ -65,7 +65,7 @@ t.test("many calls with one unknown token make one question", async (t) => {
   t.equal(script.asked.length, 1);
 });
 
-t.test("what cannot be a bearer token is nobody's, without a question", async (t) => {
+t.test("what cannot be a bearer token is refused without asking the authority", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const good = createToken("access");
@@ -76,7 +76,7 @@ t.test("what cannot be a bearer token is nobody's, without a question", async (t
   t.same(script.asked, []);
 });
 
-t.test("a token that nobody has is asked for once", async (t) => {
+t.test("a made-up token is asked for once", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const token = createToken("key");
@@ -84,7 +84,7 @@ t.test("a token that nobody has is asked for once", async (t) => {
   t.equal(script.asked.length, 1);
 });
 
-t.test("tokens that nobody has push out none that somebody has", async (t) => {
+t.test("made-up tokens push no real one out of memory", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const token = issue(script);
@@ -112,7 +112,7 @@ t.test("only so many tokens are looked up at once; the rest is told to come agai
   await ask(guard, call, { token: issue(script) });
 });
 
-t.test("an answer that a revocation has overtaken is not believed", async (t) => {
+t.test("an answer that was sent before a revocation is not believed", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const token = issue(script);

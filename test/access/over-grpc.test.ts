@@ -38,7 +38,7 @@ function load(guard: OpenGuard): {
   };
 }
 
-t.test("over gRPC", async (t) => {
+t.test("a guard and its authority in two processes", async (t) => {
   const door = await openDoor(t, { leaseMs: 1_000 });
   const services = [door.authority.service];
   const dispatcher = dispatcherOf(services, { guard: door.guard });

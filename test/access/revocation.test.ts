@@ -128,7 +128,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-t.test("what has been taken away", async (t) => {
+t.test("what was taken away is never granted again", async (t) => {
   const door = await openDoor(t);
   await door.call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, door.admin);
   const bob = await door.login("bob", PASSWORD);

@@ -70,7 +70,7 @@ for (const [part, message] of refused) {
   });
 }
 
-t.test("what is no part of a rule is left behind", async (t) => {
+t.test("members that a rule does not have are dropped", async (t) => {
   t.same(Object.keys(checkRule({ ...good, _unknownFields: { 9: [] } })), Object.keys(good));
 });
 
@@ -85,4 +85,4 @@ t.test("what cannot be understood is never compiled as if it were not there", as
   t.throws(() => RuleSet.compile([good, good]), { message: 'rule "a" is there already' });
 });
 
-t.test("deleting what is not there", async (t) => t.equal(new RuleSet().delete("x"), false));
+t.test("a rule that is not there cannot be deleted", async (t) => t.equal(new RuleSet().delete("x"), false));

@@ -153,7 +153,7 @@ t.test("a stream goes on with an account that changed but is still let in", asyn
   t.match(refusals, [UNAUTHORIZED]);
 });
 
-t.test("the new scopes count from then on", async (t) => {
+t.test("a stream whose account changed is judged by the new scopes from then on", async (t) => {
   const { script, guard } = await ready(t, { rules: ["old granted *:*:*", "new granted *:*:*"] });
   const token = issue(script, { scopes: ["old"] });
   const { refusals } = await opened(t, guard, { token });

@@ -13,7 +13,7 @@ for (const [kind, prefix] of Object.entries(PREFIXES)) {
   });
 }
 
-t.test("a token made before stays one", async (t) => {
+t.test("a token that an earlier version made is still one", async (t) => {
   t.ok(isToken("ptk_DNWxONYOVnvCVpg1jq36US3m2GlFmjpZ7lob2Xy84ur4Hmcje"));
 });
 
@@ -29,6 +29,6 @@ t.test("any one character mistyped, left out or doubled is noticed", async (t) =
   t.same(wrong.filter(isToken), []);
 });
 
-t.test("no two are the same", async (t) => {
+t.test("no two tokens are the same", async (t) => {
   t.equal(new Set(Array.from({ length: 1_000 }, () => createToken("access"))).size, 1_000);
 });

@@ -136,7 +136,7 @@ const rows: readonly Row[] = [
   ["key", "open", "nobody", "other"], // where it does not count, its limits do not either
 ];
 
-t.test("tokens", async (t) => {
+t.test("each kind of token, at each kind of endpoint", async (t) => {
   let ahead = 0;
   const door = await openDoor(t, { clock: () => Date.now() + ahead });
   const tokens = await prepare(door, () => {

@@ -21,7 +21,7 @@ const settings = (tlsCa = "", tlsCert = "", tlsKey = ""): Pick<Config, "tlsCa" |
   tlsKey: file(tlsKey),
 });
 
-t.test("none, an authority's, one with its key, and both", async (t) => {
+t.test("no certificate, an authority's, one with its key, or both", async (t) => {
   t.same(readCertificates(settings()), { ca: undefined });
   t.same(readCertificates(settings("ca.pem")), { ca: authority.cert });
   t.same(readCertificates(settings("", "own.pem", "own.key")), { ca: undefined, ...own });
@@ -48,7 +48,7 @@ for (const [why, given, message] of wrong) {
   });
 }
 
-t.test("a configuration file names them from where it is", async (t) => {
+t.test("a configuration file names certificates relative to itself", async (t) => {
   const data = t.testdir({
     "portico.json": '{"tlsCa": "ca.pem", "tlsCert": "/etc/own.pem", "tlsKey": "keys/own.key"}',
   });

@@ -6,7 +6,7 @@ import { loadConfig } from "../../src/config.js";
 const data = t.testdir({ "portico.json": JSON.stringify({ callTime: "3s", http: "127.0.0.1:3" }) });
 const base = { PORTICO_DATA: data };
 
-t.test("the default where nothing is said", async (t) => {
+t.test("a setting has its default where nothing sets it", async (t) => {
   const config = loadConfig({}, { PORTICO_DATA: t.testdir() });
   t.same(config.http, { host: "127.0.0.1", port: 8080 });
   t.same(config.grpc, { host: "127.0.0.1", port: 8081 });
@@ -17,20 +17,20 @@ t.test("the default where nothing is said", async (t) => {
   t.equal(config.adminPassword, undefined);
 });
 
-t.test("the file before the default", async (t) => {
+t.test("the configuration file counts before the default", async (t) => {
   t.equal(loadConfig({}, base).callTime, 3_000);
 });
 
-t.test("the variable before the file", async (t) => {
+t.test("the variable counts before the configuration file", async (t) => {
   t.equal(loadConfig({}, { ...base, PORTICO_CALL_TIME: "2s" }).callTime, 2_000);
 });
 
-t.test("the flag before the variable", async (t) => {
+t.test("the flag counts before the variable", async (t) => {
   const config = loadConfig({ http: "127.0.0.1:1" }, { ...base, PORTICO_HTTP: "127.0.0.1:2" });
   t.equal(config.http.port, 1);
 });
 
-t.test("an empty variable says nothing", async (t) => {
+t.test("an empty variable sets nothing", async (t) => {
   t.equal(loadConfig({}, { ...base, PORTICO_HTTP: "" }).http.port, 3);
 });
 
@@ -40,7 +40,7 @@ t.test("the data folder is under the XDG data home", async (t) => {
   t.equal(loadConfig({}, { HOME: home }).data, join(home, ".local", "share", "portico"));
 });
 
-t.test("a configuration file that is named may name the data folder, from where it is", async (t) => {
+t.test("a configuration file may name the data folder, relative to itself", async (t) => {
   const folder = t.testdir({ "named.json": '{"data": "state"}', "absolute.json": '{"data": "/var/lib/portico"}' });
   const config = join(folder, "named.json");
   t.equal(loadConfig({ config }, {}).data, join(folder, "state"));

@@ -66,7 +66,7 @@ for (const [why, text, message] of files) {
   });
 }
 
-t.test("a named configuration file that names another one", async (t) => {
+t.test("a configuration file cannot name another one", async (t) => {
   const config = join(t.testdir({ "portico.json": '{"config": "/other.json"}' }), "portico.json");
   const error = {
     name: "ConfigError",
@@ -75,7 +75,7 @@ t.test("a named configuration file that names another one", async (t) => {
   t.throws(() => loadConfig({ config }, {}), error);
 });
 
-t.test("a named configuration file that is missing", async (t) => {
+t.test("a configuration file that is missing stops the start", async (t) => {
   const missing = join(t.testdir(), "none.json");
   t.throws(
     () => loadConfig({ config: missing }, {}),

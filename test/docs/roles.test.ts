@@ -49,7 +49,7 @@ await run(wordsOf(here[1]), { PORTICO_DATA: data, PORTICO_AUTHORITY: at });
 const gateway = await run(wordsOf(here[2]), { PORTICO_DATA: data, PORTICO_AUTHORITY: at });
 t.match(await greeting(gateway), { message: "Hello Ada" }, "on one machine");
 
-t.test("on another machine, with an enrolment token", async (t) => {
+t.test("a service joins from another machine with an enrolment token, as the page says", async (t) => {
   const password = readFileSync(join(data, "admin-password"), "utf8").trim();
   const env = {
     PATH: process.env.PATH,

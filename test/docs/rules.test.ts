@@ -54,7 +54,7 @@ for (const { heading, line, rows } of examples) {
   }
 }
 
-t.test("rules stand in the order in which they are looked at", async (t) => {
+t.test("the rules of an example stand in the order in which they are looked at", async (t) => {
   for (const { heading, line } of examples) {
     const rules = rulesAbove(line);
     const weight = ({ priority, access }: Rule) => priority * 2 + (access === Access.DENIED ? 1 : 0);
@@ -66,7 +66,7 @@ t.test("rules stand in the order in which they are looked at", async (t) => {
   }
 });
 
-t.test("patterns", async (t) => {
+t.test("each pattern of the page matches what the page says", async (t) => {
   const patterns = tables.find(({ header }) => header[0] === "resource of a rule")?.rows ?? [];
   t.ok(patterns.length >= 6, `${patterns.length} patterns`);
   for (const [pattern = "", covered = "", others = ""] of patterns) {
@@ -81,7 +81,7 @@ t.test("patterns", async (t) => {
   }
 });
 
-t.test("the transcript", async (t) => {
+t.test("the commands of the page show what the page says", async (t) => {
   const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());

@@ -13,7 +13,7 @@ Logged in to …
 
 `;
 
-t.test("the transcripts", async (t) => {
+t.test("the commands of the page show what the page says", async (t) => {
   const examples = codeOf(readFileSync("docs/streams.md", "utf8"), "").filter((code) => code.startsWith("$ "));
   t.ok(examples.length >= 6, `${examples.length} transcripts`);
   const { url, password } = await openStudio(t);

@@ -38,7 +38,7 @@ function anchorsIn(path: string): string[] {
   return (readFileSync(path, "utf8").match(/^#+ .*$/gm) ?? []).map(anchorOf);
 }
 
-t.test("links", async (t) => {
+t.test("every link of the pages leads somewhere", async (t) => {
   for (const [path, page] of pages) {
     for (const [, target = ""] of page.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
       const [file = "", anchor] = target.split("#");
@@ -49,7 +49,7 @@ t.test("links", async (t) => {
   }
 });
 
-t.test("files of the code, or of a new service", async (t) => {
+t.test("every file that the pages name exists", async (t) => {
   const ofNewService = filesOf("greeter");
   for (const [path, page] of pages) {
     for (const file of found(page, /`((?:src|gateway|services|cli|bench|test|proto|examples|scripts)\/[\w./-]+)`/g)) {
@@ -58,7 +58,7 @@ t.test("files of the code, or of a new service", async (t) => {
   }
 });
 
-t.test("variables", async (t) => {
+t.test("every variable that the pages name is a setting", async (t) => {
   const ofCommands = filesIn("cli", ".ts").flatMap(
     (file) => readFileSync(file, "utf8").match(/PORTICO_[A-Z_]+/g) ?? [],
   );
@@ -69,14 +69,14 @@ t.test("variables", async (t) => {
   }
 });
 
-t.test("scripts", async (t) => {
+t.test("every script that the pages name is in package.json", async (t) => {
   for (const [path, page] of pages) {
     for (const script of found(page, /npm run (?:--silent )?([\w:-]+)/g))
       t.ok(script in packageJson.scripts, `${path}: ${script}`);
   }
 });
 
-t.test("commands and their options", async (t) => {
+t.test("every command and option that the pages show exists", async (t) => {
   const program = createProgram(ioOf({}).io, () => {});
   /** Services of the examples: what follows them are fields. */
   const services = ["helloworld", "greeter", "chat"];

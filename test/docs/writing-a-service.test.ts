@@ -7,17 +7,17 @@ import { codeOf, tablesOf } from "./markdown.js";
 
 const page = readFileSync("docs/writing-a-service.md", "utf8");
 
-t.test("portico new", async (t) => {
+t.test("the page's commands of portico new show what it says", async (t) => {
   const [transcript = ""] = codeOf(page, "console");
   t.match(transcript, /portico new greeter/);
   await replay(t, transcript, { url: "http://127.0.0.1:8080", data: t.testdir() });
 });
 
-t.test("the service to copy is the one there is", async (t) => {
+t.test("the service shown for copying is helloworld", async (t) => {
   t.same(codeOf(page, "ts"), [readFileSync("services/helloworld/helloworld.ts", "utf8")]);
 });
 
-t.test("the status of every gRPC code", async (t) => {
+t.test("the page gives the HTTP status of every gRPC code", async (t) => {
   const rows = tablesOf(page).find(({ header }) => header.join() === "status,HTTP")?.rows ?? [];
   const told = new Map(rows.flatMap(([codes = "", http]) => codes.split(", ").map((code) => [code, Number(http)])));
   const codes = Object.keys(Code).filter((name) => /^[A-Z_]+$/.test(name) && name !== "OK" && name !== "UNRECOGNIZED");

@@ -131,7 +131,7 @@ const PATH = "/greeter/helloworld/call";
 const routed = ({ catalog }: Scene): boolean => catalog.routes.find(PATH) !== undefined;
 const channelsOf = ({ open }: Scene): string[] => open.filter((address) => !address.startsWith("marker")).sort();
 
-t.test("is ready when everything has been sent once", async (t) => {
+t.test("the catalog is ready when the registry has sent everything once", async (t) => {
   const it = scene(t);
   t.notOk(it.catalog.ready, "not before");
   await it.say({ joined: [instance("greeter", "1")], complete: false });
@@ -140,7 +140,7 @@ t.test("is ready when everything has been sent once", async (t) => {
   t.ok(it.catalog.ready);
 });
 
-t.test("what joins is routed, what leaves is not, and its channel is closed", async (t) => {
+t.test("a service that joins is routed; one that leaves is not, and its channel is closed", async (t) => {
   const it = scene(t);
   await it.say({ joined: [instance("greeter", "1"), instance("greeter", "2")] });
   t.ok(routed(it));
@@ -153,14 +153,14 @@ t.test("what joins is routed, what leaves is not, and its channel is closed", as
   t.same(channelsOf(it), []);
 });
 
-t.test("one that moves is called at its new address", async (t) => {
+t.test("an instance that moves is called at its new address", async (t) => {
   const it = scene(t);
   await it.say({ joined: [instance("greeter", "1")] });
   await it.say({ joined: [instance("greeter", "1", { addresses: ["elsewhere:1"] })] });
   t.same(channelsOf(it), ["elsewhere:1"]);
 });
 
-t.test("one without address is of this process", async (t) => {
+t.test("an instance without an address is of this process", async (t) => {
   const it = scene(t);
   await it.say({ joined: [instance("greeter", "7", { addresses: [] })] });
   t.same(channelsOf(it), ["in-process:7"]);

@@ -31,7 +31,7 @@ async function idle(socket: Socket): Promise<Socket> {
   return socket;
 }
 
-t.test("while it leaves, calls are taken, each the last one of its connection", async (t) => {
+t.test("during the notice each call is the last one of its connection", async (t) => {
   const { door, client } = await open(t);
   const old = await idle(await client());
   door.leave();
@@ -53,7 +53,7 @@ t.test("a request that is sent as the port closes is answered", async (t) => {
   await closed;
 });
 
-t.test("connections that stay idle do not keep it", async (t) => {
+t.test("connections that stay idle do not delay the end", async (t) => {
   const { door, client } = await open(t);
   const answers = [await idle(await client()), await client()].map((socket) => text(socket));
   const before = performance.now();

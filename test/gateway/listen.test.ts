@@ -131,7 +131,7 @@ t.test("requests sent at once are answered in their order", async (t) => {
   t.match(await client.until(/\/fast$/), /\/slow.*\/fast$/s);
 });
 
-t.test("an answer before the body has come", async (t) => {
+t.test("an answer may come before the body has", async (t) => {
   const early: Handler = () => answer("early", 404);
 
   t.test("a small body is dropped and the connection kept", async (t) => {
@@ -252,7 +252,7 @@ t.test("as many as ask at the same time are answered, each with its own answer",
   for (const { socket } of clients) socket.destroy();
 });
 
-t.test("a text is answered in UTF-8", async (t) => {
+t.test("a body given as a text is sent in UTF-8", async (t) => {
   for (const body of ["plain", "Zoë, Ædan, 李, 🙂", "ÿ".repeat(20_000)]) {
     const length = Buffer.byteLength(body);
     const headers = ["Content-Length", String(length)];
@@ -266,7 +266,7 @@ t.test("a text is answered in UTF-8", async (t) => {
   }
 });
 
-t.test("what follows a request and is none", async (t) => {
+t.test("bytes after a request that are no request", async (t) => {
   t.test("does not cost the request its answer, and closes the connection", async (t) => {
     const client = await dial(await open(t, echo));
     client.socket.write(`${get("/1")}garbage\r\n\r\n`);
@@ -284,7 +284,7 @@ t.test("what follows a request and is none", async (t) => {
   });
 });
 
-t.test("a client that goes", async (t) => {
+t.test("a client that disconnects", async (t) => {
   t.test("is reported while its answer is awaited", async (t) => {
     let asked: (request: GatewayRequest) => void = () => {};
     const request = new Promise<GatewayRequest>((resolve) => {
@@ -336,7 +336,7 @@ t.test("a client that goes", async (t) => {
   });
 });
 
-t.test("closing", async (t) => {
+t.test("closing the port", async (t) => {
   t.test("lets what is in flight finish, and closes its connection", async (t) => {
     const { handler, finish, asked } = held();
     const door = await open(t, handler);
@@ -399,7 +399,7 @@ t.test("connections beyond the limit are closed", async (t) => {
   t.equal(await second.rest(), "");
 });
 
-t.test("an address that is taken", async (t) => {
+t.test("an address that is in use is named in the error", async (t) => {
   const { address } = await open(t, echo);
   await t.rejects(listen(echo, address, config), { code: "EADDRINUSE" });
 });

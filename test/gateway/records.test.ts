@@ -12,7 +12,7 @@ t.teardown(() => deployment.close());
 const { handler, logged, metrics, health } = deployment;
 const token = await login(handler, "admin");
 
-t.test("the access log", async (t) => {
+t.test("the access log has one line for each request", async (t) => {
   logged.length = 0;
   const headers = ["Authorization", `Bearer ${token}`, "X-Request-Id", "mine"];
   await ask(handler, { target: "/HELLOWORLD/call?name=s3cret", headers });
@@ -31,13 +31,13 @@ t.test("the access log", async (t) => {
   t.type(logged[0]?.ms, "number");
 });
 
-t.test("of what led nowhere, the path is told, without its query", async (t) => {
+t.test("a request to no endpoint is logged with its path, without the query", async (t) => {
   logged.length = 0;
   await ask(handler, { target: `/nowhere?token=${token}` });
   t.match(logged, [{ path: "/nowhere", status: 404 }]);
 });
 
-t.test("of a call that failed, we are told more than the caller", async (t) => {
+t.test("of a failed call the log has more than the caller is told", async (t) => {
   logged.length = 0;
   const fail = { code: Code.UNKNOWN, message: "no table users" };
   const headers = ["Content-Type", "application/json"];
@@ -46,7 +46,7 @@ t.test("of a call that failed, we are told more than the caller", async (t) => {
   t.match(logged, [{ endpoint: "probe:Probe.Fail", status: 500, failure: "no table users" }]);
 });
 
-t.test("nothing secret is written", async (t) => {
+t.test("neither tokens nor queries are in the log", async (t) => {
   logged.length = 0;
   const secret = ["Authorization", `Bearer ${token}`, "Cookie", `a=${token}`];
   await ask(handler, { target: `/helloworld?name=${token}`, headers: secret });
@@ -83,7 +83,7 @@ t.test("a secret that is logged by mistake is blanked", async (t) => {
   t.notMatch(lines[0], /pt[aekr]_|p4ss/);
 });
 
-t.test("metrics", async (t) => {
+t.test("metrics count each request", async (t) => {
   await ask(handler, { target: "/Helloworld/CALL" });
   await ask(handler, { target: "/helloworld/callx" });
   await ask(handler, { target: "/made-up-1" });
@@ -102,7 +102,7 @@ t.test("metrics", async (t) => {
   t.match(text, /^process_resident_memory_bytes \d+/m);
 });
 
-t.test("the operator's port", async (t) => {
+t.test("the operator's port serves metrics and health", async (t) => {
   const hosts = await Hosts.of({ host: "127.0.0.1", port: 0 }, ["portico.test"]);
   const admin = createAdminHandler({ metrics, health, hosts });
   const cases: [method: string, target: string, status: number, body: RegExp][] = [
@@ -120,7 +120,7 @@ t.test("the operator's port", async (t) => {
   t.match((await ask(admin, { target: "/metrics" })).headers["content-type"], /^text\/plain; version=0\.0\.4/);
 });
 
-t.test("ready until it is about to stop, alive all the time", async (t) => {
+t.test("/readyz fails when the process is about to stop, /livez does not", async (t) => {
   t.equal((await ask(handler, { target: "/readyz" })).status, 200);
   health.leave();
   t.equal((await ask(handler, { target: "/readyz" })).status, 503);

@@ -33,7 +33,7 @@ async function read(socket: Socket, bytes: number): Promise<void> {
   }
 }
 
-t.test("a long write", async (t) => {
+t.test("a long answer that is read slowly is cut only when nothing more is read", async (t) => {
   const { server, client, close } = await connection();
   mock.timers.enable({ apis: ["setInterval"] });
   t.teardown(() => mock.timers.reset());

@@ -9,7 +9,7 @@ import { scene } from "./streams/client.js";
 const HEARTBEAT_MS = 15_000;
 const it = await scene(t);
 
-t.test("heartbeats", async (t) => {
+t.test("heartbeats are sent while a stream is silent, and stop with it", async (t) => {
   mock.timers.enable({ apis: ["setInterval"] });
   t.teardown(() => mock.timers.reset());
   const headers = ["Host", "portico.test", "Accept", "text/event-stream"];

@@ -26,7 +26,7 @@ async function ask({ address }: Listening): Promise<Socket> {
   return socket;
 }
 
-t.test("nothing is taken", async (t) => {
+t.test("a client that takes nothing of its answer is cut", async (t) => {
   const door = await open(t);
   const socket = await ask(door);
   t.teardown(() => socket.destroy());
@@ -49,7 +49,7 @@ async function take(socket: Socket, length: number, pace: number): Promise<void>
   }
 }
 
-t.test("it is taken slowly, and then the next one", async (t) => {
+t.test("a client that takes its answer slowly gets all of it, and the next one", async (t) => {
   const socket = await ask(await open(t));
   t.teardown(() => socket.destroy());
   const started = performance.now();

@@ -6,7 +6,7 @@ import { accepted } from "./accepted.js";
 
 const HEARTBEAT_MS = 15_000;
 
-t.test("pings, and what counts as an answer", async (t) => {
+t.test("a WebSocket is pinged while it is silent; pongs and messages count as an answer", async (t) => {
   mock.timers.enable({ apis: ["setInterval"] });
   t.teardown(() => mock.timers.reset());
   const { client, socket, gone } = await accepted(t, () => {}, { autoPong: false });

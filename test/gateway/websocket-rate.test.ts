@@ -35,7 +35,7 @@ t.test("a client that sends too much has to wait, and nothing is lost", async (t
   await all;
 });
 
-t.test("pings and pongs count too", async (t) => {
+t.test("pings and pongs count as messages", async (t) => {
   const now = performance.now();
   mock.method(performance, "now", () => now);
   t.teardown(() => mock.reset());

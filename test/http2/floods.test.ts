@@ -59,7 +59,7 @@ t.test("useful work makes up for such frames", async (t) => {
   }
 });
 
-t.test("rapid reset: streams opened to be reset", async (t) => {
+t.test("rapid reset (CVE-2023-44487): streams opened to be reset", async (t) => {
   const peer = await connect(t);
   const pair = (index: number) => [headers(1 + 2 * index, REQUEST), reset(1 + 2 * index, ErrorCode.CANCEL)];
   peer.send(...Array.from({ length: 900 }, (_, index) => pair(index)).flat());
@@ -68,7 +68,7 @@ t.test("rapid reset: streams opened to be reset", async (t) => {
   t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM, "1400 do not");
 });
 
-t.test("streams that we are made to reset", async (t) => {
+t.test("streams that the peer makes us reset are counted", async (t) => {
   const peer = await connect(t);
   const pair = (index: number) => [
     headers(1 + 2 * index, REQUEST),
@@ -103,7 +103,7 @@ t.test("a header list that is too large is refused, and the connection goes on",
   t.ok(await peer.answersPing());
 });
 
-t.test("CONTINUATION without end: a block of many bytes", async (t) => {
+t.test("CONTINUATION without end (VU#421644): a block of many bytes", async (t) => {
   const peer = await connect(t);
   peer.send(frame(FrameType.HEADERS, 0, 1, Buffer.alloc(16_384)));
   peer.send(...Array.from({ length: 63 }, () => frame(FrameType.CONTINUATION, 0, 1, Buffer.alloc(16_384))));
@@ -134,7 +134,7 @@ for (const size of [60_000, 90_000, 1_000_000]) {
   });
 }
 
-t.test("a header block that does not come to its end in time", async (t) => {
+t.test("a header block that does not end in time closes the connection", async (t) => {
   const limits = { ...LIMITS, headerTime: 100 };
   const server = await serveHttp2(dispatcherOf([]), { host: "127.0.0.1", port: 0 }, limits);
   t.teardown(() => server.close(0));
@@ -174,7 +174,7 @@ t.test("CONTINUATION without end: a block of many frames", async (t) => {
   t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM);
 });
 
-t.test("a block in as many frames as allowed", async (t) => {
+t.test("a header block in as many frames as allowed is read", async (t) => {
   const peer = await connect(t);
   peer.send(headers(1, REQUEST, 0));
   peer.send(...Array.from({ length: 15 }, () => frame(FrameType.CONTINUATION, 0, 1)));
@@ -206,7 +206,7 @@ t.test("more DATA than a stream's window is refused", async (t) => {
   t.ok(await peer.answersPing());
 });
 
-t.test("windows that overflow", async (t) => {
+t.test("window updates that overflow a window are refused", async (t) => {
   const ofStream = await connect(t);
   ofStream.send(headers(1, REQUEST), frame(FrameType.WINDOW_UPDATE, 0, 1, uint32(0x7fff_ffff)));
   const refused = await ofStream.next(isType(FrameType.RST_STREAM));

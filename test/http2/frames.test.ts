@@ -49,7 +49,7 @@ t.test("a frame larger than allowed is refused by its header alone", async (t) =
   t.throws(() => read([header.subarray(0, 4), header.subarray(4)]), { code: 0x6 });
 });
 
-t.test("nothing is read any more once stopped", async (t) => {
+t.test("a reader that was stopped reads nothing more", async (t) => {
   const seen: number[] = [];
   const reader = new FrameReader({
     onFrame: (type) => {

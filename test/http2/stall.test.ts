@@ -35,14 +35,14 @@ async function open(t: Test) {
   return { connection, peer };
 }
 
-t.test("its stream is reset, and the connection goes on", async (t) => {
+t.test("the stream of a response that is not read is reset, and the connection goes on", async (t) => {
   const { connection, peer } = await open(t);
   t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.CANCEL);
   t.equal(connection.streams.size, 0);
   t.ok(await peer.answersPing());
 });
 
-t.test("one that reads slowly gets all of it", async (t) => {
+t.test("a client that reads slowly gets the whole response", async (t) => {
   const { peer } = await open(t);
   let left = 100_005 - 65_535;
   for (; left > 0; left -= 5_000) {

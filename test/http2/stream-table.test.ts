@@ -5,7 +5,7 @@ import { StreamTable } from "../../src/http2/stream-table.js";
 
 const stream = (id: number): Stream => ({ id }) as Stream;
 
-t.test("holds what a Map would, whatever is opened and ended", async (t) => {
+t.test("the table holds what a Map would, whatever is opened and ended", async (t) => {
   // Streams are opened one after the other and end in any order: a number says how many from the first open one.
   const steps = fc.array(fc.oneof(fc.constant("open" as const), fc.nat(100)), { maxLength: 300, size: "max" });
   fc.assert(
@@ -32,7 +32,7 @@ t.test("holds what a Map would, whatever is opened and ended", async (t) => {
   t.pass("in 100 random sequences");
 });
 
-t.test("what ends while the table is gone through is still told of", async (t) => {
+t.test("iteration covers streams that end meanwhile", async (t) => {
   const table = new StreamTable();
   for (const id of [1, 3, 5]) table.add(stream(id));
   const told: number[] = [];

@@ -44,14 +44,14 @@ t.test("many addresses together leave some for the next", async (t) => {
   t.ok(budget.open("198.51.100.1").tryReserve(16_000), "a little is everyone's, however short memory is");
 });
 
-t.test("of a trusted proxy only the connections have a bound", async (t) => {
+t.test("a trusted proxy has a bound for each connection only", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT, trustedProxies: TrustedProxies.parse("192.0.2.0/24") });
   t.equal(fill(budget.open("192.0.2.1")), LIMIT / 5);
   for (let connection = 0; connection < 20; connection++) fill(budget.open("192.0.2.1"));
   t.ok(budget.reserved > LIMIT * 0.9, `${budget.reserved} bytes`);
 });
 
-t.test("a connection to a service may hold half", async (t) => {
+t.test("a connection to a service may hold half of the memory", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   t.equal(fill(budget.openUpstream()), LIMIT / 2);
 });

@@ -53,7 +53,7 @@ for (const [title, times] of orders) {
   });
 }
 
-t.test("what has ended before is not ended again, and others are as before", async (t) => {
+t.test("a call that has ended is not ended again, and others are not affected", async (t) => {
   const deadlines = new Deadlines();
   const [over, other] = [new Waiting(20), new Waiting(60)];
   for (const call of [over, other]) deadlines.add(call);
@@ -63,7 +63,7 @@ t.test("what has ended before is not ended again, and others are as before", asy
   t.ok(other.ended! >= 60 && other.ended! <= 60 + SLOT);
 });
 
-t.test("a call that another one's end takes away is not ended too", async (t) => {
+t.test("a call that the end of another one removes is not ended as well", async (t) => {
   const deadlines = new Deadlines();
   const second = new Waiting(20);
   const first = new Waiting(20, () => deadlines.delete(second));
@@ -73,7 +73,7 @@ t.test("a call that another one's end takes away is not ended too", async (t) =>
   t.equal(second.ended, undefined);
 });
 
-t.test("after being closed nothing ends", async (t) => {
+t.test("after closing no deadline fires", async (t) => {
   const deadlines = new Deadlines();
   const call = new Waiting(20);
   deadlines.add(call);

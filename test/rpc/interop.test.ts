@@ -51,7 +51,7 @@ async function serve(t: Test) {
 
 const HELLOWORLD = ["helloworld/helloworld.proto", "helloworld.Helloworld"] as const;
 
-t.test("helloworld answers, with a token where one is asked for", async (t) => {
+t.test("grpc-js calls helloworld, with a token where one is needed", async (t) => {
   const { guard, port } = await serve(t);
   const client = clientFor(t, port, ...HELLOWORLD);
   t.match(await call(client, "call", { name: "Ada" }), { message: "Hello Ada", msg: "Hello Ada" });
@@ -63,7 +63,7 @@ t.test("helloworld answers, with a token where one is asked for", async (t) => {
   t.match(await call(client, "call", { name: "Ada" }, bearer("pta_1")), { message: "Hello Ada" });
 });
 
-t.test("helloworld streams", async (t) => {
+t.test("grpc-js reads a stream of helloworld", async (t) => {
   const { port } = await serve(t);
   const client = clientFor(t, port, ...HELLOWORLD);
   const greetings: unknown[] = [];

@@ -89,7 +89,7 @@ async function answersFiles(t: Test, asked: Asked, files: string[]): Promise<voi
   for (const version of [V1, V1Alpha]) t.same(filesIn((await ask(version, asked))[0]), files);
 }
 
-t.test("lists what is served", async (t) => {
+t.test("reflection lists the services", async (t) => {
   for (const version of [V1, V1Alpha]) {
     const [answer] = await ask(version, { $case: "listServices", value: "*" });
     t.same(answer?.$case === "listServicesResponse" && answer.value.service.map(({ name }) => name), [

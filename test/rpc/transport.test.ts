@@ -45,13 +45,13 @@ for (const server of TRANSPORTS) {
       const refused = (t: Test, target: GrpcTarget, certificates: Certificates) =>
         t.rejects(ask(t, client, target, certificates), { code: Code.UNAVAILABLE });
 
-      t.test("plain text, where the server has no certificate of its own", async (t) => {
+      t.test("plain text is spoken where the server has no certificate of its own", async (t) => {
         const target = await serve(t, server, { ca });
         t.equal(await ask(t, client, target, { ca, ...own }), "a");
         await refused(t, secure(target), { ca });
       });
 
-      t.test("TLS", async (t) => {
+      t.test("TLS is spoken where the server has a certificate", async (t) => {
         const target = await serve(t, server, own);
         t.equal(await ask(t, client, secure(target), { ca }), "a");
         await refused(t, target, { ca });
@@ -59,7 +59,7 @@ for (const server of TRANSPORTS) {
         await refused(t, secure(target), { ca: stranger.cert });
       });
 
-      t.test("mutual TLS", async (t) => {
+      t.test("mutual TLS is spoken where both have certificates", async (t) => {
         const target = await serve(t, server, { ca, ...own });
         t.equal(await ask(t, client, secure(target), { ca, ...own }), "a");
         await refused(t, secure(target), { ca });

@@ -6,7 +6,7 @@ import { start } from "../support/process.js";
 import { joinShop } from "./shop.js";
 import { replay } from "./transcript.js";
 
-t.test("calls", async (t) => {
+t.test("calling services at a terminal", async (t) => {
   const data = await installation(t.testdir());
   await joinShop(t, data);
   const portico = await start(["server"], { PORTICO_DATA: data });

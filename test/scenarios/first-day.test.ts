@@ -2,4 +2,6 @@
 import t from "tap";
 import { replayInOneProcess } from "./one-process.js";
 
-t.test("in one process", (t) => replayInOneProcess(t, "first-day.txt"));
+t.test("the first day of an administrator, with everything in one process", (t) =>
+  replayInOneProcess(t, "first-day.txt"),
+);

@@ -6,7 +6,7 @@ import { start } from "../support/process.js";
 import { GRPCURL } from "./grpcurl-program.js";
 import { replay } from "./transcript.js";
 
-t.test("internal client", async (t) => {
+t.test("a service that calls another one", async (t) => {
   const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());

@@ -5,7 +5,7 @@ import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
-t.test("mistakes", async (t) => {
+t.test("mistakes at a terminal, and what the command line answers", async (t) => {
   const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());

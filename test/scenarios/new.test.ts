@@ -35,18 +35,18 @@ async function described() {
   }
 }
 
-t.test("it is described by the comments of its contract", async (t) => {
+t.test("a new service is described by the comments of its contract", async (t) => {
   const { service, proto } = await described();
   t.match(service, { name: "greeter", summary: "Greets people.", instances: 1 });
   t.match(proto, "// Who to greet, such as `Ada`.");
 });
 
-t.test("it is called by its name alone", async (t) => {
+t.test("a new service is called by its name alone", async (t) => {
   const { status, body } = await call(`${http}/greeter?name=Ada`);
   t.same({ status, body }, { status: 200, body: { message: "Hello Ada" } });
 });
 
-t.test("what it refuses is told as it says it", async (t) => {
+t.test("the error of a new service reaches the caller in its own words", async (t) => {
   const { body } = await call(`${http}/greeter/call`, {});
   t.same(body, { Id: "greeter", Code: 400, Detail: "name: must not be empty", Status: "Bad Request" });
 });

@@ -5,7 +5,7 @@ import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
-t.test("preview", async (t) => {
+t.test("previewing a change of rules at a terminal", async (t) => {
   const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());

@@ -9,7 +9,7 @@ import { replay } from "./transcript.js";
 
 const readme = readFileSync("README.md", "utf8");
 
-t.test("the transcripts", async (t) => {
+t.test("the commands of the README show what it says", async (t) => {
   const blocks = [...readme.matchAll(/```console\n(.*?)```/gs)].map(([, block]) => block);
   t.equal(blocks.length, 3);
   const transcript = blocks.join("\n").replaceAll("127.0.0.1:8081", "{grpc}");
@@ -21,7 +21,7 @@ t.test("the transcripts", async (t) => {
   await replay(t, transcript, { url: portico.address("HTTP"), data, values, programs: { grpcurl: GRPCURL } });
 });
 
-t.test("the settings", async (t) => {
+t.test("the README's table has every setting", async (t) => {
   const rows = Object.entries(SETTINGS).map(([key, setting]) => {
     const flag = "secret" in setting ? "" : `\`--${flagName(key)}\``;
     return `| \`${setting.variable}\` | ${flag} | ${setting.default ?? ""} | ${setting.meaning} |`;

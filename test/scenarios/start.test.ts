@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import t from "tap";
 import { replay } from "./transcript.js";
 
-t.test("start", async (t) => {
+t.test("starting and stopping portico server at a terminal", async (t) => {
   const data = t.testdir();
   const ports = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
   const env = { ...ports, PORTICO_DATA: data, PORTICO_LOG_LEVEL: "warn" };

@@ -5,7 +5,7 @@ import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
-t.test("rules for what nobody serves", async (t) => {
+t.test("rules for services that nobody serves are told as such", async (t) => {
   const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());

@@ -2,4 +2,4 @@
 import t from "tap";
 import { replayInOneProcess } from "./one-process.js";
 
-t.test("usage", (t) => replayInOneProcess(t, "usage.txt"));
+t.test("who calls what, shown at a terminal", (t) => replayInOneProcess(t, "usage.txt"));

@@ -39,7 +39,7 @@ for (const [what, wanted, there, installed] of rows) {
   });
 }
 
-t.test("what npm itself has left here, and a lock that has changed since", async (t) => {
+t.test("packages that npm itself installed count as installed until the lock changes", async (t) => {
   const read = (file: string) => readFileSync(file, "utf8");
   const folder = t.testdir({
     "package-lock.json": read("package-lock.json"),
@@ -87,7 +87,7 @@ t.test("SIGTERM ends the installation too", async (t) => {
 /** An npm that ends when it is told to. */
 const UNTIL_DONE = 'import { existsSync } from "node:fs"; setInterval(() => existsSync("done") && process.exit(), 20)';
 
-t.test("it says what npm is busy with, SQLite above all", async (t) => {
+t.test("the installation shows what npm is doing, compiling SQLite above all", async (t) => {
   const sqlite = "node_modules/sqlite3";
   const { code, output } = await install(t, UNTIL_DONE, (text, _start, folder) => {
     if (text.includes("compiling")) writeFileSync(join(folder, "done"), "");
@@ -125,13 +125,13 @@ t.test("without a compiler it says what is missing and how to install it", async
   t.match(output, /Debian, Ubuntu +apt-get install make g\+\+ python3/);
 });
 
-t.test("another failure is shown as it is", async (t) => {
+t.test("any other failure of npm is shown as it is", async (t) => {
   const { output } = await install(t, 'console.error("npm error 404"); process.exit(1)', () => {});
   t.match(output, "npm error 404\n");
   t.notMatch(output, "Missing");
 });
 
-t.test("on a terminal one line is written anew", async (t) => {
+t.test("on a terminal the progress is one line that changes", async (t) => {
   const { Progress } = (await import(join(process.cwd(), "scripts/progress.mjs"))) as {
     Progress: new (output: object, task: string) => { stage(stage: string): void; end(): void };
   };

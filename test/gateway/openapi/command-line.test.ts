@@ -13,13 +13,13 @@ const run = (...args: string[]) => portico(["openapi", ...args], { env: { PORTIC
 const { body } = await ask(deployment.handler, { target: "/openapi/helloworld.json" });
 const document = { ...JSON.parse(body), servers: [{ url }] };
 
-t.test("as JSON", async (t) => {
+t.test("portico openapi prints a document as JSON", async (t) => {
   const { exit, stdout, stderr } = await run("helloworld");
   t.same({ exit, stderr }, { exit: 0, stderr: "" });
   t.equal(stdout, `${body.replace('{"url":"/"}', `{"url":"${url}"}`)}\n`, "as it was served");
 });
 
-t.test("as YAML", async (t) => {
+t.test("portico openapi prints a document as YAML", async (t) => {
   const { exit, stdout } = await run("HelloWorld", "-o", "yaml");
   t.equal(exit, 0);
   t.match(stdout, /^openapi: 3\.1\.0\ninfo:\n {2}title: helloworld\n/);
@@ -27,20 +27,20 @@ t.test("as YAML", async (t) => {
   t.match(stdout, "minimum: -9223372036854775808", "without rounding");
 });
 
-t.test("as YAML, by the program as it is built", async (t) => {
+t.test("the built program prints a document as YAML", async (t) => {
   const args = ["dist/portico.js", "openapi", "helloworld", "-o", "yaml", "--url", url];
   const env = { PATH: process.env.PATH, XDG_CONFIG_HOME: t.testdir() };
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
   t.same(parse(await text(child.stdout)), document);
 });
 
-t.test("of a service that is not there", async (t) => {
+t.test("portico openapi names a service that does not exist", async (t) => {
   const { exit, stdout, stderr } = await run("helloword");
   t.same({ exit, stdout }, { exit: 1, stdout: "" });
   t.match(stderr, /^There is no service "helloword" to be seen; did you mean helloworld\?\nHTTP 404, request \S+\n$/);
 });
 
-t.test("of none", async (t) => {
+t.test("portico openapi without a service is a wrong use", async (t) => {
   const { exit, stderr } = await run();
   t.equal(exit, 2);
   t.match(stderr, "Missing required argument 'service'");

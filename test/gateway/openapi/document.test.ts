@@ -78,7 +78,7 @@ function operations(shown: Record<string, Record<string, { operationId?: string 
   );
 }
 
-t.test("has every path and method, and a unique name for each operation", async (t) => {
+t.test("a document has every path and method, and a unique name for each operation", async (t) => {
   t.same(operations(paths), [
     ...["post /v1/shop/Call Shop.Call", "get /shop/Call Shop.Call-get", "post /shop/Call Shop.Call-post"],
     ...["get /shop Shop.Call-short-get", "post /shop Shop.Call-short-post"],
@@ -98,7 +98,7 @@ t.test("has every path and method, and a unique name for each operation", async 
   ]);
 });
 
-t.test("says what the comments say", async (t) => {
+t.test("operations are described by the comments of the .proto file", async (t) => {
   t.equal(document.info.version, "v2");
   t.match(document.info.description, /^Sells things\.\n\nNever on Sundays\.\n\n/);
   t.match(paths["/v1/shop/Call"].post, {
@@ -124,7 +124,7 @@ t.test("a token is needed below /v1, and may be sent elsewhere", async (t) => {
   t.same(paths["/shop/Call"].get.security, [{}, { bearer: [] }]);
 });
 
-t.test("what is sent and what is answered differ", async (t) => {
+t.test("requests and responses have schemas of their own", async (t) => {
   const { "shop.v2.Order-output": output, "shop.v2.Order-input": input } = components.schemas;
   t.equal(input.additionalProperties, false, "unknown fields are refused");
   t.equal(output.additionalProperties, undefined, "a later version may answer with more");
@@ -138,7 +138,7 @@ t.test("what is sent and what is answered differ", async (t) => {
   t.equal(omitting.required, undefined, "where zeros are left out");
 });
 
-t.test("a GET has the fields as parameters, but for those that have none", async (t) => {
+t.test("a GET has the fields that a query can carry as parameters", async (t) => {
   const parameters = paths["/shop/Call"].get.parameters.filter((one: { in?: string }) => one.in === "query");
   t.same(
     parameters.map(({ name, style }: { name: string; style: string }) => `${name} ${style}`),
@@ -150,7 +150,7 @@ t.test("a GET has the fields as parameters, but for those that have none", async
   );
 });
 
-t.test("bodies: JSON, a form where there are bytes, anything for raw bytes", async (t) => {
+t.test("request bodies are JSON, a form where a field is bytes, or any raw bytes", async (t) => {
   const bodyOf = (path: string) => paths[path].post.requestBody;
   const form = bodyOf("/v1/shop/Call").content["multipart/form-data"].schema.properties;
   t.match(form.picture, { type: "string", format: "binary" });
@@ -161,7 +161,7 @@ t.test("bodies: JSON, a form where there are bytes, anything for raw bytes", asy
   t.equal(bodyOf("/v1/shop/Count").required, true, "which is no number");
 });
 
-t.test("streams: lines, events, WebSockets", async (t) => {
+t.test("streams are described as NDJSON, events and WebSockets", async (t) => {
   const { "x-websocket": socket, post } = paths["/v1/shop/Watch"];
   const { 200: answer, 204: complete } = post.responses;
   t.same(Object.keys(answer.content), ["application/x-ndjson", "text/event-stream"]);
@@ -173,7 +173,7 @@ t.test("streams: lines, events, WebSockets", async (t) => {
   t.same(paths["/v1/shop/Talk"]["x-websocket"], socket);
 });
 
-t.test("has no more than what its endpoints need", async (t) => {
+t.test("a document has only the schemas that its endpoints need", async (t) => {
   const count = documentOf(endpoints.filter(({ name }) => name.endsWith(".Count")));
   t.same(Object.keys(count.components.schemas), ["gateway-error", "number-int32-input"]);
   t.notOk("UpgradeRequired" in count.components.responses);

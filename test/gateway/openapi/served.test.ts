@@ -36,7 +36,7 @@ const rule = (id: string, scope: string, resource: string) =>
 await asAdmin("/v1/auth/Accounts/Create", { name: "bob", password: ADMIN_PASSWORD, scopes: ["staff"] });
 const bob = await login(handler, "bob");
 
-t.test("is what is published, but for the address", async (t) => {
+t.test("the served document is the published one, but for the address", async (t) => {
   for (const service of ["auth", "helloworld", "registry"]) {
     const published = JSON.parse(readFileSync(`spec/${service}.json`, "utf8"));
     const { status, headers, body } = await get(`/openapi/${service}.json`, admin);
@@ -96,7 +96,7 @@ t.test("each caller is shown what it may call", async (t) => {
   t.same(await endpoints("helloworld"), ["/v1/helloworld/Stream"], "as soon as the rule holds");
 });
 
-t.test("what is not shown is as if it were not there", async (t) => {
+t.test("a document that a caller may not see is answered as one that does not exist", async (t) => {
   const notFound = (Detail: string) => ({ Id: "gateway", Code: 404, Detail, Status: "Not Found" });
   const hidden = await get("/openapi/probe.json", bob);
   t.same(hidden.body, notFound('There is no service "probe" to be seen'));
@@ -112,7 +112,7 @@ t.test("what is not shown is as if it were not there", async (t) => {
   t.notMatch(JSON.stringify(body), /probe/);
 });
 
-t.test("refuses as any other path does", async (t) => {
+t.test("a refused document is answered as any other refused path", async (t) => {
   t.equal((await get("/openapi", bob, "Platform-Namespace", "No Namespace")).status, 400);
   t.equal((await get("/openapi", bob, "Authorization", "Bearer x")).status, 400, "two tokens");
   t.equal((await get("/openapi/helloworld")).status, 404);
@@ -130,7 +130,7 @@ async function registered<T>(change: () => T): Promise<T> {
   return result;
 }
 
-t.test("follows the catalog, without a restart", async (t) => {
+t.test("documents follow the catalog, without a restart", async (t) => {
   const greeter = { service: "greeter", addresses: ["127.0.0.1:1"] };
   const old = ["/v1/greeter/Call", "/v1/greeter/Stream"];
   t.equal((await get("/openapi/greeter.json", admin)).status, 404);

@@ -87,7 +87,7 @@ for (const [schema, message, field, values] of rows) {
   });
 }
 
-t.test("keys of maps", async (t) => {
+t.test("the keys of maps have the bounds of their type", async (t) => {
   const { properties } = schemas["json.Maps-input"];
   for (const field of ["int32", "uint64", "fixed32", "sint64"]) {
     const pattern = new RegExp(properties[field].propertyNames.pattern, "u");

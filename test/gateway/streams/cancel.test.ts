@@ -32,7 +32,7 @@ for (const [title, path, headers] of [
   });
 }
 
-t.test("before the first message", async (t) => {
+t.test("a client that leaves before the first message cancels the call", async (t) => {
   const { request } = await import("node:http");
   await checkPrompt(t, async () => {
     const opened = once(it.feed, "opened");

@@ -33,19 +33,19 @@ for (const [title, args] of [
   });
 }
 
-t.test("a stream that breaks off has failed", async (t) => {
+t.test("a raw answer that breaks off is a failure", async (t) => {
   const { exit, stdout, stderr } = await bytesOf(["call", "feed", "Pieces", page("image/png", BYTES, 5)]);
   t.equal(exit, EXIT.failed);
   t.ok(BYTES.subarray(0, stdout?.length).equals(stdout ?? BYTES), "what had come was written");
   t.match(stderr, /broke off/);
 });
 
-t.test("a call that fails says why", async (t) => {
+t.test("a call for raw bytes that fails says why", async (t) => {
   const { exit, stdout, stderr } = await bytesOf(["call", "feed", "Pieces", page("image/png", Buffer.alloc(0), 5)]);
   t.match({ exit, stdout, stderr }, { exit: EXIT.failed, stdout: null, stderr: /^as told\nHTTP 404, request \S+\n$/ });
 });
 
-t.test("a terminal", async (t) => {
+t.test("raw bytes on a terminal", async (t) => {
   t.test("is not given what it cannot show", async (t) => {
     t.same(await portico(["call", "feed", "Page", page("image/png")], { env, terminal: true }), {
       exit: EXIT.usage,
@@ -75,7 +75,7 @@ for (const [endpoint, expected] of [
   });
 }
 
-t.test("where no JSON is given no body is sent", async (t) => {
+t.test("without JSON no body is sent", async (t) => {
   const { stdout } = await bytesOf(["call", "feed", "Upload"]);
   t.same(JSON.parse(String(stdout)), { contentType: "", data: "", code: 0 });
 });

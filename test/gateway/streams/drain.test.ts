@@ -24,7 +24,7 @@ t.test("streams that do not end are told in their last frame", async (t) => {
   t.equal((await silent).status, 503, "and what has not begun is answered");
 });
 
-t.test("streams that end in time do, and are not waited for any longer", async (t) => {
+t.test("streams that end within the drain's time end it", async (t) => {
   const it = await scene(t);
   const { response, text } = await open(it, ENDLESS);
   await until(response, /"1"/);
@@ -40,7 +40,7 @@ t.test("streams that end in time do, and are not waited for any longer", async (
   t.ok(performance.now() - before < 5000);
 });
 
-t.test("a WebSocket goes on until then", async (t) => {
+t.test("a WebSocket goes on until the drain's time is over", async (t) => {
   const it = await scene(t);
   const { frames, count, closed, socket } = await dial(it, "/feed/chat");
   const stopped = it.door.close(100);

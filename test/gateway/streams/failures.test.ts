@@ -21,19 +21,19 @@ for (const [accept, headers] of [
   });
 }
 
-t.test("NDJSON, later", async (t) => {
+t.test("a failure after the first message is the last line of NDJSON", async (t) => {
   const { status, text } = await open(it, failing(1));
   t.equal(status, 200);
   t.equal(await text(), `${TICK}\n{"error":${JSON.stringify(ERROR)}}\n`);
 });
 
-t.test("server-sent events, later", async (t) => {
+t.test("a failure after the first message is the last server-sent event", async (t) => {
   const { status, text } = await open(it, failing(1), { headers: EVENTS });
   t.equal(status, 200);
   t.equal(await text(), `id: 1\ndata: ${TICK}\n\nevent: error\ndata: ${JSON.stringify(ERROR)}\n\n`);
 });
 
-t.test("WebSocket", async (t) => {
+t.test("a failure is the last message of a WebSocket", async (t) => {
   const { socket, frames, closed } = await dial(it, "/feed/count");
   socket.send(JSON.stringify({ messages: 1, code: Code.NOT_FOUND }));
   t.same(await closed, [4404, "as told"]);
@@ -49,7 +49,7 @@ t.test("the log tells how it ended, not how it began", async (t) => {
 
 const BROKEN = { Id: "feed", Code: 502, Detail: "feed answered with what is no feed.Tick", Status: "Bad Gateway" };
 
-t.test("a service that sends what is no message", async (t) => {
+t.test("a service that sends bytes that are no message ends the stream with 502", async (t) => {
   const { text } = await open(it, "/feed/broken");
   t.equal(await text(), `${TICK}\n{"error":${JSON.stringify(BROKEN)}}\n`);
 });
@@ -67,7 +67,7 @@ for (const [title, path, status] of early) {
   });
 }
 
-t.test("a deadline that passes later", async (t) => {
+t.test("a deadline that passes after the first message is told in the last frame", async (t) => {
   const { text } = await open(it, "/feed/count?messages=1&hang=true", { headers: { "grpc-timeout": "50m" } });
   t.match(await text(), /"1".*\n\{"error":\{"Id":"feed","Code":504,"Detail":"Deadline exceeded",.*\}\n$/);
   await it.feed.idle();

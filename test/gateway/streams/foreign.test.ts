@@ -34,7 +34,7 @@ async function serve({ add, catalog }: Scene, service: Service): Promise<void> {
   while (catalog.routes.find(`/${service.name}/feed/count`) === undefined) await sleep(1);
 }
 
-t.test("streams either way", async (t) => {
+t.test("a service of another language streams in either direction", async (t) => {
   const { text } = await open(it, "/abroad/feed/count?messages=2");
   t.equal(await text(), '{"number":"1","padding":""}\n{"number":"2","padding":""}\n');
   const { socket, frames, closed } = await dial(it, "/abroad/feed/collect");
@@ -59,7 +59,7 @@ for (const [title, headers, pattern] of [
   });
 }
 
-t.test("a deleted rule cuts them", async (t) => {
+t.test("a deleted rule cuts streams of a service of another language", async (t) => {
   const rule = { scope: "<public>", resource: "service:abroad:*" };
   await createRule(it, { ...rule, id: "nobody", access: "DENIED", priority: 1 });
   await createRule(it, { ...rule, id: "anyone", access: "GRANTED", priority: 2 });
@@ -98,7 +98,7 @@ t.test("a client that does not read stops the service", async (t) => {
   await feed.idle();
 });
 
-t.test("a service that must answer a client stream once, and does not", async (t) => {
+t.test("a service that answers a client stream with no message is answered 502", async (t) => {
   const collect = { path: "/feed.Feed/Collect", requestStream: true, responseStream: true, ...BYTES } as const;
   const nothing = part("feed.Feed", { collect }, { async *collect() {} });
   await serve(it, { ...feed.service, name: "wrong", parts: [nothing] });

@@ -35,7 +35,7 @@ for (const [title, headers, first, beats] of [
   });
 }
 
-t.test("WebSocket: pings", async (t) => {
+t.test("a silent WebSocket is pinged", async (t) => {
   const { socket } = await dial(it, "/feed/chat");
   let pings = 0;
   await new Promise<void>((resolve) => {
@@ -82,7 +82,7 @@ t.test("WebSocket: a client that is not read because the service does not, and h
   await it.feed.idle();
 });
 
-t.test("silence is no fault, however long calls may take otherwise", async (t) => {
+t.test("a stream may be silent for longer than a call may take", async (t) => {
   const limits = { ...loadConfig({}, {}), maxCallTime: 100, bodyTime: 100 };
   const silent = await scene(t);
   const door = await listen(silent.handler, { host: "127.0.0.1", port: 0 }, limits);

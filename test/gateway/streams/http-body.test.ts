@@ -29,13 +29,13 @@ for (const [contentType, answered] of types) {
   });
 }
 
-t.test("answer by GET, and of no bytes", async (t) => {
+t.test("a raw answer to GET, and one of no bytes", async (t) => {
   const { headers, text } = await open(it, "/feed/page?contentType=text/plain");
   t.match(headers, { "content-type": "text/plain", "content-length": "0" });
   t.equal(await text(), "");
 });
 
-t.test("request: any content type, and none", async (t) => {
+t.test("a raw request body of any content type, or of none", async (t) => {
   for (const type of ["image/png", "application/json", "multipart/form-data; boundary=x", undefined]) {
     const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
     const { status, text } = await open(it, "/feed/upload", { method: "POST", headers, body: BYTES });
@@ -58,7 +58,7 @@ t.test("a stream of pieces is one body, of the first one's type", async (t) => {
   t.same(Buffer.concat(await response.toArray()), BYTES);
 });
 
-t.test("a stream that fails", async (t) => {
+t.test("a body of pieces whose stream fails", async (t) => {
   t.test("early: an ordinary error", async (t) => {
     const { status, text } = await open(it, "/feed/pieces", { body: { code: Code.NOT_FOUND } });
     t.equal(status, 404);

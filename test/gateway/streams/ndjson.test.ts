@@ -27,7 +27,7 @@ for (const [title, path, ask] of [
   });
 }
 
-t.test("no messages: an empty body", async (t) => {
+t.test("a stream without messages is an empty body", async (t) => {
   const { status, headers, text } = await open(it, "/helloworld/stream?messages=0");
   t.equal(status, 200);
   t.equal(headers["content-type"], "application/x-ndjson");
@@ -40,7 +40,7 @@ t.test("each message is sent before the next one is there", async (t) => {
   response.destroy();
 });
 
-t.test("HEAD: the headers, and the call is over", async (t) => {
+t.test("HEAD is answered with the headers, and the call ends", async (t) => {
   const { status, headers, text } = await open(it, "/feed/count", { method: "HEAD" });
   t.equal(status, 200);
   t.equal(headers["content-type"], "application/x-ndjson");

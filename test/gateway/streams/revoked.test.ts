@@ -38,7 +38,7 @@ t.test("the rule that let it in is deleted: WebSocket", async (t) => {
   await it.feed.idle();
 });
 
-t.test("before the first message it is an ordinary 401", async (t) => {
+t.test("a stream refused before its first message is an ordinary 401", async (t) => {
   await admit("early");
   const opened = once(it.feed, "opened");
   const answer = open(it, "/feed/count?hang=true");

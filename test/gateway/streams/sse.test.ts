@@ -58,7 +58,7 @@ for (const [accept, type, why] of accepts) {
   });
 }
 
-t.test("a browser that comes back", async (t) => {
+t.test("an EventSource that connects again", async (t) => {
   t.test("after all is told not to", async (t) => {
     const { status, text } = await open(it, STREAM, { headers: { ...EVENTS, "last-event-id": "complete" } });
     t.equal(status, 204);
@@ -72,7 +72,7 @@ t.test("a browser that comes back", async (t) => {
   });
 });
 
-t.test("no messages: only the end", async (t) => {
+t.test("a stream without messages is only the end event", async (t) => {
   const { status, text } = await open(it, "/helloworld/stream", { headers: EVENTS });
   t.equal(status, 200);
   t.equal(await text(), COMPLETE);

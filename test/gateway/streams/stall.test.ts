@@ -48,7 +48,7 @@ function begin({ port }: Scene, { lines, first }: Kind, ask: object): Socket {
   return socket;
 }
 
-t.test("nothing more is read: cut", async (t) => {
+t.test("a client that stops reading its stream is cut", async (t) => {
   const it = await scene(t, { stallMs: STALL_MS, heartbeatMs: 50 });
   for (const kind of kinds) {
     t.test(kind.title, async (t) => {
@@ -63,7 +63,7 @@ t.test("nothing more is read: cut", async (t) => {
   }
 });
 
-t.test("all is read, and nothing more comes: kept", async (t) => {
+t.test("a client that has read all there is so far is kept", async (t) => {
   const it = await scene(t, { stallMs: STALL_MS });
   // The time is the test's, so that reading on a busy machine is no stall.
   mock.timers.enable({ apis: ["setInterval"] });

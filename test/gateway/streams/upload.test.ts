@@ -63,7 +63,7 @@ t.test("a client that waits for 100 is told to go on", async (t) => {
   t.match(await answerTo(sending), { status: 200, body: { bytes: "5" } });
 });
 
-t.test("each piece is sent on as it comes", async (t) => {
+t.test("each piece of a body is sent on as it comes", async (t) => {
   const sending = begin(it, "text/plain");
   for (const word of ["one", "two"]) {
     const stored = once(it.feed, "stored");
@@ -131,7 +131,7 @@ t.test("a service that answers before all has come is heard, and the rest is not
   t.match(await answerTo(sending), { status: 400, body: { Code: 400, Detail: "not wanted" } });
 });
 
-t.test("a rule deleted on the way ends it", async (t) => {
+t.test("a rule that is deleted meanwhile ends the upload", async (t) => {
   const rule = { scope: "<public>", resource: "service:feed:Feed.Store" };
   await createRule(it, { ...rule, id: "nobody", access: "DENIED", priority: 1 });
   await createRule(it, { ...rule, id: "anyone", access: "GRANTED", priority: 2 });
@@ -150,7 +150,7 @@ t.test("a rule deleted on the way ends it", async (t) => {
   await deleteRule(it, "nobody");
 });
 
-t.test("time", async (t) => {
+t.test("the time that an upload may take", async (t) => {
   const STALL_MS = 600;
   /** So long that writing on a busy machine does not stop for it. */
   const BODY_MS = 400;

@@ -68,17 +68,17 @@ t.test("the 101 has the request's id", async (t) => {
   await it.feed.idle();
 });
 
-t.test("tokens", async (t) => {
+t.test("tokens of a WebSocket", async (t) => {
   const path = "/feed/collect";
 
-  t.test("none", async (t) => {
+  t.test("without a token, where the rules allow it", async (t) => {
     const { status, headers, error } = await refused(it, path);
     t.equal(status, 401);
     t.equal(headers["www-authenticate"], "Bearer");
     t.match(error, { Id: "feed", Code: 401, Detail: "Unauthorized call made to feed:Feed.Collect" });
   });
 
-  t.test("none, versioned", async (t) => t.equal((await refused(it, "/v1/feed/chat")).status, 401));
+  t.test("without a token under /v1: 401", async (t) => t.equal((await refused(it, "/v1/feed/chat")).status, 401));
 
   t.test("in the header Authorization", async (t) => {
     const { socket } = await dial(it, path, [], AUTHORIZED);
@@ -128,7 +128,7 @@ for (const [title, frame, expected, error] of bad) {
   });
 }
 
-t.test("a message after the last one", async (t) => {
+t.test("a message after the empty frame that ends the requests is refused", async (t) => {
   for (const [path, first] of [
     ["/feed/chat", END],
     ["/feed/count", '{"messages":1,"hang":true}'],
@@ -226,7 +226,7 @@ for (const [method, path] of [
   });
 }
 
-t.test("HEAD: 405 without a body, as to any HEAD", async (t) => {
+t.test("HEAD of an endpoint for WebSockets: 405 without a body", async (t) => {
   const socket = connect(it.port, "127.0.0.1");
   const lines = Object.entries(HANDSHAKE).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`HEAD /feed/chat HTTP/1.1\r\nHost: x\r\n${lines.join("")}\r\n`);

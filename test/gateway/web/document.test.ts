@@ -59,12 +59,12 @@ t.test("messages that contain themselves", async (t) => {
   t.match(item, { name: "Item" });
 });
 
-t.test("examples come with the document; of what streams, from the comments", async (t) => {
+t.test("examples come from the document, those of streams from the comments", async (t) => {
   t.match(read("Call").example, { customer: "Ada", number: "42", items: [{ name: "tea" }] });
   t.same(read("Haggle").example, { name: "tea" });
 });
 
-t.test("streams, either way", async (t) => {
+t.test("an endpoint that streams is shown as such, in either direction", async (t) => {
   t.match(read("Watch"), { request: { name: "WatchRequest" }, response: { name: "Tick" } });
   t.match(read("Fill"), { request: { name: "Item" }, response: { name: "Receipt" } });
 });
@@ -74,7 +74,7 @@ t.test("whether a stream to the service may be one body of any bytes", async (t)
   t.equal(read("Store").takesBytes, true);
 });
 
-t.test("an endpoint that the document does not have", async (t) => {
+t.test("an endpoint that the document does not have is undefined, whatever its name", async (t) => {
   for (const path of ["/v1/shop/Nothing", "constructor", "__proto__"]) {
     t.equal(endpointDocument(document, path), undefined, path);
   }

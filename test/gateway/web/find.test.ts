@@ -35,11 +35,11 @@ const CASES: readonly { query: string; services: readonly string[]; why: string 
   { query: ".*", services: [], why: "no pattern" },
 ];
 
-t.test("services", async (t) => {
+t.test("services are found by a word, in the order of what it matches", async (t) => {
   for (const { query, services, why } of CASES) t.same(found(query), services, `${JSON.stringify(query)}: ${why}`);
 });
 
-t.test("endpoints and fields in which it was found", async (t) => {
+t.test("the search names the endpoints and fields in which a word was found", async (t) => {
   const [billing] = search(SERVICES, "name", (name, endpoint) => FIELDS.get(`${name} ${endpoint}`)).filter(
     ({ service }) => service.name === "billing",
   );
@@ -51,7 +51,7 @@ t.test("fields that are not known yet hide nothing else", async (t) => {
   t.same(names, ["mail", "billing"]);
 });
 
-t.test("what is marked", async (t) => {
+t.test("the search marks the words that were found", async (t) => {
   t.same(pieces("Sends mail by Mail", ["mail"]), ["Sends ", "mail", " by ", "Mail", ""]);
   t.same(pieces("Sendmail", ["mail", "sendmail"]), ["", "Sendmail", ""], "the longer word first");
   t.same(pieces("a (b) c", wordsOf("(b)")), ["a ", "(b)", " c"], "a word is no pattern");

@@ -18,7 +18,7 @@ const document = (await get("/explore")).body.toString();
 /** The files that the document names. */
 const files = [...document.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
 
-t.test("one document at every address of a page", async (t) => {
+t.test("every address of a page has the same document", async (t) => {
   for (const path of [
     "/explore",
     "/explore/",
@@ -40,7 +40,7 @@ t.test("one document at every address of a page", async (t) => {
   t.match(await get("/explore", {}, "POST"), { status: 405, headers: { allow: "GET, HEAD, OPTIONS" } });
 });
 
-t.test("nothing but our own files runs in it", async (t) => {
+t.test("the Content-Security-Policy lets only our own files run", async (t) => {
   const { headers } = await get("/explore");
   const policy = new Map(
     String(headers["content-security-policy"])
@@ -72,7 +72,7 @@ t.test("the document is asked for again, and answered with 304 while it is the s
   t.equal((await get("/explore", { "if-none-match": '"other"' })).status, 200);
 });
 
-t.test("its files are named by what is in them, and kept for good", async (t) => {
+t.test("files are named by a hash of their content, and cached for good", async (t) => {
   t.equal(files.length, 3, "a script, a sheet, an icon");
   for (const path of files) {
     const { status, headers } = await get(path);
@@ -98,7 +98,7 @@ const CODINGS: readonly { accept: string | undefined; coding: string | undefined
 
 const DECODE: Readonly<Record<string, (body: Buffer) => Buffer>> = { br: brotliDecompressSync, gzip: gunzipSync };
 
-t.test("compressed as the client asks, always the same content", async (t) => {
+t.test("files are compressed as the client asks, with the same content", async (t) => {
   for (const path of ["/explore", ...files]) {
     const plain = (await get(path)).body;
     for (const { accept, coding } of CODINGS) {
@@ -111,7 +111,7 @@ t.test("compressed as the client asks, always the same content", async (t) => {
   }
 });
 
-t.test("HEAD answers with the headers alone", async (t) => {
+t.test("HEAD of a page answers with the headers alone", async (t) => {
   for (const path of ["/explore", files[0]!]) {
     const asked = { "accept-encoding": "gzip" };
     const [whole, head] = [await get(path, asked), await get(path, asked, "HEAD")];
@@ -125,7 +125,7 @@ t.test("HEAD answers with the headers alone", async (t) => {
 /** In bytes, gzipped; for the document and all that it loads before it shows a page. */
 const MOST_FIRST_VIEW = 60_000;
 
-t.test("what a first view loads is small", async (t) => {
+t.test("a first view loads little", async (t) => {
   for (const part of ["/explore", "/console"]) await checkSize(t, part);
 });
 

@@ -17,7 +17,7 @@ for (const [text, target] of targets) {
   });
 }
 
-t.test("a unix socket as a URL", async (t) => {
+t.test("a unix socket may be written as a URL", async (t) => {
   t.same(parseGrpcTarget("unix:///run/greeter.sock"), { path: "/run/greeter.sock" });
 });
 

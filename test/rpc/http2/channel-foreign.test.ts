@@ -316,7 +316,7 @@ t.test("no more calls wait than are likely to be served", async (t) => {
   t.match((await calls.at(-1))?.status, { code: Code.UNAVAILABLE, neverSent: true });
 });
 
-t.test("a request is as the protocol has it", async (t) => {
+t.test("a request has the headers that gRPC over HTTP/2 prescribes", async (t) => {
   const { channel, peer } = await connect(t);
   const metadata: Metadata = [
     ["x-text", "a"],
@@ -363,7 +363,7 @@ t.test("a cancelled call resets its stream; one that was never written is not he
   t.equal((await requested(peer))?.streamId, 5, "its id is skipped");
 });
 
-t.test("windows are obeyed, that of the connection and that of the stream", async (t) => {
+t.test("flow-control windows of connection and stream are obeyed", async (t) => {
   const { channel, peer } = await connect(t, frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 3])));
   void call(channel);
   t.equal((await peer.next(isType(FrameType.DATA)))?.payload.length, 3, "of 6 bytes");

@@ -107,7 +107,7 @@ t.test("a connection without calls is not tested", async (t) => {
   t.notOk(peer.frames.some(isPing));
 });
 
-t.test("a server that has had enough of being tested says so", async (t) => {
+t.test("a server's GOAWAY for too many pings is logged as such, and ends the connection", async (t) => {
   const { peer, events } = await connect(t);
   peer.send(goaway(0, 0xb, "too_many_pings"));
   await peer.next(({ type }) => type === FrameType.GOAWAY);

@@ -5,21 +5,21 @@ import { channelContract, MAX_BODY } from "../../contract/channel.js";
 import { channelTo, listenHttp2 } from "../../http2/serve.js";
 import { dispatcherOf, listen } from "../serve.js";
 
-t.test("ours to ours", async (t) => {
+t.test("our channel to our server", async (t) => {
   channelContract(t, async (t, service) => {
     const server = await listenHttp2(t, dispatcherOf([service]));
     return { channel: channelTo(t, server.address), kill: () => void server.close(0) };
   });
 });
 
-t.test("ours to grpc-js", async (t) => {
+t.test("our channel to a grpc-js server", async (t) => {
   channelContract(t, async (t, service) => {
     const server = await listen(t, dispatcherOf([service]));
     return { channel: channelTo(t, server.address), kill: () => void server.close(0) };
   });
 });
 
-t.test("grpc-js to ours", async (t) => {
+t.test("a grpc-js channel to our server", async (t) => {
   channelContract(t, async (t, service) => {
     const server = await listenHttp2(t, dispatcherOf([service]));
     const channel = new GrpcChannel(server.address, { maxBody: MAX_BODY });

@@ -28,7 +28,7 @@ t.test("messages are the same however the bytes arrive", async (t) => {
   }
 });
 
-t.test("messages may wait, and be taken later", async (t) => {
+t.test("messages may be taken later", async (t) => {
   const reader = new MessageReader(MAX);
   for (const text of TEXTS) {
     const bytes = message(Buffer.from(text));
@@ -52,7 +52,7 @@ t.test("a message that was handed out stays as it is", async (t) => {
   t.equal(`${taken}`, "first");
 });
 
-t.test("what was pushed may be written over", async (t) => {
+t.test("bytes that were pushed may be overwritten afterwards", async (t) => {
   const reader = new MessageReader(MAX);
   const bytes = Buffer.concat([message(Buffer.from("whole")), message(Buffer.from("cut"))]);
   const place = Buffer.from(bytes);
@@ -65,7 +65,7 @@ t.test("what was pushed may be written over", async (t) => {
   t.same([`${first}`, `${reader.next()}`], ["whole", "cut"]);
 });
 
-t.test("what is held grows with what has come, not with what was promised", async (t) => {
+t.test("memory grows with the bytes that came, not with the length that was announced", async (t) => {
   const promise = Buffer.from([0, 0xff, 0xff, 0xff, 0xff]);
   const reader = new MessageReader(2 ** 32);
   const before = process.memoryUsage().arrayBuffers;

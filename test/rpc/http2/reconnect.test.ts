@@ -47,7 +47,7 @@ t.test("a server that speaks another protocol", async (t) => {
   );
 });
 
-t.test("a server that accepts and closes is not hammered", async (t) => {
+t.test("a server that accepts and closes is not connected to without pause", async (t) => {
   let connections = 0;
   const listener = createServer((socket) => {
     connections++;
@@ -60,7 +60,7 @@ t.test("a server that accepts and closes is not hammered", async (t) => {
   t.ok(connections >= 2 && connections <= 5, `${connections} connections in 400 ms`);
 });
 
-t.test("a server that comes later is found", async (t) => {
+t.test("a server that starts later is found", async (t) => {
   const port = await freePort();
   const channel = channelTo(t, { host: "127.0.0.1", port });
   t.match(await statusOf(channel), GONE);

@@ -62,7 +62,7 @@ t.test("a call is answered by headers, a message and trailers", async (t) => {
   t.same(data, message(Buffer.from("a")));
 });
 
-t.test("a failure is trailers only", async (t) => {
+t.test("a failure is answered with trailers only", async (t) => {
   const { peer } = await connect(t, {
     one() {
       throw new StatusError(Code.NOT_FOUND, "no ä");

@@ -27,14 +27,14 @@ const ask = async (channel: Http2Channel): Promise<string> =>
 const refused = (t: Test, channel: Http2Channel) =>
   t.rejects(ask(channel), { code: Code.UNAVAILABLE, message: "the service cannot be reached" });
 
-t.test("a unix socket", async (t) => {
+t.test("calls go over a unix socket", async (t) => {
   const path = socketPath(t);
   const { address } = await listenHttp2(t, dispatcherOf([echo]), { address: { path } });
   t.same(address, { host: path, port: 0 });
   t.equal(await ask(channelTo(t, { path })), "a");
 });
 
-t.test("TLS", async (t) => {
+t.test("calls go over TLS", async (t) => {
   const { address } = await listenHttp2(t, dispatcherOf([echo]), { tls: server });
   t.equal(await ask(channelTo(t, address, { tls: { ca: authority.cert } })), "a");
   t.equal(await ask(channelTo(t, address, { tls: { ca: authority.cert, servername: "localhost" } })), "a");
@@ -60,7 +60,7 @@ for (const [how, certificates, options] of [
   });
 }
 
-t.test("mutual TLS", async (t) => {
+t.test("calls go over mutual TLS", async (t) => {
   const { address } = await listenHttp2(t, dispatcherOf([echo]), { tls: { ...server, ca: authority.cert } });
   t.equal(await ask(channelTo(t, address, { tls: { ca: authority.cert, ...client } })), "a");
   for (const own of [{}, stranger.issue("client")]) {
@@ -68,7 +68,7 @@ t.test("mutual TLS", async (t) => {
   }
 });
 
-t.test("grpc-js over TLS", async (t) => {
+t.test("grpc-js is served over TLS", async (t) => {
   const { address } = await listenHttp2(t, dispatcherOf([echo]), { tls: { ...server, ca: authority.cert } });
   const secure = credentials.createSsl(authority.cert, client.key, client.cert);
   const grpcJs = new Client(`127.0.0.1:${address.port}`, secure);
@@ -82,7 +82,7 @@ t.test("grpc-js over TLS", async (t) => {
   t.equal(`${answer}`, "a");
 });
 
-t.test("a server that speaks TLS, but not HTTP/2", async (t) => {
+t.test("a server that speaks TLS but not HTTP/2 is named as such", async (t) => {
   const listener = createServer({ ...server }).listen(0, "127.0.0.1");
   t.teardown(() => listener.close());
   await new Promise((resolve) => listener.once("listening", resolve));

@@ -18,7 +18,7 @@ t.test("an account is created, listed and logs in", async (t) => {
   t.match(await call(AuthService.whoAmI, {}, await login("bob", bob.password)), { account: "bob", scopes: ["staff"] });
 });
 
-t.test("what an account may be", async (t) => {
+t.test("names, passwords and scopes that an account may not have", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   const refused: [fields: Partial<typeof bob>, code: Code, message: RegExp][] = [

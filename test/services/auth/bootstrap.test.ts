@@ -45,7 +45,7 @@ t.test("the first start makes up a password, and leaves it and the enrolment tok
   });
 });
 
-t.test("the file goes when the password does", async (t) => {
+t.test("the password's file is deleted when the password changes", async (t) => {
   const { authority, login, call, folder } = await open(t, { fresh: true });
   const token = await login("admin", authority.firstStart?.password);
   await call(AccountsService.create, { name: "second", password: PASSWORD, scopes: ["admin"] }, token);
@@ -59,7 +59,7 @@ t.test("the file goes when the password does", async (t) => {
   t.notOk(existsSync(passwordFile(folder)));
 });
 
-t.test("a file that cannot be deleted stands in nobody's way", async (t) => {
+t.test("a password's file that cannot be deleted delays nothing", async (t) => {
   const { authority, login, call, folder } = await open(t, { fresh: true });
   const token = await login("admin", authority.firstStart?.password);
   rmSync(passwordFile(folder));

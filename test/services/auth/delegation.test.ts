@@ -38,13 +38,13 @@ async function scene(t: Parameters<typeof openDoor>[0]) {
   return { ...door, allow, bob, front, orders, issue, received, service: await joinAt(t, door.channel, orders) };
 }
 
-t.test("for its own account, by its own scope", async (t) => {
+t.test("a service calls for its own account, as its scope allows", async (t) => {
   const { issue, front, service } = await scene(t);
   const admission = await ask(service, ORDERS, { context: await issue(front) });
   t.match(admission, { caller: { enrolment: "front", account: "" }, service: "front", namespace: "default" });
 });
 
-t.test("for its caller: the other service is told of both", async (t) => {
+t.test("a service calls for its caller, and the called one is told of both", async (t) => {
   const { issue, front, service, received } = await scene(t);
   const admission = await ask(service, ORDERS, { context: await issue(front, await received()) });
   t.match(admission, { caller: { account: "bob", scopes: ["staff"] }, service: "front" });

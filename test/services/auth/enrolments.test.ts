@@ -71,7 +71,7 @@ t.test("a store of an older version: a token replaced the one before it, and is 
   t.match(listed, [{ name: "greeter", id: hashToken("b").toString("hex").slice(0, 10) }]);
 });
 
-t.test("an enrolment is no account", async (t) => {
+t.test("an enrolment token does not log in", async (t) => {
   const { call, login } = await open(t);
   const { secret } = await call(EnrolmentsService.create, { name: "greeter", replace: false }, await login());
   await t.rejects(call(EnrolmentsService.list, {}, secret), { code: Code.UNAUTHENTICATED });

@@ -172,7 +172,7 @@ const loggedIn = (seed: string): Events => ({
   value: { login: hash(seed), namespace: "n0", account: "a", access: token(`a${seed}`), refresh: token(`r${seed}`) },
 });
 
-t.test("bounds", async (t) => {
+t.test("what the state keeps has bounds", async (t) => {
   await t.test(
     `an account has at most ${MAX_LOGINS} logins; the oldest gives way, and guards hear of it`,
     async (t) => {

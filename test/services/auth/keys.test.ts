@@ -42,7 +42,7 @@ t.test("a key is shown once, and listed by its prefix", async (t) => {
   t.same(keys, [key]);
 });
 
-t.test("what a key may be", async (t) => {
+t.test("names and lifetimes that a key may not have", async (t) => {
   let now = 1_800_000_000_000;
   const opened = await open(t, { clock: () => now });
   const { call, login } = opened;
@@ -70,7 +70,7 @@ t.test("what a key may be", async (t) => {
   t.notOk(await isGood(opened, shortest.secret), "it expires to the millisecond");
 });
 
-t.test("whose keys one sees and manages", async (t) => {
+t.test("an account manages its own keys, an administrator all", async (t) => {
   const opened = await open(t);
   const { call, login } = opened;
   const admin = await login();

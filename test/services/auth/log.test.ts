@@ -37,7 +37,7 @@ async function replace(store: Store, name: "log" | "snapshots", key: string, tex
   await store.collection(name).create(key, text);
 }
 
-t.test("a store that is at fault is refused, with the revision", async (t) => {
+t.test("a damaged log is refused, and the error names the revision", async (t) => {
   const faults: Record<string, [fault: (store: Store) => Promise<unknown>, message: string]> = {
     "a changed entry": [
       async (store) => {

@@ -20,7 +20,7 @@ t.test("a login gives tokens that tell who calls", async (t) => {
   });
 });
 
-t.test("a failed login tells nothing else", async (t) => {
+t.test("a failed login does not tell whether the account exists", async (t) => {
   const { call } = await open(t);
   const requests = [
     { ...admin, password: "wrong" },
@@ -43,7 +43,7 @@ t.test("an unknown account takes as long as a wrong password", async (t) => {
   t.ok(unknown > known / 2 && unknown < known * 2, `known ${known} µs of processor, unknown ${unknown} µs`);
 });
 
-t.test("names longer than any may be are wrong, and nothing is remembered of them", async (t) => {
+t.test("a login with a name that is too long fails, and its name is not kept", async (t) => {
   const { call } = await open(t);
   const names = [
     { ...admin, account: "x".repeat(129) },

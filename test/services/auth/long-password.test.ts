@@ -16,7 +16,7 @@ async function cost(act: () => Promise<unknown>): Promise<number> {
   return process.cpuUsage(before).user;
 }
 
-t.test("a login with it is refused after as much work as any", async (t) => {
+t.test("a login with a password that is too long takes as much work as any", async (t) => {
   const { call } = await open(t, { passwordCost: undefined }); // As a real authority has it.
   const login = (password: string) => () =>
     t.rejects(call(AuthService.login, { account: "nobody", password, namespace: "" }), { code: Code.UNAUTHENTICATED });
@@ -25,14 +25,14 @@ t.test("a login with it is refused after as much work as any", async (t) => {
   t.ok(long > wrong / 2 && long < wrong * 3, `wrong ${wrong} µs, long ${long} µs`);
 });
 
-t.test("nobody has it", async (t) => {
+t.test("no account may have a password that is too long", async (t) => {
   const passwords = new Passwords();
   t.notOk(isPassword(LONG));
   await t.rejects(passwords.hash(LONG), RangeError);
   t.notOk(await passwords.verify(LONG, await passwords.hash("")), "not even who has the password it is replaced by");
 });
 
-t.test("it is refused as the current one", async (t) => {
+t.test("a password that is too long is refused as the current one", async (t) => {
   const { call, login } = await open(t);
   await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: [] }, await login());
   const token = await login("bob");

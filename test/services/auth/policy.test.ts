@@ -117,14 +117,14 @@ t.test("a stream that does not begin with start is ended", async (t) => {
   await t.rejects(twice.next("pong"), { code: Code.INVALID_ARGUMENT });
 });
 
-t.test("only the enrolled may follow", async (t) => {
+t.test("only an enrolled process may follow the policy", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   await t.rejects(call(PolicyService.resolve, { sha256: hashToken(token) }, token), { code: Code.PERMISSION_DENIED });
   await t.rejects(call(PolicyService.resolve, { sha256: hashToken(token) }), { code: Code.UNAUTHENTICATED });
 });
 
-t.test("a token stands for its caller", async (t) => {
+t.test("a token is resolved to its caller", async (t) => {
   const now = 1_800_000_000_000;
   const opened = await open(t, { clock: () => now });
   const { call } = opened;

@@ -122,7 +122,7 @@ t.test("preview", async (t) => {
     });
   }
 
-  await t.test("foretells what Explain says after the change", async (t) => {
+  await t.test("a preview says what Explain says after the change", async (t) => {
     await withRules(opened, token, [rule("default"), rule("billing", { scope: "billing", resource: CALL })]);
     const { effects } = await call(RulesService.preview, { change: deleting("default"), resources: [CALL] }, token);
     await call(RulesService.delete, { id: "default" }, token);
@@ -152,7 +152,7 @@ t.test("preview", async (t) => {
     );
   }
 
-  await t.test("is for administrators", async (t) => {
+  await t.test("a preview is for administrators", async (t) => {
     const request = { change: deleting("default"), resources: [] };
     await t.rejects(call(RulesService.preview, request, await login("ann")), { code: Code.PERMISSION_DENIED });
   });

@@ -42,7 +42,7 @@ t.test("many guesses at once are no way round it", async (t) => {
   t.equal(codes.filter((code) => code === Code.RESOURCE_EXHAUSTED).length, 30 - tried);
 });
 
-t.test("what counts as one", async (t) => {
+t.test("which accounts and addresses count as one", async (t) => {
   type Key = readonly [namespace: string, account: string, address: string];
   const base: Key = ["default", "admin", "192.0.2.1"];
   const six: Key = ["default", "admin", "2001:db8:0:7::1"];

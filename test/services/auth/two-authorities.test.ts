@@ -4,7 +4,7 @@ import { bundleWriter, readStore } from "./writers.js";
 
 const EACH = 200;
 
-t.test("two processes that write at once", async (t) => {
+t.test("of two processes that write to one store at once, both writes are kept", async (t) => {
   const folder = t.testdir();
   const startWriter = await bundleWriter(folder);
   const writers = ["a", "b"].map((name) => startWriter(folder, name, `${EACH}`));

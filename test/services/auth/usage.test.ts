@@ -114,7 +114,7 @@ t.test("long spans are shown by the hour and by the day", async (t) => {
   ]);
 });
 
-t.test("it survives a restart, and leaves the log of changes alone", async (t) => {
+t.test("usage survives a restart, and is not in the log of changes", async (t) => {
   const folder = t.testdir();
   const now = NOON;
   const before = await open(t, { folder, clock: () => now });
@@ -166,7 +166,7 @@ t.test("each namespace is shown its own, and nothing of one that had its name", 
   t.match((await list(opened)).endpoints, [{ calls: { total: 2n } }]);
 });
 
-t.test("gateways report, administrators read", async (t) => {
+t.test("only gateways report usage, only administrators read it", async (t) => {
   const opened = await open(t);
   const { call, login } = opened;
   const admin = await login();

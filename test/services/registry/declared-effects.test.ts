@@ -17,7 +17,7 @@ const all = Object.entries({ auth: "portico.auth.v1", registry: "portico.registr
 });
 const reached = all.filter(({ callers }) => callers !== Callers.ENROLLED);
 
-t.test("each is free of side effects or says whether it is destructive", async (t) => {
+t.test("each endpoint of ours is free of side effects or says whether it is destructive", async (t) => {
   t.ok(reached.length > 20);
   for (const { name, method } of reached) {
     const isFree = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
@@ -26,13 +26,13 @@ t.test("each is free of side effects or says whether it is destructive", async (
   }
 });
 
-t.test("what says nothing counts as destructive", async (t) => {
+t.test("an endpoint that declares nothing counts as destructive", async (t) => {
   const silent = all.filter(({ callers }) => callers === Callers.ENROLLED);
   t.ok(silent.length > 0);
   for (const { name, destructive } of silent) t.equal(destructive, true, name);
 });
 
-t.test("what takes away or replaces is", async (t) => {
+t.test("our endpoints that delete or replace are declared destructive", async (t) => {
   const destructive = reached.filter((endpoint) => endpoint.destructive).map(({ name }) => name);
   t.notOk(destructive.includes("auth:Enrolments.Create"), "others of the name go only where the request asks for it");
   for (const name of ["auth:Rules.Delete", "auth:Keys.Revoke", "auth:Keys.Rotate", "auth:Accounts.SetPassword"]) {

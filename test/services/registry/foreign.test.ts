@@ -187,7 +187,7 @@ t.test("many services are followed without a warning of the process", async (t) 
   t.same(warnings, []);
 });
 
-t.test("one that cannot be read never disturbs the others, and is complained of once", async (t) => {
+t.test("a service whose contract cannot be read does not disturb the others, and is logged once", async (t) => {
   const { port } = await start(t); // without reflection
   const { next, until, directory, channels, saidAbout } = follow(
     t,
@@ -204,7 +204,7 @@ t.test("one that cannot be read never disturbs the others, and is complained of 
   t.equal(saidAbout(/has no reflection/), 1, "though it has been asked again");
 });
 
-t.test("all leave when the registry closes", async (t) => {
+t.test("all configured services leave when the registry closes", async (t) => {
   const { next, leave, directory } = follow(t, {
     name: "greeter",
     targets: [target(1)],

@@ -187,7 +187,7 @@ message Rule {}
   },
 ];
 
-t.test("what is printed is the source, without what callers need not know", (t) => {
+t.test("the printed contract is the .proto source, without what callers need not know", (t) => {
   const set = compile(t.testdir(), Object.fromEntries(cases.map(({ name, source }) => [`${name}.proto`, source])));
   for (const { name, source, printed = source } of cases) {
     const grpcService = name === "shapes" ? "shapes.Shapes" : `${name}.Example`;

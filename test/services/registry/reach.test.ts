@@ -20,7 +20,7 @@ async function instances(): Promise<number | undefined> {
 // Both join once the file with their contract has been read.
 while ((await instances()) === undefined) await new Promise((resolve) => setTimeout(resolve, 50));
 
-t.test("one of two targets is dead", async (t) => {
+t.test("of a service with one dead target of two, one instance is listed", async (t) => {
   t.equal(await instances(), 1);
   const { body } = await call(`${http}/registry/describe`, { service: "shop" });
   t.match(body, { service: { instances: 1 } });
