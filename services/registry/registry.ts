@@ -3,9 +3,8 @@
  * It keeps everything in memory, because every service registers again after a restart.
  */
 import type { Logger } from "pino";
-import { isVisible } from "../../src/access/admission.js";
+import { type Guard, isVisible } from "../../src/access/admission.js";
 import type { KnownCaller } from "../../src/access/caller-cache.js";
-import type { Guard } from "../../src/access/guard.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
 import type { ForeignService } from "../../src/config.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";

@@ -129,8 +129,8 @@ export interface Viewer {
 }
 
 /**
- * Whether an endpoint is shown in lists, descriptions and documents: those that the caller may call are, and to an administrator of the installation all.
- * Never those of enrolled callers, who know them already.
+ * Whether an endpoint is shown in lists, descriptions and documents: to administrators of the installation each, to other
+ * callers those that they may call. Endpoints for enrolled callers are shown to none.
  */
 export function isVisible(guard: Pick<Guard, "allows">, { caller, namespace }: Viewer, endpoint: Endpoint): boolean {
   if (endpoint.callers === Callers.ENROLLED) return false;
