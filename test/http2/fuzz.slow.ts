@@ -182,7 +182,7 @@ const ENDS = [
 ] as const;
 
 for (const [end, survives] of ENDS) {
-  t.test(`what the ${end} has survived before`, async (t) => {
+  t.test(`the ${end} survives the frames of the corpus`, async (t) => {
     for (const bytes of CORPUS)
       for (const cut of [1, 9, 70_000]) await survives({ bytes: [Buffer.from(bytes, "hex")], cut });
     t.pass(`${CORPUS.length} sequences`);
@@ -194,7 +194,7 @@ for (const [end, survives] of ENDS) {
   });
 }
 
-t.test("nothing grows with them", async (t) => {
+t.test("sockets and timers do not grow with the number of connections", async (t) => {
   const runs = async (count: number): Promise<number> => {
     for (const one of fc.sample(sequence, count)) await serverSurvives(one);
     return process.getActiveResourcesInfo().filter((kind) => /^(TCP|Timeout|Immediate)/.test(kind)).length;

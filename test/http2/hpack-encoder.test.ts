@@ -38,7 +38,7 @@ t.test("a list that comes again is an index for each field", async (t) => {
   t.same(sizes.slice(1), [3, 3]);
 });
 
-t.test("a field of one call never goes into the table", async (t) => {
+t.test("a field of one request is never added to the table", async (t) => {
   const encoder = new HpackEncoder(HEADER_NAMES.indexed);
   const bytes = write(encoder, (output) => encoder.field(output, "authorization", "Bearer secret"));
   // Section 6.2.3: never indexed, with the name's static index 23.
@@ -49,7 +49,7 @@ t.test("a field of one call never goes into the table", async (t) => {
   );
 });
 
-t.test("a name that nearly every call has is told once, with the first of its values", async (t) => {
+t.test("a name that nearly every request has is added once, with its first value", async (t) => {
   const encoder = new HpackEncoder(HEADER_NAMES.indexed);
   const decoder = new HpackDecoder(16_384, HEADER_NAMES);
   const sizes = ["one", "two", "three"].map((value) => {
@@ -78,7 +78,7 @@ t.test(
   },
 );
 
-t.test("a smaller table is told at the beginning of the next block, and used from then on", async (t) => {
+t.test("a smaller table size is announced at the beginning of the next block, and used from then on", async (t) => {
   const encoder = new HpackEncoder(HEADER_NAMES.indexed);
   write(encoder, (output) => encoder.list(output, "request", REQUEST));
   encoder.setTableSize(0);
@@ -99,7 +99,7 @@ t.test("a table larger than the default is not used", async (t) => {
   );
 });
 
-t.test("whatever is written is read the same", async (t) => {
+t.test("the decoder reads any fields as they were encoded", async (t) => {
   const any = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)) });
   // Few, so that some come again.
   const ascii = fc.oneof(any, fc.constantFrom("a", "b"));

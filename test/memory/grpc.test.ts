@@ -52,7 +52,7 @@ const SERVERS = [
 ] as const;
 
 for (const [name, serve] of SERVERS) {
-  t.test(`${name}: answers that a window holds back have a bound, and calls beyond it are refused`, async (t) => {
+  t.test(`${name}: answers that wait for a window are limited, and calls beyond the limit are refused`, async (t) => {
     const budget = new MemoryBudget({ limit: LIMIT });
     const peer = await rawClient(t, await open(t, budget, serve));
     peer.send(frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0])));
@@ -67,7 +67,7 @@ for (const [name, serve] of SERVERS) {
     await until(() => budget.reserved === 0);
   });
 
-  t.test(`${name}: requests that are not ended have a bound, and calls beyond it are refused`, async (t) => {
+  t.test(`${name}: requests that do not end are limited, and calls beyond the limit are refused`, async (t) => {
     const budget = new MemoryBudget({ limit: LIMIT });
     const peer = await rawClient(t, await open(t, budget, serve));
     for (let index = 0; index < 90; index++) peer.send(...request(1 + 2 * index, "One", Buffer.alloc(60_000)));
@@ -81,7 +81,7 @@ for (const [name, serve] of SERVERS) {
     t.ok(await peer.answersPing(), "the connection goes on");
   });
 
-  t.test(`${name}: calls sent in parts, cancelled and left in any order leave nothing behind`, async (t) => {
+  t.test(`${name}: calls sent in parts, cancelled and abandoned in any order leave nothing reserved`, async (t) => {
     const budget = new MemoryBudget({ limit: 600_000 });
     const peer = await rawClient(t, await open(t, budget, serve));
     peer.send(frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(2 ** 30)));
@@ -124,7 +124,7 @@ function request(id: number, method: string, bytes: Buffer, sent = 100, ends = f
   return frames;
 }
 
-t.test("of answers that a caller receives only as much is held as there is memory for", async (t) => {
+t.test("answers that a caller receives are limited by the memory budget", async (t) => {
   const budget = new MemoryBudget({ limit: 1_000_000 });
   const { address } = await listenHttp2(t, dispatcherOf([rawService({ one: () => Buffer.alloc(2 ** 19) })]));
   const channel = channelTo(t, address, { budget });

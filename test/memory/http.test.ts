@@ -57,7 +57,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 for (const [title, bytes] of HOSTILE) {
-  t.test(`${title}: of one address they hold half of the memory at most`, async (t) => {
+  t.test(`${title}: those of one address hold at most half of the memory`, async (t) => {
     const it = await open(t);
     const sockets: Socket[] = [];
     let most = 0;
@@ -82,7 +82,7 @@ for (const [title, bytes] of HOSTILE) {
   });
 }
 
-t.test("66 uploads of one address that do not end leave room for another's", async (t) => {
+t.test("66 uploads of one address that do not end leave memory for another address", async (t) => {
   const budget = new MemoryBudget();
   const deployment = await deploy(t.testdir(), { budget });
   t.teardown(() => deployment.close());
@@ -100,7 +100,7 @@ t.test("66 uploads of one address that do not end leave room for another's", asy
   await answer.arrayBuffer();
 });
 
-t.test("an answer for which there is no memory is refused before it is begun", async (t) => {
+t.test("an answer for which there is no memory is refused before it begins", async (t) => {
   const it = await open(t, 3_000_000);
   const answer = await fetch(`http://127.0.0.1:${it.door.address.port}/helloworld/call`, {
     method: "POST",
@@ -112,7 +112,7 @@ t.test("an answer for which there is no memory is refused before it is begun", a
   t.equal(answer.headers.get("retry-after"), "1");
 });
 
-t.test("a WebSocket whose message does not fit is told so and closed", async (t) => {
+t.test("a WebSocket whose message does not fit is closed with a reason", async (t) => {
   const it = await open(t, 2_000_000);
   const socket = connect(it.door.address.port, "127.0.0.1");
   t.teardown(() => socket.destroy());
@@ -127,7 +127,7 @@ t.test("a WebSocket whose message does not fit is told so and closed", async (t)
   t.match(answer, /"Code":503/);
 });
 
-t.test("calls that fit leave nothing behind", async (t) => {
+t.test("calls that fit leave nothing reserved", async (t) => {
   const it = await open(t);
   const url = `http://127.0.0.1:${it.door.address.port}/helloworld`;
   for (const [path, name] of [
@@ -148,7 +148,7 @@ t.test("calls that fit leave nothing behind", async (t) => {
   t.pass();
 });
 
-t.test("clients that send parts, read parts and leave, in any order, leave nothing behind", async (t) => {
+t.test("clients that send parts, read parts and disconnect, in any order, leave nothing reserved", async (t) => {
   const it = await open(t, 4 * 1024 ** 2);
   const requests = [
     post("/helloworld/call", JSON.stringify({ name: "a".repeat(10_000) })),

@@ -34,12 +34,12 @@ async function calls(channel: Channel, count: number): Promise<string> {
   return names;
 }
 
-t.test("calls go round the instances", async (t) => {
+t.test("calls go to the instances in turn", async (t) => {
   const balancer = balance(t, { a: instance("a"), b: instance("b"), c: instance("c") });
   t.equal(await calls(balancer, 7), "abcabca");
 });
 
-t.test("without an instance, a call is refused by the service's name", async (t) => {
+t.test("without an instance, a call fails and names the service", async (t) => {
   const balancer = balance(t, {});
   t.equal(balancer.state, "broken");
   await t.rejects(call(balancer), { code: Code.UNAVAILABLE, message: "no instance of raw is reachable" });
@@ -93,7 +93,7 @@ t.test("an instance that was unavailable is set aside, for a while", async (t) =
   t.match(names, /a$/, "and comes back by itself");
 });
 
-t.test("instances that are all set aside are tried all the same", async (t) => {
+t.test("instances are tried although all are set aside", async (t) => {
   const sick = () =>
     instance("", {
       one() {
@@ -134,7 +134,7 @@ for (const [repeatable, outcome] of [
   });
 }
 
-t.test("an instance that left gets no new calls, and finishes those it has", async (t) => {
+t.test("an instance that was removed gets no new calls, and finishes those it has", async (t) => {
   let answer: (value: Buffer) => void = () => {};
   let begun: () => void = () => {};
   const reached = new Promise<void>((resolve) => {
@@ -158,16 +158,19 @@ t.test("an instance that left gets no new calls, and finishes those it has", asy
   t.equal(leaving.state, "closed", "and closed afterwards");
 });
 
-t.test("an instance that left without calls is closed at once; one that stayed is not touched", async (t) => {
-  const [a, b] = [instance("a"), instance("b")];
-  const balancer = balance(t, { a, b });
-  balancer.update(new Map([["b", b]]));
-  t.equal(a.state, "closed");
-  t.equal(b.state, "ready");
-  t.equal(await calls(balancer, 2), "bb");
-});
+t.test(
+  "the channel of an instance that was removed without calls is closed at once; one that stayed is not touched",
+  async (t) => {
+    const [a, b] = [instance("a"), instance("b")];
+    const balancer = balance(t, { a, b });
+    balancer.update(new Map([["b", b]]));
+    t.equal(a.state, "closed");
+    t.equal(b.state, "ready");
+    t.equal(await calls(balancer, 2), "bb");
+  },
+);
 
-t.test("a stream whose instance cannot be reached begins at another, with what was sent", async (t) => {
+t.test("a stream whose instance cannot be reached begins at another, with the message that was sent", async (t) => {
   const dead = new GrpcChannel({ host: "127.0.0.1", port: await freePort() });
   const live = instance("b", {
     async *chat(requests) {
@@ -188,7 +191,7 @@ t.test("a stream whose instance cannot be reached begins at another, with what w
   }
 });
 
-t.test("a caller told to wait by an instance that is then gone may go on at the next", async (t) => {
+t.test("a caller that waits for an instance which then fails may go on at the next", async (t) => {
   // No channel of ours asks to wait for room and then turns out never to have left: this one does.
   const gone: Channel = {
     state: "ready",

@@ -69,7 +69,7 @@ for (const later of [false, true]) {
     });
   }
 
-  t.test(`who is refused is told so, guard answers ${later ? "later" : "at once"}`, async (t) => {
+  t.test(`a refused caller gets the guard's status, guard answers ${later ? "later" : "at once"}`, async (t) => {
     const guard = guardOf();
     guard.later = later;
     guard.close("raw:Raw.One");
@@ -96,14 +96,14 @@ t.test("a refused call never reaches its endpoint", async (t) => {
   t.equal(guard.following, 0);
 });
 
-t.test("the endpoint is told its name, the namespace, the metadata and the deadline", async (t) => {
+t.test("the endpoint's context has its name, the namespace, the metadata and the deadline", async (t) => {
   const metadata: Metadata = [["platform-namespace", "blue"]];
   const deadline = Date.now() + 5_000;
   const context = await contextOf({ metadata, deadline });
   t.match(context, { endpoint: "raw:Raw.One", namespace: "blue", metadata, deadline, system: false });
 });
 
-t.test("an admission in process stands for the guard's decision", async (t) => {
+t.test("a call in process with an admission is not admitted again", async (t) => {
   const guard = guardOf();
   const endpoint = dispatcherOf([rawService({})]).endpoints.find(({ name }) => name === "raw:Raw.One");
   if (endpoint === undefined) throw new Error("raw:Raw.One is served");
@@ -114,7 +114,7 @@ t.test("an admission in process stands for the guard's decision", async (t) => {
   await t.rejects(contextOf({ admission: other }, guard), { code: Code.INTERNAL }, "but for its own resource only");
 });
 
-t.test("this process itself is let in everywhere", async (t) => {
+t.test("this process itself is admitted everywhere", async (t) => {
   const guard = guardOf();
   guard.close("raw:Raw.One");
   t.match(await contextOf({ admission: SYSTEM }, guard), { caller: undefined, system: true, namespace: "default" });
@@ -162,11 +162,11 @@ for (const [who, metadata, address] of FORWARDED) {
   t.test(`client address: ${who}`, async (t) => t.equal((await contextOf({ metadata })).clientAddress, address));
 }
 
-t.test("client address: this process says", async (t) => {
+t.test("client address: the one that this process gives", async (t) => {
   t.equal((await contextOf({ clientAddress: "192.0.2.7" })).clientAddress, "192.0.2.7");
 });
 
-t.test("a guard that fails unforeseen lets nobody in", async (t) => {
+t.test("a guard that throws an unexpected error admits nobody", async (t) => {
   const guard = guardOf();
   guard.admit = () => {
     throw new TypeError("broken");

@@ -49,7 +49,7 @@ const FAILURES: [what: string, endpoints: Partial<RawImplementation>, method: ke
 ];
 
 for (const [what, endpoints, method] of FAILURES) {
-  t.test(`unforeseen: ${what}`, async (t) => {
+  t.test(`unexpected: ${what}`, async (t) => {
     const { channel, lines } = serve(endpoints);
     const { send, end, responses } = stream(channel, RawService[method]);
     send(Buffer.from("a"));
@@ -60,7 +60,7 @@ for (const [what, endpoints, method] of FAILURES) {
   });
 }
 
-t.test("what an endpoint throws on purpose is not logged", async (t) => {
+t.test("a StatusError that an endpoint throws is not logged", async (t) => {
   const { channel, lines } = serve({
     one: () => {
       throw new StatusError(Code.NOT_FOUND, "no such thing");
@@ -71,7 +71,7 @@ t.test("what an endpoint throws on purpose is not logged", async (t) => {
   t.same(lines, []);
 });
 
-t.test("malformed requests are the caller's fault", async (t) => {
+t.test("a malformed request is INVALID_ARGUMENT", async (t) => {
   const message = /^the request to raw:Raw\.\w+ is not a raw\.Bytes$/;
   const { channel, lines } = serve({
     one: (request) => request,
@@ -89,7 +89,7 @@ t.test("malformed requests are the caller's fault", async (t) => {
   t.same(lines, []);
 });
 
-t.test("an endpoint that fails at cleaning up is logged", async (t) => {
+t.test("an endpoint that fails in its `finally` block is logged", async (t) => {
   let cleaned: () => void = () => {};
   const cleaning = new Promise<void>((resolve) => {
     cleaned = resolve;
@@ -114,7 +114,7 @@ t.test("an endpoint that fails at cleaning up is logged", async (t) => {
   t.match(JSON.parse(lines[0] ?? ""), { msg: "an endpoint failed at cleaning up", err: { message: "secret" } });
 });
 
-t.test("a unary call that names no deadline has one all the same", async (t) => {
+t.test("a unary call without a deadline gets one", async (t) => {
   stayAlive(t);
   const limits = { ...LIMITS, callTime: 30, maxCallTime: 60 };
   const { channel } = serve({ one: () => new Promise<never>(() => {}) }, limits);
@@ -150,7 +150,7 @@ t.test("services that cannot be served are refused at construction", async (t) =
   t.throws(build({ ...raw, parts: [part("raw.Other", definition, { one: secret })] }), { message: /raw\.Other/ });
 });
 
-t.test("a unary call that is answered at once costs no promise, timer or controller", async (t) => {
+t.test("a unary call that is answered synchronously costs no promise, timer or controller", async (t) => {
   const { createHook } = await import("node:async_hooks");
   const guard = new TableGuard();
   const dispatcher = new Dispatcher({

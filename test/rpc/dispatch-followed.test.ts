@@ -46,7 +46,7 @@ for (const [name, method] of [
   ["Upload", RawService.upload],
   ["Chat", RawService.chat],
 ] as const) {
-  t.test(`${name} is cut, with the refusal's own words`, async (t) => {
+  t.test(`${name} ends with the status of the refusal`, async (t) => {
     const { guard, iterator } = open(method);
     if (method.responseStream) t.equal(`${(await iterator.next()).value}`, "open");
     t.equal(guard.following, 1);
@@ -71,7 +71,7 @@ for (const [how, finish] of [
   ["ended", (opened) => opened.end()],
   ["was cancelled", (opened) => opened.cancel()],
 ] as const satisfies [string, (opened: ReturnType<typeof open>["opened"]) => void][]) {
-  t.test(`a stream that ${how} is followed no more`, async (t) => {
+  t.test(`a stream that ${how} is no longer followed`, async (t) => {
     const { guard, opened, iterator } = open(RawService.chat);
     await iterator.next();
     t.equal(guard.following, 1);
@@ -85,7 +85,7 @@ for (const [how, finish] of [
   });
 }
 
-t.test("a stream refused before it has begun does not begin", async (t) => {
+t.test("a stream that is refused before it has begun does not begin", async (t) => {
   const { guard, iterator } = (() => {
     const guard = new TableGuard();
     guard.follow = (admission, onRefused) => {

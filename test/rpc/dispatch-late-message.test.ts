@@ -67,7 +67,7 @@ for (const [transport, connect] of Object.entries(TRANSPORTS)) {
   }
 }
 
-t.test("a call that carries this process's own admission is not judged a second time", async (t) => {
+t.test("a call that carries this process's own admission is not admitted again", async (t) => {
   const guard = new TableGuard();
   const dispatcher = dispatcherOf([rawService({ one: (request) => request })], { guard });
   const endpoint = dispatcher.endpoints.find(({ name }) => name === "raw:Raw.One");

@@ -45,33 +45,33 @@ function end(balancer: Balancer, repeatable: boolean): Promise<string> {
 }
 
 for (const code of [Code.INTERNAL, Code.UNKNOWN, Code.DEADLINE_EXCEEDED, Code.DATA_LOSS]) {
-  t.test(`one of two that ends its calls with ${Code[code]} has three of them`, async (t) => {
+  t.test(`one of two instances that ends its calls with ${Code[code]} is ejected after three`, async (t) => {
     const ends = await calls(balance(t, failing(code), answering("b")), 40);
     t.equal(ends.filter((end) => end === Code[code]).length, 3);
   });
 }
 
 for (const code of [Code.NOT_FOUND, Code.RESOURCE_EXHAUSTED, Code.CANCELLED, Code.UNIMPLEMENTED]) {
-  t.test(`one of two that ends its calls with ${Code[code]} keeps its turn`, async (t) => {
+  t.test(`one of two instances that ends its calls with ${Code[code]} is not ejected`, async (t) => {
     const ends = await calls(balance(t, failing(code), answering("b")), 40);
     t.equal(ends.filter((end) => end === Code[code]).length, 20);
   });
 }
 
-t.test("where all fail alike, all stay", async (t) => {
+t.test("where all instances fail alike, none is ejected", async (t) => {
   const balancer = balance(t, failing(Code.INTERNAL), failing(Code.UNKNOWN));
   const ends = await calls(balancer, 40);
   t.equal(ends.filter((end) => end === "INTERNAL").length, 20);
 });
 
-t.test("of three, one at most is ejected", async (t) => {
+t.test("of three instances at most one is ejected", async (t) => {
   const ends = await calls(balance(t, failing(Code.INTERNAL), failing(Code.UNKNOWN), answering("c")), 60);
   t.ok(ends.includes("c"));
   const last = ends.slice(-20);
   t.equal(new Set(last).size, 2, "one that fails, and the one that does not");
 });
 
-t.test("one that is well again gets one call at a time until one succeeds, and then its turn", async (t) => {
+t.test("an instance that recovers gets one call at a time until one succeeds, and then its turn", async (t) => {
   let well = false;
   let running = 0;
   let most = 0;
@@ -101,7 +101,7 @@ t.test("one that is well again gets one call at a time until one succeeds, and t
   t.equal(ends.filter((end) => end === "a").length, 4);
 });
 
-t.test("second tries of calls that may have been seen are one in five calls", async (t) => {
+t.test("retries of calls that an instance may have seen are at most one in five calls", async (t) => {
   const balancer = balance(t, failing(Code.UNAVAILABLE), failing(Code.UNAVAILABLE));
   let tries = 0;
   const counting = (): never => {

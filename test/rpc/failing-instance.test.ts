@@ -99,7 +99,7 @@ t.test(
   },
 );
 
-t.test("a process that is stopped is noticed within six seconds", { buffered: true }, async (t) => {
+t.test("a process that is suspended (SIGSTOP) is noticed within six seconds", { buffered: true }, async (t) => {
   const [sick, well] = [await greeter(t), await greeter(t)];
   const balancer = balance(t, sick.address, well.address);
   for (let call = 0; call < 100; call++) await end(balancer, "/foreign.Greeter/Greet", 60_000);
@@ -112,7 +112,7 @@ t.test("a process that is stopped is noticed within six seconds", { buffered: tr
   t.ok(told.failingMs < 6_500 && told.longestMs < 6_500, "within 2.5 s of silence and 2.5 s for an answer");
 });
 
-t.test("a connection that carries nothing any more is noticed within six seconds", { buffered: true }, async (t) => {
+t.test("a connection that no longer carries bytes is noticed within six seconds", { buffered: true }, async (t) => {
   const server = await listenHttp2(t, dispatcherOf([rawService({ one: () => Buffer.from("a") })]));
   const well = await listenHttp2(t, dispatcherOf([rawService({ one: () => Buffer.from("b") })]));
   const proxy = await forward(t, server.address);

@@ -21,7 +21,7 @@ function open() {
 
 const END = { done: true, value: undefined };
 
-t.test("messages come in order, whichever side is first", async (t) => {
+t.test("messages come in order, whether pushed or asked for first", async (t) => {
   const { queue, push } = open();
   push("a");
   push("b");
@@ -31,7 +31,7 @@ t.test("messages come in order, whichever side is first", async (t) => {
   t.match(await Promise.all(taken), [{ value: "a" }, { value: "b" }, { value: "c" }, END]);
 });
 
-t.test("what was pushed before the end is still read", async (t) => {
+t.test("messages that were pushed before the end are still read", async (t) => {
   const { queue, push } = open();
   push("a");
   queue.end();
@@ -56,7 +56,7 @@ for (const [what, count, size] of [
   });
 }
 
-t.test("an end with an error comes after what waits, and is thrown once", async (t) => {
+t.test("the error of an end comes after the messages that wait, and is thrown once", async (t) => {
   const { queue, push } = open();
   push("a");
   queue.end(new Error("failed"));
@@ -66,7 +66,7 @@ t.test("an end with an error comes after what waits, and is thrown once", async 
   t.match(await queue.next(), END);
 });
 
-t.test("a reader that leaves is not told of an error", async (t) => {
+t.test("a reader that has left gets no error", async (t) => {
   const { queue, push } = open();
   push("a");
   push("b");
@@ -75,7 +75,7 @@ t.test("a reader that leaves is not told of an error", async (t) => {
   t.match(await queue.next(), END);
 });
 
-t.test("a failure after the end still breaks off a reader that has not come to it", async (t) => {
+t.test("a failure after the end still reaches a reader that has not read to the end", async (t) => {
   const { queue, push } = open();
   push("a");
   queue.end();
@@ -83,7 +83,7 @@ t.test("a failure after the end still breaks off a reader that has not come to i
   await t.rejects(queue.next(), { message: "cancelled" });
 });
 
-t.test("a failure overtakes what waits, and is thrown once", async (t) => {
+t.test("a failure drops the messages that wait, and is thrown once", async (t) => {
   const { queue, push } = open();
   push("a");
   queue.fail(new Error("first"));
@@ -100,7 +100,7 @@ t.test("a failure reaches a reader that waits", async (t) => {
   t.match(await taken[1], END);
 });
 
-t.test("a malformed message fails the reader and leaves the sender", async (t) => {
+t.test("a malformed message fails the reader and abandons the sender", async (t) => {
   const { queue, done, push } = open();
   push("malformed");
   push("b");
@@ -109,7 +109,7 @@ t.test("a malformed message fails the reader and leaves the sender", async (t) =
   t.match(await queue.next(), END);
 });
 
-t.test("a reader that leaves early leaves the sender; one that leaves at the end does not", async (t) => {
+t.test("a reader that leaves early abandons the sender; one that leaves at the end does not", async (t) => {
   const early = open();
   early.push("a");
   early.push("b");

@@ -13,7 +13,7 @@ const TIMEOUTS: [milliseconds: number, text: string][] = [
 ];
 
 for (const [milliseconds, text] of TIMEOUTS) {
-  t.test(`${milliseconds} ms are ${text}`, async (t) => {
+  t.test(`${milliseconds} ms are written as ${text}`, async (t) => {
     t.equal(formatTimeout(milliseconds), text);
     t.ok((parseTimeout(text) as number) >= Math.min(milliseconds, 99_999_999 * 3_600_000), "never less");
   });

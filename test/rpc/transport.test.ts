@@ -69,14 +69,14 @@ for (const server of TRANSPORTS) {
   }
 }
 
-t.test("the operator is told what it may be where the other end says nothing", async (t) => {
+t.test("the cause names TLS where the other end closes without a word", async (t) => {
   const target = await serve(t, "http2", { ca, ...own });
   const cause = { message: /may want TLS, or not believe the certificate/ };
   await t.rejects(ask(t, "http2", target, {}), { cause });
   await t.rejects(ask(t, "http2", secure(target), { ca, ...foreign }), { cause });
 });
 
-t.test("the operator is told why a name with two addresses is not reached", async (t) => {
+t.test("the cause names the error of a name with two addresses", async (t) => {
   const target = { host: "greeter.internal", port: await freePort() };
   const both = [
     { address: "127.0.0.1", family: 4 },
@@ -90,7 +90,7 @@ t.test("the operator is told why a name with two addresses is not reached", asyn
 });
 
 for (const client of TRANSPORTS) {
-  t.test(`the operator is told why nothing is reached: ${client}`, async (t) => {
+  t.test(`the cause names the error where no connection is made: ${client}`, async (t) => {
     const secured = secure(await serve(t, "http2", own));
     const port = await freePort();
     for (const [target, cause] of [

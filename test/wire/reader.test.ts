@@ -39,7 +39,7 @@ const reads = fc.array(fc.constantFrom(...(Object.keys(READS) as Read[])), { min
 const byte = fc.oneof(fc.nat({ max: 12 }), fc.constantFrom(0x7f, 0x80, 0x81, 0xff), fc.nat({ max: 255 }));
 const input = fc.array(byte, { maxLength: 40 }).map((bytes) => Uint8Array.from(bytes));
 
-t.test("as the reference, whatever the bytes are", async (t) => {
+t.test("reads any bytes as the reference does", async (t) => {
   fc.assert(
     fc.property(input, reads, (bytes, reads) =>
       isDeepStrictEqual(outcome(new BinaryReader(bytes), reads), outcome(new Reference(bytes), reads)),

@@ -85,7 +85,7 @@ function written<W extends BinaryWriter | Reference>(writer: W, list: readonly S
 }
 const hex = (message: Uint8Array): string => Buffer.from(message).toString("hex");
 
-t.test("as the reference, also after other messages, and none changes one before", async (t) => {
+t.test("writes messages as the reference does, and changes none that it wrote before", async (t) => {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 6 }), (messages) => {
       const expected = messages.map((list) => hex(written(new Reference(), list).finish()));
@@ -97,7 +97,7 @@ t.test("as the reference, also after other messages, and none changes one before
   t.pass("no counterexample");
 });
 
-t.test("two at once do not disturb each other", async (t) => {
+t.test("two writers at once do not disturb each other", async (t) => {
   const [one, other] = [new BinaryWriter().string("one"), new BinaryWriter().string("other")];
   one.string("first");
   other.string("second");
@@ -113,7 +113,7 @@ t.test("a writer may be used again", async (t) => {
   t.same([first, ...others, second].map(String), ["\x05first", "\x01a", "\x01b", "\x06second"]);
 });
 
-t.test("a message may come to the end of its block anywhere", async (t) => {
+t.test("a message may reach the end of its block at any byte", async (t) => {
   const BLOCK = 16 * 1024;
   const nested: Step = (writer) => writer.uint32(1).fork().uint32(2).fork().raw(Buffer.alloc(140, "x")).join().join();
   const expected = hex(written(new Reference(), [nested]).finish());

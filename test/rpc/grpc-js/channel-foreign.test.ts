@@ -86,7 +86,7 @@ for (const [what, sent, told] of FAILURES) {
   });
 }
 
-t.test("a server that is not there: the call was never sent, and no address is told", async (t) => {
+t.test("no server: the call was never sent, and the message names no address", async (t) => {
   const channel = new GrpcChannel({ host: "127.0.0.1", port: await freePort() });
   t.teardown(() => channel.close());
   const gone = { code: Code.UNAVAILABLE, message: "the service cannot be reached", neverSent: true };

@@ -40,14 +40,14 @@ function waiting() {
   return { service, reached, release };
 }
 
-t.test("port 0 is the one that was free", async (t) => {
+t.test("port 0 is replaced by the free port", async (t) => {
   const { address } = await listen(t, dispatcherOf([rawService({ one: (request) => request })]));
   t.match(address, { host: "127.0.0.1", port: Number });
   t.not(address.port, 0);
   t.equal(`${await unary(channelTo(t, address), RawService.one, Buffer.from("a"))}`, "a");
 });
 
-t.test("IPv6 is served, and the peer known", async (t) => {
+t.test("IPv6 is served, and the peer's address known", async (t) => {
   let peer = "";
   const service = rawService({
     one(request, { clientAddress }: Context) {
@@ -63,7 +63,7 @@ t.test("IPv6 is served, and the peer known", async (t) => {
   }
 });
 
-t.test("a port that is taken is named", async (t) => {
+t.test("the error for a port that is taken names it", async (t) => {
   const { address } = await listen(t, dispatcherOf([]));
   await t.rejects(serveGrpc(dispatcherOf([]), address, LIMITS), {
     message: new RegExp(`^cannot listen on 127\\.0\\.0\\.1:${address.port}: .*EADDRINUSE`),
@@ -96,7 +96,7 @@ t.test("closing ends calls that do not finish in time", async (t) => {
   await server.close(50);
 });
 
-t.test("closing tells those who watch its health, first of all", async (t) => {
+t.test("closing reports NOT_SERVING to health watches first", async (t) => {
   const server = await listen(t, dispatcherOf([rawService({})]));
   const { send, end, responses } = stream(channelTo(t, server.address), HealthService.watch);
   send({ service: "" });
@@ -135,7 +135,7 @@ t.test("connections above the limit are closed", async (t) => {
   t.equal(told, "closed");
 });
 
-t.test("a connection is left after about half an hour", async (t) => {
+t.test("a connection is drained after about half an hour", async (t) => {
   const halfHours = collectHalfHours(t);
   const { address } = await listen(t, dispatcherOf([]));
   const peer = await rawClient(t, address);
@@ -158,7 +158,7 @@ t.test("metadata above the limit is refused", async (t) => {
   t.equal(`${await ask(1)}`, "a");
 });
 
-t.test("a message that cannot be sent as it is does not break the server", async (t) => {
+t.test("a status message that cannot be encoded does not break the server", async (t) => {
   const { address } = await listen(
     t,
     dispatcherOf([

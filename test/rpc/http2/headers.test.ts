@@ -27,11 +27,11 @@ for (const [message, encoded] of MESSAGES) {
   });
 }
 
-t.test("a message that is not encoded as it should be is taken as it is", async (t) => {
+t.test("a grpc-message that is not percent-encoded correctly is taken as it is", async (t) => {
   for (const text of ["100 %", "%zz", "%4"]) t.equal(decodeMessage(text), text);
 });
 
-t.test("metadata is what is not the protocol's", async (t) => {
+t.test("metadata is the fields that do not belong to the protocol", async (t) => {
   const list = fields(
     [":status", "200"],
     ["content-type", "application/grpc"],
