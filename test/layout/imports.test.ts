@@ -81,7 +81,24 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
     "gateway/dialects",
   ],
   ["gateway/handler.ts", "src", "gateway", "gateway/stages", "gateway/dialects"],
-  ["gateway/web", "src/contract", "src/api"],
+  ["gateway/web/http.ts", "src/api"],
+  ["gateway/web/state", "gateway/web/http.ts"],
+  ["gateway/web/ui", "gateway/web/http.ts", "gateway/web/state"],
+  ["gateway/web/session", "src/api", "gateway/web/http.ts", "gateway/web/state", "gateway/web/ui"],
+  [
+    "gateway/web/explore",
+    "src/api",
+    ...["gateway/web/http.ts", "gateway/web/state", "gateway/web/ui", "gateway/web/session"],
+  ],
+  [
+    "gateway/web/console",
+    ...["src/contract", "src/api"],
+    ...["gateway/web/http.ts", "gateway/web/state", "gateway/web/ui", "gateway/web/session"],
+  ],
+  [
+    "gateway/web",
+    ...["gateway/web/state", "gateway/web/ui", "gateway/web/session", "gateway/web/explore", "gateway/web/console"],
+  ],
 
   ["cli/terminal", "src/api"],
   ["cli/http", "src", "src/contract", "src/api", "cli/terminal"],
