@@ -26,9 +26,9 @@ export interface GatewayCommand<A extends readonly unknown[]> {
 }
 
 /** Makes the command for an input and output. */
-export type Declared = (io: Io) => Command;
+export type CommandFactory = (io: Io) => Command;
 
-export function gatewayCommand<A extends readonly unknown[]>(declared: GatewayCommand<A>): Declared {
+export function gatewayCommand<A extends readonly unknown[]>(declared: GatewayCommand<A>): CommandFactory {
   const { usage, summary, options = [], completion = [], formats = FORMATS, readsInput = false, run } = declared;
   const [name = "", ...words] = usage.split(" ");
   return (io) => {

@@ -1,12 +1,12 @@
 /** What the nouns of `portico auth` have in common: a table of items, deletion by name, a secret that is shown once. */
 import { type Collection, named } from "../http/candidates.js";
-import { type Declared, type GatewayCommand, gatewayCommand } from "../http/command.js";
+import { type CommandFactory, type GatewayCommand, gatewayCommand } from "../http/command.js";
 import type { Connection } from "../http/connection.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 
 /** What can be done to a noun. Each is a command; some, such as `set scopes` and `set password`, are two. */
 export type Verb = "list" | "create" | "delete" | "set" | "rotate";
-export type Noun = { readonly [V in Verb]?: Declared | readonly Declared[] };
+export type Noun = { readonly [V in Verb]?: CommandFactory | readonly CommandFactory[] };
 
 interface List<T> extends Pick<Collection<T>, "list"> {
   /** `rules` */
@@ -18,7 +18,7 @@ interface List<T> extends Pick<Collection<T>, "list"> {
 }
 
 /** `portico auth list <plural>` */
-export function listCommand<T>({ plural, summary, list, columns, ifEmpty }: List<T>): Declared {
+export function listCommand<T>({ plural, summary, list, columns, ifEmpty }: List<T>): CommandFactory {
   return gatewayCommand({
     usage: plural,
     summary,

@@ -18,7 +18,7 @@ async function startApart(data: string, { http = "127.0.0.1:0", grpc = "127.0.0.
   };
 }
 
-t.test("in three processes", async (t) => {
+t.test("the first day goes as first-day.txt shows, in three processes", async (t) => {
   const data = await installation(t.testdir());
   let running = await startApart(data);
   t.teardown(() => running.stop());

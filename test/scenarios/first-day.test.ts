@@ -1,7 +1,7 @@
-// What a stranger sees on the first day, at a real terminal, with everything in one process.
+// What a person sees on the first day, at a real terminal, with everything in one process.
 import t from "tap";
 import { replayInOneProcess } from "./one-process.js";
 
 t.test("the first day of an administrator, with everything in one process", (t) =>
-  replayInOneProcess(t, "first-day.txt"),
+  replayInOneProcess(t, { transcript: "first-day.txt" }),
 );

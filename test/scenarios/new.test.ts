@@ -41,12 +41,12 @@ t.test("a new service is described by the comments of its contract", async (t) =
   t.match(proto, "// Who to greet, such as `Ada`.");
 });
 
-t.test("a new service is called by its name alone", async (t) => {
+t.test("the new service is called by its name alone", async (t) => {
   const { status, body } = await call(`${http}/greeter?name=Ada`);
   t.same({ status, body }, { status: 200, body: { message: "Hello Ada" } });
 });
 
-t.test("the error of a new service reaches the caller in its own words", async (t) => {
+t.test("an error of the new service reaches the caller", async (t) => {
   const { body } = await call(`${http}/greeter/call`, {});
   t.same(body, { Id: "greeter", Code: 400, Detail: "name: must not be empty", Status: "Bad Request" });
 });

@@ -1,19 +1,31 @@
-/** A transcript played against everything in one process, which it may start anew. */
+/** Replays a transcript against `portico server`. */
 import { readFileSync } from "node:fs";
 import type { Test } from "tap";
 import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
+import { GRPCURL } from "./grpcurl-program.js";
 import { replay } from "./transcript.js";
 
-/** @param file the transcript's, in this folder */
-export async function replayInOneProcess(t: Test, file: string): Promise<void> {
+interface Options {
+  /** The name of a file in this folder, or the transcript itself. */
+  readonly transcript: string;
+  /** Prepares the data folder before the start. */
+  readonly prepare?: (data: string) => Promise<unknown>;
+}
+
+/** The transcript may stop and restart the server, and use grpcurl with the gRPC port, `{grpc}`. */
+export async function replayInOneProcess(t: Test, { transcript, prepare }: Options): Promise<void> {
   const data = await installation(t.testdir());
+  await prepare?.(data);
   let portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());
   const url = portico.address("HTTP");
+  const stop = async () => void (await portico.stop());
   const restart = async () => {
-    await portico.stop();
+    await stop();
     portico = await start(["server"], { PORTICO_DATA: data, PORTICO_HTTP: new URL(url).host });
   };
-  await replay(t, readFileSync(`test/scenarios/${file}`, "utf8"), { url, data, events: { restart } });
+  const text = transcript.endsWith(".txt") ? readFileSync(`test/scenarios/${transcript}`, "utf8") : transcript;
+  const values = { grpc: portico.address("gRPC") };
+  await replay(t, text, { url, data, values, programs: { grpcurl: GRPCURL }, events: { stop, restart } });
 }

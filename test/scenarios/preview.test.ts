@@ -1,13 +1,5 @@
-// Seeing what a rule would change, at a real terminal, against a real Portico.
-import { readFileSync } from "node:fs";
+// Shows what a rule would change, at a real terminal.
 import t from "tap";
-import { installation } from "../support/installation.js";
-import { start } from "../support/process.js";
-import { replay } from "./transcript.js";
+import { replayInOneProcess } from "./one-process.js";
 
-t.test("previewing a change of rules at a terminal", async (t) => {
-  const data = await installation(t.testdir());
-  const portico = await start(["server"], { PORTICO_DATA: data });
-  t.teardown(() => portico.stop());
-  await replay(t, readFileSync("test/scenarios/preview.txt", "utf8"), { url: portico.address("HTTP"), data });
-});
+t.test("previewing a change of rules at a terminal", (t) => replayInOneProcess(t, { transcript: "preview.txt" }));

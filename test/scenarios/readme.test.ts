@@ -1,11 +1,8 @@
-// The README's transcripts are what happens, and its table of settings is the one in force.
+// The README's transcripts show what happens, and its table of settings is the one of the code.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { flagName, SETTINGS } from "../../src/config.js";
-import { installation } from "../support/installation.js";
-import { start } from "../support/process.js";
-import { GRPCURL } from "./grpcurl-program.js";
-import { replay } from "./transcript.js";
+import { replayInOneProcess } from "./one-process.js";
 
 const readme = readFileSync("README.md", "utf8");
 
@@ -14,14 +11,10 @@ t.test("the commands of the README show what it says", async (t) => {
   t.equal(blocks.length, 3);
   const transcript = blocks.join("\n").replaceAll("127.0.0.1:8081", "{grpc}");
   t.notMatch(transcript, /curl [^$]*--json/, "no option that curl 7.81 does not have");
-  const data = await installation(t.testdir());
-  const portico = await start(["server"], { PORTICO_DATA: data });
-  t.teardown(() => portico.stop());
-  const values = { grpc: portico.address("gRPC") };
-  await replay(t, transcript, { url: portico.address("HTTP"), data, values, programs: { grpcurl: GRPCURL } });
+  await replayInOneProcess(t, { transcript });
 });
 
-t.test("the README's table has every setting", async (t) => {
+t.test("the table lists every setting with its flag, default and meaning", async (t) => {
   const rows = Object.entries(SETTINGS).map(([key, setting]) => {
     const flag = "secret" in setting ? "" : `\`--${flagName(key)}\``;
     return `| \`${setting.variable}\` | ${flag} | ${setting.default ?? ""} | ${setting.meaning} |`;

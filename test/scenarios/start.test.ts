@@ -1,4 +1,4 @@
-// Starting and stopping at a real terminal: what is shown, once and again, and what a wrong setting says.
+// Starting and stopping at a real terminal: what is printed, the first time and later, and for a wrong setting.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { replay } from "./transcript.js";

@@ -31,7 +31,7 @@ import type { Test } from "tap";
 
 const PROGRAM = "dist/portico.js";
 const DOCUMENTED = "http://127.0.0.1:8080";
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 export interface Step {
   /** Where it stands in the transcript. */
@@ -44,7 +44,7 @@ export interface Step {
 }
 
 /** The Portico that a transcript is replayed against, in one process or in several. */
-export interface World {
+export interface ReplayTarget {
   /** Base address of the gateway. */
   readonly url: string;
   /** Data folder of the authority; its first password is `{password}`. */
@@ -79,11 +79,11 @@ function withoutBlankEnd(lines: readonly string[]): string[] {
 }
 
 /** Replays a transcript; every command and what it shows is an assertion. */
-export async function replay(t: Test, transcript: string, world: World): Promise<void> {
+export async function replay(t: Test, transcript: string, target: ReplayTarget): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), "portico-transcript-"));
   mkdirSync(join(home, "bin"));
   symlinkSync(resolve(PROGRAM), join(home, "bin/portico"));
-  for (const [name, script] of Object.entries(world.programs ?? {})) {
+  for (const [name, script] of Object.entries(target.programs ?? {})) {
     writeFileSync(join(home, "bin", name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
   const terminal = {
@@ -91,38 +91,38 @@ export async function replay(t: Test, transcript: string, world: World): Promise
     env: {
       PATH: `${join(home, "bin")}:${process.env.PATH}`,
       HOME: home,
-      PORTICO_URL: world.url,
+      PORTICO_URL: target.url,
       NO_COLOR: "1",
-      ...world.env,
+      ...target.env,
     },
   };
-  const known = new Map(Object.entries(world.values ?? {}));
+  const known = new Map(Object.entries(target.values ?? {}));
   try {
     for (const step of parse(transcript)) {
-      if (step.kind === "event") await happen(step, world);
-      else if (!(await perform(t, step, { world, known, terminal }))) break; // the rest builds upon it
+      if (step.kind === "event") await happen(step, target);
+      else if (!(await perform(t, step, { target, known, terminal }))) break; // the rest builds upon it
     }
   } finally {
     rmSync(home, { recursive: true });
   }
 }
 
-async function happen({ text, line }: Step, world: World): Promise<void> {
-  const event = world.events?.[text];
-  if (event === undefined) throw new Error(`line ${line}: nothing is said of what "! ${text}" means`);
+async function happen({ text, line }: Step, target: ReplayTarget): Promise<void> {
+  const event = target.events?.[text];
+  if (event === undefined) throw new Error(`line ${line}: there is no event "! ${text}"`);
   await event();
 }
 
 interface Circumstances {
-  readonly world: World;
+  readonly target: ReplayTarget;
   readonly known: Map<string, string>;
   readonly terminal: { readonly cwd: string; readonly env: Record<string, string> };
 }
 
-async function perform(t: Test, step: Step, { world, known, terminal }: Circumstances): Promise<boolean> {
-  const password = join(world.data, "admin-password");
+async function perform(t: Test, step: Step, { target, known, terminal }: Circumstances): Promise<boolean> {
+  const password = join(target.data, "admin-password");
   if (existsSync(password)) known.set("password", readFileSync(password, "utf8").trim());
-  const local = (text: string) => text.replaceAll(DOCUMENTED, world.url);
+  const local = (text: string) => text.replaceAll(DOCUMENTED, target.url);
   const screen = new Screen(fill(local(step.text), known), terminal);
   const expected = local(step.shown.join("\n"));
   for (const { 0: prompt, index } of expected.matchAll(TYPED)) {
@@ -202,7 +202,7 @@ class Screen {
 
   /** Waits until the screen looks like this; false if the command ends, or takes too long, without. */
   async shows(pattern: RegExp): Promise<boolean> {
-    const late = AbortSignal.timeout(PATIENCE_MS);
+    const late = AbortSignal.timeout(TIMEOUT_MS);
     const over = Promise.race([this.#ended, once(late, "abort")]).then(() => false);
     for (;;) {
       if (pattern.test(this.text)) return true;
@@ -224,7 +224,7 @@ class Screen {
 
   /** The exit code; a command that takes too long is killed. */
   async exit(): Promise<number> {
-    const timer = setTimeout(() => this.close(), PATIENCE_MS);
+    const timer = setTimeout(() => this.close(), TIMEOUT_MS);
     return this.#ended.finally(() => clearTimeout(timer));
   }
 }
