@@ -76,7 +76,7 @@ interface ReadSet {
   readonly types: FileRegistry;
 }
 
-/** Each set is read once, as it takes tens of milliseconds and the services of a process share theirs. */
+/** Each set is read once: reading is slow, and the services of a process share theirs. */
 const read = new WeakMap<Uint8Array, ReadSet>();
 
 function readSet(descriptors: Uint8Array): ReadSet {

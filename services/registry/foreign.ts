@@ -117,8 +117,8 @@ async function followTarget(
 const WRITE_TIME = 50;
 
 /**
- * Waits between readings, and less long where a descriptor file changes. Its folder is watched, as a file that is replaced
- * by another of its name is not told of otherwise; where that is not possible, the time between readings is what there is.
+ * Waits between readings, and less long where a descriptor file changes. Its folder is watched, because watching a file
+ * does not show that another took its name. Where a folder cannot be watched, changes are seen at the next reading.
  */
 class FileChanges {
   readonly #signal: AbortSignal;

@@ -37,7 +37,7 @@ export interface Delegated {
 export async function delegate(options: DelegationOptions): Promise<Delegated> {
   const { channel, metadata, resource, actingFor, namespace = "" } = options;
   const asked = performance.now();
-  // What no gateway has signed is nobody's: an empty context would be the service's own account instead.
+  // A call without a context has no caller to act for. An empty context would mean the service's own account.
   const context = actingFor === undefined ? "" : (first(actingFor, CONTEXT) ?? "none");
   const request = { resource, actingFor: context, namespace };
   const answer = await unary(channel, DelegationService.issue, request, { metadata });

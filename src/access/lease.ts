@@ -1,7 +1,6 @@
 /**
- * The time for which a guard may decide, counted from a moment before the authority was asked.
- *
- * It is measured by the monotonic clock, which nobody sets, and ends by the wall clock too, because the monotonic one
+ * The lease is the time for which a guard may decide, counted from a moment before the authority was asked. It is
+ * measured by the monotonic clock, which cannot be set, and also ends by the wall clock, because the monotonic clock
  * stands still while a machine is suspended.
  */
 

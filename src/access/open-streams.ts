@@ -18,7 +18,7 @@ const MAX_TIMER = 2 ** 31 - 1;
 interface OpenStream {
   readonly admission: Admission;
   readonly onRefused: (error: Error) => void;
-  /** Who calls, as last looked up; what the service was told is in the admission. */
+  /** The caller as it was last looked up; the one that the service knows is in the admission. */
   caller: KnownCaller | undefined;
   expiry: NodeJS.Timeout | undefined;
 }

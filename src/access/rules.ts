@@ -61,7 +61,7 @@ export function checkRule({ id, scope, access, resource, priority }: Rule): Rule
 
 /**
  * Checks the name of a scope that an account may hold. `<`, `>` and `*` are refused so that a slip like `<Public>` or
- * `team-*` is told at once, and not by a rule that never matches.
+ * `team-*` is an error, and not a rule that never matches.
  * @throws {SyntaxError} with a message for the person who wrote it.
  */
 export function checkScope(scope: string): string {
@@ -130,7 +130,7 @@ export class RuleSet {
 
   /**
    * @param resource what is called, in lower case, without wildcards.
-   * @param scopes the scopes of the caller's account; undefined for nobody.
+   * @param scopes the scopes of the caller's account; undefined for a call without a token.
    */
   decide(resource: Resource, scopes: readonly string[] | undefined): Decision {
     let granted = NEVER;

@@ -62,7 +62,7 @@ export function readDescriptors(bytes: Uint8Array): FileRegistry {
   return registry;
 }
 
-/** Each set is read once, as it takes tens of milliseconds and the services of a process share theirs. */
+/** Each set is read once: reading is slow, and the services of a process share theirs. */
 const read = new WeakMap<Uint8Array, FileRegistry>();
 
 /**

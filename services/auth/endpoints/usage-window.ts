@@ -196,7 +196,7 @@ export class UsageWindow {
     }
   }
 
-  /** Between the writing of a minute and its being forgotten here nobody may read, or it would count twice. */
+  /** Runs one at a time: a reading between the writing of a minute and its removal from memory would count it twice. */
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(act);
     this.#turn = turn.catch(() => undefined);

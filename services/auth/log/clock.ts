@@ -8,7 +8,7 @@
  *    believed. Time goes on by itself, and changes are refused, because the time of their entries could be wrong. Both end by themselves once the wall clock is right again.
  *  - At a start, a wall clock that is ahead is believed, however far: the authority may have been off that long.
  *
- * What has passed is measured by a clock that nobody sets and that counts the time a machine sleeps.
+ * The time that has passed is measured by a clock that cannot be set and that counts the time a machine sleeps.
  */
 import { uptime } from "node:os";
 import type { Logger } from "pino";
