@@ -6,7 +6,10 @@ import { type MethodDefinition, part, type Service } from "../../src/rpc/service
 import { ADMIN_PASSWORD, deploy, login } from "../gateway/deployment.js";
 import { buildDescriptors } from "../support/descriptors.js";
 
-const descriptors = buildDescriptors("test/gateway/streams", "test/gateway/streams/studio.proto");
+const descriptors = buildDescriptors(
+  "test/gateway/dialects/json/streams",
+  "test/gateway/dialects/json/streams/studio.proto",
+);
 const types = readDescriptors(descriptors);
 
 interface Line {

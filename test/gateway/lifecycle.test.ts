@@ -15,7 +15,7 @@ import { createLog } from "../../src/log.js";
 import { Metrics } from "../../src/metrics.js";
 import { rawService } from "../rpc/raw-service.js";
 import { ask } from "./deployment.js";
-import { createRule, dial, open, type Scene, scene } from "./streams/client.js";
+import { createRule, dial, open, type Scene, scene } from "./dialects/json/streams/client.js";
 
 /** The function of each stage, whose comment lists the statuses. */
 const STAGES: readonly [stage: string, file: string, name: string][] = [

@@ -43,7 +43,7 @@ export function shopSource(): Readonly<Record<string, string>> {
   const read = (file: string) => readFileSync(join("test", file), "utf8");
   return {
     "shop.proto": read("gateway/web/shop.proto"),
-    "google/api/httpbody.proto": read("gateway/streams/google/api/httpbody.proto"),
+    "google/api/httpbody.proto": read("gateway/dialects/json/streams/google/api/httpbody.proto"),
   };
 }
 
@@ -55,7 +55,7 @@ export async function openShop(folder: string): Promise<Shop> {
     longs: String,
     defaults: false,
     oneofs: false,
-    includeDirs: ["test/gateway/web", "test/gateway/streams"],
+    includeDirs: ["test/gateway/web", "test/gateway/dialects/json/streams"],
   };
   const loaded = loadPackageDefinition(loadSync("shop.proto", options));
   const { service } = (loaded.shop as Record<string, unknown>).Shop as ServiceClientConstructor;

@@ -1,0 +1,70 @@
+// A body that came in pieces is put together where the one before it was; what was read of that one stays as it is.
+import { fromBinary, toJson } from "@bufbuild/protobuf";
+import t from "tap";
+import type { Target } from "../../../../gateway/catalog/target.js";
+import { readPost } from "../../../../gateway/dialects/json/message.js";
+import { RequestHeaders } from "../../../../gateway/request-headers.js";
+import { readDescriptors } from "../../../../src/contract/endpoint.js";
+import { compileCodecs } from "../../../../src/json/compile.js";
+import { buildDescriptors } from "../../../support/descriptors.js";
+
+const types = readDescriptors(buildDescriptors("test/gateway/dialects/json/streams"));
+const codecOf = compileCodecs(types);
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+const disposition = (name: string): string => `Content-Disposition: form-data; name="${name}"`;
+
+const KINDS: [
+  kind: string,
+  typeName: string,
+  contentType: string,
+  body: (text: string) => string,
+  fields: (text: string) => object,
+][] = [
+  [
+    "JSON",
+    "studio.AddRequest",
+    "application/json",
+    (text) => JSON.stringify({ title: text, file: base64(text) }),
+    (text) => ({ title: text, file: base64(text) }),
+  ],
+  [
+    "a form",
+    "studio.AddRequest",
+    "multipart/form-data; boundary=xyz",
+    (text) =>
+      `--xyz\r\n${disposition("title")}\r\n\r\n${text}\r\n` +
+      `--xyz\r\n${disposition("file")}; filename="f"\r\n\r\n${text}\r\n--xyz--\r\n`,
+    (text) => ({ title: text, file: base64(text) }),
+  ],
+  [
+    "raw bytes",
+    "google.api.HttpBody",
+    "image/png",
+    (text) => text,
+    (text) => ({ contentType: "image/png", data: base64(text) }),
+  ],
+];
+
+/** As many bytes as are put together in the same place, a piece more, and far more. */
+const SIZES = [10, 60_000, 300_000];
+
+for (const [kind, typeName, contentType, body, fields] of KINDS) {
+  const input = types.getMessage(typeName)!;
+  const target = { endpoint: { method: { input } }, request: codecOf(input) } as Target;
+  const read = (text: string): Uint8Array => {
+    const bytes = Buffer.from(body(text));
+    const pieces = [bytes.subarray(0, 3), bytes.subarray(3, 7), bytes.subarray(7)];
+    return readPost(target, "", Object.assign(new RequestHeaders(), { contentType }), pieces);
+  };
+  for (const size of SIZES) {
+    t.test(`${kind} of ${size} bytes`, async (t) => {
+      const [first, second] = ["a".repeat(size), "b".repeat(size)];
+      const messages = [read(first), read(second)];
+      t.same(
+        messages.map((message) => toJson(input, fromBinary(input, message))),
+        [fields(first), fields(second)],
+      );
+    });
+  }
+}

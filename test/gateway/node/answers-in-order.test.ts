@@ -1,0 +1,122 @@
+// What comes after a request whose answer is not taken yet, and which node does not answer itself: it neither overtakes that
+// answer nor breaks into it. Node ends the process where answers of a connection end in another order.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import fc from "fast-check";
+import t, { type Test } from "tap";
+import type { BodySink, GatewayResponse, Handler } from "../../../gateway/http.js";
+import { type Listening, listen } from "../../../gateway/node/listen.js";
+import { loadConfig } from "../../../src/config.js";
+
+const get = (target: string, more = ""): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+const upgrade = (to: string): string => get("/upgrade", `Connection: Upgrade\r\nUpgrade: ${to}\r\n`);
+
+/** More than systems take ahead of a client. */
+const LENGTH = 32 * 1024 ** 2;
+
+function answer(body: string): GatewayResponse {
+  return { status: 200, headers: ["Content-Length", String(body.length)], body, length: body.length };
+}
+
+interface Door extends Listening {
+  /** Ends the answer of `/stream`. */
+  finish(): void;
+}
+
+async function open(t: Test): Promise<Door> {
+  let sink: BodySink | undefined;
+  const body = {
+    open(it: BodySink) {
+      sink = it;
+      it.write(Buffer.from("begun"));
+    },
+    onDrain() {},
+  };
+  const handler: Handler = async ({ target }) => {
+    if (target === "/large") return answer("x".repeat(LENGTH));
+    return target === "/stream" ? { status: 200, headers: [], body, length: 0 } : answer(target);
+  };
+  const door = await listen(handler, { host: "127.0.0.1", port: 0 }, loadConfig({}, {}));
+  t.teardown(() => door.close(0));
+  const finish = (): void => {
+    sink?.write(Buffer.from("done"));
+    sink?.end();
+  };
+  return Object.assign(door, { finish });
+}
+
+async function dial(t: Test, { address }: Listening): Promise<Socket> {
+  const socket = connect(address.port, "127.0.0.1").setEncoding("latin1");
+  t.teardown(() => socket.destroy());
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  return socket;
+}
+
+/** Resolves with what came, when it matches or the connection is closed. */
+async function until(socket: Socket, pattern: RegExp): Promise<string> {
+  const pieces: string[] = [];
+  for await (const piece of socket.iterator({ destroyOnReturn: false })) {
+    pieces.push(piece);
+    if (pattern.test(piece)) break;
+  }
+  return pieces.join("");
+}
+
+for (const [name, bytes] of [
+  ["an upgrade that is ignored", upgrade("h2c")],
+  ["an upgrade to a WebSocket", upgrade("websocket")],
+  ["a request for a tunnel", "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"],
+] as const) {
+  for (const before of ["/large", "/stream"]) {
+    t.test(`${name} after ${before} closes the connection, and the process goes on`, async (t) => {
+      const door = await open(t);
+      const socket = await dial(t, door);
+      socket.write(get(before));
+      await once(socket, "readable");
+      socket.write(bytes);
+      socket.write(get("/next"));
+      const came = until(socket, /\/(upgrade|next)$/);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      door.finish();
+      const text = await came;
+      t.equal(text.split("HTTP/1.1 ").length - 1, 1, "nothing was added to the answer");
+      const other = await dial(t, door);
+      other.write(get("/other"));
+      t.match(await until(other, /\/other$/), /200 OK/);
+    });
+  }
+}
+
+t.test("what is no request comes after a stream: the stream ends whole, and then the connection", async (t) => {
+  const door = await open(t);
+  const socket = await dial(t, door);
+  socket.write(get("/stream"));
+  await once(socket, "readable");
+  socket.write("garbage\r\n\r\n");
+  const came = until(socket, /\/never$/);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  door.finish();
+  const text = await came;
+  t.equal(text.split("HTTP/1.1 ").length - 1, 1);
+  t.match(text, /begun.*done\r\n0\r\n\r\n$/s);
+});
+
+t.test("whatever is asked for at once, and whenever the client goes: the process goes on", async (t) => {
+  const door = await open(t);
+  const asked = fc.array(fc.constantFrom("/small", "/large", "/small"), { minLength: 2, maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(asked, fc.nat({ max: 15 }), fc.boolean(), fc.boolean(), async (targets, ms, reads, resets) => {
+      const socket = await dial(t, door);
+      if (reads) socket.resume();
+      socket.write(targets.map((target) => get(target)).join(""));
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      if (resets) socket.resetAndDestroy();
+      else socket.destroy();
+    }),
+    { numRuns: 20 },
+  );
+  const other = await dial(t, door);
+  other.write(get("/other"));
+  t.match(await until(other, /\/other$/), /200 OK/);
+});

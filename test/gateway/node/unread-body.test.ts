@@ -1,0 +1,49 @@
+// A body that is sent on in pieces: while the service takes nothing the client is not to blame, but not for ever.
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { mock } from "node:test";
+import t from "tap";
+import type { Handler } from "../../../gateway/http.js";
+import { listen } from "../../../gateway/node/listen.js";
+import { loadConfig } from "../../../src/config.js";
+
+const HALF_AN_HOUR = 30 * 60_000;
+
+t.test("a service that takes nothing of a body is given up after half an hour", async (t) => {
+  let full = (): void => {};
+  const isFull = new Promise<void>((resolve) => {
+    full = resolve;
+  });
+  const faults: number[] = [];
+  const handler: Handler = (asked) =>
+    new Promise((resolve) => {
+      asked.pieces({
+        onPiece() {
+          full();
+          return false;
+        },
+        onEnd() {},
+        onFault({ status, message }) {
+          faults.push(status);
+          resolve({ status, headers: [], body: message, length: message.length });
+        },
+      });
+    });
+  const door = await listen(handler, { host: "127.0.0.1", port: 0 }, loadConfig({}, {}));
+  t.teardown(() => door.close(0));
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.teardown(() => mock.timers.reset());
+
+  const sending = request({ host: "127.0.0.1", port: door.address.port, method: "POST", agent: false });
+  const answer = once(sending, "response");
+  sending.write("some");
+  await isFull;
+  await new Promise(setImmediate);
+  mock.timers.tick(HALF_AN_HOUR - 1);
+  t.same(faults, []);
+  mock.timers.tick(1);
+  t.same(faults, [504]);
+  const [{ statusCode }] = (await answer) as [IncomingMessage];
+  t.equal(statusCode, 504);
+  sending.destroy();
+});

@@ -1,0 +1,61 @@
+// A client that takes nothing more of its answer is cut; one that takes it slowly is not.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import t, { type Test } from "tap";
+import { type Listening, listen } from "../../../gateway/node/listen.js";
+import { loadConfig } from "../../../src/config.js";
+
+/** More than systems take ahead of a client. */
+const LENGTH = 32 * 1024 ** 2;
+/** Systems ask for more of an answer only after some MiB: a slow client must take these in less, on a busy machine too. */
+const PATIENCE = 2_000;
+
+async function open(t: Test): Promise<Listening> {
+  const body = Buffer.alloc(LENGTH, "x");
+  const response = { status: 200, headers: ["Content-Length", String(LENGTH)], body, length: LENGTH };
+  const limits = { ...loadConfig({}, {}), maxCallTime: PATIENCE / 2, bodyTime: PATIENCE / 2 };
+  const door = await listen(async () => response, { host: "127.0.0.1", port: 0 }, limits);
+  t.teardown(() => door.close(0));
+  return door;
+}
+
+async function ask({ address }: Listening): Promise<Socket> {
+  const socket = connect(address.port, "127.0.0.1");
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  await once(socket, "readable");
+  return socket;
+}
+
+t.test("a client that takes nothing of its answer is cut", async (t) => {
+  const door = await open(t);
+  const socket = await ask(door);
+  t.teardown(() => socket.destroy());
+  socket.on("error", () => {});
+  // Waits for connections that have something to do.
+  await door.close(60_000);
+  t.pass("cut");
+});
+
+/** Reads so many bytes at least, so many a millisecond at most. */
+async function take(socket: Socket, length: number, pace: number): Promise<void> {
+  for (let got = 0; got < length; ) {
+    const piece = socket.read();
+    if (socket.readableEnded || socket.destroyed) throw new Error(`cut after ${got} of ${length} bytes`);
+    if (piece === null) await once(socket, "readable");
+    else {
+      got += piece.length;
+      await new Promise((resolve) => setTimeout(resolve, piece.length / pace));
+    }
+  }
+}
+
+t.test("a client that takes its answer slowly gets all of it, and the next one", async (t) => {
+  const socket = await ask(await open(t));
+  t.teardown(() => socket.destroy());
+  const started = performance.now();
+  await take(socket, LENGTH, 8_000);
+  t.ok(performance.now() - started > 2 * PATIENCE, "slowly");
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  await take(socket, LENGTH, 1_000_000);
+  t.pass("both are whole");
+});

@@ -1,0 +1,41 @@
+// Before the catalog has arrived the gateway does not know what there is, and does not say that there is nothing.
+import t from "tap";
+import { Routes } from "../../../gateway/catalog/routes.js";
+import { createHandler } from "../../../gateway/handler.js";
+import { Health } from "../../../gateway/own/health.js";
+import { Hosts } from "../../../gateway/stages/hosts.js";
+import type { SigningGuard } from "../../../src/access/guard.js";
+import { loadConfig } from "../../../src/config.js";
+import { createLog } from "../../../src/log.js";
+import { Metrics } from "../../../src/metrics.js";
+import { ask } from "../deployment.js";
+
+const guard = {} as SigningGuard; // Nobody gets that far.
+const health = new Health({ guard: () => false, catalog: () => false });
+const catalog = { routes: new Routes(), ready: false };
+const log = createLog("silent", { write() {} });
+const handler = createHandler({
+  catalog,
+  guard,
+  own: [health],
+  hosts: await Hosts.of({ host: "127.0.0.1", port: 0 }, "*"),
+  config: loadConfig({}, {}),
+  log,
+  metrics: new Metrics(),
+});
+
+const cases: [target: string, status: number, body: string][] = [
+  ["/helloworld/call", 503, "The catalog of services has not arrived yet"],
+  ["/readyz", 503, "Not ready: no guard, no catalog"],
+];
+
+for (const [target, status, detail] of cases) {
+  t.test(target, async (t) => {
+    const answer = await ask(handler, { target });
+    t.same(JSON.parse(answer.body), { Id: "gateway", Code: status, Detail: detail, Status: "Service Unavailable" });
+  });
+}
+
+t.test("/livez", async (t) => {
+  t.equal((await ask(handler, { target: "/livez" })).status, 200);
+});

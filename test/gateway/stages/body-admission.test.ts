@@ -1,0 +1,61 @@
+// Who may not call cannot make the gateway take a body in; and who may when the body begins must still when it has come.
+import t from "tap";
+import type { GatewayRequest } from "../../../gateway/http.js";
+import { readHeaders } from "../../../gateway/request-headers.js";
+import { createToken } from "../../../src/access/token.js";
+import { deploy, login, post } from "../deployment.js";
+
+const deployment = await deploy(t.testdir());
+t.teardown(() => deployment.close());
+const { handler } = deployment;
+const admin = await login(handler, "admin");
+const rule = { id: "closed", scope: "<public>", access: "DENIED", resource: "service:helloworld:*", priority: 10 };
+
+/** A POST whose body comes when it is sent. */
+function slow(token: string | undefined): { request: GatewayRequest; asked: Promise<void>; send(body: string): void } {
+  let ask = (): void => {};
+  let send = (_body: string): void => {};
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve;
+  });
+  const body = new Promise<Uint8Array[]>((resolve) => {
+    send = (text) => resolve([Buffer.from(text)]);
+  });
+  const credentials = token === undefined ? [] : ["Authorization", `Bearer ${token}`];
+  const headers = ["Host", "x", "Content-Type", "application/json", "Content-Length", "14", ...credentials];
+  const request: GatewayRequest = {
+    method: "POST",
+    target: "/helloworld/call",
+    rawHeaders: headers,
+    headers: readHeaders(headers),
+    remoteAddress: "192.0.2.1",
+    body() {
+      ask();
+      return body;
+    },
+    pieces: () => t.fail("a JSON body is read whole") as never,
+    tryReserveAnswer: () => true,
+    onAbort() {},
+  };
+  return { request, asked, send };
+}
+
+t.test("a rule made while the body comes refuses the call", async (t) => {
+  const { request, asked, send } = slow(undefined);
+  const answer = handler(request);
+  await asked;
+  await post(handler, "/v1/auth/Rules/Create", { rule }, admin);
+  send('{"name":"Ada"}');
+  t.equal((await answer).status, 401);
+});
+
+for (const [title, token] of [
+  ["no token", undefined],
+  ["a token nobody has", createToken("access")],
+] as const) {
+  t.test(`${title}: refused before the body is asked for`, async (t) => {
+    const { request, asked } = slow(token);
+    const answer = Promise.resolve(handler(request)).then(({ status }) => status);
+    t.equal(await Promise.race([answer, asked.then(() => "the body was asked for")]), 401);
+  });
+}

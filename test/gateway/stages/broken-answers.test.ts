@@ -1,0 +1,68 @@
+// A service that breaks the protocol, and whatever answers in a service's place, is reported as 502; overload, refusal and
+// a lost connection as 503; the service's own status as what it is. Over both transports, unary calls and streams.
+import t, { type Test } from "tap";
+import type { Address } from "../../../src/address.js";
+import { FrameType } from "../../../src/http2/frames.js";
+import type { Channel } from "../../../src/rpc/channel.js";
+import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
+import { Http2Channel } from "../../../src/rpc/http2/channel.js";
+import { BROKEN_ANSWERS, type BrokenAnswer } from "../../cases/broken-answers.js";
+import { isType, type RawPeer, rawServer, SETTINGS } from "../../http2/peer.js";
+import { rawService } from "../../rpc/raw-service.js";
+import { type Deployment, deploy } from "../deployment.js";
+
+const TRANSPORTS: [name: string, connect: (address: Address) => Channel][] = [
+  ["http2", (address) => new Http2Channel(address)],
+  ["grpc-js", (address) => new GrpcChannel(address)],
+];
+
+for (const [name, connect] of TRANSPORTS) {
+  t.test(name, async (t) => {
+    const deployment = await deploy(t.testdir(), { connect });
+    t.teardown(() => deployment.close());
+    for (const row of BROKEN_ANSWERS) {
+      const wanted = name === "grpc-js" ? (row.grpcJs?.[0] ?? row.status) : row.status;
+      await t.test(`${row.title}: ${wanted}`, async (t) => {
+        await odd(t, deployment, row);
+        const url = `http://127.0.0.1:${deployment.door.address.port}/odd/helloworld`;
+        t.equal(await statusOf(`${url}/call?name=Ada`), wanted, "a unary call");
+        t.equal(await statusOf(`${url}/stream?name=Ada`), wanted, "a stream");
+      });
+    }
+  });
+}
+
+t.test("in process, an answer over 4 MiB: 502", async (t) => {
+  const service = rawService({ one: () => Buffer.alloc(4 * 2 ** 20 + 1) });
+  const deployment = await deploy(t.testdir(), { services: [service] });
+  t.teardown(() => deployment.close());
+  t.equal(await statusOf(`http://127.0.0.1:${deployment.door.address.port}/raw/one`), 502);
+});
+
+/** A service `odd` that answers every call as the row has it. */
+async function odd(t: Test, { add }: Deployment, { frames, closes }: BrokenAnswer): Promise<void> {
+  const server = await rawServer(t);
+  const answer = async (peer: RawPeer): Promise<void> => {
+    peer.send(SETTINGS);
+    for (;;) {
+      const request = await peer.next(isType(FrameType.HEADERS));
+      if (request === undefined) return;
+      peer.send(...frames(request.streamId));
+      if (closes) peer.socket.end();
+    }
+  };
+  const accept = async (): Promise<void> => {
+    for (;;) void answer(await server.next());
+  };
+  void accept();
+  t.teardown(add({ service: "odd", addresses: [`127.0.0.1:${server.address.port}`] }));
+}
+
+/** Of the answer, or of the error that is a stream's last frame. */
+async function statusOf(url: string): Promise<number> {
+  const answer = await fetch(url);
+  const last = (await answer.text()).trimEnd().split("\n").at(-1) as string;
+  if (answer.status !== 200) return answer.status;
+  const { error } = JSON.parse(last);
+  return error?.Code ?? 200;
+}

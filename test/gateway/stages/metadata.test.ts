@@ -1,0 +1,122 @@
+// What services are told of a call: the token goes to the authority alone, a signed context to services that registered,
+// names to those whose configuration asks for them; and the gateway speaks for a client's address to the authority only.
+import t from "tap";
+import type { IdentityForm, Target } from "../../../gateway/catalog/target.js";
+import { readHeaders } from "../../../gateway/request-headers.js";
+import { metadataOf } from "../../../gateway/stages/metadata.js";
+import type { Caller } from "../../../src/access/guard.js";
+
+const ADA: Caller = { namespace: "default", account: "ada", scopes: [], expires: 0, resources: [] };
+const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const always = [
+  ["platform-namespace", "default"],
+  ["x-request-id", "r"],
+];
+
+const SIGNED: [string, string] = ["x-portico-context", "signed"];
+const guard = { sign: () => [SIGNED] };
+
+interface Case {
+  readonly title: string;
+  readonly service?: string;
+  readonly identity?: IdentityForm;
+  readonly caller?: Caller;
+  readonly token?: string;
+  readonly enrolment?: string;
+  readonly headers?: readonly string[];
+  readonly also: [string, string][];
+}
+
+const cases: Case[] = [
+  { title: "nobody", also: [] },
+  {
+    title: "a caller, to the authority",
+    identity: "token",
+    caller: ADA,
+    token: "t",
+    also: [["authorization", "Bearer t"]],
+  },
+  { title: "to the authority, a token that stands for nobody", identity: "token", token: "t", also: [] },
+  { title: "a caller, to a service that registered", identity: "context", caller: ADA, token: "t", also: [SIGNED] },
+  { title: "nobody, to a service that registered", identity: "context", also: [SIGNED] },
+  { title: "a caller, to a service that joined by configuration", caller: ADA, token: "t", also: [] },
+  {
+    title: "a caller, to one whose configuration asks who calls",
+    identity: "names",
+    caller: ADA,
+    token: "t",
+    also: [
+      ["x-portico-account", "ada"],
+      ["x-portico-namespace", "default"],
+    ],
+  },
+  {
+    title: "nobody, to one whose configuration asks who calls",
+    identity: "names",
+    also: [["x-portico-namespace", "default"]],
+  },
+  { title: "a gateway apart, to any service", enrolment: "pte", also: [] },
+  {
+    title: "a gateway apart, to the authority",
+    service: "auth",
+    identity: "token",
+    enrolment: "pte",
+    also: [
+      ["x-portico-gateway", "pte"],
+      ["x-portico-client-address", "192.0.2.7"],
+    ],
+  },
+  { title: "to what only calls itself the authority", service: "auth", enrolment: "pte", also: [] },
+  { title: "in one process, to the authority", service: "auth", also: [] },
+  {
+    title: "a trace",
+    headers: ["Traceparent", TRACE, "Tracestate", "a=1"],
+    also: [
+      ["traceparent", TRACE],
+      ["tracestate", "a=1"],
+    ],
+  },
+  {
+    title: "a trace of a later version",
+    headers: ["Traceparent", `01${TRACE.slice(2)}-more`],
+    also: [["traceparent", `01${TRACE.slice(2)}-more`]],
+  },
+  { title: "no trace: version 00 with more", headers: ["Traceparent", `${TRACE}-more`], also: [] },
+  { title: "no trace: version ff", headers: ["Traceparent", `ff${TRACE.slice(2)}`], also: [] },
+  { title: "no trace: capital letters", headers: ["Traceparent", TRACE.toUpperCase()], also: [] },
+  { title: "no trace: two parents", headers: ["Traceparent", TRACE, "Traceparent", TRACE], also: [] },
+  { title: "a state without a trace", headers: ["Tracestate", "a=1"], also: [] },
+  {
+    title: "a trace, and a state that is too long",
+    headers: ["Traceparent", TRACE, "Tracestate", "a".repeat(513)],
+    also: [["traceparent", TRACE]],
+  },
+  {
+    title: "headers that are not on the list",
+    headers: [
+      "X-Portico-Gateway",
+      "me",
+      "X-Portico-Context",
+      "me",
+      "X-Portico-Account",
+      "me",
+      "Connection",
+      "close",
+      "Te",
+      "trailers",
+      "Grpc-Status",
+      "0",
+    ],
+    also: [],
+  },
+];
+
+for (const { title, service = "shop", identity = "none", caller, token, enrolment, headers = [], also } of cases) {
+  t.test(title, async (t) => {
+    const endpoint = { service } as Target["endpoint"];
+    const target = { endpoint, identity } as Target;
+    const admission = { endpoint, caller, namespace: "default" };
+    const facts = { target, admission, guard, headers: readHeaders(headers), requestId: "r", token, enrolment };
+    t.same(metadataOf({ ...facts, clientAddress: "192.0.2.7" }), [...always, ...also]);
+  });
+}
