@@ -122,17 +122,15 @@ function withoutStack(...args: ConstructorParameters<typeof StatusError>): Statu
   }
 }
 
-/** To whom endpoints are shown. */
-export interface Viewer {
-  readonly caller: Caller | undefined;
-  readonly namespace: string;
-}
-
 /**
  * Whether an endpoint is shown in lists, descriptions and documents: to administrators of the installation each, to other
  * callers those that they may call. Endpoints for enrolled callers are shown to none.
  */
-export function isVisible(guard: Pick<Guard, "allows">, { caller, namespace }: Viewer, endpoint: Endpoint): boolean {
+export function isVisible(
+  guard: Pick<Guard, "allows">,
+  { caller, namespace }: Pick<Admission, "caller" | "namespace">,
+  endpoint: Endpoint,
+): boolean {
   if (endpoint.callers === Callers.ENROLLED) return false;
   return seesAll(caller) || guard.allows(caller, namespace, endpoint);
 }

@@ -121,34 +121,32 @@ function checkFormat(file: string, format: number): void {
  * long as a write waits for another process's lock; on connections of their own, reads are answered meanwhile.
  */
 async function connectAll(file: string, deadline: number, setup: readonly string[] = []): Promise<Store> {
+  const within: Within = (operation) => endWithin(file, deadline, operation);
   const engines: KeyvSqlite[] = [];
   const connect = async (table: CollectionName): Promise<KeyvSqlite> => {
     // SQLite gives up before the deadline, and so gives the reason.
     const engine = new KeyvSqlite({ uri: `sqlite://${file}`, table, busyTimeout: Math.floor(deadline / 2) });
     engine.on("error", () => undefined);
     engines.push(engine);
-    await prepare(engine, file, deadline, setup);
+    await prepare(engine, file, setup, within);
     return engine;
   };
   try {
     const readers = new Map<CollectionName, KeyvSqlite>();
     for (const name of COLLECTIONS) readers.set(name, await connect(name));
     const writer = await connect("log");
-    const [{ quick_check: verdict }] = await within(file, deadline, writer.query("PRAGMA quick_check(1)"));
+    const [{ quick_check: verdict }] = await within(writer.query("PRAGMA quick_check(1)"));
     if (verdict !== "ok") throw new Error(`quick_check: ${verdict.replace(/\s+/g, " ")}`);
     const write = oneAtATime((statement, ...values) => writer.query(statement, ...values), deadline);
     const collections = new Map(
-      COLLECTIONS.map((name) => {
-        const reader = readers.get(name)!;
-        return [name, new SqliteCollection(name, { reader, write, file, deadline })];
-      }),
+      COLLECTIONS.map((name) => [name, collectionOf(name, readers.get(name)!, write, within)]),
     );
     return {
       name: file,
       collection: (name) => collections.get(name)!,
       close: async () => {
         // One by one: SQLite writes its log back into the file when the last connection closes, if it is alone by then.
-        for (const engine of engines) await within(file, deadline, engine.close());
+        for (const engine of engines) await within(engine.close());
       },
     };
   } catch (error) {
@@ -157,8 +155,8 @@ async function connectAll(file: string, deadline: number, setup: readonly string
   }
 }
 
-async function prepare(engine: KeyvSqlite, file: string, deadline: number, setup: readonly string[]): Promise<void> {
-  const query = (statement: string) => within(file, deadline, engine.query(statement));
+async function prepare(engine: KeyvSqlite, file: string, setup: readonly string[], within: Within): Promise<void> {
+  const query = (statement: string) => within(engine.query(statement));
   const [{ user_version: format }] = await query("PRAGMA user_version");
   checkFormat(file, format);
   for (const statement of setup) await query(statement);
@@ -183,94 +181,60 @@ function oneAtATime(query: Query, deadline: number): Query {
   };
 }
 
-interface CollectionOptions {
-  /** A connection of this collection, for its reads. */
-  readonly reader: KeyvSqlite;
-  /** The connection of all writes. */
-  readonly write: Query;
-  readonly file: string;
-  readonly deadline: number;
-}
-
 /** A row as Keyv writes it: the key with its namespace, `log:…`, and the value as JSON. */
 interface Row {
   readonly key: string;
   readonly value: string;
 }
 
-class SqliteCollection implements Collection {
-  readonly #table: CollectionName;
-  readonly #prefix: string;
-  readonly #options: CollectionOptions;
-  readonly #keyv: Keyv;
-  readonly #insert: string;
-
-  constructor(table: CollectionName, options: CollectionOptions) {
-    this.#table = table;
-    this.#prefix = `${table}:`;
-    this.#options = options;
-    this.#keyv = new Keyv({ store: options.reader, namespace: table, useKeyPrefix: false, throwOnErrors: true });
-    // Each operation reports its own failure; without a listener Keyv would lose what happens between them.
-    this.#keyv.on("error", () => undefined);
-    this.#insert = `INSERT INTO ${table} (key, value)
-      SELECT ?, ? WHERE ? IS NULL OR EXISTS (SELECT 1 FROM ${table} WHERE key = ?)
-      ON CONFLICT (key) DO NOTHING RETURNING key`;
-  }
-
-  get(key: string): Promise<string | undefined> {
-    return this.#within(this.#keyv.get<string>(this.#prefix + key));
-  }
-
-  getMany(keys: readonly string[]): Promise<(string | undefined)[]> {
-    return this.#within(this.#keyv.getMany<string>(keys.map((key) => this.#prefix + key)));
-  }
-
-  async after(key: string, limit: number): Promise<Entry[]> {
-    const query = `SELECT key, value FROM ${this.#table} WHERE key > ? ORDER BY key LIMIT ?`;
-    const rows: Row[] = await this.#within(this.#options.reader.query(query, this.#prefix + key, limit));
-    return Promise.all(
-      rows.map(async ({ key, value }): Promise<Entry> => {
-        const content = await this.#keyv.deserializeData<string>(value);
-        return [this.#keyOf(key), content?.value ?? ""];
-      }),
-    );
-  }
-
-  async create(key: string, value: string, previous?: string): Promise<boolean> {
-    const text = String(await this.#keyv.serializeData({ value }));
-    const before = previous === undefined ? null : this.#prefix + previous;
-    const { write } = this.#options;
-    const rows: unknown[] = await this.#within(write(this.#insert, this.#prefix + key, text, before, before));
-    return rows.length === 1;
-  }
-
-  async delete(keys: readonly string[]): Promise<void> {
-    if (keys.length === 0) return;
-    const prefixed = JSON.stringify(keys.map((key) => this.#prefix + key));
-    const statement = `DELETE FROM ${this.#table} WHERE key IN (SELECT value FROM json_each(?))`;
-    await this.#within(this.#options.write(statement, prefixed));
-  }
-
-  async keys(): Promise<string[]> {
-    const query = `SELECT key FROM ${this.#table} ORDER BY key`;
-    const rows: Row[] = await this.#within(this.#options.reader.query(query));
-    return rows.map(({ key }) => this.#keyOf(key));
-  }
-
-  #keyOf(key: string): string {
-    return key.slice(this.#prefix.length);
-  }
-
-  #within<T>(operation: Promise<T>): Promise<T> {
-    return within(this.#options.file, this.#options.deadline, operation);
-  }
+/**
+ * @param reader a connection of this collection, for its reads
+ * @param write runs a statement on the connection of all writes
+ * @param within ends an operation that takes too long, and says why one failed
+ */
+function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, within: Within): Collection {
+  const keyv = new Keyv({ store: reader, namespace: table, useKeyPrefix: false, throwOnErrors: true });
+  // Each operation reports its own failure; without a listener Keyv would lose what happens between them.
+  keyv.on("error", () => undefined);
+  const prefix = `${table}:`;
+  const insert = `INSERT INTO ${table} (key, value) SELECT ?, ? WHERE ? IS NULL OR EXISTS (SELECT 1 FROM ${table} WHERE key = ?)
+    ON CONFLICT (key) DO NOTHING RETURNING key`;
+  const entryOf = async ({ key, value }: Row): Promise<Entry> => {
+    const content = await keyv.deserializeData<string>(value);
+    return [key.slice(prefix.length), content?.value ?? ""];
+  };
+  return {
+    get: (key) => within(keyv.get<string>(prefix + key)),
+    getMany: (keys) => within(keyv.getMany<string>(keys.map((key) => prefix + key))),
+    async after(key, limit) {
+      const query = `SELECT key, value FROM ${table} WHERE key > ? ORDER BY key LIMIT ?`;
+      const rows: Row[] = await within(reader.query(query, prefix + key, limit));
+      return Promise.all(rows.map(entryOf));
+    },
+    async create(key, value, previous) {
+      const text = String(await keyv.serializeData({ value }));
+      const before = previous === undefined ? null : prefix + previous;
+      return (await within(write(insert, prefix + key, text, before, before))).length === 1;
+    },
+    async delete(keys) {
+      if (keys.length === 0) return;
+      const statement = `DELETE FROM ${table} WHERE key IN (SELECT value FROM json_each(?))`;
+      await within(write(statement, JSON.stringify(keys.map((key) => prefix + key))));
+    },
+    async keys() {
+      const rows: Row[] = await within(reader.query(`SELECT key FROM ${table} ORDER BY key`));
+      return rows.map(({ key }) => key.slice(prefix.length));
+    },
+  };
 }
+
+type Within = <T>(operation: Promise<T>) => Promise<T>;
 
 /**
  * The result of an operation.
  * @throws {StoreError} naming the file, when it failed, or the deadline passed; then it may yet happen.
  */
-async function within<T>(file: string, deadline: number, operation: Promise<T>): Promise<T> {
+async function endWithin<T>(file: string, deadline: number, operation: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new StoreError(`store ${file} did not answer within ${deadline} ms`)), deadline);
