@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import t from "tap";
 import ts from "typescript";
+import { tablesOf } from "../docs/markdown.js";
 
 /**
  * The plan of the house, from the ground up: a room, and what it may import beside its own files. That is rooms of rows
@@ -190,6 +191,16 @@ t.test("the rooms that a row names lie below its own", async (t) => {
       .map((target) => `${room} -> ${target}`),
   );
   t.same(wrong, []);
+});
+
+t.test("docs/architecture.md shows the plan", async (t) => {
+  const tables = tablesOf(readFileSync("docs/architecture.md", "utf8"));
+  const shown = tables.find(({ header }) => header.join() === "room,may import")?.rows;
+  const code = (name: string) => `\`${name}\``;
+  t.same(
+    shown,
+    PLAN.map(([room, ...mayImport]) => [code(room), mayImport.map(code).join(", ") || "nothing"]),
+  );
 });
 
 t.test("a room imports only what its row allows", async (t) => {
