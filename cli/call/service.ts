@@ -1,6 +1,6 @@
 /** A service that can be called: `portico services` lists them, `describe` and `openapi` show the contract of one. */
 import type { Endpoint, Service } from "../../src/api/types.js";
-import { named } from "../http/candidates.js";
+import { withSuggestion } from "../http/candidates.js";
 import { gatewayCommand } from "../http/command.js";
 import type { Connection } from "../http/connection.js";
 import { services as collection, firstSentence, serviceNames } from "../http/services.js";
@@ -39,7 +39,12 @@ export const describe = gatewayCommand({
 
 /** @throws {CommandError} when there is no such service. */
 export async function describeService({ io, client, output }: Connection, name: string): Promise<void> {
-  const answer = await named(client.ask("registry/Registry/Describe", { service: name }), name, client, collection);
+  const answer = await withSuggestion(
+    client.ask("registry/Registry/Describe", { service: name }),
+    name,
+    client,
+    collection,
+  );
   const { service, proto } = answer;
   await printItem(io, output, { name: service.name, value: answer, text: [visibleLines(service.summary), ""] });
   if (output !== undefined) return;

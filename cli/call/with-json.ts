@@ -10,7 +10,7 @@ import { CallFailure, TAKES_STREAM } from "../http/failure.js";
 import { linesOf } from "../http/lines.js";
 import { serviceNames } from "../http/services.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
-import { isRedirected, refuseInput } from "../terminal/input.js";
+import { isRedirected, readAll, refuseInput } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
 import { printAnswers } from "../terminal/output.js";
 import { endpointPaths } from "./completion.js";
@@ -32,7 +32,7 @@ export const call = gatewayCommand({
   readsInput: true,
   async run({ io, client, output }, service: string, endpoint: string, json: string | undefined) {
     if (json !== "-") await checkInput(io, client, service, endpoint, json);
-    const request = json === "-" ? await readAll(io) : json;
+    const request = json === "-" ? await readAll(io.stdin, MAX_INPUT, tooLarge) : json;
     try {
       await printAnswers(io, output, client.post(service, endpoint, request));
     } catch (error) {
@@ -59,15 +59,8 @@ async function checkInput(io: Io, client: Client, service: string, endpoint: str
   refuseInput(io, `Standard input is not read. To send it as the request: portico call ${service} ${endpoint} -`);
 }
 
-async function readAll(io: Io): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of io.stdin) {
-    size += chunk.length;
-    if (size > MAX_INPUT) throw new CommandError("Standard input is larger than 64 MiB", EXIT.usage);
-    chunks.push(Buffer.from(chunk));
-  }
-  return Buffer.concat(chunks);
+function tooLarge(): CommandError {
+  return new CommandError("Standard input is larger than 64 MiB", EXIT.usage);
 }
 
 /**

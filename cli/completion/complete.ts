@@ -43,7 +43,7 @@ async function candidatesFor(
   io: Io,
 ): Promise<readonly Candidate[]> {
   try {
-    const { command, given, option } = follow(program, words);
+    const { command, given, option } = findCommand(program, words);
     const place = { connect: () => connectQuietly(io, command), env: io.env, given, current };
     const candidates = await (option === undefined ? nextWords(command, place) : candidatesOf(option, place));
     // Names come from elsewhere: one with a control character could end a line.
@@ -54,7 +54,7 @@ async function candidatesFor(
 }
 
 /** The command that some words name. */
-interface Followed {
+interface FoundCommand {
   readonly command: Command;
   /** Its arguments. */
   readonly given: readonly string[];
@@ -63,7 +63,7 @@ interface Followed {
 }
 
 /** Follows the words to their command, and sets the options that they set. */
-function follow(program: Command, words: readonly string[]): Followed {
+function findCommand(program: Command, words: readonly string[]): FoundCommand {
   let command = program;
   let option: Option | undefined;
   const given: string[] = [];

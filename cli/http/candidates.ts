@@ -71,9 +71,9 @@ export function namesOf<T>({ list, nameOf, about }: Collection<T>): Source {
 
 /**
  * Waits for a call that names an item of a collection.
- * @throws {CommandError} what the call threw, with the nearest name where there is none of that name.
+ * @throws {CommandError} the error of the call; where the item was not found (404), with the nearest name.
  */
-export async function named<T, I>(call: Promise<T>, name: string, client: Client, collection: Collection<I>) {
+export async function withSuggestion<T, I>(call: Promise<T>, name: string, client: Client, collection: Collection<I>) {
   try {
     return await call;
   } catch (error) {

@@ -5,10 +5,11 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import packageJson from "../../package.json" with { type: "json" };
 import { CommandError, interrupted } from "../terminal/exit.js";
+import { readAll } from "../terminal/input.js";
 import type { RawBytes } from "../terminal/output.js";
 import { CallFailure, type Hint } from "./failure.js";
 import { linesOf } from "./lines.js";
-import { noAnswer } from "./unreachable.js";
+import { toCommandError } from "./unreachable.js";
 
 export interface HttpRequest {
   readonly method: "GET" | "POST";
@@ -85,7 +86,7 @@ function tooLate(base: URL, { timeoutMs }: HttpRequest): CommandError {
 }
 
 async function brokenOff(base: URL, { signal }: HttpRequest, error: unknown): Promise<CommandError> {
-  return signal?.aborted ? interrupted() : noAnswer(base, error as NodeJS.ErrnoException);
+  return signal?.aborted ? interrupted() : toCommandError(base, error as NodeJS.ErrnoException);
 }
 
 function typeOf(response: IncomingMessage): string {
@@ -152,14 +153,8 @@ export function headersOf({
 
 /** The body of a response, of 64 MiB at most. */
 export async function readText(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_RESPONSE) throw new Error(`the answer is larger than ${MAX_RESPONSE / 1024 / 1024} MiB`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  const tooLarge = () => new Error(`the answer is larger than ${MAX_RESPONSE / 1024 / 1024} MiB`);
+  return (await readAll(response, MAX_RESPONSE, tooLarge)).toString();
 }
 
 /**

@@ -13,10 +13,10 @@ interface ConnectionError extends NodeJS.ErrnoException {
 }
 
 /**
- * Converts the error of a connection. Where the other end closed a plain connection without an answer, a TLS handshake is
- * tried.
+ * Converts the error of a connection to one for the person who gave the address. Where the other end closed a plain
+ * connection without an answer, a TLS handshake is tried.
  */
-export async function noAnswer(base: URL, error: ConnectionError): Promise<CommandError> {
+export async function toCommandError(base: URL, error: ConnectionError): Promise<CommandError> {
   const { code = "" } = error;
   if (code === "ECONNREFUSED") {
     const advice = LOOPBACK.includes(base.hostname) ? "Start it with: portico server" : "Is the address right?";

@@ -8,7 +8,7 @@ import { createWebSocketStream, WebSocket } from "ws";
 import { CommandError, interrupted } from "../terminal/exit.js";
 import { CallFailure, failureOfFrame } from "./failure.js";
 import { type HttpRequest, headersOf, readText, requestIdOf } from "./request.js";
-import { noAnswer } from "./unreachable.js";
+import { toCommandError } from "./unreachable.js";
 
 const HANDSHAKE_TIMEOUT_MS = 30_000;
 const OK = 1000;
@@ -46,7 +46,7 @@ export async function* converse(
     if (held !== undefined) yield held;
   } catch (error) {
     if (request.signal?.aborted) throw interrupted();
-    throw error instanceof CommandError ? error : await noAnswer(base, error as NodeJS.ErrnoException);
+    throw error instanceof CommandError ? error : await toCommandError(base, error as NodeJS.ErrnoException);
   } finally {
     request.signal?.removeEventListener("abort", stop);
     stop();
@@ -66,7 +66,7 @@ async function open(base: URL, request: Pick<HttpRequest, "path" | "token" | "na
     requestId = requestIdOf(response);
   });
   await Promise.race([once(socket, "open").catch(() => refused), refused]).catch(async (error) => {
-    throw error instanceof CommandError ? error : await noAnswer(base, error);
+    throw error instanceof CommandError ? error : await toCommandError(base, error);
   });
   refused.catch(() => {});
   return { socket, requestId };

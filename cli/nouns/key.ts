@@ -6,7 +6,7 @@ import type { Client } from "../http/client.js";
 import { gatewayCommand } from "../http/command.js";
 import type { Connection } from "../http/connection.js";
 import { resources } from "../http/services.js";
-import { collect, duration } from "../terminal/command.js";
+import { collect, parseDuration } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, instant, printItem } from "../terminal/output.js";
 import { listCommand, type Noun, printSecret } from "./noun.js";
@@ -75,7 +75,7 @@ export const key: Noun = {
       "KEY=$(portico auth create key ci)",
     ],
     options: [
-      new Option("--lifetime <time>", "1d to 365d (default 90d)").argParser(duration),
+      new Option("--lifetime <time>", "1d to 365d (default 90d)").argParser(parseDuration),
       new CompletedOption("--resource <pattern>", "limit it to what matches; again for more", resources).argParser(
         collect,
       ),
@@ -104,7 +104,9 @@ export const key: Noun = {
     summary: "replace an API key by a new one; prints it once",
     examples: ["portico auth rotate key ci", "portico auth rotate key ptk_4fGh81 --overlap=24h"],
     options: [
-      new Option("--overlap <time>", "how long the old one lives on, such as 24h (default 0s)").argParser(duration),
+      new Option("--overlap <time>", "how long the old one lives on, such as 24h (default 0s)").argParser(
+        parseDuration,
+      ),
     ],
     completion: [namesAndPrefixes],
     async run(connection, key: string, { overlap }: { overlap?: string }) {

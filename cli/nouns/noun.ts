@@ -1,5 +1,5 @@
 /** What the nouns of `portico auth` have in common: a table of items, deletion by name, a secret that is shown once. */
-import { type Collection, named } from "../http/candidates.js";
+import { type Collection, withSuggestion } from "../http/candidates.js";
 import { type CommandFactory, type GatewayCommand, gatewayCommand } from "../http/command.js";
 import type { Connection } from "../http/connection.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
@@ -33,7 +33,7 @@ export function listCommand<T>({ plural, summary, list, columns, ifEmpty }: List
 
 interface Delete<T, A extends readonly unknown[]>
   extends Pick<GatewayCommand<[name: string, ...A]>, "usage" | "summary" | "examples" | "options" | "completion"> {
-  /** What the name is of; the nearest is named where there is none. */
+  /** Where the name is looked for: the error for an unknown one suggests the nearest. */
   readonly collection: Collection<T>;
   /** Said when it is done. */
   readonly done: string;
@@ -47,7 +47,7 @@ export function deleteCommand<T, A extends readonly unknown[]>({ collection, don
     ...words,
     async run(connection, name, ...rest) {
       const { io, client, output } = connection;
-      const answer = await named(request(connection, name, ...rest), name, client, collection);
+      const answer = await withSuggestion(request(connection, name, ...rest), name, client, collection);
       if (answer !== undefined) await printItem(io, output, { name, value: answer, text: [done] });
     },
   });

@@ -3,7 +3,7 @@ import { Option } from "commander";
 import type { EndpointUsage } from "../../src/api/types.js";
 import { gatewayCommand } from "../http/command.js";
 import { serviceNames } from "../http/services.js";
-import { duration } from "../terminal/command.js";
+import { parseDuration } from "../terminal/command.js";
 import { type Column, printList } from "../terminal/output.js";
 
 /** Calls of the endpoints that were called too little to be listed apart have no service and no endpoint. */
@@ -20,7 +20,7 @@ export const usage = gatewayCommand({
   usage: "usage [service]",
   summary: "list how much each endpoint is called over HTTP",
   examples: ["portico usage                  all services but auth and registry", "portico usage auth --span 7d"],
-  options: [new Option("--span <time>", "how far back, 1m to 30d (default 1h)").argParser(duration)],
+  options: [new Option("--span <time>", "how far back, 1m to 30d (default 1h)").argParser(parseDuration)],
   formats: ["json", "yaml"],
   completion: [serviceNames],
   async run({ io, client, output }, service: string | undefined, { span }: { span?: string }) {

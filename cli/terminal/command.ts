@@ -30,7 +30,7 @@ const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
  * Parses a duration as a person writes it, `90d`; gives it as proto3 JSON does, `7776000s`.
  * @throws {InvalidArgumentError}
  */
-export function duration(text: string): string {
+export function parseDuration(text: string): string {
   const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   if (count === undefined || unit === undefined)
     throw new InvalidArgumentError("It must be like 30d, 24h, 15m or 10s.");

@@ -1,7 +1,8 @@
 /**
- * Refuses data on standard input where a command does not read it, because it would be lost silently. Input counts as
- * redirected to this command only where the parent process has another standard input: in a `while read` loop, a script
- * piped to a shell, cron or CI, commands inherit an input that is not meant for them.
+ * Standard input: read to its end, or refused where a command does not read it, because it would be lost silently.
+ *
+ * Input counts as redirected to this command only where the parent process has another standard input: in a `while read`
+ * loop, a script piped to a shell, cron or CI, commands inherit an input that is not meant for them.
  *
  * Only Linux shows this, in /proc; on other systems nothing is refused.
  */
@@ -15,6 +16,25 @@ import type { Input, Io } from "./io.js";
  */
 export function refuseInput({ stdin }: Io, message: string): void {
   if (isRedirected(stdin) && hasData()) throw new CommandError(message, EXIT.usage);
+}
+
+/**
+ * All bytes of an input.
+ * @throws what `tooLarge` gives, when there are more than `maxBytes`.
+ */
+export async function readAll(
+  pieces: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  tooLarge: () => Error,
+): Promise<Buffer> {
+  const read: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of pieces) {
+    size += piece.length;
+    if (size > maxBytes) throw tooLarge();
+    read.push(piece);
+  }
+  return Buffer.concat(read);
 }
 
 /** Whether the input is a file or a pipe other than the parent process's own standard input. */

@@ -1,7 +1,11 @@
 /** Questions to the person at the terminal. */
 import { read } from "read";
 import { CommandError, EXIT, interrupted } from "./exit.js";
+import { readAll } from "./input.js";
 import type { Io } from "./io.js";
+
+/** In bytes. */
+const MAX_PASSWORD_INPUT = 4096;
 
 /** Whether a person can be asked: both ends are a terminal. */
 export function canAsk(io: Io): boolean {
@@ -46,12 +50,9 @@ export async function ask(
  * @throws {CommandError}
  */
 export async function passwordFromStdin(io: Io): Promise<string> {
-  let text = "";
-  for await (const chunk of io.stdin) {
-    text += chunk;
-    if (text.length > 4096) throw new CommandError("Standard input is too long for a password", EXIT.usage);
-  }
-  const password = text.replace(/\r?\n$/, "");
+  const tooLong = () => new CommandError("Standard input is too long for a password", EXIT.usage);
+  const text = await readAll(io.stdin, MAX_PASSWORD_INPUT, tooLong);
+  const password = text.toString().replace(/\r?\n$/, "");
   if (password === "") throw new CommandError("Standard input holds no password", EXIT.usage);
   return password;
 }
