@@ -1,7 +1,8 @@
 // A body is the text that `write` gives: as a string when it is short and ASCII, else as the bytes of it.
 import { Buffer } from "node:buffer";
 import t from "tap";
-import { notWritten, written } from "../cases/wire.js";
+import { notWritten } from "../cases/wire/not-written.js";
+import { written } from "../cases/wire/written.js";
 import { codecOf, typeOf } from "./types.js";
 
 const lists = codecOf(typeOf("Lists"));

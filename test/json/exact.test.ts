@@ -2,7 +2,7 @@
 import { fromJsonString, toBinary } from "@bufbuild/protobuf";
 import t from "tap";
 import { compileCodecs } from "../../src/json/compile.js";
-import { accepted } from "../cases/json.js";
+import { accepted } from "../cases/json/accepted.js";
 import { meaningOf } from "./reference.js";
 import { typeOf, types } from "./types.js";
 

@@ -1,13 +1,14 @@
 /** JSON that does not fit is refused with the place and what was expected there, and little of it is repeated. */
 import t from "tap";
 import { JsonError } from "../../src/json/codec.js";
-import { refused } from "../cases/json.js";
+import { malformed } from "../cases/json/malformed.js";
+import { refused } from "../cases/json/refused.js";
 import { collect, keptBeyond } from "./kept.js";
 import { codecOf, typeOf } from "./types.js";
 
 const maps = codecOf(typeOf("Maps"));
 
-for (const { type: name, json, because } of refused) {
+for (const { type: name, json, because } of [...refused, ...malformed]) {
   const codec = codecOf(typeOf(name));
   const text = Buffer.from(json);
   const title = `${name} ${text.toString("utf8", 0, 100)}`;

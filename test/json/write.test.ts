@@ -2,7 +2,9 @@
 import { fromBinary, toJsonString } from "@bufbuild/protobuf";
 import t from "tap";
 import { compileCodecs } from "../../src/json/compile.js";
-import { notWritten, type Wire, written, writtenWithoutZeros } from "../cases/wire.js";
+import type { Wire } from "../cases/wire/encode.js";
+import { notWritten } from "../cases/wire/not-written.js";
+import { written, writtenWithoutZeros } from "../cases/wire/written.js";
 import { codecOf, typeOf, types } from "./types.js";
 
 const withoutZeros = compileCodecs(types, { omitZeros: true });
