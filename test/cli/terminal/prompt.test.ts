@@ -1,0 +1,22 @@
+// A password on standard input is read to its end, however its bytes arrive.
+import { PassThrough } from "node:stream";
+import t from "tap";
+import { passwordFromStdin } from "../../../cli/terminal/prompt.js";
+import { ioOf } from "../command-line.js";
+
+function given(pieces: readonly Uint8Array[]) {
+  const stdin = Object.assign(new PassThrough(), { isTTY: false });
+  for (const piece of pieces) stdin.write(piece);
+  stdin.end();
+  return passwordFromStdin({ ...ioOf({}).io, stdin });
+}
+
+t.test("a character whose bytes arrive in several pieces is not damaged", async (t) => {
+  const bytes = Buffer.from("Müller 🙂\r\n");
+  t.equal(await given(Array.from(bytes, (byte) => Buffer.of(byte))), "Müller 🙂");
+});
+
+t.test("takes 4096 bytes, and refuses more", async (t) => {
+  t.equal((await given([Buffer.alloc(4096, "a")])).length, 4096);
+  await t.rejects(given([Buffer.alloc(4097, "a")]), { message: "Standard input is too long for a password", exit: 2 });
+});
