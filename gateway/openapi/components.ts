@@ -1,9 +1,60 @@
-/** The one error object and the answers that have it or nothing, as errors.ts beside this folder makes them. */
+/**
+ * Components that every OpenAPI document has: the request headers that the gateway reads, the headers of its responses, and the
+ * error object with its responses.
+ */
+import { NAME } from "../../src/contract/names.js";
 import type { Schema } from "./schema.js";
 
-/** Its name among the schemas. */
+/** Request headers of every operation. */
+export const COMMON_HEADERS = [refer("Grpc-Timeout"), refer("X-Request-Id")];
+/** Request header where the token does not name the namespace: of unversioned paths. */
+export const NAMESPACE_HEADER = refer("Platform-Namespace");
+/** Request header of operations that answer with a stream of events. */
+export const STREAM_HEADER = refer("Last-Event-ID");
+
+function refer(name: string): Schema {
+  return { $ref: `#/components/parameters/${name}` };
+}
+
+/** The request headers by name. */
+export const PARAMETERS: Readonly<Record<string, Schema>> = {
+  "Platform-Namespace": header(
+    "Platform-Namespace",
+    "The namespace whose rules decide; without it the token's own, else `default`. A token counts only in its own.",
+    { type: "string", pattern: NAME.source },
+  ),
+  "Grpc-Timeout": header(
+    "Grpc-Timeout",
+    "How long the call may take: up to eight digits and a unit (H M S m u n), such as `500m` for half a second.",
+    { type: "string", pattern: "^[0-9]{1,8}[HMSmun]$" },
+  ),
+  "X-Request-Id": header(
+    "X-Request-Id",
+    "A name for the request: the answer, the service and the logs have it too. One that is not 1 to 128 characters of `A-Za-z0-9._-` is replaced.",
+    { type: "string" },
+  ),
+  "Last-Event-ID": header(
+    "Last-Event-ID",
+    "Sent by clients that connect again to a stream of events; after a complete one, `complete`.",
+    { type: "string" },
+  ),
+};
+
+function header(name: string, description: string, schema: Schema): Schema {
+  return { name, in: "header", description, schema };
+}
+
+/** Headers of responses, by name. */
+export const HEADERS: Readonly<Record<string, Schema>> = {
+  "X-Request-Id": { description: "The request's name.", schema: { type: "string" } },
+  "WWW-Authenticate": { description: "`Bearer`.", schema: { type: "string" } },
+  "Retry-After": { description: "Seconds to wait, with 429 and where known with 503.", schema: { type: "integer" } },
+};
+
+/** The name of the error object among the schemas. */
 export const ERROR = "gateway-error";
 
+/** The error object, as `toErrorReply` writes it. */
 export const ERROR_SCHEMA: Schema = {
   type: "object",
   description: "What went wrong, whoever found out: the gateway or a service.",
@@ -21,7 +72,7 @@ export const ERROR_SCHEMA: Schema = {
   required: ["Id", "Code", "Detail", "Status"],
 };
 
-/** Answers that every operation may give, by status. */
+/** Error responses of every operation, by status. */
 export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
   400: { $ref: "#/components/responses/BadRequest" },
   401: { $ref: "#/components/responses/Unauthorized" },
@@ -29,7 +80,7 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
   default: { $ref: "#/components/responses/Failure" },
 };
 
-/** The answers by name, and the one of a stream that is over. */
+/** Error responses, and the response to a client that has had a stream to its end, by name. */
 export const RESPONSES: Readonly<Record<string, Schema>> = {
   Complete: {
     description: "Nothing: the browser has had all of the stream, and should not come back.",

@@ -1,11 +1,10 @@
 /**
- * The OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0) of a service: what its descriptors and their comments
- * say, at the gateway's real paths. Made from data alone, so that what is served and what is published are one.
+ * The OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0) of a service: its endpoints and messages with their comments,
+ * at the gateway's paths. It is made from descriptors alone, so that the gateway serves the same document that spec/ holds.
  */
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, grpcServiceOf } from "../../src/contract/endpoint.js";
-import { ERROR, ERROR_SCHEMA, RESPONSES } from "./components.js";
-import { HEADERS, PARAMETERS } from "./headers.js";
+import { ERROR, ERROR_SCHEMA, HEADERS, PARAMETERS, RESPONSES } from "./components.js";
 import { pathItems } from "./operations.js";
 import type { Schema } from "./schema.js";
 import { described, Schemas, type SchemasOptions } from "./schemas.js";
@@ -13,9 +12,9 @@ import { described, Schemas, type SchemasOptions } from "./schemas.js";
 export interface DocumentOptions extends SchemasOptions {
   /** The service's name, `helloworld`. */
   readonly service: string;
-  /** Those of its endpoints that are to be documented; at least one, and none of enrolled callers. */
+  /** The endpoints to document: at least one, and none that only enrolled callers may call. */
   readonly endpoints: readonly Endpoint[];
-  /** The gateway's address; `/` is where the document was got from. */
+  /** The gateway's address; `/` means the address that the document was read from. */
   readonly server: string;
 }
 
@@ -43,12 +42,13 @@ export function openApi(options: DocumentOptions, space?: number): string {
   return exact(JSON.stringify(document, null, space));
 }
 
+/** The components that the paths refer to. */
 function used(kind: string, components: Readonly<Record<string, Schema>>, referred: string): Record<string, Schema> {
   const entries = Object.entries(components);
   return Object.fromEntries(entries.filter(([name]) => referred.includes(`"#/components/${kind}/${name}"`)));
 }
 
-/** What a list of services says of one. */
+/** The summary of a service in a list of services. */
 export function summaryOfService(service: string, endpoints: readonly Endpoint[]): string {
   return summaryOf(commentOfService(mainFirst(service, endpoints)));
 }
@@ -62,7 +62,7 @@ const BEARER: Schema = {
   description: "An access token or an API key. Paths below `/v1` always need a valid one; elsewhere the rules decide.",
 };
 
-/** The gRPC service named like the service, then the others; each as the descriptors have it, whatever order they came in. */
+/** Sorts endpoints: those of the gRPC service named like the service first, then the others by gRPC service. */
 function mainFirst(service: string, endpoints: readonly Endpoint[]): Endpoint[] {
   const rank = (endpoint: Endpoint) => {
     const grpcService = grpcServiceOf(endpoint);
@@ -75,7 +75,7 @@ function commentOfService([first]: readonly Endpoint[]): string {
   return first === undefined ? "" : commentOf(first.method.parent, first.method.parent.file);
 }
 
-/** `v1` of a package such as portico.auth.v1; packages need not say one. */
+/** The version in a package such as portico.auth.v1; `v1` for a package without one. */
 function versionOf([first]: readonly Endpoint[]): string {
   return /(?:^|\.)(v\d+[a-z0-9]*)$/.exec(first?.method.parent.file.proto.package ?? "")?.[1] ?? "v1";
 }
@@ -88,7 +88,7 @@ function tagsOf(endpoints: readonly Endpoint[]): Schema[] {
   }));
 }
 
-/** JavaScript prints 2^63 and 2^64 with zeros at the end, which to readers with whole integers is another number. */
+/** Writes 2^63 and 2^64 with all digits: JavaScript prints zeros at the end, which parsers with 64-bit integers read as other numbers. */
 function exact(json: string): string {
   return json.replace(/("(?:minimum|exclusiveMaximum)": ?)(-?\d{19,20})\b/g, (_, name: string, bound: string) => {
     return `${name}${BigInt(Number(bound))}`;

@@ -1,6 +1,6 @@
 /**
- * Examples of messages. A field's comment gives one in the words "such as `Ada`"; where there are none, it is made up.
- * What nests deep or without end is left out.
+ * Examples of messages. The comment of a field gives its value in the words "such as `Ada`"; without them the value is made
+ * up. Messages nested deeper than MAX_DEPTH are left out.
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
@@ -8,16 +8,16 @@ import { hasOwnForm, wrapped } from "../../src/json/types.js";
 import type { Direction } from "./schema.js";
 import { secrecy } from "./schemas.js";
 
-const DEEPEST = 3;
-/** Of an example with more members than these, messages further on have none. */
-const MOST_MEMBERS = 30;
+const MAX_DEPTH = 3;
+/** After this many members of an example, messages nested in it are left out. */
+const MAX_MEMBERS = 30;
 
 /** How many members an example has so far. */
 interface Size {
   members: number;
 }
 
-/** The JSON of a message as an example; undefined where there is none to be made up. */
+/** An example of a message in JSON; undefined where none can be made up. */
 export function exampleOf(type: DescMessage, direction: Direction): unknown {
   return ownForm(type) ?? (hasOwnForm(type) ? undefined : objectOf(type, direction, 1, { members: 0 }));
 }
@@ -25,17 +25,17 @@ export function exampleOf(type: DescMessage, direction: Direction): unknown {
 function objectOf(type: DescMessage, direction: Direction, depth: number, size: Size): object {
   const members = type.fields.flatMap((field): [string, unknown][] => {
     if (field.oneof !== undefined && field.oneof.fields[0] !== field) return [];
-    // A secret that everybody can read is none.
+    // A secret that is published in a document is no secret.
     if (direction === "input" && (field.deprecated || secrecy(field).format !== undefined)) return [];
     size.members++;
-    const nests = depth < DEEPEST && size.members < MOST_MEMBERS;
+    const nests = depth < MAX_DEPTH && size.members < MAX_MEMBERS;
     const value = fieldExample(field, direction, nests ? depth + 1 : undefined, size);
     return value === undefined ? [] : [[field.jsonName, value]];
   });
   return Object.fromEntries(members);
 }
 
-/** @param depth how deep a message in the field would be; undefined where none may be */
+/** @param depth the depth of a message in the field; undefined where messages are left out */
 function fieldExample(field: DescField, direction: Direction, depth: number | undefined, size: Size): unknown {
   const one = singleExample(field, direction, depth, size);
   if (field.fieldKind === "list") return one === undefined ? [] : [one];
@@ -61,12 +61,12 @@ function isDuration({ typeName }: DescMessage, given = ""): boolean {
   return typeName === "google.protobuf.Duration" && /^\d{1,9}s$/.test(given);
 }
 
-/** What the field's comment gives as an example. */
+/** The example in a field's comment. */
 export function suchAs(field: DescField): string | undefined {
   return /\bsuch as `([^`]+)`/.exec(commentOf(field, field.parent.file))?.[1];
 }
 
-/** @param given what a comment gives; empty for nothing */
+/** @param given the example in a comment; "" for none */
 function scalarExample(scalar: ScalarType, given: string): string | number | boolean {
   switch (scalar) {
     case ScalarType.STRING:
@@ -89,7 +89,7 @@ function scalarExample(scalar: ScalarType, given: string): string | number | boo
   }
 }
 
-/** Of a type whose JSON is no object of its fields. Of an Any there is none: the types it may hold are the service's. */
+/** An example of a type whose JSON is no object of its fields. An Any has none: the types that it may hold are the service's. */
 function ownForm(type: DescMessage): unknown {
   const inner = wrapped(type);
   if (inner !== undefined) return scalarExample(inner.scalar!, "");

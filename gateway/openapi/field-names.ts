@@ -1,14 +1,14 @@
-/** The names of an endpoint's fields, those of messages inside included: what a search looks through. */
+/** The names of all fields of an endpoint, nested messages included, for the search of the pages. */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { hasOwnForm } from "../../src/json/types.js";
 
-/** Of an endpoint with more, the rest is not searched. */
+/** Most names of an endpoint that are searched. */
 const MAX_NAMES = 500;
 
-/** Contracts do not change: each method is walked once. */
+/** By method: the descriptors of a method never change. */
 const known = new WeakMap<DescMethod, readonly string[]>();
 
-/** In lowerCamelCase, as JSON has them, each once. */
+/** The distinct names in lowerCamelCase, as in JSON. */
 export function fieldNames(method: DescMethod): readonly string[] {
   const before = known.get(method);
   if (before !== undefined) return before;

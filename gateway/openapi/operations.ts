@@ -1,53 +1,52 @@
-/** What can be done at the paths of an endpoint, as handler.ts beside this folder does it. */
+/** The path items of an endpoint: the operations at each of its paths. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/contract/endpoint.js";
 import { hasOwnForm } from "../../src/json/types.js";
 import { takesForms } from "../dialects/json/bodies/form.js";
 import { isHttpBody } from "../dialects/json/bodies/http-body.js";
-import { ERROR, ERROR_RESPONSES } from "./components.js";
+import { COMMON_HEADERS, ERROR, ERROR_RESPONSES, NAMESPACE_HEADER, STREAM_HEADER } from "./components.js";
 import { exampleOf } from "./examples.js";
-import { COMMON_HEADERS, NAMESPACE_HEADER, STREAM_HEADER } from "./headers.js";
 import { formSchema, queryParameters } from "./parameters.js";
 import type { Schema } from "./schema.js";
 import { deprecation, described, type Schemas } from "./schemas.js";
 
-/** Every path of an endpoint with its path item. */
+/** Every path of an endpoint, with its path item. */
 export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, item: Schema][] {
   const path = pathOf(endpoint);
   const unversioned: [path: string, id: string][] = [[path, ""]];
   // The short path of `Call`.
   if (path.toLowerCase() === `/${endpoint.service}/call`) unversioned.push([`/${endpoint.service}`, "-short"]);
   const describe = isPlain(endpoint) ? plainItem : socketItem;
-  const parts = partsOf(endpoint, schemas);
+  const shared = sharedOf(endpoint, schemas);
   return [
-    [`/v1${path}`, describe(endpoint, parts, { versioned: true, id: "" })],
-    ...unversioned.map(([path, id]): [string, Schema] => [path, describe(endpoint, parts, { versioned: false, id })]),
+    [`/v1${path}`, describe(endpoint, shared, { versioned: true, id: "" })],
+    ...unversioned.map(([path, id]): [string, Schema] => [path, describe(endpoint, shared, { versioned: false, id })]),
   ];
 }
 
-interface Shape {
+interface PathForm {
   /** Whether the path begins with `/v1`: POST only, and never without a valid token. */
   readonly versioned: boolean;
-  /** What tells its operations from those at the endpoint's other paths. */
+  /** Suffix that keeps the operation IDs of the endpoint's paths apart. */
   readonly id: string;
 }
 
-/** Whether it is called by plain HTTP: one that takes a stream needs a WebSocket. */
+/** Whether plain HTTP can carry the call: an endpoint that takes a stream needs a WebSocket. */
 function isPlain({ shape }: Endpoint): boolean {
   return shape === "unary" || shape === "server_streaming";
 }
 
-/** What is the same at each path. */
-interface Parts {
+/** What the operations at all paths have in common. */
+interface Shared {
   readonly body: { readonly requestBody: Schema };
   readonly answers: { readonly responses: Schema };
-  /** Undefined where a GET cannot be: without parameters its message is `{}`. */
+  /** Undefined where there is no GET: its message without parameters is `{}`, which not every type can be. */
   readonly query: readonly Schema[] | undefined;
   readonly socket: Schema;
 }
 
-function partsOf(endpoint: Endpoint, schemas: Schemas): Parts {
+function sharedOf(endpoint: Endpoint, schemas: Schemas): Shared {
   const { input } = endpoint.method;
   return {
     body: { requestBody: requestBody(endpoint, schemas) },
@@ -57,7 +56,7 @@ function partsOf(endpoint: Endpoint, schemas: Schemas): Parts {
   };
 }
 
-function plainItem(endpoint: Endpoint, { body, answers, query, socket }: Parts, { versioned, id }: Shape): Schema {
+function plainItem(endpoint: Endpoint, { body, answers, query, socket }: Shared, { versioned, id }: PathForm): Schema {
   const post = { ...body, ...answers };
   if (versioned) return { ...socket, post: operation(endpoint, { versioned, id }, post) };
   return {
@@ -67,7 +66,7 @@ function plainItem(endpoint: Endpoint, { body, answers, query, socket }: Parts, 
   };
 }
 
-function socketItem(endpoint: Endpoint, { body, answers, socket }: Parts, { versioned, id }: Shape): Schema {
+function socketItem(endpoint: Endpoint, { body, answers, socket }: Shared, { versioned, id }: PathForm): Schema {
   const opened = {
     101: { description: "The WebSocket is open." },
     ...ERROR_RESPONSES,
@@ -87,14 +86,19 @@ function localName({ service, name }: Endpoint): string {
   return name.slice(service.length + 1);
 }
 
-/** OpenAPI has no words for a WebSocket: which messages go either way, one a text frame. */
+/** The messages of a WebSocket in both directions, one a text frame: an extension, since OpenAPI cannot describe it. */
 function webSocket({ method: { input, output } }: Endpoint, schemas: Schemas): Schema {
   return {
     "x-websocket": { sends: schemas.message(input, "input"), receives: schemas.message(output, "output") },
   };
 }
 
-function operation(endpoint: Endpoint, { versioned, id }: Shape, rest: Schema, query: readonly Schema[] = []): Schema {
+function operation(
+  endpoint: Endpoint,
+  { versioned, id }: PathForm,
+  rest: Schema,
+  query: readonly Schema[] = [],
+): Schema {
   const { name, resource, method, callers, shape } = endpoint;
   const comment = commentOf(method, method.parent.file);
   const summary = firstSentence(comment);
@@ -106,7 +110,7 @@ function operation(endpoint: Endpoint, { versioned, id }: Shape, rest: Schema, q
   ];
   const tokenNeeded = versioned || (callers !== undefined && callers !== Callers.PUBLIC);
   return {
-    // A canonical name has no hyphen, so these are unique too.
+    // Names of endpoints have no hyphen, so the suffixes keep the IDs unique.
     operationId: `${localName(endpoint)}${id}`,
     tags: [grpcServiceOf(endpoint)],
     summary: summary || name,
@@ -130,7 +134,7 @@ function firstSentence(comment: string): string {
   return /^(.*?)\.(?=\s|$)/s.exec(summary)?.[1] ?? summary;
 }
 
-/** Said by endpoints of the authority and the registry, which rules do not govern. */
+/** Who may call an endpoint of the authority or the registry, which declare it themselves. */
 function callersInWords(callers: Callers | undefined): string {
   if (callers === undefined) return "";
   if (callers === Callers.PUBLIC) return "Everyone may call it.";
@@ -145,7 +149,7 @@ const STREAM_WORDS: Readonly<Record<Endpoint["shape"], string>> = {
   bidi_streaming: "Takes and answers streams: open a WebSocket, and send a JSON message a text frame.",
 };
 
-/** Parameters cannot say that they exclude each other. */
+/** OpenAPI cannot express that parameters exclude each other. */
 function oneofWords({ method: { input } }: Endpoint, query: readonly Schema[]): string {
   const excludes = input.oneofs.some(({ fields }) => fields.length > 1);
   return excludes && query.length > 0 ? "Of parameters of which at most one may be given, more are refused." : "";
@@ -156,13 +160,13 @@ function requestBody({ method: { input } }: Endpoint, schemas: Schemas): Schema 
     return { description: "Any bytes, of the content type they are sent with.", content: ANY_BYTES };
   const form = takesForms(input) ? { "multipart/form-data": { schema: formSchema(input, schemas) } } : {};
   return {
-    // Without a body it is `{}`.
+    // A request without a body means `{}`.
     ...(!takesObject(input) && { required: true }),
     content: { "application/json": jsonContent(input, schemas, "input"), ...form },
   };
 }
 
-/** Not every type with a form of its own can be `{}`. */
+/** Whether `{}` is a message of the type. Of the types with a JSON form of their own only some take an object. */
 function takesObject(type: DescMessage): boolean {
   return !hasOwnForm(type) || TAKES_OBJECT.has(type.typeName);
 }
@@ -195,7 +199,7 @@ function answer({ method: { output }, shape }: Endpoint, schemas: Schemas): Sche
   return { description: "The answer.", headers, content };
 }
 
-/** What a stream is made of stands beside its schema: JSON Schema can describe a line, but no body of lines. */
+/** The content of a stream. Its messages are described by an extension: JSON Schema can describe a line, but no body of lines. */
 function streams(output: DescMessage, schemas: Schemas): Schema {
   const message = schemas.message(output, "output");
   const failure = { $ref: `#/components/schemas/${ERROR}` };

@@ -1,6 +1,7 @@
 /**
- * A message's fields as query parameters, as src/json/read/query.ts takes them: `inner.text=x` for a field of a field,
- * a name again for each element of a list, `counts[key]=1` for a map. Lists and maps of messages cannot be given so.
+ * The fields of a message as query parameters, in the form that src/json/read/query.ts reads: `inner.text=x` for a field of a
+ * nested message, a repeated name for the elements of a list, `counts[key]=1` for a map. Lists and maps of messages have no
+ * such form.
  */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
@@ -11,9 +12,9 @@ import { mapKeySchema } from "./scalars.js";
 import type { Schema } from "./schema.js";
 import { deprecation, described, type Schemas, secrecy } from "./schemas.js";
 
-/** Each level may multiply. */
-const DEEPEST = 3;
-const MOST = 50;
+/** Deepest nested message whose fields become parameters, since each level may multiply their number. */
+const MAX_DEPTH = 3;
+const MAX_PARAMETERS = 50;
 
 interface Parameter {
   readonly field: DescField;
@@ -21,7 +22,7 @@ interface Parameter {
   readonly schema: Schema;
 }
 
-/** Parameters of a GET; the first fifty, down to fields three levels deep, and none of a message within itself. */
+/** The parameters of a GET: at most 50, down to three levels of messages, and none of a message nested in itself. */
 export function queryParameters(type: DescMessage, schemas: Schemas): Schema[] {
   return parametersOf(type, schemas).map(({ field, name, schema }) => {
     const example = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING ? suchAs(field) : undefined;
@@ -39,7 +40,7 @@ export function queryParameters(type: DescMessage, schemas: Schemas): Schema[] {
   });
 }
 
-/** The parts of a form: the same, but that bytes are files, and without maps, for which forms have no way to write them. */
+/** The schema of a form: the same fields, but bytes are files, and maps are left out, which forms cannot express. */
 export function formSchema(type: DescMessage, schemas: Schemas): Schema {
   const parts = parametersOf(type, schemas).filter(({ field }) => field.fieldKind !== "map");
   const properties = parts.map(({ field, name, schema }): [string, Schema] => {
@@ -52,19 +53,19 @@ export function formSchema(type: DescMessage, schemas: Schemas): Schema {
 
 const FILE: Schema = { type: "string", format: "binary", contentMediaType: "application/octet-stream" };
 
-/** Messages whose fields come next, and in which others they are. */
+/** Messages at one depth, each with the messages that it is nested in. */
 type Level = { type: DescMessage; prefix: string; within: readonly DescMessage[] }[];
 
 function parametersOf(type: DescMessage, schemas: Schemas): Parameter[] {
   const found: Parameter[] = [];
   let level: Level = hasOwnForm(type) ? [] : [{ type, prefix: "", within: [] }];
-  for (let depth = 1; depth <= DEEPEST; depth++) {
+  for (let depth = 1; depth <= MAX_DEPTH; depth++) {
     const next: Level = [];
     for (const { type, prefix, within } of level) {
       for (const field of type.fields) {
         const name = prefix + field.jsonName;
         const schema = schemaOf(field, schemas);
-        if (found.length === MOST) return found;
+        if (found.length === MAX_PARAMETERS) return found;
         if (schema !== undefined) found.push({ field, name, schema });
         else if (isNested(field) && field.message !== type && !within.includes(field.message)) {
           next.push({ type: field.message, prefix: `${name}.`, within: [...within, type] });
@@ -80,7 +81,7 @@ function isNested(field: DescField): field is DescField & { fieldKind: "message"
   return field.fieldKind === "message" && !hasOwnForm(field.message);
 }
 
-/** The schema of a parameter; undefined where text cannot stand for the field. */
+/** The schema of a parameter; undefined where the field has no form as text. */
 function schemaOf(field: DescField, schemas: Schemas): Schema | undefined {
   const one = leafSchema(field, schemas);
   if (one === undefined || (field.fieldKind !== "list" && field.fieldKind !== "map")) return one;

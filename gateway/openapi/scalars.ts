@@ -1,8 +1,8 @@
-/** Schemas of scalar values, as src/json reads and writes them (https://protobuf.dev/programming-guides/json/). */
+/** JSON Schemas of scalar values in proto3 JSON (https://protobuf.dev/programming-guides/json/), as src/json reads and writes it. */
 import { ScalarType } from "@bufbuild/protobuf";
 import type { Direction, Schema } from "./schema.js";
 
-/** The schema of a value. One that is long has a name, under which it stands once in a document. */
+/** The schema of a value. A long schema has a name, under which a document holds it once. */
 export function scalarSchema(scalar: ScalarType, direction: Direction): { name?: string; schema: Schema } {
   if (scalar === ScalarType.STRING) return { schema: { type: "string" } };
   if (scalar === ScalarType.BOOL) return { schema: { type: "boolean" } };
@@ -12,7 +12,7 @@ export function scalarSchema(scalar: ScalarType, direction: Direction): { name?:
   return direction === "output" ? { schema: written } : { name: `number-${name}`, schema: read };
 }
 
-/** The pattern of a map's keys, which are strings in JSON whatever their type; undefined where every string is one. */
+/** The schema of a map's keys, which are strings in JSON whatever their type; undefined where every string is a key. */
 export function mapKeySchema(scalar: ScalarType): Schema | undefined {
   if (scalar === ScalarType.STRING) return undefined;
   if (scalar === ScalarType.BOOL) return { enum: ["true", "false"] };
@@ -61,7 +61,7 @@ function numberOf(scalar: ScalarType): NumberForm {
   }
 }
 
-/** Decimal digits of every integer from 0 to `max`, without leading zeros. */
+/** A pattern of the decimal integers from 0 to `max`, without leading zeros. */
 export function upTo(max: string): string {
   const shorter = max.length > 1 ? [`[1-9][0-9]{0,${max.length - 2}}`] : [];
   const below = [...max].flatMap((digit, at) => {
@@ -77,11 +77,11 @@ const UINT32 = integer("uint32", 0, 2 ** 32, "4294967295");
 const INT64 = integer("int64", -(2 ** 63), 2 ** 63, "9223372036854775807");
 const UINT64 = integer("uint64", 0, 2 ** 64, "18446744073709551615");
 
-/** Integers from `minimum` to `max`; `beyond` is the next one, which a double can say exactly. */
-function integer(name: string, minimum: number, beyond: number, max: string): NumberForm {
+/** Integers from `minimum` to `max`. `limit` is `max` + 1, a power of two that a double holds exactly. */
+function integer(name: string, minimum: number, limit: number, max: string): NumberForm {
   const least = `${BigInt(minimum)}`;
   const digits = minimum === 0 ? upTo(max) : `-?(?:${upTo(max)})|${least}`;
-  const bounds = { type: "integer", format: name, minimum, exclusiveMaximum: beyond };
+  const bounds = { type: "integer", format: name, minimum, exclusiveMaximum: limit };
   const long = name.endsWith("64");
   const read: Schema = {
     description: `An integer from ${least} to ${max}, as a number or in a string.${
@@ -93,13 +93,13 @@ function integer(name: string, minimum: number, beyond: number, max: string): Nu
   return { name, read, written: long ? { type: "string", format: name, pattern } : bounds, digits };
 }
 
-/** Beyond lies what rounds to infinity: halfway between the largest float and the next power of two. */
-const BEYOND_FLOAT = 2 ** 128 - 2 ** 103;
+/** The smallest number that rounds to infinity as a float: halfway between the largest float and the next power of two. */
+const FLOAT_LIMIT = 2 ** 128 - 2 ** 103;
 
 const DOUBLE = floating("double", {}, "[0-9]{1,2}");
-const FLOAT = floating("float", { exclusiveMinimum: -BEYOND_FLOAT, exclusiveMaximum: BEYOND_FLOAT }, "1?[0-9]|2[0-2]");
+const FLOAT = floating("float", { exclusiveMinimum: -FLOAT_LIMIT, exclusiveMaximum: FLOAT_LIMIT }, "1?[0-9]|2[0-2]");
 
-/** @param exponents how large an exponent in a string may be for any number before it; larger ones may be too large */
+/** @param exponents a pattern of the exponents that keep every number in a string within the type's range */
 function floating(name: string, bounds: Schema, exponents: string): NumberForm {
   const number = { type: "number", format: name, ...bounds };
   const text = `-?(?:0|[1-9][0-9]{0,14})(?:\\.[0-9]{1,20})?(?:[eE][+-]?(?:${exponents}))?`;

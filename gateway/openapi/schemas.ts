@@ -1,9 +1,8 @@
 /**
- * The schemas of a document: each message and enum that its endpoints reach stands once among its components, as
- * `helloworld.CallResponse-output` where it is answered and as `helloworld.CallRequest-input` where it is sent. Generators
- * make names of these and of the operations, such as `HelloworldCallResponse` for what `Helloworld.Call` answers; none of
- * theirs ends in Input or Output, so they do not meet. No name that
- * descriptors can have has a hyphen, so these names never meet.
+ * The schemas of a document. Each message and enum that the endpoints reach is a component: as
+ * `helloworld.CallResponse-output` where it is answered, as `helloworld.CallRequest-input` where it is sent. No name in
+ * descriptors has a hyphen, so these names are unique. Client generators make names from them and from the operations, such as
+ * `HelloworldCallResponse` for the answer of `Helloworld.Call`; none of those ends in Input or Output, so they are unique, too.
  */
 import type {
   DescEnum,
@@ -23,14 +22,14 @@ import type { Direction, Schema } from "./schema.js";
 import { wellKnownSchema } from "./well-known.js";
 
 type Field = DescField | DescExtension;
-/** What one value is: of a field, an element of a list, or a value of a map. */
+/** The type of one value: of a field, of an element of a list, or of a value of a map. */
 type Single = Partial<Pick<DescField, "message" | "enum" | "scalar">>;
 
-/** Of a oneof with more members, it is said in words alone that they exclude each other: each pair has an entry. */
-const MOST_PAIRED = 16;
+/** Most members of a oneof whose schema excludes each pair; of more members only the description says so. */
+const MAX_PAIRED = 16;
 
 export interface SchemasOptions {
-  /** Has the extensions of the messages. */
+  /** The types of the service, for the extensions of its messages. */
   readonly types: Registry;
   /** Whether fields without presence are left out of answers when they are zero or empty. */
   readonly omitZeros?: boolean | undefined;
@@ -40,8 +39,8 @@ export class Schemas {
   readonly #types: Registry;
   readonly #omitZeros: boolean;
   readonly #components = new Map<string, Schema>();
-  /** Met, but not written yet. One at a time, since types may contain each other without end. */
-  readonly #open: (() => void)[] = [];
+  /** Components that are referred to but not written yet; a queue, since types may contain each other. */
+  readonly #pending: (() => void)[] = [];
   #extensions: ReadonlyMap<string, readonly DescExtension[]> | undefined;
 
   constructor({ types, omitZeros = false }: SchemasOptions) {
@@ -49,18 +48,18 @@ export class Schemas {
     this.#omitZeros = omitZeros;
   }
 
-  /** Everything that was referred to, and what that refers to, in the order of names. */
+  /** All components that were referred to, and those that they refer to, sorted by name. */
   components(): Record<string, Schema> {
-    for (let write = this.#open.pop(); write !== undefined; write = this.#open.pop()) write();
+    for (let write = this.#pending.pop(); write !== undefined; write = this.#pending.pop()) write();
     return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** The schema of a message, as a whole body or answer. */
+  /** The schema of a message as the body of a request or a response. */
   message(type: DescMessage, direction: Direction): Schema {
     return this.single({ message: type }, direction);
   }
 
-  /** The schema of one value that is there. */
+  /** The schema of one value. */
   single({ message, enum: type, scalar }: Single, direction: Direction): Schema {
     if (message !== undefined) {
       const inner = wrapped(message);
@@ -82,7 +81,7 @@ export class Schemas {
     const key = `${name}-${direction}`;
     if (!this.#components.has(key)) {
       this.#components.set(key, {});
-      this.#open.push(() => this.#components.set(key, make()));
+      this.#pending.push(() => this.#components.set(key, make()));
     }
     return { $ref: `#/components/schemas/${key}` };
   }
@@ -94,7 +93,7 @@ export class Schemas {
     const required = fields.filter(
       (field) => isRequired(field) || (!input && !this.#omitZeros && isAlwaysWritten(field)),
     );
-    const exclusive = choices.filter((oneof) => oneof.fields.length <= MOST_PAIRED).flatMap(pairsOf);
+    const exclusive = choices.filter((oneof) => oneof.fields.length <= MAX_PAIRED).flatMap(pairsOf);
     return {
       type: "object",
       ...described(commentOf(type, type.file), ...choices.map(choiceInWords)),
@@ -140,19 +139,19 @@ function fileOf(field: Field): DescFile {
   return field.kind === "field" ? field.parent.file : field.file;
 }
 
-/** A field that was given as null was not given, unless null is a value of its type. */
+/** Allows null, which means that the field is not set, unless null is a value of its type. */
 function nullable(schema: Schema, field: Field): Schema {
   if (takesNull(field)) return schema;
   if (typeof schema.type === "string") return { ...schema, type: [schema.type, "null"] };
   return { anyOf: [schema, { type: "null" }] };
 }
 
-/** Fields without presence are in every answer, unless zeros are left out. */
+/** Whether a field is in every answer: fields without presence are, unless zeros are left out. */
 function isAlwaysWritten(field: Field): boolean {
   return field.kind === "field" && (field.fieldKind === "list" || field.fieldKind === "map" || isImplicit(field));
 }
 
-/** Of two members at most one may be given, and null is not given, unless it is a value of the member's type. */
+/** The pairs of a oneof's members that must not both be set. Null is not set, unless it is a value of the member's type. */
 function pairsOf({ fields }: DescOneof): Schema[] {
   const given = (field: DescField) => [field.jsonName, takesNull(field) ? {} : { not: { type: "null" } }];
   return fields.flatMap((field, at) =>
@@ -167,7 +166,7 @@ function choiceInWords({ fields }: DescOneof): string {
   return `At most one of ${fields.map(({ jsonName }) => `\`${jsonName}\``).join(", ")}.`;
 }
 
-/** By name; of an open enum also by number, which is how values of a later version are answered. */
+/** Values by name; of an open enum by number, too, in which form values of a later version are answered. */
 function enumSchema(type: DescEnum, direction: Direction): Schema {
   const input = direction === "input";
   const values = input ? type.values : firstOfEach(type);
@@ -187,7 +186,7 @@ function enumSchema(type: DescEnum, direction: Direction): Schema {
   };
 }
 
-/** Of several names for one number, the first is answered. */
+/** The first value of each number: of several names for a number the first one is answered. */
 function firstOfEach({ values }: DescEnum): DescEnum["values"] {
   const numbers = new Set<number>();
   return values.filter(({ number }) => !numbers.has(number) && numbers.add(number));
@@ -201,7 +200,7 @@ function valuesInWords(type: DescEnum): string {
   return lines.join("\n");
 }
 
-/** A string that its contract keeps out of logs (`debug_redact`), such as a password, is not shown as it is typed. */
+/** The format `password`, which hides what is typed, for a string that its contract keeps out of logs (`debug_redact`). */
 export function secrecy(field: Field): { format?: "password" } {
   const isSecret = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING && isRedacted(field);
   return isSecret ? { format: "password" } : {};
@@ -211,7 +210,7 @@ function isRedacted({ proto }: Field): boolean {
   return proto.options?.debugRedact === true;
 }
 
-/** A description of paragraphs that are not empty. */
+/** A description made of the paragraphs that are not empty. */
 export function described(...paragraphs: readonly string[]): { description?: string } {
   const description = paragraphs.filter((paragraph) => paragraph !== "").join("\n\n");
   return description === "" ? {} : { description };

@@ -1,9 +1,9 @@
-/** Schemas of the messages of google.protobuf that have a JSON form of their own, all but wrappers. */
+/** JSON Schemas of the messages of google.protobuf with a JSON form of their own, except wrappers. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { upTo } from "./scalars.js";
 import type { Direction, Schema } from "./schema.js";
 
-/** The schema of a well-known type; undefined for all others. */
+/** The schema of a well-known type; undefined for any other type. */
 export function wellKnownSchema({ typeName }: DescMessage, direction: Direction): Schema | undefined {
   const forms = FORMS.get(typeName);
   return forms?.[direction];

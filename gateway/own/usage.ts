@@ -1,9 +1,9 @@
 /**
- * Counts calls by namespace and endpoint, and tells the authority every ten seconds. A call costs two lookups and a few
- * additions: what it is counted in is there already.
+ * Usage: counts calls by namespace and endpoint, and reports the counts to the authority every ten seconds. A call costs two
+ * lookups and a few additions.
  *
- * A report that does not reach the authority is sent again as it was, under its number, so that it counts once; what
- * is called meanwhile waits for the next one. So there are never more than two reports in memory.
+ * A report that does not reach the authority is sent again unchanged under its sequence number, so that it counts once; calls
+ * made meanwhile wait for the next report. So there are never more than two reports in memory.
  */
 import { randomUUID } from "node:crypto";
 import type { Endpoint } from "../../src/contract/endpoint.js";
@@ -14,14 +14,14 @@ import { BOUNDS, boundOf } from "../../src/metrics.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { type CallOptions, unary } from "../../src/rpc/client.js";
 
-/** How often is reported, in milliseconds, and how long a report may take. */
-const INTERVAL = 10_000;
-const ANSWER_TIME = 5_000;
-/** The same for the last one, when the gateway stops. */
-const LAST_ANSWER_TIME = 1_000;
-/** Most endpoints counted at a time, over all namespaces: as many as the authority takes. */
+/** Between reports, and the time that a report may take, in milliseconds. */
+const INTERVAL_MS = 10_000;
+const ANSWER_MS = 5_000;
+/** The time of the last report, when the gateway stops. */
+const LAST_ANSWER_MS = 1_000;
+/** Most endpoints counted at a time, over all namespaces: as many as the authority accepts in a report. */
 const MAX_ENDPOINTS = 10_000;
-/** Of calls that are refused before their namespace is known. */
+/** The namespace of calls that are refused before theirs is known. */
 
 export interface UsageOptions {
   /** To the authority. */
@@ -29,11 +29,11 @@ export interface UsageOptions {
   readonly metadata?: CallOptions["metadata"];
   readonly admission?: CallOptions["admission"];
   readonly log: Logger;
-  /** How often is reported, in milliseconds; default 10 s. */
+  /** Between reports, in milliseconds; default 10 s. */
   readonly intervalMs?: number | undefined;
 }
 
-interface Counted {
+interface EndpointCounts {
   readonly service: string;
   /** Without the service, `Helloworld.Call`. */
   readonly endpoint: string;
@@ -46,34 +46,35 @@ export class Usage {
   readonly #options: UsageOptions;
   readonly #reporter = randomUUID();
   /** By namespace and canonical name. */
-  readonly #namespaces = new Map([[DEFAULT_NAMESPACE, new Map<string, Counted>()]]);
+  readonly #namespaces = new Map([[DEFAULT_NAMESPACE, new Map<string, EndpointCounts>()]]);
   readonly #timer: NodeJS.Timeout;
   #endpoints = 0;
   #sequence = 0n;
-  /** What the authority has not acknowledged yet. */
+  /** The report that the authority has not acknowledged yet. */
   #unsent: Tally[] = [];
   #sending: Promise<void> | undefined;
   #failing = false;
 
   constructor(options: UsageOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.report(ANSWER_TIME), options.intervalMs ?? INTERVAL).unref();
+    this.#timer = setInterval(() => void this.report(ANSWER_MS), options.intervalMs ?? INTERVAL_MS).unref();
   }
 
   /**
    * Counts a call that was answered.
-   * @param namespace in which it was let in; undefined for a call that was refused.
-   * @param asked the namespace that it asked for. A refused call counts only where one was let in before, so that
-   * names that are made up take no memory; and in `default`, where it asked for none.
+   * @param namespace in which the call was admitted; undefined for a refused call
+   * @param requested the namespace that the request names. A refused call is counted only in a namespace where calls were
+   * admitted before, so that invented names take no memory, and in `default` where the request names none
    */
   record(
     endpoint: Endpoint,
     namespace: string | undefined,
-    asked: string | undefined,
+    requested: string | undefined,
     status: number,
     seconds: number,
   ) {
-    const endpoints = this.#namespaces.get(namespace ?? asked ?? DEFAULT_NAMESPACE) ?? this.#addNamespace(namespace);
+    const endpoints =
+      this.#namespaces.get(namespace ?? requested ?? DEFAULT_NAMESPACE) ?? this.#addNamespace(namespace);
     const counted = endpoints?.get(endpoint.name) ?? this.#add(endpoints, endpoint);
     if (counted === undefined) return;
     if (status >= 500) counted.serverErrors++;
@@ -81,30 +82,30 @@ export class Usage {
     counted.byTime[boundOf(seconds)]!++;
   }
 
-  /** Tells the authority what has been counted. Resolves when it is told, or cannot be. */
-  report(answerTime: number): Promise<void> {
-    this.#sending ??= this.#send(answerTime).finally(() => {
+  /** Sends the counts to the authority. Resolves when the authority has them, or cannot be reached. */
+  report(answerMs: number): Promise<void> {
+    this.#sending ??= this.#send(answerMs).finally(() => {
       this.#sending = undefined;
     });
     return this.#sending;
   }
 
-  /** Reports what is left, if the authority answers at once. */
+  /** Reports the last counts, if the authority answers at once. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#sending;
-    await this.report(LAST_ANSWER_TIME);
-    if (!this.#failing) await this.report(LAST_ANSWER_TIME); // What was counted while an older one waited.
+    await this.report(LAST_ANSWER_MS);
+    if (!this.#failing) await this.report(LAST_ANSWER_MS); // The counts made while an older report waited.
   }
 
-  #addNamespace(namespace: string | undefined): Map<string, Counted> | undefined {
+  #addNamespace(namespace: string | undefined): Map<string, EndpointCounts> | undefined {
     if (namespace === undefined) return undefined;
-    const endpoints = new Map<string, Counted>();
+    const endpoints = new Map<string, EndpointCounts>();
     this.#namespaces.set(namespace, endpoints);
     return endpoints;
   }
 
-  #add(endpoints: Map<string, Counted> | undefined, { service, name }: Endpoint): Counted | undefined {
+  #add(endpoints: Map<string, EndpointCounts> | undefined, { service, name }: Endpoint): EndpointCounts | undefined {
     if (endpoints === undefined || this.#endpoints >= MAX_ENDPOINTS) return undefined;
     const endpoint = name.slice(service.length + 1);
     const counted = { service, endpoint, clientErrors: 0, serverErrors: 0, byTime: BOUNDS.map(() => 0) };
@@ -113,7 +114,7 @@ export class Usage {
     return counted;
   }
 
-  async #send(answerTime: number): Promise<void> {
+  async #send(answerMs: number): Promise<void> {
     if (this.#unsent.length === 0) {
       this.#unsent = this.#take();
       if (this.#unsent.length === 0) return;
@@ -122,7 +123,7 @@ export class Usage {
     const { channel, metadata, admission, log } = this.#options;
     const request = { reporter: this.#reporter, sequence: this.#sequence, tallies: { tallies: this.#unsent } };
     try {
-      await unary(channel, UsageService.report, request, { metadata, admission, deadline: Date.now() + answerTime });
+      await unary(channel, UsageService.report, request, { metadata, admission, deadline: Date.now() + answerMs });
       this.#unsent = [];
       this.#failing = false;
     } catch (error) {
@@ -131,7 +132,7 @@ export class Usage {
     }
   }
 
-  /** What has been counted since the last time. What was not called since then is forgotten. */
+  /** The counts since the last report. An endpoint without any is forgotten. */
   #take(): Tally[] {
     const tallies: Tally[] = [];
     for (const [namespace, endpoints] of this.#namespaces) {
@@ -146,8 +147,8 @@ export class Usage {
   }
 }
 
-/** Takes the numbers out; undefined where there are none. */
-function tallyOf(namespace: string, counted: Counted): Tally | undefined {
+/** Moves the counts into a tally; undefined where there are none. */
+function tallyOf(namespace: string, counted: EndpointCounts): Tally | undefined {
   const { service, endpoint, clientErrors, serverErrors, byTime } = counted;
   if (byTime.every((calls) => calls === 0)) return undefined;
   const tally = {

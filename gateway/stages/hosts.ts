@@ -1,7 +1,7 @@
 /**
- * Which host names a port answers to. In DNS rebinding the owner of a name lets it point at this machine once a page was
- * loaded from there: the browser takes the page and this port for one origin, and only `Host` still tells the name. So a
- * port that is bound to loopback, and asks nobody where they come from, answers to loopback names and configured ones.
+ * The host names that a port serves, as a defence against DNS rebinding: the owner of a name has it resolve to this machine
+ * after the browser has loaded a page from it; then the browser takes the page and this port for one origin, and only `Host`
+ * still has the foreign name. So a port bound to loopback serves loopback names and configured names only.
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -13,7 +13,7 @@ import type { RequestHeaders } from "../request-headers.js";
 export class Hosts {
   readonly #names: ReadonlySet<string>;
   readonly #any: boolean;
-  /** The last `Host` that was accepted: a client sends the same one again and again. */
+  /** The last `Host` that was accepted, since clients repeat it. */
   #accepted: string | undefined;
 
   private constructor(names: readonly string[], any: boolean) {
@@ -22,8 +22,8 @@ export class Hosts {
   }
 
   /**
-   * Those of a port that is to listen at `address`. Where that is no loopback address and no name is configured, any.
-   * @param names lower case, without ports; `*` means any
+   * The host names of a port that listens at `address`: any name, where that is no loopback address and none is configured.
+   * @param names configured ones, in lower case and without ports; `*` means any
    */
   static async of({ host }: Address, names: Config["httpHosts"]): Promise<Hosts> {
     if (names === "*") return new Hosts([], true);
@@ -31,7 +31,7 @@ export class Hosts {
   }
 
   /**
-   * Refuses a request for another host. One without Host is of HTTP/1.0, which no browser speaks.
+   * Refuses a request for another host. A request without Host is HTTP/1.0, which no browser speaks.
    * @throws {HttpError} 421
    */
   check({ host }: RequestHeaders): void {
@@ -48,14 +48,14 @@ export class Hosts {
 /** Most characters of a name that an error repeats. */
 const MAX_SHOWN = 128;
 
-/** Names and addresses that mean this machine on every machine (RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3). */
+/** Loopback names and addresses (RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3). */
 const LOOPBACK = /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 function isLoopbackName(name: string): boolean {
   return LOOPBACK.test(name);
 }
 
-/** A name that cannot be looked up cannot be listened at either, and that says so itself. */
+/** A name that does not resolve counts as not loopback: listening at it fails anyway, with an error that says so. */
 async function isLoopback(host: string): Promise<boolean> {
   const literal = isIP(host) === 6 ? `[${host}]` : host;
   if (isLoopbackName(literal) || isIP(host) !== 0) return isLoopbackName(literal);

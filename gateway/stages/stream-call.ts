@@ -178,5 +178,5 @@ export class StreamCall implements CallListener {
   }
 }
 
-/** The longest time that a timer of Node takes, in milliseconds. */
+/** The longest delay that `setTimeout` takes, in milliseconds. */
 const MAX_TIMER = 2 ** 31 - 1;
