@@ -7,7 +7,7 @@ t.test("a call to try", async (t) => {
   const setting = await open(t);
   const { origin } = setting;
 
-  t.test("by the form, with its example as a placeholder", async (t) => {
+  t.test("fills in the form, whose example is a placeholder", async (t) => {
     const watched = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     const { page } = watched;
     const name = page.getByRole("textbox", { name: "name" });
@@ -21,7 +21,7 @@ t.test("a call to try", async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("form and JSON are the same request", async (t) => {
+  t.test("shows the same request as a form and as JSON", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
     await page.getByRole("button", { name: "Fill in the example" }).click();
     await page.getByRole("textbox", { name: "customer" }).fill('Ada "the first"');
@@ -43,7 +43,7 @@ t.test("a call to try", async (t) => {
     t.match(await page.getByRole("region", { name: "Response" }).textContent(), '"number": "9007199254740993"');
   });
 
-  t.test("JSON that cannot be read is said so, and the form waits", async (t) => {
+  t.test("says that the JSON is invalid, and shows no form until it is corrected", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     await page.getByRole("tab", { name: "JSON" }).click();
     const editor = page.getByRole("textbox", { name: "Request as JSON" });
@@ -55,7 +55,7 @@ t.test("a call to try", async (t) => {
     t.equal(await page.getByRole("textbox", { name: "name" }).inputValue(), "");
   });
 
-  t.test("code waits until the JSON can be read: nothing else is shown as if it were the request", async (t) => {
+  t.test("shows no code while the JSON of the request is invalid", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     const code = page.getByRole("tabpanel", { name: "curl" });
     await page.getByRole("tab", { name: "JSON" }).click();
@@ -67,7 +67,7 @@ t.test("a call to try", async (t) => {
     await t.resolves(code.getByText('{"name":"Grace"}').waitFor());
   });
 
-  t.test("a field of any JSON sends what it shows, also while that is none", async (t) => {
+  t.test("a field of any JSON sends exactly the text that it shows", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
     const extras = page.getByRole("textbox", { name: "extras" });
     await extras.fill('{"a": 1}');
@@ -108,7 +108,7 @@ t.test("a call to try", async (t) => {
     t.same(answer.notes, { Ada: "tea", 7: "leaf" });
   });
 
-  t.test("the field that a call was refused for is marked, until the request is another one", async (t) => {
+  t.test("marks the field that was refused, until the request changes", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
     await page.getByRole("tab", { name: "JSON" }).click();
     await page.getByRole("textbox", { name: "Request as JSON" }).fill('{"items": [{}, {"count": "many"}], "tip": 1}');
@@ -122,7 +122,7 @@ t.test("a call to try", async (t) => {
     t.equal(await count.getAttribute("aria-invalid"), null);
   });
 
-  t.test("a browser that would round what is written offers no form", async (t) => {
+  t.test("offers only JSON in a browser that would round integers", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.addInitScript(`{
       const parse = JSON.parse;
@@ -145,7 +145,7 @@ t.test("a call to try", async (t) => {
     { code: "14", status: "503 Service Unavailable", advice: "Try again in a moment" },
   ];
 
-  t.test("what fails shows the Detail, and what to do", async (t) => {
+  t.test("shows the Detail of a failed call, and what to do about it", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Fail");
     const response = page.getByRole("region", { name: "Response" });
     for (const { code, status, advice } of REFUSALS) {
@@ -160,7 +160,7 @@ t.test("a call to try", async (t) => {
     }
   });
 
-  t.test("with the token of whoever is signed in, or as nobody", async (t) => {
+  t.test("sends the session's token, or none when the visitor chooses so", async (t) => {
     const login = await call(`${origin}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
     const authorization = `Bearer ${(login.body as { accessToken: string }).accessToken}`;
     const rule = { id: "closed", scope: "<public>", access: "DENIED", resource: "service:shop:Shop.Fail", priority: 1 };

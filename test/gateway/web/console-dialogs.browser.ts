@@ -53,7 +53,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     return dialog;
   };
 
-  t.test("a priority is typed as any text is, and is wrong as soon as it is", async (t) => {
+  t.test("checks a priority while it is typed", async (t) => {
     const { page, watched } = await enter(t, "Rules");
     const dialog = await newRule(page, "low");
     const priority = dialog.getByLabel("Priority");
@@ -80,7 +80,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("a rule is made when it has been told what it does", async (t) => {
+  t.test("creates a rule only after its effects were shown", async (t) => {
     const { page } = await enter(t, "Rules");
     const held = await hold(page, "**/Rules/Preview");
     const created = await hold(page, "**/Rules/Create");
@@ -105,7 +105,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     await page.unroute("**/Rules/Preview");
   });
 
-  t.test("a rule is deleted when it has been told what that does", async (t) => {
+  t.test("deletes a rule only after the effects were shown", async (t) => {
     await change("Rules/Create", { rule: { id: "old", scope: "x", access: "DENIED", resource: "*:*:*" } });
     const { page, dialog } = await enter(t, "Rules");
     const held = await hold(page, "**/Rules/Preview");
@@ -125,7 +125,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     t.equal(await page.evaluate("document.activeElement.id"), "main", "the keyboard goes on in the page");
   });
 
-  t.test("what cannot be listed for the rules is said", async (t) => {
+  t.test("says which list could not be loaded for the rules", async (t) => {
     const visited = await visitAgain(t, setting, "/console/rules");
     const { page } = visited;
     await page.route("**/registry/list", (route) => route.abort());
@@ -169,7 +169,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     await t.resolves(dialog.locator(".secret code").waitFor());
   });
 
-  t.test("in a secret's dialog one copies at once, and hears of it there", async (t) => {
+  t.test("the dialog of a secret starts with the copy button, and announces there that it was copied", async (t) => {
     const { page, dialog } = await enter(t, "API keys");
     // Over plain HTTP, but for the own machine, there is none.
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
@@ -201,7 +201,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     t.equal(await dialog.getByLabel("Name").inputValue(), "eve");
   });
 
-  t.test("who signs in or out goes on with the keyboard in the page", async (t) => {
+  t.test("keeps the keyboard's focus in the page after signing in or out", async (t) => {
     const visited = await visitAgain(t, setting, "/console");
     const { page } = visited;
     const focused = () => page.evaluate("document.activeElement.localName");
@@ -221,20 +221,23 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     t.not(await focused(), "body");
   });
 
-  t.test("where the button that opened a dialog is gone when it closes, so does it", async (t) => {
-    await change("Accounts/Create", { name: "bob", password: ADMIN_PASSWORD });
-    const visited = await visitAgain(t, setting, "/console/keys");
-    const { page } = visited;
-    const dialog = page.getByRole("dialog");
-    await visited.signIn("bob");
-    await page.getByRole("button", { name: "Create the first key" }).click();
-    await dialog.getByRole("textbox", { name: "Name" }).fill("first");
-    await dialog.getByRole("button", { name: "Create key" }).click();
-    await page.locator("th").getByText("first").waitFor();
-    await dialog.getByRole("button", { name: /^I have copied/ }).click();
-    await dialog.waitFor({ state: "detached" });
-    t.equal(await page.evaluate("document.activeElement.id"), "main");
-  });
+  t.test(
+    "moves the focus to the page where the button that opened a dialog is gone when the dialog closes",
+    async (t) => {
+      await change("Accounts/Create", { name: "bob", password: ADMIN_PASSWORD });
+      const visited = await visitAgain(t, setting, "/console/keys");
+      const { page } = visited;
+      const dialog = page.getByRole("dialog");
+      await visited.signIn("bob");
+      await page.getByRole("button", { name: "Create the first key" }).click();
+      await dialog.getByRole("textbox", { name: "Name" }).fill("first");
+      await dialog.getByRole("button", { name: "Create key" }).click();
+      await page.locator("th").getByText("first").waitFor();
+      await dialog.getByRole("button", { name: /^I have copied/ }).click();
+      await dialog.waitFor({ state: "detached" });
+      t.equal(await page.evaluate("document.activeElement.id"), "main");
+    },
+  );
 
   t.test("cookies are not sent, and redirections not followed", async (t) => {
     const { page, go } = await enter(t, "Rules");
@@ -254,7 +257,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     );
   });
 
-  t.test("with the longest names there are", async (t) => {
+  t.test("shows the longest names that are allowed", async (t) => {
     await change("Accounts/Create", { name: LONG.account, password: ADMIN_PASSWORD, scopes: [LONG.scope, "b"] });
     await change("Rules/Create", {
       rule: { id: LONG.rule, scope: LONG.scope, access: "DENIED", resource: HELLO, priority: -2147483648 },

@@ -58,7 +58,7 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
     await page.getByText("in 30 days").waitFor();
   });
 
-  await t.test("call with it, from outside of the page", async (t) => {
+  await t.test("calls with the key from outside of the page", async (t) => {
     t.equal(await call(key), "200 Hello Ada");
     t.equal(await call(), "200 Hello Ada", "the door is open for everyone");
     const { stdout } = await promisify(execFile)("sh", ["-c", `${command} --silent`]);

@@ -10,7 +10,7 @@ const FOCUSED = `(() => {
 })()`;
 const MOST_TABS = 60;
 
-t.test("with the keyboard alone", { timeout: 60_000 }, async (t) => {
+t.test("can be used with the keyboard alone", { timeout: 60_000 }, async (t) => {
   const { page, watched } = await visitConsole(t, "/console/rules");
   const { keyboard } = page;
   const dialog = page.getByRole("dialog");

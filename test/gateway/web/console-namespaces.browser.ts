@@ -41,7 +41,7 @@ t.test("namespaces", { timeout: 60_000 }, async (t) => {
     await screenshot(page, "console-namespace-overview");
   });
 
-  await t.test("deleted, nobody can sign in there any more", async (t) => {
+  await t.test("nobody can sign in to a deleted namespace", async (t) => {
     await page.getByRole("button", { name: "Sign out" }).click();
     await signIn();
     await go("Namespaces");

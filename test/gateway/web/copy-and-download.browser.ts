@@ -6,7 +6,7 @@ import { checkClean, open, signIn, visit } from "./browser.js";
 t.test("copies and downloads", async (t) => {
   const setting = await open(t);
 
-  t.test("the code of the chosen language, with the request as it is in the form", async (t) => {
+  t.test("copies the code of the chosen language with the request of the form", async (t) => {
     const watched = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     const { page } = watched;
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -20,7 +20,7 @@ t.test("copies and downloads", async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("where an endpoint takes a stream, it says why some languages are not there", async (t) => {
+  t.test("says for a client stream why some languages are missing", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
     const languages = () => page.getByRole("tablist", { name: "Language" }).getByRole("tab").allTextContents();
     const why = page.getByText("curl, Python and Go come without one");
@@ -32,7 +32,7 @@ t.test("copies and downloads", async (t) => {
     t.equal(await why.count(), 0);
   });
 
-  t.test("where the browser offers no clipboard, the old way", async (t) => {
+  t.test("copies by selection where the browser offers no clipboard", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
     await page.evaluate(
@@ -43,7 +43,7 @@ t.test("copies and downloads", async (t) => {
     t.match(await page.evaluate("globalThis.copied"), /^curl http/);
   });
 
-  t.test("the document: what everyone may call, and more for who may call more", async (t) => {
+  t.test("serves a document of what everyone may call, and of more to callers who may call more", async (t) => {
     const watched = await visit(t, setting, "/explore/auth");
     const { page } = watched;
     const download = async () => {

@@ -53,7 +53,7 @@ t.test("each kind of field, in what is sent and in what is answered", async (t) 
   );
 });
 
-t.test("messages that contain themselves", async (t) => {
+t.test("shows the fields of messages that contain themselves", async (t) => {
   let item = field(read("Call").request, "items")?.message?.();
   for (let depth = 0; depth < 20; depth++) item = field(item, "parts")?.message?.();
   t.match(item, { name: "Item" });
@@ -69,7 +69,7 @@ t.test("an endpoint that streams is shown as such, in either direction", async (
   t.match(read("Fill"), { request: { name: "Item" }, response: { name: "Receipt" } });
 });
 
-t.test("whether a stream to the service may be one body of any bytes", async (t) => {
+t.test("tells whether a client stream may be sent as one body of bytes", async (t) => {
   for (const endpoint of ["Call", "Watch", "Fill", "Haggle"]) t.equal(read(endpoint).takesBytes, false, endpoint);
   t.equal(read("Store").takesBytes, true);
 });

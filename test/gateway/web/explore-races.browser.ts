@@ -4,7 +4,7 @@ import t, { type Test } from "tap";
 import { call } from "../../support/process.js";
 import { ADMIN_PASSWORD, open, signIn, visit } from "./browser.js";
 
-t.test("races on a call's page", async (t) => {
+t.test("races on the page of an endpoint", async (t) => {
   const setting = await open(t);
   const { origin } = setting;
   const { body } = await call(`${origin}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
@@ -41,7 +41,7 @@ t.test("races on a call's page", async (t) => {
     await t.resolves(page.getByRole("status").getByText("Your session was ended").waitFor());
   });
 
-  t.test("a conversation that is cancelled has not failed", async (t) => {
+  t.test("shows a two-way stream that was cancelled as cancelled, not failed", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
     await page.getByRole("button", { name: "Fill in the example" }).click();
     const closed = untilSocketCloses(page);
@@ -53,7 +53,7 @@ t.test("races on a call's page", async (t) => {
     t.match(await page.getByRole("region", { name: "Response" }).textContent(), /^cancelled/);
   });
 
-  t.test("one that is cancelled while the token is renewed is never opened", async (t) => {
+  t.test("does not open a stream that was cancelled while the token was refreshed", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
     await page.getByRole("button", { name: "Fill in the example" }).click();
     await page.clock.install();
@@ -94,7 +94,7 @@ t.test("races on a call's page", async (t) => {
     await t.resolves(page.getByText("Nobody may call this without a token").waitFor());
   });
 
-  t.test("a WebSocket with a token that is none any more ends the session", async (t) => {
+  t.test("ends the session when a WebSocket is refused because of its token", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
     await page.getByRole("button", { name: "Fill in the example" }).click();
     await signIn(page);
@@ -107,7 +107,7 @@ t.test("races on a call's page", async (t) => {
     await t.resolves(page.getByRole("status").getByText("Your session was ended").waitFor());
   });
 
-  t.test("a WebSocket that something on the way lets not through", async (t) => {
+  t.test("says so where a proxy lets no WebSocket through", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.addInitScript(`globalThis.WebSocket = class extends WebSocket {
       constructor(url, protocols) { super(url.replace(/[^/]*$/, "nowhere"), protocols); }
@@ -118,7 +118,7 @@ t.test("races on a call's page", async (t) => {
     await t.resolves(page.getByText("no WebSocket could be opened").waitFor());
   });
 
-  t.test("the advice is about who called, whoever is chosen afterwards", async (t) => {
+  t.test("gives advice for the caller of the call, not for the one chosen afterwards", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
     await signIn(page);
     // What a new session asks for has been answered by then.
@@ -134,7 +134,7 @@ t.test("races on a call's page", async (t) => {
     t.equal(await advice.count(), 1);
   });
 
-  t.test("who signs out leaves nothing behind; who signs in keeps what they wrote", async (t) => {
+  t.test("signing out clears what was typed and answered; signing in keeps what was typed", async (t) => {
     const { page } = await visit(t, setting, "/explore/auth/Auth.Login");
     await page.getByRole("tab", { name: "JSON" }).click();
     const editor = page.getByRole("textbox", { name: "Request as JSON" });
@@ -176,7 +176,7 @@ t.test("races on a call's page", async (t) => {
     t.same(asked, [true, false]);
   });
 
-  t.test("messages are followed, but do not jump while one reads above", async (t) => {
+  t.test("scrolls to new messages, except while the reader has scrolled up", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
     await page.getByRole("button", { name: "Fill in the example" }).click();
     const messages = page.getByRole("list", { name: "Messages" }).getByRole("listitem");

@@ -10,7 +10,7 @@ t.test("reading keeps integers that JavaScript cannot hold, as strings", async (
   t.same(parseExact('{"n":1.5e300,"m":-3}'), { n: 1.5e300, m: -3 });
 });
 
-t.test("a request body that is no JSON object is named as such", async (t) => {
+t.test("says that a request must be a JSON object", async (t) => {
   t.equal(faultOf('{"a":1}'), undefined);
   for (const text of ["[]", "1", "null", '"a"']) t.match(faultOf(text), "A request is a JSON object", text);
   for (const text of ["", "{", "{a:1}"]) t.match(faultOf(text), /^Not JSON yet: /, text);

@@ -50,7 +50,7 @@ t.test("by keyboard only", async (t) => {
     await page.getByText("portico call").waitFor();
   });
 
-  t.test("Enter in a field sends, and Ctrl+Enter wherever Enter means something else", async (t) => {
+  t.test("sends with Enter in a field, and with Ctrl+Enter everywhere", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     const sent = () => page.waitForRequest((request) => request.method() === "POST");
     const byEnter = sent();
@@ -124,7 +124,7 @@ t.test("by keyboard only", async (t) => {
     t.equal(await focused(page), "Form");
   });
 
-  t.test("the first answer is put where screen readers look for news already", async (t) => {
+  t.test("puts the first response into a region that screen readers already follow", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     await page.getByRole("button", { name: "Send" }).waitFor();
     await page.evaluate("globalThis.before = [...document.querySelectorAll('.try-it [role=status]')]");

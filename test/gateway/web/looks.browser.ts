@@ -107,7 +107,7 @@ t.test("looks", async (t) => {
     });
   }
 
-  t.test("the button chooses the other theme, which a reload keeps", async (t) => {
+  t.test("switches between light and dark, and keeps the choice over a reload", async (t) => {
     const { page } = await visit(t, setting, "/explore", { scheme: "light" });
     const ground = () => page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
     const light = await ground();

@@ -9,10 +9,10 @@ const sentBody = async (page: Page, path: string, act: () => Promise<unknown>) =
   return (await sent).postData();
 };
 
-t.test("what is sent", { timeout: 200_000 }, async (t) => {
+t.test("sends only what was typed", { timeout: 200_000 }, async (t) => {
   const setting = await open(t);
 
-  t.test("one Enter on the page of Rules.Delete deletes nothing", async (t) => {
+  t.test("asks before it calls Rules.Delete, so that Enter alone deletes nothing", async (t) => {
     const watched = await visit(t, setting, "/explore/auth/Rules.Delete");
     const { page } = watched;
     await signIn(page);
@@ -48,7 +48,7 @@ t.test("what is sent", { timeout: 200_000 }, async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("an endpoint that takes nothing away is called at once, with nothing but what was typed", async (t) => {
+  t.test("calls an endpoint that is not destructive without asking, with only what was typed", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     const send = () => page.getByRole("button", { name: "Send" }).click();
     t.equal(await sentBody(page, "/helloworld/Call", send), "{}");
@@ -59,13 +59,13 @@ t.test("what is sent", { timeout: 200_000 }, async (t) => {
     t.equal(JSON.parse((await sentBody(page, "/helloworld/Call", send)) ?? "").name, "Ada", "the example by choice");
   });
 
-  t.test("a stream begins with nothing either", async (t) => {
+  t.test("shows the example of a stream as a placeholder, and does not fill it in", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Haggle");
     t.equal(await page.getByRole("textbox", { name: "name" }).inputValue(), "");
     t.equal(await page.getByRole("textbox", { name: "name" }).getAttribute("placeholder"), "tea");
   });
 
-  t.test("secrets are hidden as they are typed, and left out of the code", async (t) => {
+  t.test("hides secrets while they are typed, and leaves them out of the code", async (t) => {
     const watched = await visit(t, setting, "/explore/auth/Accounts.SetPassword");
     const { page } = watched;
     await signIn(page);
@@ -85,7 +85,7 @@ t.test("what is sent", { timeout: 200_000 }, async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("what should not be used any more is shown so", async (t) => {
+  t.test("shows deprecated services, endpoints and fields as deprecated", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop");
     const entry = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "Shop.Redeem" }) });
     await entry.getByText("Deprecated", { exact: true }).waitFor();

@@ -60,7 +60,7 @@ t.test("the Content-Security-Policy lets only our own files run", async (t) => {
   t.notMatch(document, /<style|style=|<script(?![^>]* src=)| on[a-z]+=/, "nor does the document ask for more");
 });
 
-t.test("the document is asked for again, and answered with 304 while it is the same", async (t) => {
+t.test("revalidates the document, and gets 304 while it is unchanged", async (t) => {
   const { headers } = await get("/explore");
   const etag = String(headers.etag);
   t.equal(headers["cache-control"], "no-cache");

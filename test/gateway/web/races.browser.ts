@@ -83,7 +83,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
       outcome: SECRET,
     },
   ];
-  t.test("a dialog whose request is under way stays for the answer", async (t) => {
+  t.test("keeps a dialog open until its request is answered", async (t) => {
     const visited = await enter(t, setting, "API keys");
     const { page, watched } = visited;
     const dialog = page.getByRole("dialog");
@@ -109,7 +109,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("signing in, too", async (t) => {
+  t.test("keeps the sign-in dialog open while it signs in", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     const held = await hold(page, "**/auth/Auth/Login");
     await page.getByRole("banner").getByRole("button", { name: "Sign in" }).click();
@@ -125,7 +125,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     await dialog.waitFor({ state: "detached" });
   });
 
-  t.test("a secret that is shown once is lost by no slip", async (t) => {
+  t.test("closes the dialog of a secret by its button only", async (t) => {
     const { page } = await enter(t, setting, "API keys");
     const dialog = page.getByRole("dialog");
     const secret = dialog.locator(SECRET);
@@ -144,7 +144,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
         t.equal(new URL(page.url()).pathname, "/console/keys");
       });
     }
-    await t.test("loading the page again, which asks first", async (t) => {
+    await t.test("asks before the page is reloaded", async (t) => {
       const asked = page.waitForEvent("dialog");
       // Not to be waited for: it goes on only when the browser's question is answered.
       void page.evaluate("setTimeout(() => location.reload())");
@@ -211,7 +211,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     });
   }
 
-  t.test("what is explained is the question that is asked now", async (t) => {
+  t.test("shows the explanation of the current question only", async (t) => {
     const { page } = await enter(t, setting, "Rules");
     const answer = page.getByRole("region", { name: "Explain a call" }).getByRole("status").first();
     await page.getByLabel("Who calls").selectOption("admin");
@@ -230,7 +230,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     t.match(await answer.innerText(), `A call without a token at ${HELLO}`);
   });
 
-  t.test("numbers are those of what is chosen, and one failure does not take them away", async (t) => {
+  t.test("shows the numbers of the chosen service, and keeps them when a reload fails", async (t) => {
     const visited = await visitAgain(t, setting, "/console/usage");
     const { page } = visited;
     await page.clock.install();
@@ -300,7 +300,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     });
   }
 
-  t.test("that a session has ended is no news to the next one", async (t) => {
+  t.test("does not end the next session by a late answer about the one before", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     await signIn(page);
     const sent = page.waitForRequest("**/v1/helloworld/Call");

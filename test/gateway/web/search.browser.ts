@@ -34,7 +34,7 @@ t.test("the list of services", async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("one request, at the first key, whatever is typed then", async (t) => {
+  t.test("loads the names of fields once, at the first key", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.getByRole("link", { name: "helloworld" }).waitFor();
     const asked: string[] = [];
@@ -47,7 +47,7 @@ t.test("the list of services", async (t) => {
     t.same(asked, ["/openapi/fields"]);
   });
 
-  t.test("what was found leads to its endpoint, and back to the same search", async (t) => {
+  t.test("a match leads to its endpoint, and back to the same search", async (t) => {
     const watched = await visit(t, setting, "/explore");
     const { page } = watched;
     await page.getByRole("searchbox").waitFor();
@@ -62,7 +62,7 @@ t.test("the list of services", async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("only what streams", async (t) => {
+  t.test("shows only services that stream", async (t) => {
     const watched = await visit(t, setting, "/explore");
     const { page } = watched;
     await page.getByRole("button", { name: "Streams" }).click();
@@ -73,7 +73,7 @@ t.test("the list of services", async (t) => {
     t.equal((await names(watched)).length, 4);
   });
 
-  t.test("no loading of a document on the way", (t) => staysOnTheDocument(t));
+  t.test("moves between pages without loading a document", (t) => staysOnTheDocument(t));
 
   async function staysOnTheDocument(t: Test) {
     const { page } = await visit(t, setting, "/explore");

@@ -50,7 +50,7 @@ t.test("a session that ends", { timeout: 200_000 }, async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("keeps a dialog of the console, which then does what it was for", async (t) => {
+  t.test("keeps an open dialog of the console, which works after signing in again", async (t) => {
     const watched = await visit(t, setting, "/console/keys");
     const { page } = watched;
     const { revoke } = await enter(page);
@@ -66,7 +66,7 @@ t.test("a session that ends", { timeout: 200_000 }, async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("may be put off: nothing is sent until somebody signs in", async (t) => {
+  t.test("may be closed: then nothing is sent until somebody signs in", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call", { width: 360, height: 640 });
     const { revoke } = await enter(page);
     const name = page.getByRole("textbox", { name: "name" });
@@ -88,7 +88,7 @@ t.test("a session that ends", { timeout: 200_000 }, async (t) => {
     t.equal(await name.inputValue(), "later");
   });
 
-  t.test("leaves nothing to another account, nor to nobody", async (t) => {
+  t.test("shows nothing of the ended session to another account, or after signing out", async (t) => {
     for (const next of ["bob", undefined]) {
       const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
       const { authorization, revoke } = await enter(page);

@@ -5,7 +5,7 @@ import { checkClean, open, signIn, visit } from "./browser.js";
 t.test("the session", async (t) => {
   const setting = await open(t);
 
-  t.test("no token in any storage, cookie or address; a reload asks again", async (t) => {
+  t.test("keeps the token out of storage, cookies and the address; a reload asks to sign in again", async (t) => {
     const watched = await visit(t, setting, "/explore");
     const { page } = watched;
     const asked: string[] = [];
@@ -28,7 +28,7 @@ t.test("the session", async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("signing out revokes the token, not only here", async (t) => {
+  t.test("revokes the token at the authority when signing out", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     await signIn(page);
     const sent = page.waitForRequest("**/v1/helloworld/Call");
@@ -57,7 +57,7 @@ t.test("the session", async (t) => {
     t.same(calls, ["/auth/Auth/Refresh", "/v1/helloworld/Call"]);
   });
 
-  t.test("calls made at once with such a token show the refresh token once, as it is good once", async (t) => {
+  t.test("calls at the same time use the refresh token once", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.clock.install();
     await signIn(page);
@@ -88,7 +88,7 @@ t.test("the session", async (t) => {
     await form.getByText("Your session was ended. Sign in again to go on.").waitFor();
   });
 
-  t.test("a wrong password is said, and where the right one is", async (t) => {
+  t.test("says that a password is wrong, and where the first one was printed", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.getByRole("banner").getByRole("button", { name: "Sign in" }).click();
     const dialog = page.getByRole("dialog");

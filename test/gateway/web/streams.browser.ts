@@ -23,7 +23,7 @@ t.test("streams", async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("one that ends by itself is complete", async (t) => {
+  t.test("shows a stream that ended as complete", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Stream");
     await page.getByRole("textbox", { name: "messages" }).fill("3");
     await page.getByRole("button", { name: "Send" }).click();
@@ -31,7 +31,7 @@ t.test("streams", async (t) => {
     t.equal(await page.getByRole("list", { name: "Messages" }).getByRole("listitem").count(), 3);
   });
 
-  t.test("of ten thousand messages the last five hundred are kept", async (t) => {
+  t.test("keeps the last five hundred of ten thousand messages", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Stream");
     await page.getByRole("textbox", { name: "messages" }).fill("10000");
     await page.getByRole("button", { name: "Send" }).click();
@@ -44,7 +44,7 @@ t.test("streams", async (t) => {
     t.ok(left < 8, "it was followed, however fast they came");
   });
 
-  t.test("leaving the page ends it", async (t) => {
+  t.test("cancels the call when the page is left", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Watch");
     await page.getByRole("textbox", { name: "most" }).fill("");
     await page.getByRole("button", { name: "Send" }).click();
@@ -53,7 +53,7 @@ t.test("streams", async (t) => {
     await t.resolves(shop.untilWatchers(0));
   });
 
-  t.test("a conversation: each message is answered as it is sent", async (t) => {
+  t.test("shows each answer of a two-way stream as it comes", async (t) => {
     const watched = await visit(t, setting, "/explore/shop/Shop.Haggle");
     const { page } = watched;
     await page.getByRole("button", { name: "Fill in the example" }).click();
