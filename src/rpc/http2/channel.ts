@@ -12,6 +12,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { formatAddress, type GrpcTarget } from "../../address.js";
 import type { Certificates } from "../../certificates.js";
 import { Code } from "../../errors.js";
+import { backOff } from "../../follow.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { ALPN } from "../../http2/frames.js";
 import { MemoryBudget } from "../../memory-budget.js";
@@ -206,9 +207,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
 
   #connectLater(): void {
     const { maxReconnectMs = MAX_RECONNECT_MS } = this.#options;
-    const max = Math.min(RECONNECT_MS * 2 ** this.#failures, maxReconnectMs);
-    this.#failures++;
-    this.#timer = setTimeout(() => this.#connect(), max / 2 + (Math.random() * max) / 2);
+    this.#timer = setTimeout(() => this.#connect(), backOff(this.#failures++, RECONNECT_MS, maxReconnectMs));
   }
 
   // Events of a connection.
