@@ -112,6 +112,27 @@ for (const [name, serve] of SERVERS) {
   });
 }
 
+t.test(
+  "an incomplete header block is limited by the memory budget, and a complete one leaves nothing reserved",
+  async (t) => {
+    const budget = new MemoryBudget({ limit: 100_000 });
+    const peer = await rawClient(t, await open(t, budget, serveHttp2));
+    const fields = REQUEST.map(([name, value]) => [name, name === ":path" ? "/raw.Raw/One" : value] as const);
+    peer.send(headers(1, fields, 0), frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1));
+    peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(Buffer.from("a"))));
+    await peer.next(({ type, flags }) => type === FrameType.HEADERS && (flags & Flag.END_STREAM) !== 0);
+    await until(() => budget.reserved === 0);
+    peer.send(
+      frame(FrameType.HEADERS, 0, 3, Buffer.alloc(16_384)),
+      frame(FrameType.CONTINUATION, 0, 3, Buffer.alloc(16_384)),
+    );
+    const goaway = await peer.next(isType(FrameType.GOAWAY));
+    t.equal(goaway?.payload.readUInt32BE(4), ErrorCode.ENHANCE_YOUR_CALM);
+    t.match(goaway?.payload.toString("latin1", 8), /too large/);
+    await until(() => budget.reserved === 0);
+  },
+);
+
 /** The frames of a request, as far as it is sent. */
 function request(id: number, method: string, bytes: Buffer, sent = 100, ends = false): Buffer[] {
   const fields = REQUEST.map(([name, value]) => [name, name === ":path" ? `/raw.Raw/${method}` : value] as const);
