@@ -3,6 +3,7 @@
 import t, { type Test } from "tap";
 import { ErrorCode } from "../../src/http2/errors.js";
 import { Flag, FrameType } from "../../src/http2/frames.js";
+import { MemoryBudget } from "../../src/memory-budget.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
@@ -229,7 +230,8 @@ t.test("a peer that does not read what it makes us write is cut off", async (t) 
   t.teardown(() => {
     sending = false;
   });
-  const { address } = await listenHttp2(t, dispatcherOf([service]));
+  const budget = new MemoryBudget();
+  const { address } = await listenHttp2(t, dispatcherOf([service]), { budget });
   const peer = await rawClient(t, address);
   peer.socket.pause();
   const download = REQUEST.map(([name, value]) => [name, name === ":path" ? "/raw.Raw/Download" : value] as const);
@@ -242,9 +244,13 @@ t.test("a peer that does not read what it makes us write is cut off", async (t) 
   const pings = Buffer.concat(Array.from({ length: 4 }, () => frame(FrameType.PING, 0, 0, Buffer.alloc(8))));
   const round = Buffer.concat(Array.from({ length: 200 }, () => Buffer.concat([useful, pings])));
   const cut = new Promise((resolve) => peer.socket.once("error", resolve));
+  let reserved = 0;
   const flood = (): void => {
+    reserved = Math.max(reserved, budget.reserved);
     if (!peer.socket.destroyed) peer.socket.write(round, () => setImmediate(flood));
   };
   flood();
   t.match(await cut, { code: /ECONNRESET|EPIPE/ });
+  t.ok(reserved > 512 * 1024, `what waits for the socket is reserved: ${reserved} bytes`);
+  t.ok(reserved < 2 * 1024 ** 2, `${reserved} bytes waited at most`);
 });
