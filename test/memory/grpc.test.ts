@@ -133,6 +133,33 @@ t.test(
   },
 );
 
+const NO_WINDOW = frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]));
+const MANY = Array.from({ length: 90 }, (_, index) =>
+  request(1 + 2 * index, "One", Buffer.from("a"), 100, true),
+).flat();
+
+t.test("small answers that a window holds back are reserved too, and calls beyond the limit are refused", async (t) => {
+  const budget = new MemoryBudget({ limit: 2_000_000 });
+  const dispatcher = dispatcherOf([rawService({ one: () => Buffer.alloc(3_500) })]);
+  const peer = await rawClient(t, (await listenHttp2(t, dispatcher, { budget })).address);
+  peer.send(NO_WINDOW, ...MANY);
+  const refused = await peer.next(({ type, flags }) => type === FrameType.HEADERS && (flags & Flag.END_STREAM) !== 0);
+  t.equal(peer.fields(refused as Frame)["grpc-status"], String(Code.RESOURCE_EXHAUSTED));
+});
+
+t.test("large answers are reserved when they are made, before the connection writes", async (t) => {
+  const budget = new MemoryBudget({ limit: LIMIT });
+  let reserved = 0;
+  const one = (): Buffer => {
+    reserved = Math.max(reserved, budget.reserved);
+    return Buffer.alloc(LARGE);
+  };
+  const peer = await rawClient(t, (await listenHttp2(t, dispatcherOf([rawService({ one })]), { budget })).address);
+  peer.send(NO_WINDOW, ...MANY);
+  await peer.next(({ type, flags }) => type === FrameType.HEADERS && (flags & Flag.END_STREAM) !== 0);
+  t.ok(reserved > 2 * LARGE, `${reserved} bytes`);
+});
+
 /** The frames of a request, as far as it is sent. */
 function request(id: number, method: string, bytes: Buffer, sent = 100, ends = false): Buffer[] {
   const fields = REQUEST.map(([name, value]) => [name, name === ":path" ? `/raw.Raw/${method}` : value] as const);
