@@ -9,7 +9,7 @@ import { Code, StatusError } from "../errors.js";
 import type { Metadata } from "../rpc/metadata.js";
 import type { Decision } from "./rules.js";
 
-/** An account that has shown a valid token. */
+/** The account, or the enrolment, of a valid token. */
 export interface Caller {
   readonly namespace: string;
   readonly account: string;
@@ -18,7 +18,7 @@ export interface Caller {
   readonly expires: number;
   /** Resource patterns that the token is limited to; empty means no limit. */
   readonly resources: readonly string[];
-  /** For an enrolment token, the name it was given for; such a caller is no account, and rules treat its calls as calls without a token. */
+  /** The name of an enrolment token. Such a caller is no account, and rules treat its calls as calls without a token. */
   readonly enrolment?: string | undefined;
 }
 
