@@ -1,9 +1,11 @@
 // How a guard finds out whose a token is: once, never from an answer that a change has overtaken, and never in such
 // numbers that made-up tokens could hurt the authority or those who have good ones.
+
 import t from "tap";
 import { createToken, hashToken } from "../../src/access/token.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { ResolveResponse } from "../../src/gen/portico/auth/v1/policy.js";
+import { until } from "../support/until.js";
 import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
@@ -232,7 +234,7 @@ t.test("an answer that comes after the lease is of no use", async (t) => {
   const code = codeOf(guard, call, { token });
   await script.until(() => held.length === 1);
   script.answersPings = false;
-  while (guard.state === "ready") await new Promise(setImmediate);
+  await until(() => guard.state !== "ready");
   held[0]?.();
   t.equal(await code, Code.UNAVAILABLE);
 });

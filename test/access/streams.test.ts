@@ -1,10 +1,12 @@
 // Streams that are open are judged again whenever something changes, and end with the token that opened them.
+
 import t, { type Test } from "tap";
 import type { Admission, Credentials, OpenGuard } from "../../src/access/guard.js";
 import { createToken, hashToken } from "../../src/access/token.js";
 import { Callers } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { ResolveResponse } from "../../src/gen/portico/auth/v1/policy.js";
+import { until } from "../support/until.js";
 import { ask } from "./door.js";
 import { call, declaring } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
@@ -269,7 +271,7 @@ t.test("a stream survives a short loss of the authority", async (t) => {
   const { script, guard } = await ready(t, { leaseMs: 400 });
   const { refusals } = await opened(t, guard);
   script.answersPings = false;
-  while (guard.state === "ready") await new Promise(setImmediate);
+  await until(() => guard.state !== "ready");
   script.answersPings = true;
   await guard.ready();
   t.same(refusals, []);

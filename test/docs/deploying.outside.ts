@@ -1,4 +1,5 @@
 // The unit and the proxy's configuration of docs/deploying.md, by the systemd, nginx and openssl of this machine.
+
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -6,7 +7,7 @@ import { join, resolve } from "node:path";
 import t from "tap";
 import { Agent, fetch } from "undici";
 import { WebSocket } from "ws";
-import { freePort } from "../rpc/serve.js";
+import { freePort } from "../support/ports.js";
 import { start } from "../support/process.js";
 import { codeOf } from "./markdown.js";
 

@@ -31,6 +31,7 @@ import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Service } from "../../src/rpc/service.js";
 import { openMemoryStore } from "../support/memory-store.js";
 import { CHEAP } from "../support/passwords.js";
+import { until } from "../support/until.js";
 import { createProbe } from "./probe.js";
 
 export const ADMIN_PASSWORD = "correct horse battery";
@@ -197,7 +198,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
 
 /** Resolves when the catalog has arrived. It comes in process, so within a few turns of the event loop. */
 async function arrival(catalog: Catalog): Promise<void> {
-  while (!catalog.ready) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => catalog.ready);
 }
 
 function recording(channel: Channel, onOpen: (start: CallStart) => void): Channel {

@@ -1,5 +1,6 @@
 // Frames that nobody would send, in any order and cut anywhere, to either end of a connection. Whatever comes, the
 // connection answers the next PING or has ended; every call ends, exactly once; and nothing of it is left.
+
 import { connect, createServer, type Socket } from "node:net";
 import fc from "fast-check";
 import t from "tap";
@@ -12,6 +13,7 @@ import { RequestHeaders } from "../../src/rpc/http2/request-headers.js";
 import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
+import { deferred } from "../support/deferred.js";
 import { CORPUS } from "./corpus.js";
 import { block, frame, message, RawPeer, REQUEST, RESPONSE, SETTINGS, uint32 } from "./peer.js";
 
@@ -130,10 +132,7 @@ async function serverSurvives(sequence: Sequence): Promise<void> {
 
 async function clientSurvives(sequence: Sequence): Promise<void> {
   const [near, far] = await pair();
-  let ready: () => void = () => {};
-  const introduced = new Promise<void>((resolve) => {
-    ready = resolve;
-  });
+  const { promise: introduced, resolve: ready } = deferred();
   const options = {
     maxHeaders: 16_384,
     keepAlive: { after: 60_000, timeout: 1 },

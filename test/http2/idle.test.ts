@@ -1,4 +1,5 @@
 // A server leaves connections without calls (GOAWAY after its idle time); what the channel to it does then.
+
 import { connect as connectTcp, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { unary } from "../../src/rpc/client.js";
@@ -6,6 +7,7 @@ import type { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import { RawService, rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
+import { until } from "../support/until.js";
 import { channelTo } from "./serve.js";
 
 const IDLE = 50;
@@ -32,10 +34,6 @@ async function open(t: Test): Promise<{ channel: Http2Channel; connections: () =
   t.teardown(() => port.close());
   const address = port.address() as { port: number };
   return { channel: channelTo(t, { host: "127.0.0.1", port: address.port }), connections: () => connections };
-}
-
-async function until(check: () => boolean): Promise<void> {
-  while (!check()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 for (const used of [false, true]) {

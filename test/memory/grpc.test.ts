@@ -1,6 +1,7 @@
 // What clients of the gRPC port make a process hold is bounded, over our own HTTP/2 and over grpc-js as far as it shows
 // what it holds; what services answer is bounded at the caller's end. When calls are over nothing is held for them, also
 // while their connection stays.
+
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t, { type Test } from "tap";
@@ -16,6 +17,7 @@ import { type Frame, frame, headers, isType, message, REQUEST, rawClient, reset,
 import { channelTo, listenHttp2 } from "../http2/serve.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
+import { until } from "../support/until.js";
 
 const LIMIT = 20 * 1024 ** 2;
 const LARGE = 400_000;
@@ -40,10 +42,6 @@ async function open(t: Test, budget: MemoryBudget, serve: typeof serveHttp2 | ty
   const server = await serve(dispatcherOf([service], { limits }), { host: "127.0.0.1", port: 0 }, limits, { budget });
   t.teardown(() => server.close(0));
   return server.address;
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 const SERVERS = [

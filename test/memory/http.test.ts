@@ -1,5 +1,6 @@
 // What clients of the HTTP port make the gateway hold is bounded, however they do it; and when they have gone, or have read
 // what is theirs, it holds nothing.
+
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -7,6 +8,7 @@ import fc from "fast-check";
 import t, { type Test } from "tap";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { type Deployment, deploy } from "../gateway/deployment.js";
+import { until } from "../support/until.js";
 
 const LIMIT = 20 * 1024 ** 2;
 const NAME = "a".repeat(500_000);
@@ -49,11 +51,6 @@ async function attack(t: Test, { door }: Fixture, bytes: readonly (string | Buff
   socket.on("error", () => {});
   for (const some of bytes) socket.write(some);
   return socket;
-}
-
-/** Waits until something is so; tests that wait for it in vain are ended by their time. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 for (const [title, bytes] of HOSTILE) {

@@ -6,8 +6,10 @@ import { stream, unary } from "../../src/rpc/client.js";
 import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";
 import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { deferred } from "../support/deferred.js";
+import { freePort } from "../support/ports.js";
 import { type RawImplementation, RawService, rawService } from "./raw-service.js";
-import { dispatcherOf, freePort, LIMITS, listen } from "./serve.js";
+import { dispatcherOf, LIMITS, listen } from "./serve.js";
 
 const NEVER_SENT = { code: Code.UNAVAILABLE, message: "gone", details: [], trailers: [], neverSent: true };
 
@@ -136,10 +138,7 @@ for (const [repeatable, outcome] of [
 
 t.test("an instance that was removed gets no new calls, and finishes those it has", async (t) => {
   let answer: (value: Buffer) => void = () => {};
-  let begun: () => void = () => {};
-  const reached = new Promise<void>((resolve) => {
-    begun = resolve;
-  });
+  const { promise: reached, resolve: begun } = deferred();
   const leaving = instance("a", {
     one: () =>
       new Promise((resolve) => {

@@ -1,4 +1,5 @@
 // What goes wrong in a call, and what the caller and the log are told of it.
+
 import { pino } from "pino";
 import t from "tap";
 import { Code, StatusError } from "../../src/errors.js";
@@ -6,6 +7,7 @@ import { stream, unary } from "../../src/rpc/client.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { part } from "../../src/rpc/service.js";
+import { deferred } from "../support/deferred.js";
 import { MALFORMED, type RawImplementation, RawService, rawService } from "./raw-service.js";
 import { dispatcherOf, LIMITS, stayAlive } from "./serve.js";
 import { TableGuard } from "./table-guard.js";
@@ -90,10 +92,7 @@ t.test("a malformed request is INVALID_ARGUMENT", async (t) => {
 });
 
 t.test("an endpoint that fails in its `finally` block is logged", async (t) => {
-  let cleaned: () => void = () => {};
-  const cleaning = new Promise<void>((resolve) => {
-    cleaned = resolve;
-  });
+  const { promise: cleaning, resolve: cleaned } = deferred();
   const { channel, lines } = serve({
     async *download(request) {
       try {

@@ -1,5 +1,4 @@
 /** Ways to serve services in a test. */
-import { createServer } from "node:net";
 import { pino } from "pino";
 import type { Test } from "tap";
 import { Dispatcher, type DispatcherOptions } from "../../src/rpc/dispatch.js";
@@ -36,13 +35,4 @@ export async function listen(t: Test, dispatcher: Dispatcher): Promise<GrpcServe
   const server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, LIMITS);
   t.teardown(() => server.close(0));
   return server;
-}
-
-/** A port where nobody listens. */
-export async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => listener.once("listening", resolve));
-  const { port } = listener.address() as { port: number };
-  await new Promise((resolve) => listener.close(resolve));
-  return port;
 }

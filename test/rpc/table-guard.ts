@@ -3,6 +3,7 @@
 import type { Admission, Caller, Credentials, Guard } from "../../src/access/admission.js";
 import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
+import { until } from "../support/until.js";
 
 export function caller(account: string, extra: Partial<Caller> = {}): Caller {
   return { namespace: "default", account, scopes: [], expires: Number.MAX_SAFE_INTEGER, resources: [], ...extra };
@@ -36,7 +37,7 @@ export class TableGuard implements Guard {
 
   /** Resolves when it has been asked so often. */
   async asked(times: number): Promise<void> {
-    while (this.asks < times) await new Promise(setImmediate);
+    await until(() => this.asks >= times);
   }
 
   /** How many open streams it follows. */

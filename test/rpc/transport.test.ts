@@ -1,4 +1,5 @@
 // Each transport, over each way that a target can name: what is served by one is reached by the other.
+
 import dns from "node:dns";
 import { mock } from "node:test";
 import t, { type Test } from "tap";
@@ -10,9 +11,10 @@ import { unary } from "../../src/rpc/client.js";
 import { loadTransport } from "../../src/rpc/load-transport.js";
 import { createAuthority } from "../http2/certificates.js";
 import { listenHttp2 } from "../http2/serve.js";
+import { freePort } from "../support/ports.js";
 import { socketPath } from "../support/temporary.js";
 import { RawService, rawService } from "./raw-service.js";
-import { dispatcherOf, freePort, LIMITS } from "./serve.js";
+import { dispatcherOf, LIMITS } from "./serve.js";
 
 const authority = createAuthority("authority");
 const stranger = createAuthority("stranger");

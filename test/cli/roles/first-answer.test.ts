@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
-import { freePort } from "../../rpc/serve.js";
 import { installation } from "../../support/installation.js";
+import { freePort } from "../../support/ports.js";
 import { call, start } from "../../support/process.js";
 
 const data = await installation(t.testdir());

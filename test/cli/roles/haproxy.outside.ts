@@ -1,27 +1,20 @@
 // Restarts behind a load balancer lose no call: haproxy asks /readyz, two gateways are restarted one after the other
 // under load, and every call is answered with 200.
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { Agent, get } from "node:http";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { installation } from "../../support/installation.js";
+import { freePort } from "../../support/ports.js";
 import { type Portico, start } from "../../support/process.js";
 
 /** Connections that call without a pause. */
 const CALLERS = 16;
 /** Shorter than its default, and much longer than haproxy takes to hear of it. */
 const NOTICE = { PORTICO_DRAIN_NOTICE: "2s" };
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}
 
 /** Without retries: what a gateway loses is seen. */
 const configuration = (port: number, gateways: readonly string[]) => `

@@ -1,8 +1,9 @@
 // A gateway alone prints whether it can serve, and why not, and prints it again when that changes.
+
 import { once } from "node:events";
 import t, { type Test } from "tap";
-import { freePort } from "../../rpc/serve.js";
 import { installation } from "../../support/installation.js";
+import { freePort } from "../../support/ports.js";
 import { type Portico, start } from "../../support/process.js";
 
 const data = await installation(t.testdir());

@@ -1,5 +1,6 @@
 // The catalog follows the registry: what joins can be called, what leaves cannot, and what is broken disturbs nobody. The
 // registry here is a service that says what each test has it say, since ours neither stops nor sends what is wrong.
+
 import t, { type Test } from "tap";
 import { type Catalog, createCatalog } from "../../../gateway/catalog/catalog.js";
 import { type Guard, SYSTEM } from "../../../src/access/guard.js";
@@ -11,6 +12,7 @@ import { createLog } from "../../../src/log.js";
 import { Dispatcher } from "../../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { part, type Service } from "../../../src/rpc/service.js";
+import { until } from "../../support/until.js";
 
 const config = loadConfig({}, {});
 
@@ -121,10 +123,6 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
 
 function never(): never {
   throw new Error("not called here");
-}
-
-async function until(reached: () => boolean): Promise<void> {
-  while (!reached()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const PATH = "/greeter/helloworld/call";

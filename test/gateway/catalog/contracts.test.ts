@@ -1,5 +1,6 @@
 // A contract belongs to a connection: whatever instances there are, and whatever takes their addresses, a request is encoded
 // and an answer decoded by the contract of the server that serves the call.
+
 import { join } from "node:path";
 import {
   create,
@@ -17,8 +18,9 @@ import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../../src/rpc/http2/server.js";
 import { part, type Service } from "../../../src/rpc/service.js";
-import { dispatcherOf, freePort, LIMITS } from "../../rpc/serve.js";
+import { dispatcherOf, LIMITS } from "../../rpc/serve.js";
 import { compile } from "../../services/registry/compile.js";
+import { freePort } from "../../support/ports.js";
 import { type Deployment, deploy } from "../deployment.js";
 
 const ORDER = (id: number, item: number, request: number, methods: string) => `syntax = "proto3";

@@ -1,9 +1,11 @@
 // A body is whole whenever it is asked for: at once, or after some of it or all has come.
+
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
 import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config.js";
+import { deferred } from "../../support/deferred.js";
 
 const CASES: [title: string, before: string, after: string, body: string][] = [
   ["nothing of it", "", "7\r\none two\r\n0\r\n\r\n", "one two"],
@@ -16,10 +18,7 @@ const CASES: [title: string, before: string, after: string, body: string][] = [
 for (const [title, before, after, body] of CASES) {
   for (const waits of [false, true]) {
     t.test(`${title} comes with the headers, and it is asked for ${waits ? "later" : "at once"}`, async (t) => {
-      let ask = (): void => {};
-      const asked = new Promise<void>((resolve) => {
-        ask = resolve;
-      });
+      const { promise: asked, resolve: ask } = deferred();
       const door = await listen(
         async (request) => {
           if (waits) await asked;

@@ -1,5 +1,6 @@
 // What happens on a connection: kept, closed, drained, left by the client. Each connection gets one answer a request, never
 // two.
+
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
@@ -10,6 +11,7 @@ import type { GatewayRequest, GatewayResponse, Handler } from "../../../gateway/
 import { type Limits, type Listening, listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config.js";
 import { MemoryBudget } from "../../../src/memory-budget.js";
+import { deferred } from "../../support/deferred.js";
 
 const config = loadConfig({}, {});
 
@@ -39,14 +41,8 @@ const echo: Handler = async (request) => {
 
 /** A handler whose answers wait for `finish`. */
 function held(): { handler: Handler; finish: () => void; asked: Promise<void> } {
-  let finish = (): void => {};
-  let told = (): void => {};
-  const finished = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  const asked = new Promise<void>((resolve) => {
-    told = resolve;
-  });
+  const { promise: finished, resolve: finish } = deferred();
+  const { promise: asked, resolve: told } = deferred();
   const handler: Handler = async () => {
     told();
     await finished;
@@ -286,10 +282,7 @@ t.test("bytes after a request that are no request", async (t) => {
 
 t.test("a client that disconnects", async (t) => {
   t.test("is reported while its answer is awaited", async (t) => {
-    let asked: (request: GatewayRequest) => void = () => {};
-    const request = new Promise<GatewayRequest>((resolve) => {
-      asked = resolve;
-    });
+    const { promise: request, resolve: asked } = deferred<GatewayRequest>();
     const door = await open(t, (it) => {
       asked(it);
       return new Promise<GatewayResponse>(() => {});
@@ -306,10 +299,7 @@ t.test("a client that disconnects", async (t) => {
   });
 
   t.test("ends the reading of its body", async (t) => {
-    let ended: (error: HttpError) => void = () => {};
-    const why = new Promise<HttpError>((resolve) => {
-      ended = resolve;
-    });
+    const { promise: why, resolve: ended } = deferred<HttpError>();
     const door = await open(t, async (request) => {
       await Promise.resolve(request.body()).catch(ended);
       return answer("nobody reads this");

@@ -1,4 +1,5 @@
 // A body that is sent on in pieces: while the service takes nothing the client is not to blame, but not for ever.
+
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { mock } from "node:test";
@@ -6,14 +7,12 @@ import t from "tap";
 import type { Handler } from "../../../gateway/http.js";
 import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config.js";
+import { deferred } from "../../support/deferred.js";
 
 const HALF_AN_HOUR = 30 * 60_000;
 
 t.test("a service that takes nothing of a body is given up after half an hour", async (t) => {
-  let full = (): void => {};
-  const isFull = new Promise<void>((resolve) => {
-    full = resolve;
-  });
+  const { promise: isFull, resolve: full } = deferred();
   const faults: number[] = [];
   const handler: Handler = (asked) =>
     new Promise((resolve) => {

@@ -1,6 +1,8 @@
 // A client that sends more than 10,000 messages in a second is not read again before the second is over.
+
 import { mock } from "node:test";
 import t from "tap";
+import { deferred } from "../../support/deferred.js";
 import { accepted } from "./accepted.js";
 
 const MOST = 10_000;
@@ -41,10 +43,7 @@ t.test("pings and pongs count as messages", async (t) => {
   t.teardown(() => mock.reset());
 
   const pausedAt: boolean[] = [];
-  let told = (): void => {};
-  const both = new Promise<void>((resolve) => {
-    told = resolve;
-  });
+  const { promise: both, resolve: told } = deferred();
   const { client, socket } = await accepted(t, () => {
     pausedAt.push(socket.isPaused());
     if (pausedAt.length === 2) told();

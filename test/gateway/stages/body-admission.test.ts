@@ -1,8 +1,10 @@
 // Who may not call cannot make the gateway take a body in; and who may when the body begins must still when it has come.
+
 import t from "tap";
 import type { GatewayRequest } from "../../../gateway/http.js";
 import { readHeaders } from "../../../gateway/request-headers.js";
 import { createToken } from "../../../src/access/token.js";
+import { deferred } from "../../support/deferred.js";
 import { deploy, login, post } from "../deployment.js";
 
 const deployment = await deploy(t.testdir());
@@ -13,11 +15,8 @@ const rule = { id: "closed", scope: "<public>", access: "DENIED", resource: "ser
 
 /** A POST whose body comes when it is sent. */
 function slow(token: string | undefined): { request: GatewayRequest; asked: Promise<void>; send(body: string): void } {
-  let ask = (): void => {};
   let send = (_body: string): void => {};
-  const asked = new Promise<void>((resolve) => {
-    ask = resolve;
-  });
+  const { promise: asked, resolve: ask } = deferred();
   const body = new Promise<Uint8Array[]>((resolve) => {
     send = (text) => resolve([Buffer.from(text)]);
   });

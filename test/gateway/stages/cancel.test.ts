@@ -1,17 +1,14 @@
 // Who leaves is not worked for: the service hears of it at once.
+
 import { connect } from "node:net";
 import t from "tap";
+import { deferred } from "../../support/deferred.js";
+import { until } from "../../support/until.js";
 import { deploy } from "../deployment.js";
 
 t.test("a client that goes cancels its call in the service", async (t) => {
-  let called = (): void => {};
-  let cancelled = (): void => {};
-  const isCalled = new Promise<void>((resolve) => {
-    called = resolve;
-  });
-  const isCancelled = new Promise<void>((resolve) => {
-    cancelled = resolve;
-  });
+  const { promise: isCalled, resolve: called } = deferred<unknown>();
+  const { promise: isCancelled, resolve: cancelled } = deferred<unknown>();
   const deployment = await deploy(t.testdir(), { events: { onCall: called, onCancel: cancelled } });
   t.teardown(() => deployment.close());
   const socket = connect(deployment.door.address.port, "127.0.0.1");
@@ -19,7 +16,7 @@ t.test("a client that goes cancels its call in the service", async (t) => {
   await isCalled;
   socket.destroy();
   await isCancelled;
-  while (!deployment.logged.some(({ status }) => status === 499)) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => deployment.logged.some(({ status }) => status === 499));
   t.match(
     deployment.logged.find(({ status }) => status === 499),
     { endpoint: "probe:Probe.Hang", method: "GET" },

@@ -1,6 +1,8 @@
 /** The console in a real browser, and the same API from outside of it. */
+
 import type { Page } from "playwright-core";
 import type { Test } from "tap";
+import { deferred } from "../../support/deferred.js";
 import { ADMIN_PASSWORD, open, type PageOptions, type Setting, visit, type Watched } from "./browser.js";
 
 export interface ConsoleVisit {
@@ -76,14 +78,8 @@ export interface HoldOptions {
 /** From now on, requests to `glob` wait for being released. */
 export async function hold(page: Page, glob: string, { late = false, once = false }: HoldOptions = {}): Promise<Held> {
   let count = 0;
-  let sawOne = () => {};
-  let letGo = () => {};
-  const asked = new Promise<void>((resolve) => {
-    sawOne = resolve;
-  });
-  const released = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
+  const { promise: asked, resolve: sawOne } = deferred();
+  const { promise: released, resolve: letGo } = deferred();
   let isReleased = false;
   await page.route(glob, async (route) => {
     if (isReleased || (once && count > 0)) return route.continue();

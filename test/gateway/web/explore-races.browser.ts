@@ -1,6 +1,8 @@
 // What comes too late, or after somebody has left: it changes nothing that it is not about, and is told for what it is.
+
 import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
+import { deferred } from "../../support/deferred.js";
 import { call } from "../../support/process.js";
 import { ADMIN_PASSWORD, open, signIn, visit } from "./browser.js";
 
@@ -208,14 +210,8 @@ async function untilSocketCloses(page: Page): Promise<void> {
 
 /** Lets no such request go on before it is released. */
 async function hold(page: Page, url: string) {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  let ask = () => {};
-  const asked = new Promise<void>((resolve) => {
-    ask = resolve;
-  });
+  const { promise: released, resolve: release } = deferred();
+  const { promise: asked, resolve: ask } = deferred();
   await page.route(url, async (route) => {
     ask();
     await released;

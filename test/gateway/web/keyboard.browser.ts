@@ -2,6 +2,7 @@
 
 import type { Page } from "playwright-core";
 import t from "tap";
+import { deferred } from "../../support/deferred.js";
 import { ADMIN_PASSWORD, open, visit } from "./browser.js";
 
 const focused = (page: Page) =>
@@ -98,10 +99,7 @@ t.test("by keyboard only", async (t) => {
 
     await page.goto("/explore/shop/Shop.Call");
     await page.getByRole("button", { name: "Fill in the example" }).click();
-    let answer = () => {};
-    const held = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
+    const { promise: held, resolve: answer } = deferred();
     await page.route("**/shop/Call", (route) => held.then(() => route.continue()));
     await press(page, "Send");
     await page.getByRole("button", { name: "Cancel" }).focus();

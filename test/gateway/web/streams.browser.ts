@@ -1,6 +1,8 @@
 // Streams are shown as they come, and end when the person says so or leaves.
+
 import type { Page } from "playwright-core";
 import t from "tap";
+import { deferred } from "../../support/deferred.js";
 import { checkClean, open, visit } from "./browser.js";
 
 t.test("streams", async (t) => {
@@ -103,10 +105,7 @@ t.test("streams", async (t) => {
 
 /** Lets no WebSocket of the page open before the function that it gives is called. */
 async function holdOpening(page: Page): Promise<() => void> {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { promise: released, resolve: release } = deferred();
   await page.routeWebSocket(/./, async (socket) => {
     await released;
     socket.connectToServer();

@@ -6,8 +6,8 @@ import t, { type Test } from "tap";
 import { Code } from "../../../src/errors.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
+import { freePort } from "../../support/ports.js";
 import { MALFORMED, RawService, statusOf } from "../raw-service.js";
-import { freePort } from "../serve.js";
 
 type Answering = (call: ServerDuplexStream<Buffer, Buffer>) => void;
 

@@ -8,6 +8,7 @@ import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { serveGrpc } from "../../../src/rpc/grpc-js/server.js";
 import type { Context } from "../../../src/rpc/service.js";
 import { isType, rawClient } from "../../http2/peer.js";
+import { deferred } from "../../support/deferred.js";
 import { collectHalfHours } from "../ages.js";
 import { RawService, rawService } from "../raw-service.js";
 import { dispatcherOf, LIMITS, listen } from "../serve.js";
@@ -22,11 +23,8 @@ function channelTo(t: Test, address: { host: string; port: number }): GrpcChanne
 
 /** A service whose calls wait until they are let go. */
 function waiting() {
-  let release: () => void = () => {};
   let begun: () => void = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { promise: released, resolve: release } = deferred();
   const reached = new Promise<void>((resolve) => {
     begun = resolve;
   });

@@ -1,9 +1,11 @@
 // gRPC's interoperability cases with grpc-go, both ways round. It needs Go, once, to be installed.
+
 import { spawn } from "node:child_process";
 import t from "tap";
 import { channelTo, listenHttp2 } from "../../http2/serve.js";
 import { goProgram, run } from "../../outside/tools.js";
-import { dispatcherOf, freePort } from "../serve.js";
+import { freePort } from "../../support/ports.js";
+import { dispatcherOf } from "../serve.js";
 import { CASES } from "./interop/cases.js";
 import { testService } from "./interop/service.js";
 

@@ -1,4 +1,5 @@
 // How a channel finds its server, loses it, and finds it again.
+
 import { createServer } from "node:net";
 import t, { type Test } from "tap";
 import { Code } from "../../../src/errors.js";
@@ -6,8 +7,9 @@ import { unary } from "../../../src/rpc/client.js";
 import type { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../../src/rpc/http2/server.js";
 import { channelTo, listenHttp2 } from "../../http2/serve.js";
+import { freePort } from "../../support/ports.js";
 import { RawService, rawService, statusOf } from "../raw-service.js";
-import { dispatcherOf, freePort, LIMITS } from "../serve.js";
+import { dispatcherOf, LIMITS } from "../serve.js";
 
 const echo = rawService({ one: (request) => request });
 const ask = async (channel: Http2Channel): Promise<string> =>

@@ -1,4 +1,5 @@
 // What clients that know nothing of Portico see of the server, frame by frame.
+
 import { gzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { Code, StatusError } from "../../../src/errors.js";
@@ -20,6 +21,7 @@ import {
   uint32,
 } from "../../http2/peer.js";
 import { channelTo, listenHttp2 } from "../../http2/serve.js";
+import { deferred } from "../../support/deferred.js";
 import { collectHalfHours } from "../ages.js";
 import { type RawImplementation, RawService, rawService } from "../raw-service.js";
 import { dispatcherOf, LIMITS } from "../serve.js";
@@ -209,10 +211,7 @@ t.test("a request that is not finished when it is answered is reset without an e
 
 t.test("END_STREAM and a reset in one go are a cancel, not the end of a stream", async (t) => {
   let ended = false;
-  let broke: (code: Code) => void = () => {};
-  const broken = new Promise<Code>((resolve) => {
-    broke = resolve;
-  });
+  const { promise: broken, resolve: broke } = deferred<Code>();
   const { peer } = await connect(t, {
     async *chat(requests) {
       try {
@@ -231,10 +230,7 @@ t.test("END_STREAM and a reset in one go are a cancel, not the end of a stream",
 });
 
 t.test("draining takes two steps, and no call is lost between them", async (t) => {
-  let release: () => void = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { promise: released, resolve: release } = deferred();
   const { server, peer } = await connect(t, {
     one: async (request) => {
       await released;

@@ -1,5 +1,6 @@
 // A handler that says nothing for 90 s is left alone, and its connection stays: grpc-go and gRPC's C core (Python) close a
 // connection that is tested more often than they allow.
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { Code } from "../../../src/errors.js";
 import type { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { channelTo } from "../../http2/serve.js";
 import { goProgram, pythonPrograms } from "../../outside/tools.js";
-import { freePort } from "../serve.js";
+import { freePort } from "../../support/ports.js";
 
 const SILENCE_MS = 90_000;
 
