@@ -1,13 +1,11 @@
 // A password on standard input is read to its end, however its bytes arrive.
-import { PassThrough } from "node:stream";
+import { Readable } from "node:stream";
 import t from "tap";
 import { passwordFromStdin } from "../../../cli/terminal/prompt.js";
 import { ioOf } from "../command-line.js";
 
 function given(pieces: readonly Uint8Array[]) {
-  const stdin = Object.assign(new PassThrough(), { isTTY: false });
-  for (const piece of pieces) stdin.write(piece);
-  stdin.end();
+  const stdin = Object.assign(Readable.from(pieces), { isTTY: false }); // in object mode, so that pieces stay apart
   return passwordFromStdin({ ...ioOf({}).io, stdin });
 }
 
