@@ -3,9 +3,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
-import type { BodyStream, GatewayResponse, Handler } from "../../gateway/http.js";
-import { listen } from "../../gateway/node/listen.js";
-import { loadConfig } from "../../src/config.js";
+import type { BodyStream, GatewayResponse, Handler } from "../../../gateway/http.js";
+import { listen } from "../../../gateway/node/listen.js";
+import { loadConfig } from "../../../src/config.js";
 
 const DURATION_MS = 60_000;
 const KINDS = ["small", "medium", "large", "stream", "large-stream"];
