@@ -2,9 +2,12 @@
  * Data folders that an authority has set up already. A first start hashes the administrator's password, and each login
  * hashes it again, which takes a third of a second of processor time; in these folders the hash is a cheap one.
  */
-import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHEAP } from "./passwords.js";
+
+/** The administrator's in each of these folders; it is in the file `admin-password`, too. */
+export const ADMIN_PASSWORD = "correct horse battery";
 
 /** Of this run of the tests alone: scripts/test.mjs makes and removes it. */
 const RUN_FOLDER = process.env.TEST_RUN_FOLDER ?? ".tap";
@@ -24,10 +27,12 @@ async function prepare(prepared: string): Promise<void> {
   const draft = mkdtempSync(join(RUN_FOLDER, "installation-"));
   const store = await openStore("sqlite:", draft);
   const log = pino({ level: "silent" });
-  const options = { dataFolder: draft, maxRules: 10_000, leaseMs: 5_000, passwordCost: CHEAP, log };
+  const given = { adminPassword: ADMIN_PASSWORD, passwordCost: CHEAP };
+  const options = { ...given, dataFolder: draft, maxRules: 10_000, leaseMs: 5_000, log };
   const authority = await openAuthority({ store, ...options });
   await authority.close();
   await store.close();
+  writeFileSync(join(draft, "admin-password"), `${ADMIN_PASSWORD}\n`, { mode: 0o600 });
   try {
     renameSync(draft, prepared);
   } catch {

@@ -2,10 +2,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
+import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
 import { openShop, type Shop } from "./shop.js";
 
-export const ADMIN_PASSWORD = "correct horse battery";
+export { ADMIN_PASSWORD } from "../../support/installation.js";
 
 export interface ShopFront {
   readonly shop: Shop;
@@ -22,7 +23,7 @@ export async function openShopFront(t: Test): Promise<ShopFront> {
   t.teardown(() => shop.close());
   const config = join(folder, "portico.json");
   writeFileSync(config, JSON.stringify({ services: [shop.entry] }));
-  const env = { PORTICO_DATA: join(folder, "data"), PORTICO_ADMIN_PASSWORD: ADMIN_PASSWORD, PORTICO_CONFIG: config };
+  const env = { PORTICO_DATA: await installation(join(folder, "data")), PORTICO_CONFIG: config };
   const portico = await start(["server"], env);
   t.teardown(() => portico.stop());
   const origin = portico.address("HTTP");
