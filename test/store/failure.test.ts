@@ -1,4 +1,4 @@
-/** A failure of the engine is told, never taken for an absent key; and what is acknowledged is on disk. */
+/** A failure of the engine is an error, never taken for an absent key; what is acknowledged is on disk; and reading some costs little. */
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t, { type Test } from "tap";
@@ -66,4 +66,22 @@ t.test("every connection waits for the disk, whatever SQLite's own default is", 
     t.same(await engine.query("PRAGMA synchronous"), [{ synchronous: 2 }], "FULL");
     t.same(await engine.query("PRAGMA journal_mode"), [{ journal_mode: "wal" }]);
   }
+});
+
+t.test("entries after a key are found by the index, so that reading some costs no look at the others", async (t) => {
+  const engines = collectCareless(t);
+  const store = await openStore("sqlite:", t.testdir());
+  t.teardown(() => store.close());
+  const plans: Promise<{ detail: string }[]>[] = [];
+  for (const engine of engines) {
+    const { query } = engine;
+    engine.query = (statement, ...values) => {
+      plans.push(query(`EXPLAIN QUERY PLAN ${statement}`, ...values));
+      return query(statement, ...values);
+    };
+  }
+  await store.collection("log").after("1", 1);
+  const steps = (await Promise.all(plans)).flat();
+  t.equal(steps.length, 1, "no sorting, no scan");
+  t.match(steps[0]?.detail, /^SEARCH log USING INDEX \S+ \(key>\?\)$/);
 });
