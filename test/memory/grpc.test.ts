@@ -158,6 +158,31 @@ t.test("large answers are reserved when they are made, before the connection wri
   t.ok(reserved > 2 * LARGE, `${reserved} bytes`);
 });
 
+t.test("requests of a stream that the endpoint has read are released while the call goes on", async (t) => {
+  const budget = new MemoryBudget({ limit: 1_000_000 });
+  const channel = channelTo(t, await open(t, budget, serveHttp2));
+  const ended = await new Promise<Status>((resolve) => {
+    const upload = channel.open({ path: "/raw.Raw/Upload", metadata: [] }, { onMessage() {}, onEnd: resolve });
+    for (let sent = 0; sent < 40; sent++) upload.send(Buffer.alloc(50_000));
+    upload.end();
+  });
+  t.match(ended, { code: Code.OK });
+});
+
+t.test("many large answers at once are written as the client reads, and all arrive", async (t) => {
+  const peer = await rawClient(t, await open(t, new MemoryBudget(), serveHttp2));
+  peer.send(frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])));
+  peer.send(frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(2 ** 30)));
+  for (let id = 1; id < 180; id += 2) peer.send(...request(id, "One", Buffer.from("large"), 100, true));
+  for (let ended = 0; ended < 90; ended++) {
+    const trailers = await peer.next(
+      ({ type, flags }) => type === FrameType.HEADERS && (flags & Flag.END_STREAM) !== 0,
+    );
+    if (trailers === undefined) return t.fail(`the connection ended after ${ended} answers`);
+  }
+  t.pass("90 answers");
+});
+
 /** The frames of a request, as far as it is sent. */
 function request(id: number, method: string, bytes: Buffer, sent = 100, ends = false): Buffer[] {
   const fields = REQUEST.map(([name, value]) => [name, name === ":path" ? `/raw.Raw/${method}` : value] as const);
