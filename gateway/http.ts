@@ -28,7 +28,7 @@ export interface GatewayRequest {
    * that was not reserved may be cut off when the client does not read it at once.
    * @returns false where there is no memory: the request must then be rejected
    */
-  tryReserveAnswer(bytes: number): boolean;
+  tryReserveResponse(bytes: number): boolean;
   /** Reads the body as it arrives, instead of `body`, whatever its length. */
   pieces(reader: PieceReader): PieceFlow;
   /** Whether the client asks for a WebSocket (RFC 6455) at this path. */

@@ -87,21 +87,21 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
 
   /** Reserves memory for a pipelined request, which waits until those before it are answered. */
   tryReservePipelined(): boolean {
-    return this.#tryReserveResponse(EXCHANGE_OVERHEAD);
+    return this.#tryResizeResponse(EXCHANGE_OVERHEAD);
   }
 
-  override tryReserveAnswer(bytes: number): boolean {
-    return this.#tryReserveResponse(Math.max(bytes, this.#responseBytes));
+  override tryReserveResponse(bytes: number): boolean {
+    return this.#tryResizeResponse(Math.max(bytes, this.#responseBytes));
   }
 
-  #tryReserveResponse(bytes: number): boolean {
+  #tryResizeResponse(bytes: number): boolean {
     if (bytes === this.#responseBytes) return true;
     if (!memoryOf(this.req.socket, this.#limits.budget).tryResize(this.#responseBytes, bytes)) return false;
     this.#responseBytes = bytes;
     return true;
   }
 
-  #tryReserveBody(bytes: number): boolean {
+  #tryResizeBody(bytes: number): boolean {
     if (bytes === this.#bodyBytes) return true;
     if (!memoryOf(this.req.socket, this.#limits.budget).tryResize(this.#bodyBytes, bytes)) return false;
     this.#bodyBytes = bytes;
@@ -109,8 +109,8 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
   }
 
   #close(): void {
-    this.#tryReserveBody(0);
-    this.#tryReserveResponse(0);
+    this.#tryResizeBody(0);
+    this.#tryResizeResponse(0);
     const connection: Connection = this.req.socket;
     // Else a connection that stays open would keep its last exchange in memory, body and response included.
     if (connection[ACTIVE] === this && !this.failed) connection[ACTIVE] = undefined;
@@ -139,7 +139,7 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
         // Most bodies are small and arrive in one piece, which waits for no other.
         const isWhole = piece.length === announced && announced <= MIN_RESERVED;
         if (size > maxBody) this.#stopReading(this.#tooLarge());
-        else if (isWhole || this.#tryReserveBody(this.#bodyBytes + piece.length + PIECE_OVERHEAD)) pieces.push(piece);
+        else if (isWhole || this.#tryResizeBody(this.#bodyBytes + piece.length + PIECE_OVERHEAD)) pieces.push(piece);
         else this.#stopReading(NO_MEMORY);
       });
     });
@@ -175,12 +175,12 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
       timer.refresh();
       if (reader.onPiece(piece)) return;
       req.pause();
-      if (this.#tryReserveBody(PAUSED_UPLOAD)) failAfter(stallMs, STALLED);
+      if (this.#tryResizeBody(PAUSED_UPLOAD)) failAfter(stallMs, STALLED);
       else this.fail(NO_MEMORY);
     });
     req.on("end", onEnd);
     const resume = (): void => {
-      this.#tryReserveBody(0);
+      this.#tryResizeBody(0);
       failAfter(bodyTime, TOO_SLOW);
       req.resume();
     };
@@ -212,7 +212,7 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
    */
   answer({ status, headers, body, length }: GatewayResponse, isLast: () => boolean): void {
     this.answered = true;
-    this.#tryReserveBody(0);
+    this.#tryResizeBody(0);
     const res = this.#res;
     if (this.#closed || this.req.socket.destroyed) return;
     const lingers = this.#mustLinger();
@@ -227,7 +227,7 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
     res.write(isLongText ? Buffer.from(body, encoding) : body, encoding);
     socket.uncork();
     // The system takes most responses at once.
-    if (res.writableLength > 0 && !this.tryReserveAnswer(length)) return void socket.destroy();
+    if (res.writableLength > 0 && !this.tryReserveResponse(length)) return void socket.destroy();
     if (lingers) this.#endAfterRequest();
     else if (socket.writableLength === 0) res.end();
     else this.#endWhenFlushed(isLast);
@@ -264,7 +264,7 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
     const slowReader = new SlowReaderTimeout(socket, this.#limits.stallMs, () => this.#limits.budget.isShort);
     res.on("drain", () => {
       slowReader.stop();
-      this.#tryReserveResponse(0);
+      this.#tryResizeResponse(0);
       body.onDrain();
     });
     res.once("close", () => slowReader.stop());
@@ -276,7 +276,7 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
         }
         const more = res.write(piece);
         if (!more) slowReader.start();
-        if (!this.#tryReserveResponse(res.writableLength)) this.#cut();
+        if (!this.#tryResizeResponse(res.writableLength)) this.#cut();
         return more;
       },
       end() {

@@ -40,7 +40,7 @@ export abstract class HttpRequest {
     return this.req.socket.remoteAddress ?? "";
   }
 
-  tryReserveAnswer(_bytes: number): boolean {
+  tryReserveResponse(_bytes: number): boolean {
     return true;
   }
 
@@ -107,7 +107,7 @@ export class MalformedRequest implements GatewayRequest, ActiveExchange {
     throw this.fault;
   }
 
-  tryReserveAnswer(): boolean {
+  tryReserveResponse(): boolean {
     return true;
   }
 

@@ -35,7 +35,7 @@ export function respond(
 ): GatewayResponse {
   const reply = answer instanceof Uint8Array ? dialect.writeMessage(state.target as Target, answer) : answer;
   const response = complete(request, state, reply, cors);
-  if (response.length > MAX_UNRESERVED && !request.tryReserveAnswer(response.length)) throw NO_MEMORY;
+  if (response.length > MAX_UNRESERVED && !request.tryReserveResponse(response.length)) throw NO_MEMORY;
   return response;
 }
 

@@ -240,7 +240,7 @@ export async function ask(
     pieces() {
       throw new Error("what takes a body in pieces is called over HTTP");
     },
-    tryReserveAnswer: () => true,
+    tryReserveResponse: () => true,
     onAbort() {},
   };
   return readable(await handler(asked));

@@ -121,7 +121,7 @@ async function noMemory({ handler }: Scene): Promise<End> {
     remoteAddress: "192.0.2.1",
     body: () => [Buffer.from(JSON.stringify({ name: text }))],
     pieces: () => t.fail() as never,
-    tryReserveAnswer: () => false,
+    tryReserveResponse: () => false,
     onAbort() {},
   };
   const { status, body } = await handler(request);

@@ -33,7 +33,7 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
       return body;
     },
     pieces: () => t.fail("a JSON body is read whole") as never,
-    tryReserveAnswer: () => true,
+    tryReserveResponse: () => true,
     onAbort() {},
   };
   return { request, asked, send };
