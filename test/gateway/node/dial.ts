@@ -1,0 +1,78 @@
+/** The HTTP port with a handler of a test behind it, and a client that writes and reads bytes. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import type { Test } from "tap";
+import type { HttpError } from "../../../gateway/errors.js";
+import type { GatewayResponse, Handler } from "../../../gateway/http.js";
+import { type Limits, type Listening, listen } from "../../../gateway/node/listen.js";
+import { loadConfig } from "../../../src/config.js";
+import { deferred } from "../../support/deferred.js";
+
+export const config = loadConfig({}, {});
+
+export async function open(t: Test, handler: Handler, limits: Partial<Limits> = {}): Promise<Listening> {
+  const door = await listen(handler, { host: "127.0.0.1", port: 0 }, { ...config, ...limits });
+  t.teardown(() => door.close(0));
+  return door;
+}
+
+export function answer(body: string, status = 200): GatewayResponse {
+  return { status, headers: ["Content-Length", String(body.length)], body, length: body.length };
+}
+
+/** Answers with the target, after the body has been read. */
+export const echo: Handler = async (request) => {
+  if (request.fault !== undefined) return answer("fault", request.fault.status);
+  try {
+    const body = await request.body();
+    return answer(`${request.target} ${Buffer.concat(body).length}`);
+  } catch (error) {
+    return answer("refused", (error as HttpError).status);
+  }
+};
+
+/** A handler whose answers wait for `finish`. */
+export function held(): { handler: Handler; finish: () => void; asked: Promise<void> } {
+  const { promise: finished, resolve: finish } = deferred();
+  const { promise: asked, resolve: told } = deferred();
+  const handler: Handler = async () => {
+    told();
+    await finished;
+    return answer("finished");
+  };
+  return { handler, finish, asked };
+}
+
+export interface Client {
+  readonly socket: Socket;
+  /** Resolves when so much has come that the pattern matches. */
+  until(pattern: RegExp): Promise<string>;
+  /** Resolves with all that came, when the server has closed the connection. */
+  rest(): Promise<string>;
+}
+
+export async function dial({ address }: Listening): Promise<Client> {
+  const socket = connect(address.port, "127.0.0.1");
+  let text = "";
+  socket.setEncoding("latin1").on("data", (chunk) => {
+    text += chunk;
+  });
+  socket.on("error", () => {}); // A reset is an end like any other here.
+  const closed = once(socket, "close");
+  await once(socket, "connect");
+  return {
+    socket,
+    async until(pattern) {
+      while (!pattern.test(text)) await once(socket, "data");
+      return text;
+    },
+    async rest() {
+      await closed;
+      return text;
+    },
+  };
+}
+
+export const get = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`;
+export const post = (length: number): string => `POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
+export const answersIn = (text: string): number => text.split("HTTP/1.1 ").length - 1;

@@ -1,0 +1,117 @@
+// How a connection ends: the client disconnects, the port closes, there are too many.
+import { once } from "node:events";
+import { connect } from "node:net";
+import t from "tap";
+import type { HttpError } from "../../../gateway/errors.js";
+import type { GatewayRequest, GatewayResponse } from "../../../gateway/http.js";
+import { deferred } from "../../support/deferred.js";
+import { answer, dial, echo, get, held, open, post } from "./dial.js";
+
+t.test("a client that disconnects", async (t) => {
+  t.test("is reported while its answer is awaited", async (t) => {
+    const { promise: request, resolve: asked } = deferred<GatewayRequest>();
+    const door = await open(t, (it) => {
+      asked(it);
+      return new Promise<GatewayResponse>(() => {});
+    });
+    const client = await dial(door);
+    client.socket.write(get("/1"));
+    const gone = new Promise<void>((resolve) => void request.then((it) => it.onAbort(() => resolve())));
+    await request;
+    client.socket.destroy();
+    await gone;
+    t.pass("gone");
+    await new Promise<void>((resolve) => void request.then((it) => it.onAbort(() => resolve())));
+    t.pass("also to whoever asks later");
+  });
+
+  t.test("ends the reading of its body", async (t) => {
+    const { promise: why, resolve: ended } = deferred<HttpError>();
+    const door = await open(t, async (request) => {
+      await Promise.resolve(request.body()).catch(ended);
+      return answer("nobody reads this");
+    });
+    const client = await dial(door);
+    client.socket.write(`${post(5)}12`, () => client.socket.destroy());
+    t.equal((await why).status, 499);
+  });
+
+  t.test("is not reported after its answer", async (t) => {
+    let reported = false;
+    const door = await open(t, (request) => {
+      request.onAbort(() => {
+        reported = true;
+      });
+      return answer("done");
+    });
+    const client = await dial(door);
+    client.socket.write(get("/1"));
+    await client.until(/done/);
+    client.socket.destroy();
+    await door.close(1000);
+    t.notOk(reported);
+  });
+});
+
+t.test("closing the port", async (t) => {
+  t.test("lets what is in flight finish, and closes its connection", async (t) => {
+    const { handler, finish, asked } = held();
+    const door = await open(t, handler);
+    const client = await dial(door);
+    client.socket.write(get("/1"));
+    await asked;
+    const closed = door.close(10_000);
+    const late = connect(door.address.port, "127.0.0.1");
+    await t.rejects(once(late, "connect"), { code: "ECONNREFUSED" }, "and accepts no more");
+    finish();
+    await closed;
+    t.match(await client.rest(), /Connection: close.*finished$/s);
+  });
+
+  t.test("lets an answer be taken that is still on its way", async (t) => {
+    const length = 32 * 1024 ** 2;
+    const door = await open(t, async () => answer("x".repeat(length)));
+    const client = await dial(door);
+    client.socket.write(get("/1"));
+    await client.until(/x$/);
+    client.socket.pause();
+    const closed = door.close(600_000);
+    await new Promise(setImmediate);
+    client.socket.resume();
+    const text = await client.rest();
+    t.equal(text.length - text.indexOf("\r\n\r\n") - 4, length);
+    await closed;
+  });
+
+  t.test("cuts what does not finish in time", async (t) => {
+    const { handler, asked } = held();
+    const door = await open(t, handler);
+    const client = await dial(door);
+    client.socket.write(get("/1"));
+    await asked;
+    await door.close(20);
+    t.equal(await client.rest(), "");
+  });
+
+  t.test("does not wait for connections that are idle, or never sent anything", async (t) => {
+    const door = await open(t, echo);
+    const idle = await dial(door);
+    idle.socket.write(get("/1"));
+    await idle.until(/\/1 0/);
+    const silent = await dial(door);
+    const before = performance.now();
+    await door.close(10_000);
+    t.ok(performance.now() - before < 5000);
+    await Promise.all([idle.rest(), silent.rest()]);
+  });
+});
+
+t.test("connections beyond the limit are closed", async (t) => {
+  const door = await open(t, echo, { maxConnections: 1 });
+  const first = await dial(door);
+  first.socket.write(get("/1"));
+  await first.until(/\/1 0/);
+  const second = await dial(door);
+  second.socket.write(get("/2"));
+  t.equal(await second.rest(), "");
+});
