@@ -116,6 +116,7 @@ async function serverSurvives(sequence: Sequence): Promise<void> {
     {
       maxAge: 60_000,
       stallTime: 60_000,
+      stallCheck: 60_000,
     },
     new MemoryBudget().open("test"),
   );

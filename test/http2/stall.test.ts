@@ -10,27 +10,27 @@ import { dispatcherOf, LIMITS } from "../rpc/serve.js";
 import { frame, headers, isType, message, RawPeer, REQUEST, SETTINGS, uint32 } from "./peer.js";
 
 const STALL = 60;
+const STALL_CHECK = 10;
 
 /** A client of a service whose answers are larger than a window, and the connection that serves it. */
-async function open(t: Test) {
+async function open(t: Test, budget = new MemoryBudget(), method = "One", stallCheck = STALL_CHECK) {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const socket = connect((server.address() as { port: number }).port, "127.0.0.1");
   const near = await new Promise<Socket>((resolve) => server.once("connection", resolve));
   server.close();
   t.teardown(() => socket.destroy());
-  const service = rawService({ one: () => Buffer.alloc(100_000) });
-  const times = { maxAge: 60_000, stallTime: STALL };
-  const connection = new ServerConnection(
-    near,
-    "test",
-    dispatcherOf([service]),
-    LIMITS,
-    times,
-    new MemoryBudget().open("test"),
-  );
+  const service = rawService({
+    one: () => Buffer.alloc(100_000),
+    async *download() {
+      for (;;) yield Buffer.alloc(10_000);
+    },
+  });
+  const times = { maxAge: 60_000, stallTime: STALL, stallCheck };
+  const connection = new ServerConnection(near, "test", dispatcherOf([service]), LIMITS, times, budget.open("test"));
   const peer = new RawPeer(socket);
-  peer.send(PREFACE, SETTINGS, headers(1, REQUEST));
+  const fields = REQUEST.map(([name, value]) => [name, name === ":path" ? `/raw.Raw/${method}` : value] as const);
+  peer.send(PREFACE, SETTINGS, headers(1, fields));
   peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(Buffer.from("a"))));
   return { connection, peer };
 }
@@ -54,4 +54,30 @@ t.test("a client that reads slowly gets the whole response", async (t) => {
   if ((last?.flags ?? 0) & Flag.END_STREAM) t.fail("no headers");
   last = await peer.next(({ type }) => ends.includes(type));
   t.equal(last?.type, FrameType.HEADERS, "the trailers");
+});
+
+t.test("an open stream of which the client reads nothing at 30 checks is reset", async (t) => {
+  const start = performance.now();
+  const { connection, peer } = await open(t, new MemoryBudget(), "Download");
+  t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.CANCEL);
+  t.ok(performance.now() - start >= 29 * STALL_CHECK, "not before");
+  t.equal(connection.streams.size, 0);
+});
+
+t.test("while memory is short an open stream that is not read is reset at the first check", async (t) => {
+  const budget = new MemoryBudget({ limit: 10_000_000 });
+  t.ok(budget.openUpstream().tryReserve(4_999_000));
+  for (const address of ["a", "b", "c"]) t.ok(budget.open(address).tryReserve(16_000));
+  t.ok(budget.isShort);
+  const { peer } = await open(t, budget, "Download", 3_000);
+  t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.CANCEL);
+});
+
+t.test("the stream of an HTTP error that is not read is reset", async (t) => {
+  const { peer } = await open(t);
+  const fields = REQUEST.map(([name, value]) => [name, name === ":method" ? "GET" : value] as const);
+  peer.send(frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0])));
+  peer.send(headers(3, fields, Flag.END_HEADERS | Flag.END_STREAM));
+  const reset = await peer.next(({ type, streamId }) => type === FrameType.RST_STREAM && streamId === 3);
+  t.equal(reset?.payload.readUInt32BE(), ErrorCode.CANCEL);
 });

@@ -25,10 +25,10 @@ export interface Times {
   readonly maxAge: number;
   /** How long a client may read nothing of a complete response before its stream is reset. */
   readonly stallTime: number;
+  /** How often streams are checked whose messages wait for the client to read. */
+  readonly stallCheck: number;
 }
 
-/** How often streams are checked whose messages wait for the client to read, in milliseconds. */
-const STALL_CHECK_MS = 60_000;
 /** A stream of which the client has read nothing at so many checks in a row is reset; while memory is short at the first. */
 const MAX_STALLS = 30;
 
@@ -77,7 +77,7 @@ export class ServerConnection extends Connection {
     const late = (): void => this.fail(ErrorCode.SETTINGS_TIMEOUT, "no SETTINGS came");
     this.#headerTimer = setTimeout(late, limits.headerTime);
     this.#idleCheck = setInterval(() => this.#checkIdle(), limits.keepAlive / 2).unref();
-    this.#stallCheck = setInterval(() => this.#checkStalls(), STALL_CHECK_MS).unref();
+    this.#stallCheck = setInterval(() => this.#checkStalls(), times.stallCheck).unref();
     this.#age = setTimeout(() => this.drain(), times.maxAge);
     this.#age.unref();
     this.writer.raw(

@@ -16,6 +16,8 @@ export interface Http2ServerOptions extends ServerOptions {
 
 /** How long a client may read nothing of a complete response, in milliseconds. */
 const STALL_MS = 30_000;
+/** How often an open stream is checked for a client that reads nothing, in milliseconds. */
+const STALL_CHECK_MS = 60_000;
 
 /** How long a client may take for the TLS handshake, in milliseconds. */
 const TLS_MS = 10_000;
@@ -54,7 +56,7 @@ class Connections {
     const accept = (socket: Socket): void => {
       // Varied, so that connections made together are not all made again together.
       const maxAge = (maxConnectionAge ?? MAX_CONNECTION_AGE_MS) * (0.9 + Math.random() * 0.2);
-      const times = { maxAge, stallTime: STALL_MS };
+      const times = { maxAge, stallTime: STALL_MS, stallCheck: STALL_CHECK_MS };
       const address = socket.remoteAddress ?? "unix";
       const connection = new ServerConnection(socket, address, dispatcher, limits, times, budget.open(address));
       this.#connections.add(connection);
