@@ -6,8 +6,8 @@ import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } fr
 import { join } from "node:path";
 import { CHEAP } from "./passwords.js";
 
-/** The administrator's in each of these folders; it is in the file `admin-password`, too. */
-export const ADMIN_PASSWORD = "correct horse battery";
+/** The administrator's in each of these folders, also in the file `admin-password`. A shell takes it as one word. */
+export const ADMIN_PASSWORD = "correct-horse-battery";
 
 /** Of this run of the tests alone: scripts/test.mjs makes and removes it. */
 const RUN_FOLDER = process.env.TEST_RUN_FOLDER ?? ".tap";
