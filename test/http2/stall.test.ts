@@ -9,7 +9,7 @@ import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
 import { frame, headers, isType, message, RawPeer, REQUEST, SETTINGS, uint32 } from "./peer.js";
 
-const STALL = 60;
+const STALL = 400;
 const STALL_CHECK = 10;
 
 /** A client of a service whose answers are larger than a window, and the connection that serves it. */
@@ -46,7 +46,7 @@ t.test("a client that reads slowly gets the whole response", async (t) => {
   const { peer } = await open(t);
   let left = 100_005 - 65_535;
   for (; left > 0; left -= 5_000) {
-    await new Promise((resolve) => setTimeout(resolve, STALL / 2));
+    await new Promise((resolve) => setTimeout(resolve, STALL / 8));
     peer.send(frame(FrameType.WINDOW_UPDATE, 0, 1, uint32(5_000)), frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(5_000)));
   }
   const ends = [FrameType.RST_STREAM, FrameType.HEADERS] as number[];
