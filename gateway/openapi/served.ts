@@ -60,20 +60,16 @@ export class ServedDocuments implements OwnPaths {
 
   async #index(request: GatewayRequest): Promise<Reply> {
     const viewer = await this.#viewer(request);
-    const services = [...this.#routes.services].sort().flatMap((name) => {
-      const shown = this.#shown(name, viewer).map(({ endpoint }) => endpoint);
-      return shown.length === 0 ? [] : [indexEntry(name, shown, "/openapi/")];
-    });
+    const services = this.#visibleServices(viewer).map(([name, shown]) => indexEntry(name, shown, "/openapi/"));
     return { status: 200, body: JSON.stringify({ services }) };
   }
 
   async #fields(request: GatewayRequest): Promise<Reply> {
     const viewer = await this.#viewer(request);
-    const services = [...this.#routes.services].sort().flatMap((name) => {
-      const shown = this.#shown(name, viewer).map(({ endpoint }) => endpoint);
-      const named = shown.map((one) => [one.name.slice(name.length + 1), fieldNames(one.method)]);
-      return shown.length === 0 ? [] : [[name, Object.fromEntries(named)]];
-    });
+    const services = this.#visibleServices(viewer).map(([name, shown]) => [
+      name,
+      Object.fromEntries(shown.map((one) => [one.name.slice(name.length + 1), fieldNames(one.method)])),
+    ]);
     return { status: 200, body: JSON.stringify({ services: Object.fromEntries(services) }) };
   }
 
@@ -109,9 +105,19 @@ export class ServedDocuments implements OwnPaths {
     return targets.filter(({ endpoint }) => isVisible(this.#guard, viewer, endpoint));
   }
 
+  /** The services of which the viewer may see an endpoint, by name, with those endpoints. */
+  #visibleServices(viewer: Admission): [name: string, endpoints: readonly Endpoint[]][] {
+    return [...this.#routes.services].sort().flatMap((name) => {
+      const endpoints = this.#shown(name, viewer).map(({ endpoint }) => endpoint);
+      return endpoints.length === 0 ? [] : [[name, endpoints]];
+    });
+  }
+
   #notFound(service: string, viewer: Admission): HttpError {
-    const seen = [...this.#routes.services].filter((name) => this.#shown(name, viewer).length > 0);
-    const meant = nearest(service, seen);
+    const meant = nearest(
+      service,
+      this.#visibleServices(viewer).map(([name]) => name),
+    );
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     return new HttpError(404, `There is no service ${JSON.stringify(service.slice(0, 64))} to be seen${hint}`);
   }

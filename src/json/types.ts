@@ -36,6 +36,14 @@ export function tagOf(number: number, type: number): number {
   return ((number << 3) | type) >>> 0;
 }
 
+/** The tags of the fields of `google.protobuf.Value`, of which one is set. */
+export const NULL_TAG = tagOf(1, VARINT);
+export const NUMBER_TAG = tagOf(2, FIXED64);
+export const STRING_TAG = tagOf(3, LENGTH);
+export const BOOL_TAG = tagOf(4, VARINT);
+export const STRUCT_TAG = tagOf(5, LENGTH);
+export const LIST_TAG = tagOf(6, LENGTH);
+
 /** Whether a field has no presence: it is always written in JSON, and its zero is never on the wire. */
 export function isImplicit(field: DescField): boolean {
   return field.presence === 2; // google.protobuf.FeatureSet.FieldPresence.IMPLICIT

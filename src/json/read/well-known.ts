@@ -1,7 +1,7 @@
 /** Readers of the messages of google.protobuf that have a JSON form of their own, except Any (any.ts). */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, LOWER_F, LOWER_N, LOWER_T, QUOTE } from "../ascii.js";
-import { FIXED64, LENGTH, tagOf, VARINT, wrapped } from "../types.js";
+import { BOOL_TAG, LENGTH, LIST_TAG, NULL_TAG, NUMBER_TAG, STRING_TAG, STRUCT_TAG, tagOf, wrapped } from "../types.js";
 import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, mapEntries } from "./field.js";
 import { NULL, plainDouble, scalarReader } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
@@ -67,13 +67,6 @@ function fieldMaskPath(s: Scanner, w: WireWriter, start: number, end: number): b
   w.close(length, 1);
   return true;
 }
-
-const NULL_TAG = tagOf(1, VARINT);
-const NUMBER_TAG = tagOf(2, FIXED64);
-const STRING_TAG = tagOf(3, LENGTH);
-const BOOL_TAG = tagOf(4, VARINT);
-const STRUCT_TAG = tagOf(5, LENGTH);
-const LIST_TAG = tagOf(6, LENGTH);
 
 const readString = scalarReader(ScalarType.STRING);
 const readBool = scalarReader(ScalarType.BOOL);

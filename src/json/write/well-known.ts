@@ -1,6 +1,17 @@
 /** Writers of the messages of google.protobuf that have a JSON form of their own, except Any (any.ts). */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { FIXED64, LENGTH, tagOf, VARINT, wireType, wrapped } from "../types.js";
+import {
+  BOOL_TAG,
+  LENGTH,
+  LIST_TAG,
+  NULL_TAG,
+  NUMBER_TAG,
+  STRING_TAG,
+  STRUCT_TAG,
+  tagOf,
+  wireType,
+  wrapped,
+} from "../types.js";
 import { Literal } from "../words.js";
 import { elements, embedded, type MessageWriter, merged } from "./field.js";
 import { mapWriter } from "./map.js";
@@ -76,13 +87,6 @@ function lowerCamelCase(path: string): string {
   }
   return camel;
 }
-
-const NULL_TAG = tagOf(1, VARINT);
-const NUMBER_TAG = tagOf(2, FIXED64);
-const STRING_TAG = tagOf(3, LENGTH);
-const BOOL_TAG = tagOf(4, VARINT);
-const STRUCT_TAG = tagOf(5, LENGTH);
-const LIST_TAG = tagOf(6, LENGTH);
 
 const NULL = new Literal("null");
 const writeString = scalarWriter(ScalarType.STRING);
