@@ -1,5 +1,6 @@
 // The console without a mouse: sign in, make a rule, and delete it.
 import t from "tap";
+import { ADMIN_PASSWORD } from "../../support/installation.js";
 import { checkClean } from "./browser.js";
 import { visitConsole } from "./console-browser.js";
 
@@ -30,7 +31,7 @@ t.test("can be used with the keyboard alone", { timeout: 60_000 }, async (t) => 
 
   await page.getByRole("heading", { name: "Sign in to the console" }).waitFor();
   await fill("Account", "admin");
-  await fill("Password", "correct horse battery");
+  await fill("Password", ADMIN_PASSWORD);
   await keyboard.press("Enter");
   await page.getByRole("rowheader", { name: "default" }).waitFor();
 
