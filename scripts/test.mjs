@@ -8,8 +8,12 @@ import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { setup } from "./setup.mjs";
 
-/** How many test files run at a time: one more than a small machine has processors, since most of them also wait. */
-const AT_A_TIME = 3;
+/**
+ * How many processes run test files at a time: more than a small machine has processors, since most tests also wait. Tests
+ * of the other kinds start large programs, such as browsers.
+ */
+const AT_A_TIME = 5;
+const OTHERS_AT_A_TIME = 3;
 
 /** Test files that one process runs, all of one folder. */
 const FILES_A_PROCESS = 8;
@@ -74,16 +78,25 @@ function batchesOf(files) {
   return batches;
 }
 
+/** A program's name. Node's runner sorts them: those that start processes, which take longest, are not to be the last. */
+function nameOf(batch) {
+  return `batch-${`${batch}`.padStart(3, "0")}`;
+}
+
 /** Tests of other kinds take long: there the process is what takes least. */
 function filesAProcess() {
   return values.kind === "test" ? FILES_A_PROCESS : 1;
+}
+
+function atATime() {
+  return values.kind === "test" ? AT_A_TIME : OTHERS_AT_A_TIME;
 }
 
 /** Gives the exit code. Compiled beforehand, the tests take half the time: a loader would do it anew in each process. */
 async function run() {
   try {
     await compile();
-    console.log(`Running ${files.length} test files, ${AT_A_TIME} processes at a time`);
+    console.log(`Running ${files.length} test files, ${atATime()} processes at a time`);
     return await runCompiled();
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -92,7 +105,7 @@ async function run() {
 
 async function compile() {
   const { build: bundle, stop } = await import("esbuild");
-  const programs = batches.map((_, index) => ({ in: `batch:${index}`, out: `batch-${index}` }));
+  const programs = batches.map((_, index) => ({ in: `batch:${index}`, out: nameOf(index) }));
   const tests = files.map((file) => ({ in: file, out: file.replace(/\.ts$/, "") }));
   await bundle({
     entryPoints: [...programs, ...tests],
@@ -138,11 +151,11 @@ function batching() {
 }
 
 async function runCompiled() {
-  const options = ["--test", `--test-concurrency=${AT_A_TIME}`];
+  const options = ["--test", `--test-concurrency=${atATime()}`];
   const reporter = ["--test-reporter=./scripts/test-reporter.mjs", "--test-reporter-destination=stdout"];
   // Each test has its own time, which TAP_TIMEOUT says.
   const timeout = `--test-timeout=${Number(values.timeout) * 1000 * filesAProcess()}`;
-  const compiled = batches.map((_, index) => join(folder, `batch-${index}.js`));
+  const compiled = batches.map((_, index) => join(folder, `${nameOf(index)}.js`));
   // Through a pipe: where its own output is a terminal, Node's runner has the tests print colours (FORCE_COLOR).
   const child = spawn(process.execPath, [...options, ...reporter, timeout, ...compiled], {
     stdio: ["ignore", "pipe", "inherit"],
