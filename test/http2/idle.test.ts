@@ -42,13 +42,17 @@ for (const used of [false, true]) {
     async (t) => {
       const { channel, connections } = await open(t);
       await until(() => channel.state === "ready");
+      // On a busy machine the first connection may be let go before the first call.
+      if (used) t.equal(await ask(channel), "a");
+      let made = connections();
       for (let round = 1; round <= 6; round++) {
-        if (used) t.equal(await ask(channel), "a");
         await until(() => channel.state === "idle");
-        t.equal(connections(), used ? round : 1);
         await new Promise((resolve) => setTimeout(resolve, 4 * IDLE));
         t.equal(channel.state, "idle", "none is made while nobody calls");
-        t.equal(connections(), used ? round : 1);
+        t.equal(connections(), made);
+        if (!used) continue;
+        t.equal(await ask(channel), "a");
+        t.equal(connections(), ++made, "one is made for the next call");
       }
       const started = performance.now();
       t.equal(await ask(channel), "a");
