@@ -63,7 +63,7 @@ export class Unfinished {
 /** A value as JSON text, with unfinished text in it as it is, so that what is shown is what would be sent. */
 export function textWith(value: unknown): string {
   const unfinished: string[] = [];
-  // Random, so that it is in no text that somebody typed.
+  // Random, so that it is in no text that a user typed.
   const mark = `unfinished ${Math.random()} `;
   const marked = (_key: string, member: unknown) =>
     member instanceof Unfinished ? `${mark}${unfinished.push(member.text) - 1}` : member;

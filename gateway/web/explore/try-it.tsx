@@ -20,7 +20,7 @@ import { type CallTarget, useHttpCall, useWebSocketCall } from "./use-call.js";
 export interface TryItState {
   /** The request, as JSON text; the form shows the same. */
   readonly text: string;
-  /** Whether the call leaves the token out although somebody is signed in. */
+  /** Whether the call leaves the token out although there is a session. */
   readonly asNobody: boolean;
   /** Empty for the caller's own. */
   readonly namespace: string;

@@ -25,7 +25,7 @@ export async function call<Path extends keyof Endpoints>(
 }
 
 /**
- * Lists the services and endpoints that the caller may call: with the session's token, if somebody is signed in.
+ * Lists the services and endpoints that the caller may call: with the session's token, if there is one.
  * @param options.asNobody leaves the token out
  * @throws {ApiError}
  */
@@ -41,7 +41,7 @@ export async function listRegistered(
 }
 
 /**
- * Reads a JSON document of the gateway: with the session's token, if somebody is signed in.
+ * Reads a JSON document of the gateway: with the session's token, if there is one.
  * @param path such as `/openapi/fields`
  * @throws {ApiError}
  */

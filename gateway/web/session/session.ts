@@ -15,8 +15,8 @@ export interface Credentials {
 }
 
 /**
- * Undefined while nobody is signed in. A session that has ended stays here, without a token, until somebody signs in or
- * signs out, so that the page keeps what was typed.
+ * Undefined while no account is signed in. A session that has ended stays here, without a token, until the visitor signs
+ * in or out, so that the page keeps what was typed.
  */
 export const session = new Store<Session | undefined>(undefined);
 /** Why the session has ended, unless the visitor signed out; set again each time a token is asked for. */
