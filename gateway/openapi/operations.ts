@@ -1,5 +1,6 @@
 /** The path items of an endpoint: the operations at each of its paths. */
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/contract/endpoint.js";
 import { hasOwnForm } from "../../src/json/types.js";
@@ -123,10 +124,21 @@ function operation(
     ...deprecation(endpoint),
     "x-resource": resource,
     ...(endpoint.destructive && { "x-destructive": true }),
+    ...idempotency(method),
     security: tokenNeeded ? [{ bearer: [] }] : [{}, { bearer: [] }],
     parameters,
     ...rest,
   };
+}
+
+/** What the contract promises of a second call with the same request (`idempotency_level`). */
+function idempotency(method: DescMethod): { "x-idempotency-level"?: "NO_SIDE_EFFECTS" | "IDEMPOTENT" } {
+  if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) {
+    return { "x-idempotency-level": "NO_SIDE_EFFECTS" };
+  }
+  return method.idempotency === MethodOptions_IdempotencyLevel.IDEMPOTENT
+    ? { "x-idempotency-level": "IDEMPOTENT" }
+    : {};
 }
 
 function firstSentence(comment: string): string {

@@ -108,7 +108,13 @@ export class Schemas {
   #property(field: Field, direction: Direction): Schema {
     const schema = this.#field(field, direction);
     const given = direction === "input" && !isRequired(field) ? nullable(schema, field) : schema;
-    return { ...given, ...secrecy(field), ...described(commentOf(field, fileOf(field))), ...deprecation(field) };
+    return {
+      ...given,
+      ...presence(field),
+      ...secrecy(field),
+      ...described(commentOf(field, fileOf(field))),
+      ...deprecation(field),
+    };
   }
 
   #field(field: Field, direction: Direction): Schema {
@@ -149,6 +155,16 @@ function nullable(schema: Schema, field: Field): Schema {
 /** Whether a field is in every answer: fields without presence are, unless zeros are left out. */
 function isAlwaysWritten(field: Field): boolean {
   return field.kind === "field" && (field.fieldKind === "list" || field.fieldKind === "map" || isImplicit(field));
+}
+
+/**
+ * Marks a scalar or enum for which absent and zero differ, a wrapper included. Of messages that is always so, and of lists and
+ * maps never.
+ */
+function presence(field: Field): { "x-explicit-presence"?: true } {
+  const isValue = field.fieldKind === "scalar" || field.fieldKind === "enum";
+  const isWrapper = field.fieldKind === "message" && wrapped(field.message) !== undefined;
+  return isWrapper || (isValue && field.kind === "field" && !isImplicit(field)) ? { "x-explicit-presence": true } : {};
 }
 
 /** The pairs of a oneof's members that must not both be set. Null is not set, unless it is a value of the member's type. */

@@ -21,7 +21,9 @@ service Shop {
   rpc Talk(stream Order) returns (stream Order);
   rpc Put(stream google.api.HttpBody) returns (Order);
   rpc Picture(google.api.HttpBody) returns (google.api.HttpBody);
-  rpc Count(google.protobuf.Int32Value) returns (google.protobuf.Int32Value);
+  rpc Count(google.protobuf.Int32Value) returns (google.protobuf.Int32Value) {
+    option idempotency_level = NO_SIDE_EFFECTS;
+  }
   rpc Old(Order) returns (Order) { option deprecated = true; }
 }
 service Returns {
@@ -117,6 +119,19 @@ t.test("examples are those of the comments, and go no deeper than is of use", as
   t.match(example, { name: "apples", amount: "3", picture: "AQID", counts: { key: 1 }, tags: ["text"], size: "SMALL" });
   t.notOk("next" in example || "cash" in example || "formerName" in example || "more" in example);
   t.same(example.others, []);
+});
+
+t.test("operations say what the contract declares of a second call", async (t) => {
+  t.equal(paths["/v1/shop/Count"].post["x-idempotency-level"], "NO_SIDE_EFFECTS");
+  t.notOk("x-idempotency-level" in paths["/v1/shop/Call"].post);
+});
+
+t.test("values whose absence differs from zero are marked, in both directions", async (t) => {
+  for (const direction of ["input", "output"]) {
+    const { properties } = components.schemas[`shop.v2.Order-${direction}`];
+    const marked = Object.keys(properties).filter((name) => properties[name]["x-explicit-presence"]);
+    t.same(marked, ["gift", "card", "cash"], direction);
+  }
 });
 
 t.test("a token is needed below /v1, and may be sent elsewhere", async (t) => {
