@@ -13,7 +13,7 @@ import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
 import type { Metrics } from "../../src/metrics.js";
 import { Dispatcher, type DispatcherOptions } from "../../src/rpc/dispatch.js";
-import { requestIdOf } from "../../src/rpc/request-id.js";
+import { requestIdOf } from "../../src/rpc/metadata.js";
 import type { Service } from "../../src/rpc/service.js";
 import { CommandError } from "../terminal/exit.js";
 import { messageLimits, type ProcessContext } from "./start.js";

@@ -3,7 +3,7 @@
  * done for the request.
  */
 import type { Endpoint } from "../../src/contract/endpoint.js";
-import { parseTimeout } from "../../src/rpc/timeout.js";
+import { parseTimeout } from "../../src/rpc/metadata.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../errors.js";
 import { checkHandshake } from "../handshake.js";

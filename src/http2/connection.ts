@@ -9,20 +9,18 @@
 import type { Duplex } from "node:stream";
 import type { ConnectionMemory } from "../memory-budget.js";
 import { Allowance, EARNED_BY_WORK, IDLE_FRAMES, RESETS } from "./allowance.js";
-import { ClosedStreams, type Ending } from "./closed-streams.js";
 import { ConnectionError, ErrorCode, protocolError } from "./errors.js";
 import { CONNECTION_WINDOW, ReceiveWindow } from "./flow-control.js";
 import { FrameWriter } from "./frame-writer.js";
 import { checkControlFrame, Flag, type FrameHandler, FrameReader, FrameType, readUint31 } from "./frames.js";
 import { HeaderBlock } from "./header-block.js";
-import type { HeaderList } from "./header-list.js";
-import type { HeaderNames } from "./header-names.js";
+import type { HeaderList, HeaderNames } from "./header-fields.js";
 import { HpackDecoder } from "./hpack-decoder.js";
 import type { KeepAlive } from "./keep-alive.js";
 import { SendQueue } from "./send-queue.js";
 import { defaultSettings, MAX_WINDOW, readSettings } from "./settings.js";
 import type { Stream, StreamConnection } from "./stream.js";
-import { StreamTable } from "./stream-table.js";
+import { ClosedStreams, type Ending, StreamTable } from "./stream-table.js";
 
 /** How long a peer may take to read the GOAWAY that ends the connection, in milliseconds. */
 const GOAWAY_MS = 1_000;

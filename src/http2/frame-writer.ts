@@ -4,7 +4,7 @@
  */
 import { type Allowance, EARNED_BY_WORK } from "./allowance.js";
 import { Flag, FRAME_HEADER_SIZE, FrameType, MAX_FRAME_SIZE, writeFrameHeader } from "./frames.js";
-import type { HeaderNames } from "./header-names.js";
+import type { HeaderNames } from "./header-fields.js";
 import { HpackEncoder, SIZE_UPDATE } from "./hpack-encoder.js";
 import { Output } from "./output.js";
 import { DEFAULT_WINDOW } from "./settings.js";

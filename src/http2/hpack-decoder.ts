@@ -7,8 +7,7 @@
  */
 import { SHORT_TEXT, shortText } from "../wire/short-text.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
-import type { HeaderList } from "./header-list.js";
-import type { HeaderField, HeaderNames } from "./header-names.js";
+import type { HeaderField, HeaderList, HeaderNames } from "./header-fields.js";
 import { decodeHuffman } from "./huffman.js";
 import { DEFAULT_TABLE_SIZE, sizeOf } from "./static-table.js";
 

@@ -5,33 +5,30 @@
  * check, and not as silence of the peer.
  */
 
-/** In milliseconds. */
-export interface KeepAliveTimes {
-  /** How long a connection may be silent before it is tested. */
+export interface KeepAliveOptions {
+  /** How long a connection may be silent before it is tested, in milliseconds. */
   readonly after: number;
-  /** How long the peer may take to send anything after the PING. */
+  /** How long the peer may take to send anything after the PING, in milliseconds. */
   readonly timeout: number;
+  /** PINGs without HEADERS or DATA from the peer in between, at most; default no limit. */
+  readonly maxPings?: number;
+  /** Whether a connection without streams is tested too. One that is not must be started again with its next stream. */
+  readonly idle: boolean;
+}
+
+/** What is used of the connection. */
+interface TestedConnection {
+  readonly streams: { readonly size: number };
+  readonly writer: { ping(mark: number): void };
+  destroy(): void;
 }
 
 /** Checks within `after`. */
 const CHECKS = 5;
 
-export interface KeepAliveOptions {
-  readonly times: KeepAliveTimes;
-  /** PINGs until `onProgress`, at most; default no limit. */
-  readonly maxPings?: number;
-  /** Asked at each check; false stops it, until it is started again. Default always true. */
-  readonly needed?: () => boolean;
-  readonly ping: () => void;
-  readonly giveUp: () => void;
-}
-
 export class KeepAlive {
-  readonly #times: KeepAliveTimes;
-  readonly #maxPings: number;
-  readonly #needed: () => boolean;
-  readonly #ping: () => void;
-  readonly #giveUp: () => void;
+  readonly #connection: TestedConnection;
+  readonly #options: KeepAliveOptions;
   #timer: NodeJS.Timeout | undefined;
   /** In milliseconds. */
   #silence = 0;
@@ -40,19 +37,16 @@ export class KeepAlive {
   /** A PING was sent, and nothing was read since. */
   #tested = false;
 
-  constructor({ times, maxPings = Number.POSITIVE_INFINITY, needed = () => true, ping, giveUp }: KeepAliveOptions) {
-    this.#times = times;
-    this.#maxPings = maxPings;
-    this.#needed = needed;
-    this.#ping = ping;
-    this.#giveUp = giveUp;
+  constructor(connection: TestedConnection, options: KeepAliveOptions) {
+    this.#connection = connection;
+    this.#options = options;
   }
 
   /** No effect while it runs. */
   start(): void {
     if (this.#timer !== undefined) return;
     this.#silence = 0;
-    const interval = this.#times.after / CHECKS;
+    const interval = this.#options.after / CHECKS;
     this.#timer = setInterval(() => this.#check(interval), interval).unref();
   }
 
@@ -73,18 +67,18 @@ export class KeepAlive {
   }
 
   #check(elapsed: number): void {
-    if (!this.#needed()) {
+    const { after, timeout, maxPings = Number.POSITIVE_INFINITY, idle } = this.#options;
+    if (!idle && this.#connection.streams.size === 0) {
       this.stop();
       return;
     }
-    const { after, timeout } = this.#times;
     this.#silence += elapsed;
     if (this.#tested) {
-      if (this.#silence >= after + timeout) this.#giveUp();
-    } else if (this.#silence >= after && this.#pings < this.#maxPings) {
+      if (this.#silence >= after + timeout) this.#connection.destroy();
+    } else if (this.#silence >= after && this.#pings < maxPings) {
       this.#pings++;
       this.#tested = true;
-      this.#ping();
+      this.#connection.writer.ping(0);
     }
   }
 }

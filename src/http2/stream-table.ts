@@ -1,8 +1,4 @@
-/**
- * The open streams of a connection by their IDs. Used instead of `Map`, whose replaced tables refer to their successors:
- * once one of them is in V8's old generation, it keeps all later ones alive, with the streams in them, until a full
- * collection (see docs/performance.md, "Collections").
- */
+/** The streams of a connection by their IDs: those that are open, and those that were closed last. */
 import type { Stream } from "./stream.js";
 
 /** The number of slots at first, as a power of two. */
@@ -10,7 +6,12 @@ const MIN_BITS = 4;
 /** 2 ** 32 by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4). */
 const GOLDEN = 0x9e3779b1;
 
-/** A hash table with open addressing and linear probing; a deletion moves the streams behind it up. */
+/**
+ * The open streams, in a hash table with open addressing and linear probing; a deletion moves the streams behind it up.
+ *
+ * Used instead of `Map`, whose replaced tables refer to their successors: once one of them is in V8's old generation, it
+ * keeps all later ones alive, with the streams in them, until a full collection (docs/performance.md, "Collections").
+ */
 export class StreamTable implements Iterable<Stream> {
   #bits = MIN_BITS;
   /** At most half of them are used. */
@@ -92,4 +93,38 @@ export class StreamTable implements Iterable<Stream> {
 
 function empty(bits: number): (Stream | undefined)[] {
   return new Array(2 ** bits).fill(undefined);
+}
+
+/** Closed streams that are remembered; older ones are forgotten. */
+const REMEMBERED = 512;
+
+/** Who closed a stream. */
+export type Ending = "by us" | "by the peer";
+
+/**
+ * The streams that were closed last. A frame for a closed stream is treated by how the stream was closed (RFC 9113, section
+ * 5.1): where we have reset it, the frame was under way and is ignored; where the peer has ended it, the frame is an error.
+ */
+export class ClosedStreams {
+  readonly #ids = new Uint32Array(REMEMBERED);
+  readonly #byUs = new Uint8Array(REMEMBERED);
+  #next = 0;
+
+  add(id: number, ending: Ending): void {
+    this.#ids[this.#next] = id;
+    this.#byUs[this.#next] = ending === "by us" ? 1 : 0;
+    this.#next = (this.#next + 1) % REMEMBERED;
+  }
+
+  find(id: number): Ending | undefined {
+    const index = this.#ids.indexOf(id);
+    if (index < 0) return undefined;
+    return this.#byUs[index] ? "by us" : "by the peer";
+  }
+
+  /** The peer, too, has ended a stream that we have reset: no more of its frames are under way. */
+  endedByPeer(id: number): void {
+    const index = this.#ids.indexOf(id);
+    if (index >= 0) this.#byUs[index] = 0;
+  }
 }

@@ -3,7 +3,6 @@
  * its place in the connection. What its bytes mean is for the subclass, which holds them and is told of them.
  */
 import type { ConnectionMemory } from "../memory-budget.js";
-import type { ContentLength } from "./content-length.js";
 import { ErrorCode } from "./errors.js";
 import { ReceiveWindow, STREAM_WINDOW } from "./flow-control.js";
 import type { FrameWriter } from "./frame-writer.js";
@@ -136,5 +135,21 @@ export abstract class Stream {
     const increment = this.#window.take(this.#unacknowledged);
     this.#unacknowledged = 0;
     if (increment > 0 && !this.remoteEnded) this.connection?.writer.windowUpdate(this.id, increment);
+  }
+}
+
+/** The content-length of a request, which must be the number of bytes of its DATA frames (RFC 9113, section 8.1.1). */
+export class ContentLength {
+  #left: number;
+
+  /** @param header the value of the header */
+  constructor(header: string) {
+    this.#left = /^\d{1,15}$/.test(header) ? Number(header) : -1;
+  }
+
+  /** @returns false where the request is malformed, once these bytes have come */
+  receive(bytes: number, endStream: boolean): boolean {
+    this.#left -= bytes;
+    return endStream ? this.#left === 0 : this.#left >= 0;
   }
 }

@@ -4,6 +4,9 @@
  *
  * Messages are bytes here: the caller knows their type. One interface serves all four shapes of a call; a unary call is one
  * message each way. Nothing here throws or rejects: every call ends with exactly one `onEnd`.
+ *
+ * A call has two ends: its caller has a Call and a CallListener, the dispatcher at the service has a Reply and an
+ * IncomingListener. A transport, or the in-process channel, is between them.
  */
 
 import type { Admission, SYSTEM } from "../access/admission.js";
@@ -43,7 +46,7 @@ export interface Status {
   readonly cause?: Error | undefined;
 }
 
-/** The events of a call. None is called from within `open`, `send` or `end` of the same call. */
+/** The events of a call, for its caller. None is called from within `open`, `send` or `end` of the same call. */
 export interface CallListener {
   onHeaders?(metadata: Metadata): void;
   onMessage(message: Uint8Array): void;
@@ -81,4 +84,28 @@ export interface Channel {
   readonly state: "idle" | "connecting" | "ready" | "broken" | "closed";
   /** Ends every call with UNAVAILABLE and frees what the channel holds. */
   close(): void;
+}
+
+/** The events of a call at the service, which the transport reports to the dispatcher. */
+export interface IncomingListener {
+  onMessage(message: Uint8Array): void;
+  /** The caller sends no more messages. */
+  onEnd(): void;
+  /** More may be sent, after a `send` that returned false. */
+  onDrain(): void;
+  /** The caller has cancelled or is gone. No effect after the end. */
+  onCancel(): void;
+}
+
+/** How the dispatcher answers. After `end` no method has an effect. */
+export interface Reply {
+  /** Sends the headers ahead of the first message; no effect once they have gone. */
+  sendHeaders(metadata: Metadata): void;
+  /** Sends a message. @returns false where the dispatcher should wait for `onDrain` before the next one */
+  send(message: Uint8Array): boolean;
+  /** Ends the call, after the messages sent before. A status that is not OK may overtake what the caller has not read. */
+  end(status: Status): void;
+  /** Stops and restarts `onMessage`, and through flow control the caller's sending. */
+  pause(): void;
+  resume(): void;
 }

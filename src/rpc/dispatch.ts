@@ -14,13 +14,12 @@ import type { Config } from "../config.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../contract/endpoint.js";
 import { GATEWAY } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
-import type { CallStart } from "./channel.js";
-import { Deadlines } from "./deadlines.js";
+import type { CallStart, IncomingListener, Reply } from "./channel.js";
 import { Health } from "./health.js";
 import { first, type Metadata } from "./metadata.js";
+import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
 import { type Admitted, type CallEnd, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
-import type { IncomingListener, Reply } from "./server-call.js";
 import type { MethodDefinition, Part, Service } from "./service.js";
 import { status } from "./status.js";
 

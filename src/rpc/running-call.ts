@@ -12,13 +12,11 @@
 import type { Logger } from "pino";
 import { type Admission, type Guard, SYSTEM } from "../access/admission.js";
 import { Code, StatusError } from "../errors.js";
-import type { CallStart, Status } from "./channel.js";
-import type { Deadlines, Expiring } from "./deadlines.js";
-import { EndpointContext } from "./endpoint-context.js";
+import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
 import { MessageQueue } from "./message-queue.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
-import type { IncomingListener, Reply } from "./server-call.js";
-import type { Context } from "./service.js";
+import type { Deadlines, Expiring } from "./open-calls.js";
+import { type Context, EndpointContext } from "./service.js";
 import { cancelled, deadlineExceeded, toError, toStatus } from "./status.js";
 
 /** An endpoint as the dispatcher has prepared it for its calls. */

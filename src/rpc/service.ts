@@ -7,10 +7,12 @@
  *       parts: [part("helloworld.Helloworld", HelloworldService, { call: ({ name }) => ({ … }) })],
  *     };
  */
-import type { Caller } from "../access/admission.js";
-import type { Metadata } from "./metadata.js";
+import { type Admission, type Caller, SYSTEM } from "../access/admission.js";
+import { DEFAULT_NAMESPACE } from "../contract/names.js";
+import type { CallStart, Reply } from "./channel.js";
+import { type Metadata, NO_METADATA } from "./metadata.js";
 
-/** The call that a function answers. */
+/** The call that a function answers, as the function sees it. */
 export interface Context {
   /** Undefined for a call without a token. */
   readonly caller: Caller | undefined;
@@ -86,4 +88,65 @@ export interface Service {
   readonly parts: readonly Part[];
   /** A google.protobuf.FileDescriptorSet with all parts and all imports. */
   readonly descriptors: Uint8Array;
+}
+
+/** The context of one call. An AbortController is made only for an endpoint that asks for `signal`. */
+export class EndpointContext implements Context {
+  readonly caller: Context["caller"];
+  readonly namespace: string;
+  readonly system: boolean;
+  readonly endpoint: string;
+  readonly metadata: Metadata;
+  readonly deadline: number | undefined;
+  readonly clientAddress: string;
+  /** What the endpoint has set by `setTrailers`. */
+  trailers: Metadata = NO_METADATA;
+  readonly #reply: Reply;
+  #controller: AbortController | undefined;
+  #aborted: Error | undefined;
+
+  /**
+   * @param endpoint canonical name
+   * @param deadline in milliseconds of `Date.now()`; Infinity for none
+   */
+  constructor(
+    endpoint: string,
+    start: CallStart,
+    reply: Reply,
+    deadline: number,
+    admission: Admission | typeof SYSTEM | undefined,
+    clientAddress: string,
+  ) {
+    const proof = admission === SYSTEM ? undefined : admission;
+    this.caller = proof?.caller;
+    this.namespace = proof?.namespace ?? DEFAULT_NAMESPACE;
+    this.system = admission === SYSTEM;
+    this.endpoint = endpoint;
+    this.metadata = start.metadata;
+    this.deadline = deadline === Number.POSITIVE_INFINITY ? undefined : deadline;
+    this.clientAddress = clientAddress;
+    this.#reply = reply;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
+    }
+    return this.#controller.signal;
+  }
+
+  /** The call ends before the endpoint has answered. */
+  abort(reason: Error): void {
+    this.#aborted = reason;
+    this.#controller?.abort(reason);
+  }
+
+  sendHeaders(metadata: Metadata): void {
+    this.#reply.sendHeaders(metadata);
+  }
+
+  setTrailers(metadata: Metadata): void {
+    this.trailers = metadata;
+  }
 }

@@ -6,11 +6,11 @@ import fc from "fast-check";
 import t from "tap";
 import { Flag, FrameType, PREFACE } from "../../src/http2/frames.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
-import { Deadlines } from "../../src/rpc/deadlines.js";
 import { type ChannelCalls, ClientCall } from "../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../src/rpc/http2/client-connection.js";
-import { RequestHeaders } from "../../src/rpc/http2/request-headers.js";
+import { requestHeaders } from "../../src/rpc/http2/headers.js";
 import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
+import { Deadlines } from "../../src/rpc/open-calls.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
 import { deferred } from "../support/deferred.js";
@@ -153,7 +153,7 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
   const calls: ChannelCalls = {
     waiting: [],
     deadlines,
-    requests: new RequestHeaders("http", "test"),
+    headersOf: requestHeaders("http", "test"),
     maxMessage: 10_000,
   };
   for (const index of ends.keys()) {

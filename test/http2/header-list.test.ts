@@ -1,7 +1,6 @@
 // Lists that RFC 9113, sections 8.2 and 8.3, calls malformed.
 import t from "tap";
-import { isMalformed } from "../../src/http2/header-list.js";
-import type { HeaderField } from "../../src/http2/header-names.js";
+import { type HeaderField, isMalformed } from "../../src/http2/header-fields.js";
 import { HEADER_NAMES } from "../../src/rpc/http2/headers.js";
 
 const fields = (...pairs: [string, string][]): HeaderField[] =>

@@ -1,7 +1,7 @@
 // A call ends at its deadline: not before, and not more than 16 ms after it.
 import { mock } from "node:test";
 import t from "tap";
-import { Deadlines, type Expiring } from "../../src/rpc/deadlines.js";
+import { Deadlines, type Expiring } from "../../src/rpc/open-calls.js";
 
 const SLOT = 16;
 /** Not at the beginning of a slot, nor at the end. */

@@ -12,7 +12,7 @@ import {
   type SetPasswordRequest,
   type SetScopesRequest,
 } from "../../../src/gen/portico/auth/v1/accounts.js";
-import { requestIdOf } from "../../../src/rpc/request-id.js";
+import { requestIdOf } from "../../../src/rpc/metadata.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
 import type { AccountState, State } from "../log/state.js";

@@ -10,7 +10,7 @@ import {
   type RefreshRequest,
   type Tokens,
 } from "../../../src/gen/portico/auth/v1/auth.js";
-import { requestIdOf } from "../../../src/rpc/request-id.js";
+import { requestIdOf } from "../../../src/rpc/metadata.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";

@@ -2,7 +2,7 @@
 import { connectivityState, credentials, Channel as GrpcJsChannel } from "@grpc/grpc-js";
 import { formatAddress, formatGrpcTarget, type GrpcTarget } from "../../address.js";
 import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
-import { IndexedList } from "../indexed-list.js";
+import { IndexedList } from "../open-calls.js";
 import { channelClosed, closedDuringCall, unreachable } from "../status.js";
 import { type ChannelOptions, DEFAULT_MAX_BODY, MAX_RECONNECT_MS, MAX_WAITING, RECONNECT_MS } from "../transport.js";
 import { GrpcCall } from "./call.js";

@@ -20,11 +20,10 @@ import { asBuffer } from "../../buffer.js";
 import type { Certificates } from "../../certificates.js";
 import { Code } from "../../errors.js";
 import { type ConnectionMemory, MemoryBudget } from "../../memory-budget.js";
-import type { Status } from "../channel.js";
+import type { IncomingListener, Reply, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
 import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES } from "../message-queue.js";
 import { type Metadata, NO_METADATA } from "../metadata.js";
-import type { IncomingListener, Reply } from "../server-call.js";
 import { NO_MEMORY, status } from "../status.js";
 import {
   type GrpcServer,
@@ -34,8 +33,7 @@ import {
   type ServerLimits,
   type ServerOptions,
 } from "../transport.js";
-import { fromGrpc, toGrpc } from "./metadata.js";
-import { toGrpcStatus } from "./status.js";
+import { fromGrpc, toGrpc, toGrpcStatus } from "./convert.js";
 
 /**
  * Listens.

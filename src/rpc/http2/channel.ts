@@ -17,13 +17,12 @@ import { ErrorCode } from "../../http2/errors.js";
 import { ALPN } from "../../http2/frames.js";
 import { MemoryBudget } from "../../memory-budget.js";
 import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
-import { Deadlines } from "../deadlines.js";
+import { Deadlines } from "../open-calls.js";
 import { channelClosed, closedDuringCall, deadlineExceeded, status, unreachable, unsendable } from "../status.js";
 import { type ChannelOptions, DEFAULT_MAX_BODY, MAX_RECONNECT_MS, MAX_WAITING, RECONNECT_MS } from "../transport.js";
 import { type ChannelCalls, ClientCall } from "./client-call.js";
 import { ClientConnection, type ConnectionOwner } from "./client-connection.js";
-import { checkMetadata } from "./headers.js";
-import { RequestHeaders } from "./request-headers.js";
+import { checkMetadata, requestHeaders } from "./headers.js";
 
 export interface Http2ChannelOptions extends Omit<ChannelOptions, "tls"> {
   /** Maximum bytes of a response's headers, and of its trailers. */
@@ -77,8 +76,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
     const { maxBody = DEFAULT_MAX_BODY, budget = new MemoryBudget({ maxBody }) } = options;
     this.#budget = budget;
     const authority = "path" in address ? "localhost" : formatAddress(address);
-    const requests = new RequestHeaders(options.tls === undefined ? "http" : "https", authority);
-    this.#calls = { waiting: [], deadlines: new Deadlines(), requests, maxMessage: maxBody };
+    const headersOf = requestHeaders(options.tls === undefined ? "http" : "https", authority);
+    this.#calls = { waiting: [], deadlines: new Deadlines(), headersOf, maxMessage: maxBody };
     this.#connect();
   }
 

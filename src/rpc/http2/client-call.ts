@@ -3,12 +3,11 @@ import { Code, type StatusError } from "../../errors.js";
 import type { Connection } from "../../http2/connection.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { Flag } from "../../http2/frames.js";
-import { type HeaderList, headerOf, isMalformed } from "../../http2/header-list.js";
-import type { HeaderField } from "../../http2/header-names.js";
+import { type HeaderField, type HeaderList, headerOf, isMalformed } from "../../http2/header-fields.js";
 import type { Call, CallListener, CallStart, Status } from "../channel.js";
-import type { Deadlines, Expiring } from "../deadlines.js";
 import { isGrpc, notGrpc, statusOfHttp, statusOfReset } from "../http-to-status.js";
-import type { Metadata } from "../metadata.js";
+import { formatTimeout, type Metadata } from "../metadata.js";
+import type { Deadlines, Expiring } from "../open-calls.js";
 import {
   cancelled,
   connectionLost,
@@ -18,11 +17,9 @@ import {
   toStatus,
   unreachable,
 } from "../status.js";
-import { formatTimeout } from "../timeout.js";
-import { metadataOf, sizeOfMetadata, statusOf, writeMetadata } from "./headers.js";
+import { metadataOf, type PathHeaders, sizeOfMetadata, statusOf, writeMetadata } from "./headers.js";
 import { MessageStream } from "./message-stream.js";
 import { isEncoding } from "./messages.js";
-import type { RequestHeaders } from "./request-headers.js";
 
 /** Maximum bytes of the grpc-timeout field in a header block. */
 const TIMEOUT_SIZE = 64;
@@ -32,7 +29,7 @@ export interface ChannelCalls {
   /** Those that have no stream yet, in order. */
   readonly waiting: ClientCall[];
   readonly deadlines: Deadlines;
-  readonly requests: RequestHeaders;
+  readonly headersOf: (path: string) => PathHeaders;
   /** Maximum bytes of a message received. */
   readonly maxMessage: number;
 }
@@ -143,7 +140,7 @@ export class ClientCall extends MessageStream implements Call, Expiring {
   protected writeHeaders({ writer }: Connection): void {
     this.headersWritten = true;
     const { path, metadata } = this.#start;
-    const headers = this.#channel.requests.get(path);
+    const headers = this.#channel.headersOf(path);
     const at = writer.beginHeaders(headers.size + sizeOfMetadata(metadata) + TIMEOUT_SIZE);
     const { encoder, output } = writer;
     encoder.list(output, path, headers.fields);

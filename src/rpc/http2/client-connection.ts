@@ -5,8 +5,8 @@ import { Connection } from "../../http2/connection.js";
 import { ErrorCode, protocolError } from "../../http2/errors.js";
 import { CONNECTION_WINDOW, STREAM_WINDOW } from "../../http2/flow-control.js";
 import { FrameType, LAST_STREAM_ID, PREFACE } from "../../http2/frames.js";
-import type { HeaderList } from "../../http2/header-list.js";
-import { KeepAlive, type KeepAliveTimes } from "../../http2/keep-alive.js";
+import type { HeaderList } from "../../http2/header-fields.js";
+import { KeepAlive, type KeepAliveOptions } from "../../http2/keep-alive.js";
 import { DEFAULT_WINDOW, Setting, settingsFrame } from "../../http2/settings.js";
 import type { ConnectionMemory } from "../../memory-budget.js";
 import { status } from "../status.js";
@@ -31,7 +31,7 @@ export interface ClientConnectionOptions {
    * While calls are open, a connection on which nothing was read for `after` is tested with a PING, and closed where
    * nothing is read for `timeout` after it; in milliseconds. Undefined for a server that does not want to be tested.
    */
-  readonly keepAlive: KeepAliveTimes | undefined;
+  readonly keepAlive: Pick<KeepAliveOptions, "after" | "timeout"> | undefined;
   readonly memory: ConnectionMemory;
 }
 
@@ -56,7 +56,8 @@ export class ClientConnection extends Connection {
     const { maxHeaders, keepAlive, memory } = options;
     super(socket, { peer: "server", names: HEADER_NAMES, maxHeaders, memory });
     this.#owner = owner;
-    if (keepAlive !== undefined) this.keepAlive = this.#keepAlive(keepAlive);
+    if (keepAlive !== undefined)
+      this.keepAlive = new KeepAlive(this, { ...keepAlive, maxPings: MAX_PINGS, idle: false });
     this.writer.raw(PREFACE);
     this.writer.raw(
       settingsFrame([
@@ -95,16 +96,6 @@ export class ClientConnection extends Connection {
     this.#draining = true;
     this.requestFlush();
     this.#owner.onDraining(this, errorCode, debug);
-  }
-
-  #keepAlive(times: KeepAliveTimes): KeepAlive {
-    return new KeepAlive({
-      times,
-      maxPings: MAX_PINGS,
-      needed: () => this.streams.size > 0,
-      ping: () => this.writer.ping(0),
-      giveUp: () => this.destroy(),
-    });
   }
 
   override onFrame(type: number, flags: number, streamId: number, buffer: Buffer, start: number, end: number): void {

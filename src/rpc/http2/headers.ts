@@ -1,15 +1,17 @@
 /**
- * gRPC's part of header lists (PROTOCOL-HTTP2.md, "Requests" and "Responses"): the names it has rules for, metadata, and
- * the status in trailers.
+ * gRPC's part of header lists (PROTOCOL-HTTP2.md, "Requests" and "Responses"): the names it has rules for, the head of a
+ * request, metadata, and the status in trailers.
  */
 import { asBuffer } from "../../buffer.js";
 import { Code } from "../../errors.js";
 import type { FrameWriter } from "../../http2/frame-writer.js";
-import { FIRST_OWN_KIND, type HeaderField, HeaderNames, Kind } from "../../http2/header-names.js";
+import { FIRST_OWN_KIND, type HeaderField, HeaderNames, Kind } from "../../http2/header-fields.js";
+import { type Field, sizeOf } from "../../http2/static-table.js";
 import type { Status } from "../channel.js";
-import { statusOfHttp } from "../http-to-status.js";
-import { isBinaryName, type Metadata, NO_METADATA } from "../metadata.js";
-import { DETAILS_TRAILER, decodeDetails, encodeDetails, protocolError } from "../status.js";
+import { CONTENT_TYPE, isGrpc, statusOfHttp } from "../http-to-status.js";
+import { isBinaryName, type Metadata, NO_METADATA, parseTimeout } from "../metadata.js";
+import { DETAILS_TRAILER, deadlineExceeded, decodeDetails, encodeDetails, protocolError, status } from "../status.js";
+import { ACCEPTED_ENCODINGS, isEncoding } from "./messages.js";
 
 /** The names that gRPC has rules for, beside those of HTTP/2. */
 export const GrpcKind = {
@@ -162,4 +164,90 @@ export function statusOf(fields: readonly HeaderField[], httpStatus: number): St
 function codeOf(grpcStatus: string): Code | undefined {
   const code = /^\d{1,2}$/.test(grpcStatus) ? Number(grpcStatus) : Number.NaN;
   return Code[code] === undefined ? undefined : code;
+}
+
+/** The headers that all requests of a channel to one path have. */
+export interface PathHeaders {
+  readonly fields: readonly Field[];
+  /** Maximum bytes of a header block. */
+  readonly size: number;
+}
+
+/** Maximum paths whose headers are kept. */
+const MAX_PATHS = 1_000;
+
+/** The headers of a channel's requests by path, made once for each. */
+export function requestHeaders(scheme: "http" | "https", authority: string): (path: string) => PathHeaders {
+  const made = new Map<string, PathHeaders>();
+  return (path) => {
+    const known = made.get(path);
+    if (known !== undefined) return known;
+    const fields = [
+      { name: ":method", value: "POST" },
+      { name: ":scheme", value: scheme },
+      { name: ":path", value: path },
+      { name: ":authority", value: authority },
+      { name: "te", value: "trailers" },
+      { name: "content-type", value: CONTENT_TYPE },
+      { name: "grpc-accept-encoding", value: ACCEPTED_ENCODINGS },
+      { name: "user-agent", value: "grpc-node-portico" },
+    ];
+    const headers = { fields, size: fields.reduce((size, field) => size + sizeOf(field), 0) };
+    if (made.size < MAX_PATHS) made.set(path, headers);
+    return headers;
+  };
+}
+
+/** The headers of a request that belong to the protocol. */
+export interface RequestHead {
+  method: string;
+  path: string;
+  contentType: string | undefined;
+  contentLength: string | undefined;
+  encoding: string;
+  /** In milliseconds; NaN where grpc-timeout is malformed. */
+  timeout: number | undefined;
+}
+
+export function readHead(fields: readonly HeaderField[]): RequestHead {
+  const head: RequestHead = {
+    method: "",
+    path: "",
+    contentType: undefined,
+    contentLength: undefined,
+    encoding: "identity",
+    timeout: undefined,
+  };
+  for (const { kind, value } of fields) {
+    if (kind === Kind.METHOD) head.method = value;
+    else if (kind === Kind.PATH) head.path = value;
+    else if (kind === Kind.CONTENT_TYPE) head.contentType = value;
+    else if (kind === Kind.CONTENT_LENGTH) head.contentLength = value;
+    else if (kind === GrpcKind.ENCODING) head.encoding = value;
+    else if (kind === GrpcKind.TIMEOUT) head.timeout = parseTimeout(value) ?? Number.NaN;
+  }
+  return head;
+}
+
+/** The HTTP status of the response to a request that is not gRPC's; undefined for one that is. */
+export function httpRejectionOf({ method, contentType }: RequestHead): "405" | "415" | undefined {
+  if (method !== "POST") return "405";
+  return isGrpc(contentType) ? undefined : "415";
+}
+
+/** The text of that response. */
+export const HTTP_REJECTION = `gRPC is spoken here: POST with content-type ${CONTENT_TYPE}\n`;
+
+/** The status of a gRPC request that is answered before its endpoint is called; undefined for one that is to be served. */
+export function rejectionOf({ encoding, timeout }: RequestHead, fields: readonly HeaderField[]): Status | undefined {
+  if (!isEncoding(encoding)) {
+    const message = `messages compressed by ${encoding} are not read; ${ACCEPTED_ENCODINGS} are`;
+    return { ...status(Code.UNIMPLEMENTED, message), trailers: [["grpc-accept-encoding", ACCEPTED_ENCODINGS]] };
+  }
+  if (timeout !== undefined && Number.isNaN(timeout)) return status(Code.INTERNAL, "grpc-timeout is malformed");
+  // As grpc-go does.
+  if (timeout === 0) return deadlineExceeded();
+  const malformed = findMalformedBinary(fields);
+  if (malformed !== undefined) return status(Code.INTERNAL, `the metadata "${malformed}" is not base64`);
+  return undefined;
 }

@@ -2,11 +2,10 @@
  * The stream of a request that is not gRPC's: it is answered with an HTTP status and a text, once the request has come
  * completely, so that a request that breaks the protocol of HTTP/2 is reset for that.
  */
-import type { ContentLength } from "../../http2/content-length.js";
 import { ErrorCode } from "../../http2/errors.js";
-import { Stream } from "../../http2/stream.js";
-import type { Expiring } from "../deadlines.js";
-import { HTTP_REJECTION } from "./request-head.js";
+import { type ContentLength, Stream } from "../../http2/stream.js";
+import type { Expiring } from "../open-calls.js";
+import { HTTP_REJECTION } from "./headers.js";
 import type { ServerStreamConnection } from "./server-stream.js";
 
 /** How long the rest of the request may take, in milliseconds. */

@@ -2,21 +2,20 @@
 import type { Duplex } from "node:stream";
 import { Code } from "../../errors.js";
 import { Connection } from "../../http2/connection.js";
-import { ContentLength } from "../../http2/content-length.js";
 import { ConnectionError, ErrorCode, protocolError } from "../../http2/errors.js";
 import { CONNECTION_WINDOW, STREAM_WINDOW } from "../../http2/flow-control.js";
 import { LAST_STREAM_ID, PREFACE } from "../../http2/frames.js";
-import { type HeaderList, isMalformed } from "../../http2/header-list.js";
+import { type HeaderList, isMalformed } from "../../http2/header-fields.js";
 import { KeepAlive } from "../../http2/keep-alive.js";
 import { DEFAULT_WINDOW, Setting, settingsFrame } from "../../http2/settings.js";
+import { ContentLength } from "../../http2/stream.js";
 import type { ConnectionMemory } from "../../memory-budget.js";
-import { Deadlines } from "../deadlines.js";
 import type { Dispatcher } from "../dispatch.js";
+import { Deadlines } from "../open-calls.js";
 import { status } from "../status.js";
 import { MAX_STREAMS, SERVER_KEEPALIVE, type ServerLimits } from "../transport.js";
-import { HEADER_NAMES } from "./headers.js";
+import { HEADER_NAMES, httpRejectionOf, readHead } from "./headers.js";
 import { RejectedStream } from "./rejected-stream.js";
-import { httpRejectionOf, readHead } from "./request-head.js";
 import { ServerStream } from "./server-stream.js";
 
 /** In milliseconds. */
@@ -88,11 +87,7 @@ export class ServerConnection extends Connection {
       ]),
     );
     this.writer.windowUpdate(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
-    this.keepAlive = new KeepAlive({
-      times: SERVER_KEEPALIVE,
-      ping: () => this.writer.ping(0),
-      giveUp: () => this.destroy(),
-    });
+    this.keepAlive = new KeepAlive(this, { ...SERVER_KEEPALIVE, idle: true });
     this.keepAlive.start();
   }
 

@@ -1,23 +1,28 @@
 /** A call at the service's end: opens the request at the dispatcher, and writes what the dispatcher answers. */
 import { Code, type StatusError } from "../../errors.js";
 import type { Connection } from "../../http2/connection.js";
-import type { ContentLength } from "../../http2/content-length.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { Flag } from "../../http2/frames.js";
-import { headerOf } from "../../http2/header-list.js";
-import type { HeaderField } from "../../http2/header-names.js";
+import { type HeaderField, headerOf } from "../../http2/header-fields.js";
 import type { Field } from "../../http2/static-table.js";
-import type { Status } from "../channel.js";
-import type { Deadlines, Expiring } from "../deadlines.js";
+import type { ContentLength } from "../../http2/stream.js";
+import type { IncomingListener, Reply, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
 import { CONTENT_TYPE } from "../http-to-status.js";
 import { type Metadata, NO_METADATA } from "../metadata.js";
-import type { IncomingListener, Reply } from "../server-call.js";
+import type { Deadlines, Expiring } from "../open-calls.js";
 import { NO_MEMORY, status, toStatus } from "../status.js";
-import { checkMetadata, metadataOf, sizeOfMetadata, statusMetadata, writeMetadata } from "./headers.js";
+import {
+  checkMetadata,
+  metadataOf,
+  type RequestHead,
+  rejectionOf,
+  sizeOfMetadata,
+  statusMetadata,
+  writeMetadata,
+} from "./headers.js";
 import { MessageStream } from "./message-stream.js";
 import type { Encoding } from "./messages.js";
-import { type RequestHead, rejectionOf } from "./request-head.js";
 
 /** The headers of every response, and the maximum bytes of their header block. */
 const RESPONSE: readonly Field[] = [

@@ -5,11 +5,10 @@
  * while it is inside a method of the call (`open`, `send`, `end` …): then they are delivered together in a microtask.
  */
 import { Code } from "../../errors.js";
-import type { Call, CallListener, CallStart, Channel, Status } from "../channel.js";
+import type { Call, CallListener, CallStart, Channel, IncomingListener, Reply, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
-import { type Indexed, IndexedList } from "../indexed-list.js";
 import type { Metadata } from "../metadata.js";
-import type { IncomingListener, Reply } from "../server-call.js";
+import { type Indexed, IndexedList } from "../open-calls.js";
 import { cancelled, channelClosed, closedDuringCall, protocolError } from "../status.js";
 
 /** The client address of a call that names none. */

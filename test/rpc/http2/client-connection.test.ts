@@ -4,10 +4,10 @@ import t, { type Test } from "tap";
 import { Flag, FrameType, LAST_STREAM_ID } from "../../../src/http2/frames.js";
 import { MemoryBudget } from "../../../src/memory-budget.js";
 import type { Status } from "../../../src/rpc/channel.js";
-import { Deadlines } from "../../../src/rpc/deadlines.js";
 import { ClientCall } from "../../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../../src/rpc/http2/client-connection.js";
-import { RequestHeaders } from "../../../src/rpc/http2/request-headers.js";
+import { requestHeaders } from "../../../src/rpc/http2/headers.js";
+import { Deadlines } from "../../../src/rpc/open-calls.js";
 import { type Frame, frame, goaway, headers, message, RESPONSE, rawServer, SETTINGS } from "../../http2/peer.js";
 
 const END = Flag.END_HEADERS | Flag.END_STREAM;
@@ -45,8 +45,8 @@ async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) 
 function open(connection: ClientConnection): Promise<Status> {
   return new Promise((resolve) => {
     const start = { path: "/a.A/B", metadata: [] };
-    const requests = new RequestHeaders("http", "test");
-    const calls = { deadlines: new Deadlines(), requests, maxMessage: 1_000 };
+    const headersOf = requestHeaders("http", "test");
+    const calls = { deadlines: new Deadlines(), headersOf, maxMessage: 1_000 };
     const call = new ClientCall(start, { onMessage() {}, onEnd: resolve }, { ...calls, waiting: [] });
     connection.open(call);
     call.end();

@@ -1,6 +1,6 @@
 import t from "tap";
 import { Code } from "../../../src/errors.js";
-import type { HeaderField } from "../../../src/http2/header-names.js";
+import type { HeaderField } from "../../../src/http2/header-fields.js";
 import {
   checkMetadata,
   decodeMessage,

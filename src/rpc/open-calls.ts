@@ -1,9 +1,45 @@
-/**
- * The deadlines of many calls, with one timer for all of them. Nearly all calls end long before their deadline, and then
- * cost no more than removal from a list.
- */
+/** The calls that are open: lists of them, and their deadlines. */
 
-import { type Indexed, IndexedList } from "./indexed-list.js";
+export interface Indexed {
+  /** Set by the list that holds the item; -1 while none does. */
+  index: number;
+}
+
+/**
+ * An unordered list with O(1) removal: each item stores its index. Used instead of `Set` on the call path; see
+ * docs/performance.md, "Collections".
+ */
+export class IndexedList<T extends Indexed> implements Iterable<T> {
+  readonly #items: T[] = [];
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  /** Adds an item that is in no list. */
+  add(item: T): void {
+    item.index = this.#items.length;
+    this.#items.push(item);
+  }
+
+  /** @returns false where the item is not in this list */
+  delete(item: T): boolean {
+    const { index } = item;
+    if (this.#items[index] !== item) return false;
+    const last = this.#items.pop() as T;
+    if (last !== item) {
+      this.#items[index] = last;
+      last.index = index;
+    }
+    item.index = -1;
+    return true;
+  }
+
+  /** Iterates over a copy, so that items may be added and deleted meanwhile. */
+  [Symbol.iterator](): Iterator<T> {
+    return this.#items.slice().values();
+  }
+}
 
 /** Milliseconds: no call is ended earlier than asked for, and none later by more than this. */
 const SLOT = 16;
@@ -16,7 +52,10 @@ export interface Expiring extends Indexed {
   expire(): void;
 }
 
-/** Calls `expire` of each entry when its deadline has passed; an entry that is deleted first does not expire. */
+/**
+ * Calls `expire` of each entry when its deadline has passed, unless it was deleted before. There is one timer for all:
+ * nearly all calls end long before their deadline, and then cost no more than removal from a list.
+ */
 export class Deadlines {
   #calls = new IndexedList<Expiring>();
   #timer: NodeJS.Timeout | undefined;
