@@ -1,0 +1,174 @@
+/**
+ * A file of SQLite that belongs to Portico: how it is made, recognised and connected to, and why an operation on it failed.
+ * Each kind of file (sqlite.ts, service-sqlite.ts) has a mark of its own in the header.
+ *
+ * The file is made under another name and then linked to its own, so a file that is there was once complete: one that
+ * is empty, cut off or of another program is refused, never taken for a new one.
+ */
+import { randomUUID } from "node:crypto";
+import { closeSync, constants, linkSync, openSync, readSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import KeyvSqlite from "@keyv/sqlite";
+import { makeFolder, syncFolder } from "../folder.js";
+import { StoreError } from "./store.js";
+
+/** What distinguishes a kind of file. */
+export interface FileKind {
+  /** What the file is, for messages: `a store of Portico`. */
+  readonly title: string;
+  /** Marks the file in its header (https://www.sqlite.org/fileformat2.html, 1.3.14). */
+  readonly applicationId: number;
+  /** The newest format (SQLite's user_version) that this version reads and writes. */
+  readonly format: number;
+  /** The setting that names another file. */
+  readonly setting: string;
+}
+
+const MAGIC = "SQLite format 3\0";
+const HEADER_LENGTH = 100;
+
+/** Whether the file is there. @throws {StoreError} when it is there, but is not of this kind. */
+export function readHeader(kind: FileKind, file: string): boolean {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, constants.O_RDWR);
+  } catch (error) {
+    // ENOTDIR: one of the folders in its path is a file; making the folder says so.
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return false;
+    throw error;
+  }
+  try {
+    const header = Buffer.alloc(HEADER_LENGTH);
+    const length = readSync(descriptor, header, 0, HEADER_LENGTH, 0);
+    if (length === 0) throw new StoreError(`store ${file} is empty: it has lost its content; ${remedyOf(kind)}`);
+    const ours = header.toString("latin1", 0, 16) === MAGIC && header.readUInt32BE(68) === kind.applicationId;
+    if (length < HEADER_LENGTH || !ours) {
+      throw new StoreError(`store ${file} is not ${kind.title}, or is damaged; ${remedyOf(kind)}`);
+    }
+    checkFormat(kind, file, header.readUInt32BE(60));
+    return true;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * Makes a file, and gives it its name unless another process was first.
+ * @param fill opens the draft, runs the statement that marks it, makes its tables, and closes it
+ */
+export async function createFile(
+  kind: FileKind,
+  file: string,
+  fill: (draft: string, mark: string) => Promise<void>,
+): Promise<void> {
+  const folder = dirname(file);
+  try {
+    makeFolder(folder);
+  } catch (error) {
+    const remedy = `give this user the right to create it, or name another folder in PORTICO_DATA or ${kind.setting}`;
+    throw new StoreError(
+      `store ${file} has no folder, and ${folder} cannot be created (${(error as Error).message}); ${remedy}`,
+      { cause: error },
+    );
+  }
+  const draft = `${file}.${randomUUID()}.new`;
+  // SQLite gives its other files the permissions of this one.
+  closeSync(openSync(draft, "wx", 0o600));
+  try {
+    await fill(draft, `PRAGMA application_id = ${kind.applicationId}`);
+    readHeader(kind, draft);
+    linkSync(draft, file);
+    syncFolder(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(draft + suffix, { force: true });
+  }
+}
+
+/** @throws {StoreError} when a newer version wrote the file. */
+function checkFormat(kind: FileKind, file: string, format: number): void {
+  if (format <= kind.format) return;
+  const known = `its format is ${format}, and this version of Portico knows formats up to ${kind.format}`;
+  throw new StoreError(
+    `store ${file} was written by a newer Portico: ${known}; run that version, or ${remedyOf(kind)}`,
+  );
+}
+
+/** How a connection is made. */
+export interface ConnectOptions {
+  readonly kind: FileKind;
+  readonly file: string;
+  /** The table that Keyv's adapter makes, where it is absent. */
+  readonly table: string;
+  /** How long an operation may take, in milliseconds. */
+  readonly deadline: number;
+  /** Run before anything is written. */
+  readonly setup?: readonly string[];
+}
+
+/** Opens a connection, which is closed again where it cannot be used. Each waits for the disk at every commit. */
+export async function connect({ kind, file, table, deadline, setup = [] }: ConnectOptions): Promise<KeyvSqlite> {
+  // SQLite gives up before the deadline, and so gives the reason.
+  const engine = new KeyvSqlite({ uri: `sqlite://${file}`, table, busyTimeout: Math.floor(deadline / 2) });
+  engine.on("error", () => undefined);
+  const query = (statement: string) => endWithin(kind, file, deadline, engine.query(statement));
+  try {
+    const [{ user_version: format }] = await query("PRAGMA user_version");
+    checkFormat(kind, file, format);
+    for (const statement of setup) await query(statement);
+    const [{ journal_mode: mode }] = await query("PRAGMA journal_mode = WAL");
+    if (mode !== "wal") throw new Error(`the file system does not support SQLite's write-ahead log (got ${mode})`);
+    await query("PRAGMA synchronous = FULL");
+    return engine;
+  } catch (error) {
+    await engine.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/**
+ * The result of an operation.
+ * @throws {StoreError} naming the file, when it failed, or the deadline passed; then it may yet happen.
+ */
+export async function endWithin<T>(kind: FileKind, file: string, deadline: number, operation: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new StoreError(`store ${file} did not answer within ${deadline} ms`)), deadline);
+  });
+  try {
+    return await Promise.race([operation, late]);
+  } catch (error) {
+    throw toStoreError(kind, file, error as Error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What failed, as a StoreError that begins with the file. */
+export function toStoreError(kind: FileKind, file: string, error: Error): StoreError {
+  if (error instanceof StoreError && error.message.startsWith(`store ${file} `)) return error;
+  const cause = error instanceof StoreError && error.cause instanceof Error ? error.cause : error;
+  return new StoreError(`store ${file} ${reasonOf(kind, cause)}`, { cause });
+}
+
+/** Why an operation failed and what to do, for the person who runs the process. */
+function reasonOf(kind: FileKind, error: Error & { code?: string }): string {
+  const { code = "", message } = error;
+  if (code === "SQLITE_BUSY" || code === "SQLITE_LOCKED") {
+    return `is locked by another process; stop that process, or name another file in ${kind.setting}`;
+  }
+  if (code === "SQLITE_FULL") return `cannot grow (${message}); make room on its disk`;
+  if (["EACCES", "EPERM", "EROFS", "SQLITE_READONLY"].includes(code)) {
+    return "may not be read and written; give this user the right to";
+  }
+  if (code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB" || message.startsWith("quick_check")) {
+    return `is damaged (${message}); ${remedyOf(kind)}`;
+  }
+  return `cannot be used: ${message}; ${remedyOf(kind)}`;
+}
+
+/** What to do about a file that cannot be used. */
+function remedyOf({ setting }: FileKind): string {
+  return `restore it from a backup, or name another file in ${setting}`;
+}
