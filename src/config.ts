@@ -221,7 +221,11 @@ type Optional = "config" | "adminPassword" | "advertise" | "enrolment" | "tlsCer
 /** Settings ready to use: addresses as host and port, times in milliseconds, sizes in bytes. */
 export type Config = { readonly [K in Exclude<keyof typeof SETTINGS, Optional>]: Value<(typeof SETTINGS)[K]> } & {
   readonly [K in Optional]: Value<(typeof SETTINGS)[K]> | undefined;
-} & { readonly services: readonly ForeignService[] };
+} & {
+  /** The configuration file, which need not be there unless it was asked for. */
+  readonly configFile: string;
+  readonly services: readonly ForeignService[];
+};
 
 /** A service in any language that joins by configuration, without code of ours. */
 export interface ForeignService {
@@ -246,13 +250,22 @@ export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.e
   const named = read("config", flags, env, {}) as string | undefined;
   const path = named ?? join((read("data", flags, env, {}) as string | undefined) ?? usual, "portico.json");
   const file = readFile(path, named !== undefined);
-  const config: Record<string, unknown> = { services: foreignServices(file.services, dirname(path)) };
+  const services = foreignServices(file.services, dirname(path));
+  const config: Record<string, unknown> = { configFile: path, services };
   for (const key of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) config[key] = read(key, flags, env, file);
   config.data ??= usual;
   if ((config.callTime as number) > (config.maxCallTime as number)) {
     throw new ConfigError("PORTICO_CALL_TIME is more than PORTICO_MAX_CALL_TIME");
   }
   return config as unknown as Config;
+}
+
+/**
+ * The services that a configuration file names now.
+ * @throws {ConfigError} also when there is no such file.
+ */
+export function readServices(path: string): ForeignService[] {
+  return foreignServices(readFile(path, true).services, dirname(path));
 }
 
 function dataHome(env: NodeJS.ProcessEnv): string {

@@ -10,6 +10,7 @@ import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Service } from "../../src/rpc/service.js";
 import { openStore } from "../../src/store/open.js";
 import type { Io } from "../terminal/io.js";
+import { followServices } from "./follow-services.js";
 import { type GrpcPort, instanceOf, openAdminPort, openGrpcPort } from "./ports.js";
 import { keepGrpcHealth, whyNotReady } from "./readiness.js";
 import { runRole } from "./run.js";
@@ -74,6 +75,7 @@ export async function openCore(
   shutdown.add(() => guard.close());
   const registry = createRegistry({ guard, foreign: config.services, connect: transport.connect, log });
   shutdown.add(() => registry.close());
+  shutdown.add(followServices({ file: config.configFile, registry, log }));
   const services = [authority.service, registry.service, ...more];
   const grpc = await openGrpcPort(context, services, guard);
   // Before the port: its streams would never end by themselves.

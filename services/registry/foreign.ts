@@ -3,14 +3,13 @@
  * again. Each target is an instance from the first time its contract could be read until the registry closes: one that
  * goes away keeps its endpoints, so that callers get UNAVAILABLE and not NOT_FOUND.
  */
-import { watch } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { basename, dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
 import { ConfigError, type ForeignService, SETTINGS } from "../../src/config.js";
 import { Code, StatusError } from "../../src/errors.js";
+import { onFileChange } from "../../src/file-changes.js";
 import { type Attempt, follow } from "../../src/follow.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -24,9 +23,8 @@ const READ_TIME = 10_000;
 /** The longest pause after the first failed reading, in milliseconds (see follow.ts); the longest of all is the time between readings. */
 const FIRST_RETRY = 500;
 
-/** Which services join by the configuration, and how they are reached. */
+/** How services that join by the configuration are reached. */
 export interface ForeignOptions {
-  readonly services: readonly ForeignService[];
   readonly directory: Directory;
   /** Opens a channel to a target, for one reading. */
   readonly connect: (target: GrpcTarget) => Channel;
@@ -35,22 +33,43 @@ export interface ForeignOptions {
   readonly log: Logger;
 }
 
-/**
- * Follows every target until the returned function is called.
- * @throws {ConfigError} when a service has a name that it cannot have.
- */
-export function followForeign(options: ForeignOptions): () => void {
-  checkNames(options.services);
-  // One for each target, as each listens to its own signal several times.
-  const closing: AbortController[] = [];
-  for (const service of options.services) {
-    for (const target of service.targets) {
-      const controller = new AbortController();
-      closing.push(controller);
-      const { signal } = controller;
-      void followTarget(service, target, options, signal);
-    }
+/** The services that join by the configuration, followed until they are closed. */
+export class ForeignServices {
+  readonly #options: ForeignOptions;
+  /** What stops following each service, by its entry as JSON. */
+  #followed = new Map<string, () => void>();
+
+  constructor(options: ForeignOptions) {
+    this.#options = options;
   }
+
+  /**
+   * Follows these services in place of those before. One whose entry is the same goes on undisturbed.
+   * @throws {ConfigError} when a service has a name that it cannot have; then nothing has changed.
+   */
+  set(services: readonly ForeignService[]): void {
+    checkNames(services);
+    const before = this.#followed;
+    const entries = new Map(services.map((service) => [JSON.stringify(service), service]));
+    for (const [entry, stop] of before) if (!entries.has(entry)) stop();
+    this.#followed = new Map(
+      [...entries].map(([entry, service]) => [entry, before.get(entry) ?? followService(service, this.#options)]),
+    );
+  }
+
+  close(): void {
+    this.set([]);
+  }
+}
+
+/** Follows every target of a service until the returned function is called. */
+function followService(service: ForeignService, options: ForeignOptions): () => void {
+  // One for each target, as each listens to its own signal several times.
+  const closing = service.targets.map((target) => {
+    const controller = new AbortController();
+    void followTarget(service, target, options, controller.signal);
+    return controller;
+  });
   return () => {
     for (const controller of closing) controller.abort();
   };
@@ -82,7 +101,7 @@ async function followTarget(
   const about = { service: service.name, target: address };
   let held: { readonly contract: Reflected; readonly leave: () => void } | undefined;
   let trouble: string | undefined;
-  const changes = new FileChanges(service.descriptors, signal);
+  const pauses = new Pauses(service.descriptors, signal);
   signal.addEventListener("abort", () => held?.leave());
   const readAgain = async ({ answered }: Attempt): Promise<void> => {
     while (!signal.aborted) {
@@ -95,7 +114,7 @@ async function followTarget(
       if (trouble !== undefined) log.info(about, "the contract of a configured service can be read again");
       trouble = undefined;
       answered();
-      await changes.wait(refresh);
+      await pauses.wait(refresh);
     }
   };
   await follow({
@@ -108,19 +127,13 @@ async function followTarget(
     },
     firstDelayMs: FIRST_RETRY,
     maxDelayMs: refresh,
-    pause: (ms) => changes.wait(ms),
+    pause: (ms) => pauses.wait(ms),
     signal,
   });
 }
 
-/** How long a file that changes may take to be written, in milliseconds. */
-const WRITE_TIME = 50;
-
-/**
- * Waits between readings, and less long where a descriptor file changes. Its folder is watched, because watching a file
- * does not show that another took its name. Where a folder cannot be watched, changes are seen at the next reading.
- */
-class FileChanges {
+/** Waits between readings, and less long where a descriptor file changes. */
+class Pauses {
   readonly #signal: AbortSignal;
   #changed = false;
   #wake = (): void => {};
@@ -129,14 +142,11 @@ class FileChanges {
   constructor(path: string | undefined, signal: AbortSignal) {
     this.#signal = signal;
     if (path === undefined) return;
-    const onChange = (_event: string, name: string | null): void => {
-      if (name !== null && name !== basename(path)) return;
+    const onChange = (): void => {
       this.#changed = true;
       this.#wake();
     };
-    try {
-      watch(dirname(path), { persistent: false, signal }, onChange).on("error", () => {});
-    } catch {} // There is no such folder.
+    onFileChange(path, onChange, signal);
   }
 
   /** Resolves after a time in milliseconds, when the file has changed, or when the signal is aborted. */
@@ -147,8 +157,6 @@ class FileChanges {
       const either = AbortSignal.any([this.#signal, woken.signal]);
       await wait(ms, undefined, { signal: either }).catch(() => {});
     }
-    if (!this.#changed || this.#signal.aborted) return;
-    await wait(WRITE_TIME, undefined, { signal: this.#signal }).catch(() => {});
     this.#changed = false;
   }
 }

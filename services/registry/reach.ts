@@ -24,7 +24,9 @@ export class Reach {
   /** By the id that the instance of a target has, which is its address. */
   readonly #targets = new Map<string, Tried>();
 
-  constructor(services: readonly ForeignService[]) {
+  /** Takes the targets of these services in place of those before. */
+  set(services: readonly ForeignService[]): void {
+    this.#targets.clear();
     for (const { targets } of services) {
       for (const target of targets) {
         const never = Promise.resolve(false);

@@ -26,7 +26,7 @@ import {
 import type { Channel } from "../../src/rpc/channel.js";
 import { type Context, part, type Service } from "../../src/rpc/service.js";
 import { Directory, type Entry } from "./directory.js";
-import { followForeign } from "./foreign.js";
+import { ForeignServices } from "./foreign.js";
 import { printProto } from "./print-proto.js";
 import { Reach } from "./reach.js";
 
@@ -54,6 +54,11 @@ export interface Registry {
    * @throws {StatusError} INVALID_ARGUMENT when the instance is wrong.
    */
   add(instance: Instance): () => void;
+  /**
+   * Follows these services in place of those that joined by configuration until now.
+   * @throws {ConfigError} when one has a name that it cannot have; then nothing has changed.
+   */
+  configure(services: readonly ForeignService[]): void;
   /** Ends every registration and watch with UNAVAILABLE. */
   close(): void;
 }
@@ -62,11 +67,16 @@ export interface Registry {
 export function createRegistry(options: RegistryOptions): Registry {
   const { guard, foreign, foreignRefresh = 30_000, connect, log } = options;
   const directory = new Directory({ log });
-  const leaveForeign = followForeign({ services: foreign, directory, connect, refresh: foreignRefresh, log });
+  const configured = new ForeignServices({ directory, connect, refresh: foreignRefresh, log });
+  const reach = new Reach();
+  const configure = (services: readonly ForeignService[]): void => {
+    configured.set(services);
+    reach.set(services);
+  };
+  configure(foreign);
 
   const visibleTo = (context: Context) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);
 
-  const reach = new Reach(foreign);
   const list = async (context: Context): Promise<ListResponse> => {
     const services = await Promise.all(
       [...directory.services].map(async ([name, entries]) => {
@@ -107,8 +117,9 @@ export function createRegistry(options: RegistryOptions): Registry {
       ],
     },
     add: (instance) => directory.join(instance, { local: true }),
+    configure,
     close() {
-      leaveForeign();
+      configured.close();
       directory.close();
     },
   };

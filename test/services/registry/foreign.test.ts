@@ -1,12 +1,12 @@
 /** A greeter that knows nothing of Portico, in a process of its own, joins by configuration. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import { Directory } from "../../../services/registry/directory.js";
-import { followForeign } from "../../../services/registry/foreign.js";
+import { ForeignServices } from "../../../services/registry/foreign.js";
 import type { GrpcTarget } from "../../../src/address.js";
 import type { ForeignService } from "../../../src/config.js";
 import { Code } from "../../../src/errors.js";
@@ -61,17 +61,18 @@ function followEvery(t: Test, refresh: number, ...services: ForeignService[]) {
     channels.push(channel);
     return channel;
   };
-  const leave = followForeign({ services, directory, connect, refresh, log });
+  const foreign = new ForeignServices({ directory, connect, refresh, log });
+  foreign.set(services);
   const closing = new AbortController();
   const watch = directory.watch(closing.signal);
   t.teardown(() => {
-    leave();
+    foreign.close();
     closing.abort();
   });
   return {
     directory,
     channels,
-    leave,
+    foreign,
     endpoints: (name: string) =>
       directory.services
         .get(name)
@@ -157,6 +158,14 @@ for (const [way, write] of [
       renameSync(`${path}.new`, path);
     },
   ],
+  [
+    "replaced with its folder",
+    (path: string, bytes: Buffer) => {
+      rmSync(dirname(path), { recursive: true });
+      mkdirSync(dirname(path));
+      writeFileSync(path, bytes);
+    },
+  ],
 ] as const) {
   t.test(`a descriptor file that is ${way} is read at once`, async (t) => {
     const path = join(t.testdir({}), "current.binpb");
@@ -205,15 +214,37 @@ t.test("a service whose contract cannot be read does not disturb the others, and
 });
 
 t.test("all configured services leave when the registry closes", async (t) => {
-  const { next, leave, directory } = follow(t, {
+  const { next, foreign, directory } = follow(t, {
     name: "greeter",
     targets: [target(1)],
     descriptors: first,
     identity: false,
   });
   while (directory.services.size === 0) await next();
-  leave();
+  foreign.close();
   t.equal(directory.services.size, 0);
+});
+
+t.test("services that are set later take the place of those before, and leave others undisturbed", async (t) => {
+  const entry = (name: string, port: number) => {
+    return { name, targets: [target(port)], descriptors: first, identity: false };
+  };
+  const { next, foreign, directory } = follow(t, entry("kept", 1), entry("gone", 2), entry("moved", 3));
+  while (directory.services.size < 3) await next();
+  const kept = directory.services.get("kept")?.[0];
+  foreign.set([entry("kept", 1), entry("moved", 4), entry("new", 5)]);
+  while (!directory.services.has("new") || !directory.services.has("moved")) await next();
+  t.same([...directory.services.keys()].sort(), ["kept", "moved", "new"]);
+  t.equal(directory.services.get("kept")?.[0], kept);
+  t.same(directory.services.get("moved")?.[0]?.instance.addresses, ["127.0.0.1:4"]);
+});
+
+t.test("services of which one has a wrong name change nothing", async (t) => {
+  const entry = (name: string) => ({ name, targets: [target(1)], descriptors: first, identity: false });
+  const { next, foreign, directory } = follow(t, entry("greeter"));
+  while (directory.services.size === 0) await next();
+  t.throws(() => foreign.set([entry("auth")]), { name: "ConfigError" });
+  t.same([...directory.services.keys()], ["greeter"]);
 });
 
 t.test("names that a service cannot have stop the start", async (t) => {
@@ -221,7 +252,8 @@ t.test("names that a service cannot have stop the start", async (t) => {
   const start = (...names: string[]) => {
     const services = names.map((name) => ({ name, targets: [], descriptors: undefined, identity: false }));
     const connect = (): never => t.fail("connects") as never;
-    return () => followForeign({ services, directory, connect, refresh: 1000, log: pino({ level: "silent" }) });
+    const foreign = new ForeignServices({ directory, connect, refresh: 1000, log: pino({ level: "silent" }) });
+    return () => foreign.set(services);
   };
   t.throws(start("auth"), { name: "ConfigError", message: /"auth" is reserved/ });
   t.throws(start("metrics"), { name: "ConfigError", message: /"metrics" is reserved/ });

@@ -1,0 +1,32 @@
+/** Takes up changes of the services that the configuration file names, while the process runs. */
+import type { Registry } from "../../services/registry/registry.js";
+import { ConfigError, readServices } from "../../src/config.js";
+import { onFileChange } from "../../src/file-changes.js";
+import type { Logger } from "../../src/log.js";
+
+export interface FollowServicesOptions {
+  /** The configuration file, which may be created later. */
+  readonly file: string;
+  readonly registry: Pick<Registry, "configure">;
+  readonly log: Logger;
+}
+
+/**
+ * Has the registry follow the services of the file, as it is after each change. A file that cannot be used is logged, and
+ * the services before stay.
+ * @returns what ends that.
+ */
+export function followServices({ file, registry, log }: FollowServicesOptions): () => void {
+  const closing = new AbortController();
+  const takeUp = (): void => {
+    try {
+      registry.configure(readServices(file));
+      log.info({ file }, "the services of the configuration file were read again");
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      log.warn({ reason: error.message }, "the changed configuration file is not used");
+    }
+  };
+  onFileChange(file, takeUp, closing.signal);
+  return () => closing.abort();
+}

@@ -1,0 +1,49 @@
+// The services of portico.json are taken up while Portico runs, and a file that cannot be used changes nothing.
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { installation } from "../../support/installation.js";
+import { call, start } from "../../support/process.js";
+import { until } from "../../support/until.js";
+
+const data = await installation(t.testdir());
+const file = join(data, "portico.json");
+const descriptors = join(data, "greeter.binpb");
+execFileSync("node_modules/.bin/buf", ["build", "examples/foreign-greeter", "-o", descriptors]);
+const greeter = spawn(process.execPath, ["examples/foreign-greeter/server.js", "127.0.0.1:0"]);
+t.teardown(() => greeter.kill());
+const [line] = await once(greeter.stdout.setEncoding("utf8"), "data");
+const target = /listening on (\S+)/.exec(line)?.[1];
+
+const portico = await start(["server"], { PORTICO_DATA: data });
+t.teardown(() => portico.stop());
+const http = portico.address("HTTP");
+const answers = async (name: string, status: number) =>
+  (await call(`${http}/${name}/greet?first_name=Ada`)).status === status;
+
+/** Replaces the file as editors and programs do, by another one. */
+function save(text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}
+
+t.test("a service of a file that was not there at the start joins", async (t) => {
+  save(JSON.stringify({ services: [{ name: "greeter", target, descriptors }] }));
+  await until(() => answers("greeter", 200));
+  t.pass("greeter answers");
+});
+
+t.test("a file that cannot be used is logged, and the services before stay", async (t) => {
+  save('{"services": [{"name": "greeter"');
+  await until(() => portico.errors().includes("the changed configuration file is not used"));
+  t.match(portico.errors(), /portico\.json cannot be read/);
+  t.ok(await answers("greeter", 200));
+});
+
+t.test("a service that the file no longer names leaves, and another joins", async (t) => {
+  save(JSON.stringify({ services: [{ name: "other", target, descriptors }] }));
+  await until(async () => (await answers("greeter", 404)) && (await answers("other", 200)));
+  t.pass("other answers, and greeter is gone");
+});
