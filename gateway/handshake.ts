@@ -3,8 +3,7 @@
  * every refusal is the gateway's own error object.
  */
 import { HttpError } from "./errors.js";
-import type { GatewayRequest } from "./http.js";
-import { listOf, valuesOf } from "./request-headers.js";
+import { type GatewayRequest, listOf, valuesOf } from "./http.js";
 
 /** @throws {HttpError} 400 malformed, 426 another version of the protocol than 13 */
 export function checkHandshake(rawHeaders: readonly string[]): void {

@@ -1,7 +1,7 @@
 /** The ID of a request: the client's own where it is well-formed, else a new one. */
 import { randomBytes } from "node:crypto";
 import { isRequestId } from "../src/rpc/metadata.js";
-import type { RequestHeaders } from "./request-headers.js";
+import type { RequestHeaders } from "./http.js";
 
 /** The ID in the client's X-Request-Id, or a new one where that is missing or malformed. */
 export function requestIdOf({ requestId }: RequestHeaders): string {

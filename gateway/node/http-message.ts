@@ -1,7 +1,7 @@
 /** Node's IncomingMessage with shorter ways to its headers and its body; see docs/performance.md. */
 import { type IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { HttpError } from "../errors.js";
-import { type RequestHeaders, readHeaders } from "../request-headers.js";
+import { type RequestHeaders, readHeaders } from "../http.js";
 
 /** Receives the pieces of a body, then null at its end. */
 export type BodyTaker = (piece: Buffer | null) => void;

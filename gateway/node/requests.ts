@@ -4,8 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { HttpError } from "../errors.js";
-import type { GatewayRequest } from "../http.js";
-import { RequestHeaders } from "../request-headers.js";
+import { type GatewayRequest, RequestHeaders } from "../http.js";
 import { type ActiveExchange, GONE } from "./connection.js";
 import type { HttpMessage } from "./http-message.js";
 

@@ -1,9 +1,7 @@
 /** The operator's port: metrics and health of the process, apart from the port that callers and web pages reach. */
 import type { Metrics } from "../../src/metrics.js";
 import { HttpError, toErrorReply } from "../errors.js";
-import type { GatewayRequest, GatewayResponse, Handler, Reply } from "../http.js";
-import { checkHost } from "../request-headers.js";
-import { pathOf } from "../request-target.js";
+import { checkHost, type GatewayRequest, type GatewayResponse, type Handler, pathOf, type Reply } from "../http.js";
 import { Cors, checkCors } from "../stages/cors.js";
 import type { Hosts } from "../stages/hosts.js";
 import type { Health } from "./health.js";

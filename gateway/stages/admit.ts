@@ -7,8 +7,7 @@
  */
 import type { Admission, Credentials, Guard } from "../../src/access/admission.js";
 import type { Target } from "../catalog/target.js";
-import type { GatewayRequest } from "../http.js";
-import { announcesBody } from "../request-headers.js";
+import { announcesBody, type GatewayRequest } from "../http.js";
 import type { Dialect } from "./dialect.js";
 
 export interface AdmitOptions {

@@ -9,8 +9,7 @@
  * `Origin`, which they send with all requests but GET and HEAD without CORS.
  */
 import { HttpError } from "../errors.js";
-import type { GatewayRequest, Reply } from "../http.js";
-import type { RequestHeaders } from "../request-headers.js";
+import type { GatewayRequest, Reply, RequestHeaders } from "../http.js";
 import type { Hosts } from "./hosts.js";
 
 export interface CorsOptions {

@@ -4,8 +4,7 @@ import { bearerOf } from "../../src/access/token.js";
 import { NAME } from "../../src/contract/names.js";
 import { HttpError } from "../errors.js";
 import { subprotocolToken } from "../handshake.js";
-import type { GatewayRequest } from "../http.js";
-import type { RequestHeaders } from "../request-headers.js";
+import type { GatewayRequest, RequestHeaders } from "../http.js";
 
 /**
  * Ends a request with:

@@ -3,8 +3,7 @@
  * answer, a stream and an error are written. The stages are the same for every dialect.
  */
 import type { Target } from "../catalog/target.js";
-import type { GatewayRequest, Reply } from "../http.js";
-import type { RequestHeaders } from "../request-headers.js";
+import type { GatewayRequest, Reply, RequestHeaders } from "../http.js";
 import type { StreamOptions } from "./stream-call.js";
 
 export interface Dialect {

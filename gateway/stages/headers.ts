@@ -7,8 +7,7 @@ import { parseTimeout } from "../../src/rpc/metadata.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../errors.js";
 import { checkHandshake } from "../handshake.js";
-import type { GatewayRequest } from "../http.js";
-import { announcesBody, checkHost, checkUnambiguous, type RequestHeaders } from "../request-headers.js";
+import { announcesBody, checkHost, checkUnambiguous, type GatewayRequest, type RequestHeaders } from "../http.js";
 import type { Dialect } from "./dialect.js";
 
 export interface HeadersOptions {

@@ -8,7 +8,7 @@ import { isIP } from "node:net";
 import type { Address } from "../../src/address.js";
 import type { Config } from "../../src/config.js";
 import { HttpError } from "../errors.js";
-import type { RequestHeaders } from "../request-headers.js";
+import type { RequestHeaders } from "../http.js";
 
 export class Hosts {
   readonly #names: ReadonlySet<string>;

@@ -5,7 +5,7 @@
 import type { Admission, SigningGuard } from "../../src/access/admission.js";
 import type { Metadata } from "../../src/rpc/metadata.js";
 import type { Target } from "../catalog/target.js";
-import type { RequestHeaders } from "../request-headers.js";
+import type { RequestHeaders } from "../http.js";
 
 export interface MetadataOptions {
   readonly target: Target;

@@ -2,8 +2,7 @@
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { Logger } from "../../src/log.js";
 import type { Metrics } from "../../src/metrics.js";
-import type { GatewayRequest, GatewayResponse } from "../http.js";
-import { pathOf, printablePath } from "../request-target.js";
+import { type GatewayRequest, type GatewayResponse, pathOf, printablePath } from "../http.js";
 import type { RequestState } from "./state.js";
 
 /** Counts calls for the authority. */

@@ -6,8 +6,7 @@ import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Route, Routes } from "../catalog/routes.js";
 import { HttpError } from "../errors.js";
-import type { GatewayRequest, Reply } from "../http.js";
-import { pathOf, printablePath } from "../request-target.js";
+import { type GatewayRequest, pathOf, printablePath, type Reply } from "../http.js";
 import { type Cors, foreignPage } from "./cors.js";
 import type { RequestState } from "./state.js";
 

@@ -3,9 +3,7 @@
  * server-sent events or WebSockets. docs/json.md and docs/streams.md describe it.
  */
 import { HttpError } from "../../errors.js";
-import type { GatewayRequest, Reply } from "../../http.js";
-import { listOf } from "../../request-headers.js";
-import { queryOf } from "../../request-target.js";
+import { type GatewayRequest, listOf, queryOf, type Reply } from "../../http.js";
 import type { Dialect } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
 import { isHttpBody, RAW_HEADERS, rawChunks } from "./bodies/http-body.js";

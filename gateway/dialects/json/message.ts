@@ -5,9 +5,7 @@
 import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
 import { HttpError } from "../../errors.js";
-import type { Reply } from "../../http.js";
-import type { RequestHeaders } from "../../request-headers.js";
-import { parseQuery } from "../../request-target.js";
+import { parseQuery, type Reply, type RequestHeaders } from "../../http.js";
 import { isForm, readForm } from "./bodies/form.js";
 import { decodeHttpBody, encodeHttpBody, isHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
 

@@ -3,9 +3,8 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { Routes } from "../../../gateway/catalog/routes.js";
-import type { GatewayRequest } from "../../../gateway/http.js";
+import { type GatewayRequest, RequestHeaders } from "../../../gateway/http.js";
 import { ServedDocuments } from "../../../gateway/openapi/served.js";
-import { RequestHeaders } from "../../../gateway/request-headers.js";
 import { ADMIN_PASSWORD, ask, deploy, login, post } from "../deployment.js";
 
 const deployment = await deploy(t.testdir());

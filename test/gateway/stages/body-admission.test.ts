@@ -1,8 +1,7 @@
 // Who may not call cannot make the gateway take a body in; and who may when the body begins must still when it has come.
 
 import t from "tap";
-import type { GatewayRequest } from "../../../gateway/http.js";
-import { readHeaders } from "../../../gateway/request-headers.js";
+import { type GatewayRequest, readHeaders } from "../../../gateway/http.js";
 import { createToken } from "../../../src/access/token.js";
 import { deferred } from "../../support/deferred.js";
 import { deploy, login, post } from "../deployment.js";

@@ -2,7 +2,7 @@
 // names to those whose configuration asks for them; and the gateway speaks for a client's address to the authority only.
 import t from "tap";
 import type { IdentityForm, Target } from "../../../gateway/catalog/target.js";
-import { readHeaders } from "../../../gateway/request-headers.js";
+import { readHeaders } from "../../../gateway/http.js";
 import { metadataOf } from "../../../gateway/stages/metadata.js";
 import type { Caller } from "../../../src/access/guard.js";
 

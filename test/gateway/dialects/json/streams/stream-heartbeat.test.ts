@@ -2,8 +2,7 @@
 import { mock } from "node:test";
 import t from "tap";
 import { HttpError } from "../../../../../gateway/errors.js";
-import type { BodyStream, GatewayRequest } from "../../../../../gateway/http.js";
-import { readHeaders } from "../../../../../gateway/request-headers.js";
+import { type BodyStream, type GatewayRequest, readHeaders } from "../../../../../gateway/http.js";
 import { scene } from "./client.js";
 
 const HEARTBEAT_MS = 15_000;
