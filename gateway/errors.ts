@@ -12,6 +12,7 @@ import { descriptors } from "../src/gen/descriptors.js";
 import type { Any } from "../src/gen/google/protobuf/any.js";
 import { RetryInfo } from "../src/gen/google/rpc/error_details.js";
 import { JsonError } from "../src/json/codec.js";
+import type { Status } from "../src/rpc/channel.js";
 
 /** Reason phrases: RFC 9110 §15, RFC 6585 (429, 431), and 499 as nginx names it. */
 const REASONS: Readonly<Record<number, string>> = {
@@ -66,6 +67,28 @@ export class HttpError extends Error {
 export const NO_MEMORY = new HttpError(503, "Too much is waiting to be received or read; try again", {
   headers: ["Retry-After", "1"],
 });
+
+/**
+ * Converts the status of a failed call into an error. The service's own message is passed on, the channel's is not: it may
+ * name internal addresses. Where the service broke the protocol, the code is not the service's, so that the status is 502
+ * whatever the code.
+ */
+export function toCallError(service: string, status: Status): StatusError | HttpError {
+  const { code, message, details, neverSent, protocolError } = status;
+  if (protocolError) return new HttpError(502, `The call to ${service} broke the protocol of gRPC: ${message}`);
+  if (neverSent && code === Code.UNAVAILABLE) {
+    return new UnreachableError(code, `${service} cannot be reached at the moment`, { cause: message });
+  }
+  return new StatusError(code, message, { details });
+}
+
+/** No instance has received the call, so it may be sent again. */
+export class UnreachableError extends StatusError {}
+
+/** The error of a service that must answer with one message, and answered with another number. */
+export function notOneMessage(service: string, count: number): HttpError {
+  return new HttpError(502, `${service} answered with ${count} messages instead of one`);
+}
 
 /** The reply to an error. */
 export interface ErrorReply {

@@ -66,6 +66,15 @@ export interface GatewayResponse {
   readonly session?: SocketSession | undefined;
 }
 
+/** Paths that Portico answers itself, such as `/readyz` or the web pages. */
+export interface OwnPaths {
+  /**
+   * @param path of the request target, without the query
+   * @returns undefined at a path that is none of these
+   */
+  reply(path: string, request: GatewayRequest): Reply | undefined | Promise<Reply>;
+}
+
 export type Handler = (request: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>;
 
 /** Receives the body of a request piece by piece. */

@@ -7,7 +7,7 @@ import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Health } from "../../gateway/own/health.js";
 import { Pages } from "../../gateway/own/pages.js";
 import { Usage } from "../../gateway/own/usage.js";
-import { Hosts } from "../../gateway/stages/hosts.js";
+import { Hosts } from "../../gateway/stages/cors.js";
 import { readConnection } from "../../services/registry/connection-contract.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { type Address, type GrpcTarget, parseGrpcTarget } from "../../src/address.js";

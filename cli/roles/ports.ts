@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { listen } from "../../gateway/node/listen.js";
 import { createAdminHandler } from "../../gateway/own/admin.js";
 import type { Health } from "../../gateway/own/health.js";
-import { Hosts } from "../../gateway/stages/hosts.js";
+import { Hosts } from "../../gateway/stages/cors.js";
 import type { Guard } from "../../src/access/guard.js";
 import { type Address, formatAddress, formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
 import { asBuffer } from "../../src/buffer.js";

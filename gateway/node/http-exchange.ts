@@ -15,8 +15,7 @@ import {
   type PieceReader,
 } from "../http.js";
 import { ACTIVE, type ActiveExchange, type Connection, GONE, LINGER_MS, MIN_RESERVED, memoryOf } from "./connection.js";
-import type { HttpMessage } from "./http-message.js";
-import { HttpRequest } from "./requests.js";
+import { type HttpMessage, HttpRequest } from "./http-message.js";
 import { SLOW_READER_MS, SlowReaderTimeout } from "./slow-reader.js";
 
 /** Largest unread body, in bytes, that is dropped to keep the connection; with a larger one the connection is closed. */

@@ -1,4 +1,4 @@
-/** Node's IncomingMessage with shorter ways to its headers and its body; see docs/performance.md. */
+/** Node's IncomingMessage with shorter ways to its headers and its body (see docs/performance.md), and the request made of it. */
 import { type IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { HttpError } from "../errors.js";
 import { type RequestHeaders, readHeaders } from "../http.js";
@@ -76,3 +76,42 @@ Object.defineProperties(HttpMessage.prototype, {
     },
   },
 });
+
+/** What a plain request and one for a WebSocket have in common: both may end early, before the response. */
+export abstract class HttpRequest {
+  readonly req: HttpMessage;
+  readonly method: string;
+  readonly target: string;
+  readonly rawHeaders: readonly string[];
+  readonly headers: RequestHeaders;
+  /** Why the response is not to be waited for any more. */
+  #reason: HttpError | undefined;
+  #onAbort: ((reason: HttpError) => void) | undefined;
+
+  constructor(req: HttpMessage) {
+    this.req = req;
+    this.method = req.method as string;
+    this.target = req.url as string;
+    this.rawHeaders = req.rawHeaders;
+    this.headers = req.requestHeaders;
+  }
+
+  get remoteAddress(): string {
+    return this.req.socket.remoteAddress ?? "";
+  }
+
+  tryReserveResponse(_bytes: number): boolean {
+    return true;
+  }
+
+  onAbort(listener: (reason: HttpError) => void): void {
+    if (this.#reason === undefined) this.#onAbort = listener;
+    else listener(this.#reason);
+  }
+
+  abort(reason: HttpError): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#onAbort?.(reason);
+  }
+}

@@ -18,9 +18,8 @@ import { Code, StatusError } from "../../src/errors.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../errors.js";
-import { checkUnambiguous, type GatewayRequest, type Reply } from "../http.js";
+import { checkUnambiguous, type GatewayRequest, type OwnPaths, type Reply } from "../http.js";
 import { readCredentials } from "../stages/credentials.js";
-import type { OwnPaths } from "../stages/route.js";
 import { openApi, summaryOfService } from "./document.js";
 import { fieldNames } from "./field-names.js";
 

@@ -2,8 +2,7 @@
 import type { Metrics } from "../../src/metrics.js";
 import { HttpError, toErrorReply } from "../errors.js";
 import { checkHost, type GatewayRequest, type GatewayResponse, type Handler, pathOf, type Reply } from "../http.js";
-import { Cors, checkCors } from "../stages/cors.js";
-import type { Hosts } from "../stages/hosts.js";
+import { Cors, checkCors, type Hosts } from "../stages/cors.js";
 import type { Health } from "./health.js";
 
 interface AdminOptions {

@@ -3,8 +3,7 @@
  * `/readyz`, and sends nothing while it is 503.
  */
 import { HttpError, toErrorReply } from "../errors.js";
-import type { Reply } from "../http.js";
-import type { OwnPaths } from "../stages/route.js";
+import type { OwnPaths, Reply } from "../http.js";
 
 /** What the process needs, by name, and whether it is there. */
 export type Needs = Readonly<Record<string, () => boolean>>;

@@ -8,8 +8,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
-import { type GatewayRequest, listOf, type Reply } from "../http.js";
-import type { OwnPaths } from "../stages/route.js";
+import { type GatewayRequest, listOf, type OwnPaths, type Reply } from "../http.js";
 
 const ASSETS = "/console/assets/";
 

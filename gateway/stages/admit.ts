@@ -5,15 +5,10 @@
  * gateway hold a body. After the last byte: a rule deleted while a slow client was sending does not admit the call. Only
  * the body of an admitted call is parsed.
  */
-import type { Admission, Credentials, Guard } from "../../src/access/admission.js";
+import type { Admission, Credentials } from "../../src/access/admission.js";
 import type { Target } from "../catalog/target.js";
 import { announcesBody, type GatewayRequest } from "../http.js";
-import type { Dialect } from "./dialect.js";
-
-export interface AdmitOptions {
-  readonly guard: Guard;
-  readonly dialect: Dialect;
-}
+import type { StageOptions } from "./options.js";
 
 export interface Admitted {
   readonly admission: Admission;
@@ -37,7 +32,7 @@ export async function admit(
   request: GatewayRequest,
   target: Target,
   credentials: Credentials,
-  { guard, dialect }: AdmitOptions,
+  { guard, dialect }: StageOptions,
 ): Promise<Admitted> {
   const { endpoint } = target;
   let body = NO_BODY;

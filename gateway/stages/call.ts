@@ -3,30 +3,19 @@
  * a stream of answers, a body sent on piece by piece, or a WebSocket.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { Admission, Credentials, SigningGuard } from "../../src/access/admission.js";
-import type { Config } from "../../src/config.js";
+import type { Admission, Credentials } from "../../src/access/admission.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
+import { Code } from "../../src/errors.js";
+import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
+import type { Metadata } from "../../src/rpc/metadata.js";
 import type { Alternatives, Target } from "../catalog/target.js";
-import { HttpError } from "../errors.js";
-import type { GatewayRequest, Reply } from "../http.js";
-import type { Dialect } from "./dialect.js";
-import { metadataOf } from "./metadata.js";
-import { type RecordOptions, record } from "./record.js";
+import { HttpError, notOneMessage, toCallError, UnreachableError } from "../errors.js";
+import type { GatewayRequest, Reply, RequestHeaders } from "../http.js";
+import type { StageOptions } from "./options.js";
+import { type RequestState, record } from "./record.js";
 import { reportError } from "./respond.js";
 import { isPlain } from "./route.js";
-import type { RequestState } from "./state.js";
 import type { AdmittedStart, StreamOptions } from "./stream-call.js";
-import { callUnary, UnreachableError } from "./unary-call.js";
-
-export interface CallOptions extends RecordOptions {
-  readonly guard: SigningGuard;
-  readonly dialect: Dialect;
-  readonly config: Pick<Config, "callTime" | "maxCallTime">;
-  /** The gateway's enrolment token, where the authority is another process. */
-  readonly enrolment?: string | undefined;
-  /** After how much silence a stream over plain HTTP gets a heartbeat, in milliseconds; default 15 s. */
-  readonly heartbeatMs?: number | undefined;
-}
 
 const HEARTBEAT_MS = 15_000;
 
@@ -57,7 +46,7 @@ export interface AdmittedRequest {
 export function call(
   admitted: AdmittedRequest,
   body: readonly Uint8Array[],
-  options: CallOptions,
+  options: StageOptions,
 ): Promise<Uint8Array> | Promise<Reply> | Reply {
   const { request, target, admission } = admitted;
   const { dialect } = options;
@@ -65,7 +54,11 @@ export function call(
   if (request.method === "POST" && dialect.takesPieces(target)) {
     return dialect.upload(request, streamOptions(admitted, options));
   }
-  checkPlain(target.endpoint);
+  if (!isPlain(target.endpoint)) {
+    throw new HttpError(426, `${target.endpoint.name} takes a stream of messages: open a WebSocket at this path`, {
+      headers: ["Upgrade", "websocket", "Connection", "Upgrade"],
+    });
+  }
   if (target.alternatives !== undefined && target.endpoint.shape === "unary") {
     return callAnyContract(admitted, target.alternatives, body, options);
   }
@@ -82,26 +75,45 @@ export function call(
 export function deadlineOf(
   { shape }: Endpoint,
   timeout: number | undefined,
-  { callTime, maxCallTime }: CallOptions["config"],
+  { callTime, maxCallTime }: StageOptions["config"],
 ): number | undefined {
   if (shape === "unary") return Date.now() + Math.min(timeout ?? callTime, maxCallTime);
   return timeout === undefined ? undefined : Date.now() + timeout;
 }
 
-function checkPlain(endpoint: Endpoint): void {
-  if (isPlain(endpoint)) return;
-  throw new HttpError(426, `${endpoint.name} takes a stream of messages: open a WebSocket at this path`, {
-    headers: ["Upgrade", "websocket", "Connection", "Upgrade"],
+/** Sends one message and waits for the one response. */
+function callOnce({ request, target }: AdmittedRequest, message: Uint8Array, start: CallStart): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const call = target.channel.open(start, new UnaryListener(target.endpoint.service, resolve, reject));
+    request.onAbort((reason) => {
+      reject(reason);
+      call.cancel();
+    });
+    call.send(message);
+    call.end();
   });
 }
 
-function callOnce(
-  { request, target }: AdmittedRequest,
-  message: Uint8Array,
-  start: AdmittedStart,
-): Promise<Uint8Array> {
-  const { channel, endpoint } = target;
-  return callUnary(channel, start, message, endpoint.service, (stop) => request.onAbort(stop));
+class UnaryListener implements CallListener {
+  #message: Uint8Array | undefined;
+  #count = 0;
+
+  constructor(
+    readonly service: string,
+    readonly resolve: (message: Uint8Array) => void,
+    readonly reject: (error: Error) => void,
+  ) {}
+
+  onMessage(message: Uint8Array): void {
+    this.#message = message;
+    this.#count++;
+  }
+
+  onEnd(status: Status): void {
+    if (status.code !== Code.OK) this.reject(toCallError(this.service, status));
+    else if (this.#message !== undefined && this.#count === 1) this.resolve(this.#message);
+    else this.reject(notOneMessage(this.service, this.#count));
+  }
 }
 
 /**
@@ -112,7 +124,7 @@ async function callAnyContract(
   first: AdmittedRequest,
   alternatives: Alternatives,
   body: readonly Uint8Array[],
-  options: CallOptions,
+  options: StageOptions,
 ): Promise<Reply> {
   const { request, state } = first;
   const { dialect } = options;
@@ -134,27 +146,21 @@ async function callAnyContract(
 }
 
 /** How an admitted call begins at its service. */
-function startOf(
-  { request, state, target, credentials, deadline }: AdmittedRequest,
-  admission: Admission,
-  { guard, enrolment }: CallOptions,
-): AdmittedStart {
-  const { endpoint } = target;
-  const { headers, remoteAddress: clientAddress } = request;
-  const { requestId } = state;
-  const { token } = credentials;
+function startOf(admitted: AdmittedRequest, admission: Admission, options: StageOptions): AdmittedStart {
+  const { request, target, deadline } = admitted;
+  const { path, method } = target.endpoint;
   return {
-    path: endpoint.path,
-    repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
-    metadata: metadataOf({ target, admission, guard, headers, requestId, token, clientAddress, enrolment }),
+    path,
+    repeatable: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+    metadata: metadataOf(admitted, admission, options),
     deadline,
     admission,
-    clientAddress,
+    clientAddress: request.remoteAddress,
   };
 }
 
 /** A stream begins at its service with its first message, however late that comes; the guard decides again then. */
-function streamOptions(admitted: AdmittedRequest, options: CallOptions): StreamOptions {
+function streamOptions(admitted: AdmittedRequest, options: StageOptions): StreamOptions {
   const { request, state, target, credentials, admission, deadline } = admitted;
   const { guard, log, heartbeatMs = HEARTBEAT_MS } = options;
   const begin = (): AdmittedStart | Promise<AdmittedStart> => {
@@ -167,4 +173,67 @@ function streamOptions(admitted: AdmittedRequest, options: CallOptions): StreamO
     toReply: (error) => reportError(error, state, log),
     onEnd: ({ status, bytes, ...counts }) => record(request, state, { status, length: bytes }, options, counts),
   };
+}
+
+/**
+ * The metadata that a service gets with a call. The list is closed: no header of a client becomes metadata under its own
+ * name, so no client can speak in the gateway's name.
+ */
+export function metadataOf(
+  {
+    request,
+    state,
+    target,
+    credentials: { token },
+  }: Pick<AdmittedRequest, "request" | "state" | "target" | "credentials">,
+  admission: Admission,
+  { guard, enrolment }: Pick<StageOptions, "guard" | "enrolment">,
+): Metadata {
+  const { headers } = request;
+  const metadata: Metadata[number][] = [
+    ["platform-namespace", admission.namespace],
+    ["x-request-id", state.requestId],
+  ];
+  if (headers.traceparent !== undefined) {
+    const { parent, state } = traceOf(headers);
+    if (parent !== undefined) metadata.push(["traceparent", parent]);
+    if (state !== undefined) metadata.push(["tracestate", state]);
+  }
+  switch (target.identity) {
+    case "token":
+      // A token without a caller here has none at the authority either.
+      if (token !== undefined && admission.caller !== undefined) metadata.push(["authorization", `Bearer ${token}`]);
+      if (enrolment !== undefined && target.endpoint.service === "auth") {
+        metadata.push(["x-portico-gateway", enrolment], ["x-portico-client-address", request.remoteAddress]);
+      }
+      break;
+    case "context":
+      metadata.push(...guard.sign(admission));
+      break;
+    case "names":
+      if (admission.caller !== undefined) metadata.push(["x-portico-account", admission.caller.account]);
+      metadata.push(["x-portico-namespace", admission.namespace]);
+      break;
+    case "none":
+  }
+  return metadata;
+}
+
+/** Version, trace ID, parent ID, flags, and what versions after 00 may add (W3C Trace Context §3.2.2). */
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-[\x21-\x7e]*)?$/;
+const TRACESTATE = /^[\x20-\x7e\t]{1,512}$/;
+
+interface Trace {
+  readonly parent: string | undefined;
+  /** Undefined without a valid parent (W3C Trace Context §3.3). */
+  readonly state: string | undefined;
+}
+
+const NO_TRACE: Trace = { parent: undefined, state: undefined };
+
+/** The trace that the request belongs to. */
+function traceOf({ traceparent, tracestate }: RequestHeaders): Trace {
+  const match = traceparent === undefined ? null : TRACEPARENT.exec(traceparent);
+  if (match === null || (match[1] === "00" && match[2] !== undefined)) return NO_TRACE;
+  return { parent: traceparent, state: tracestate && TRACESTATE.test(tracestate) ? tracestate : undefined };
 }

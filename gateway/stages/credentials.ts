@@ -4,7 +4,7 @@ import { bearerOf } from "../../src/access/token.js";
 import { NAME } from "../../src/contract/names.js";
 import { HttpError } from "../errors.js";
 import { subprotocolToken } from "../handshake.js";
-import type { GatewayRequest, RequestHeaders } from "../http.js";
+import type { GatewayRequest } from "../http.js";
 
 /**
  * Ends a request with:
@@ -12,20 +12,12 @@ import type { GatewayRequest, RequestHeaders } from "../http.js";
  * @param route whose paths `/v1/…` need a valid token, which alone names the namespace
  */
 export function readCredentials(request: GatewayRequest, { versioned }: { readonly versioned: boolean }): Credentials {
-  const { headers } = request;
-  const namespace = namespaceOf(headers);
-  const token = (request.upgrade ? subprotocolToken(request) : undefined) ?? bearerToken(headers);
-  return { token, namespace: versioned ? undefined : namespace, tokenRequired: versioned };
-}
-
-/** The bearer token. Any other authentication scheme counts as no token: it may be meant for a proxy. */
-function bearerToken({ authorization }: RequestHeaders): string | undefined {
-  return authorization === undefined ? undefined : bearerOf(authorization);
-}
-
-function namespaceOf({ namespace }: RequestHeaders): string | undefined {
+  const { authorization, namespace } = request.headers;
   if (namespace !== undefined && !NAME.test(namespace)) {
     throw new HttpError(400, "Platform-Namespace must be lower-case letters, digits and -, at most 63");
   }
-  return namespace;
+  let token = request.upgrade ? subprotocolToken(request) : undefined;
+  // Any other authentication scheme counts as no token: it may be meant for a proxy.
+  if (token === undefined && authorization !== undefined) token = bearerOf(authorization);
+  return { token, namespace: versioned ? undefined : namespace, tokenRequired: versioned };
 }

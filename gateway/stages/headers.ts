@@ -2,17 +2,12 @@
  * Stage 3, headers: refuses headers that are ambiguous, or that do not go with the endpoint, before anything else is
  * done for the request.
  */
-import type { Endpoint } from "../../src/contract/endpoint.js";
 import { parseTimeout } from "../../src/rpc/metadata.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../errors.js";
 import { checkHandshake } from "../handshake.js";
-import { announcesBody, checkHost, checkUnambiguous, type GatewayRequest, type RequestHeaders } from "../http.js";
-import type { Dialect } from "./dialect.js";
-
-export interface HeadersOptions {
-  readonly dialect: Dialect;
-}
+import { announcesBody, checkHost, checkUnambiguous, type GatewayRequest } from "../http.js";
+import type { StageOptions } from "./options.js";
 
 /**
  * Ends a request with:
@@ -22,15 +17,23 @@ export interface HeadersOptions {
  * - 426 another version of the WebSocket protocol than 13
  * @returns how long the call may take, in milliseconds; undefined where no header says so
  */
-export function checkHeaders(request: GatewayRequest, target: Target, { dialect }: HeadersOptions): number | undefined {
+export function checkHeaders(request: GatewayRequest, target: Target, { dialect }: StageOptions): number | undefined {
   const { headers, method } = request;
   checkUnambiguous(headers);
-  if (request.upgrade) checkUpgrade(request, target.endpoint);
+  if (request.upgrade) {
+    const { shape, name } = target.endpoint;
+    if (shape === "unary") throw new HttpError(400, `${name} does not stream: call it by plain HTTP`);
+    checkHandshake(request.rawHeaders);
+  }
   if (announcesBody(headers)) {
     dialect.checkBody(target, headers);
     if (method !== "POST") throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
   }
-  return timeoutOf(headers);
+  // By gRPC's header: HTTP has none for it.
+  if (headers.timeout === undefined) return undefined;
+  const timeout = parseTimeout(headers.timeout);
+  if (timeout !== undefined) return timeout;
+  throw new HttpError(400, "Grpc-Timeout must be up to eight digits and a unit (H M S m u n), such as 500m");
 }
 
 /**
@@ -44,24 +47,11 @@ export function checkHeaders(request: GatewayRequest, target: Target, { dialect 
  */
 export function checkWellFormed(
   { fault, rawHeaders, headers }: GatewayRequest,
-  { maxHeaderCount }: { readonly maxHeaderCount: number },
+  { config: { maxHeaderCount } }: StageOptions,
 ): void {
   if (fault !== undefined) throw fault;
   if (rawHeaders.length > 2 * maxHeaderCount) {
     throw new HttpError(431, `At most ${maxHeaderCount} headers are accepted`);
   }
   checkHost(headers);
-}
-
-function checkUpgrade({ rawHeaders }: GatewayRequest, { shape, name }: Endpoint): void {
-  if (shape === "unary") throw new HttpError(400, `${name} does not stream: call it by plain HTTP`);
-  checkHandshake(rawHeaders);
-}
-
-/** How long the call may take, in milliseconds, by gRPC's header: HTTP has none for it. */
-function timeoutOf({ timeout }: RequestHeaders): number | undefined {
-  if (timeout === undefined) return undefined;
-  const milliseconds = parseTimeout(timeout);
-  if (milliseconds !== undefined) return milliseconds;
-  throw new HttpError(400, "Grpc-Timeout must be up to eight digits and a unit (H M S m u n), such as 500m");
 }

@@ -1,45 +1,43 @@
-/** What is recorded of each request when it ends: one line in the log, a count in the metrics, and one in the usage. */
-import type { Endpoint } from "../../src/contract/endpoint.js";
-import type { Logger } from "../../src/log.js";
-import type { Metrics } from "../../src/metrics.js";
+/** What is known of one request, and what is recorded of it when it ends: a line in the log, counts in metrics and usage. */
+import { randomBytes } from "node:crypto";
+import type { Admission } from "../../src/access/admission.js";
+import { isRequestId } from "../../src/rpc/metadata.js";
+import type { Target } from "../catalog/target.js";
 import { type GatewayRequest, type GatewayResponse, pathOf, printablePath } from "../http.js";
-import type { RequestState } from "./state.js";
+import type { StageOptions } from "./options.js";
+import type { StreamEnd } from "./stream-call.js";
 
-/** Counts calls for the authority. */
-export interface CallCounter {
-  /**
-   * @param namespace in which the call was admitted; undefined for a call that was refused
-   * @param requested the namespace that the request names
-   */
-  record(
-    endpoint: Endpoint,
-    namespace: string | undefined,
-    requested: string | undefined,
-    status: number,
-    seconds: number,
-  ): void;
-}
+/** Begins every request ID that this process makes; random IDs for each request would cost more than a counter. */
+const PROCESS = randomBytes(9).toString("base64url");
+let requests = 0;
 
-export interface RecordOptions {
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly usage?: CallCounter | undefined;
-}
+/** What the stages have found out about one request so far. */
+export class RequestState {
+  /** When the request arrived, in milliseconds of `performance.now()`. */
+  readonly started = performance.now();
+  /** The client's X-Request-Id where it is well-formed, else a new one: unique, among gateways too, but not secret. */
+  readonly requestId: string;
+  /** The service that the request is directed to; `gateway` until one is found. */
+  service = "gateway";
+  /** The endpoint that is called, from the stage `route` on. */
+  target: Target | undefined;
+  /** The guard's decision, from the stage `admit` on. */
+  admission: Admission | undefined;
+  /** Why the gateway or a service failed, for the operator: the caller is told less. */
+  failure: string | undefined;
 
-/** How many messages a stream carried. */
-export interface StreamCounts {
-  /** Sent to the client. */
-  readonly messages: number;
-  /** Received from the client, over a WebSocket. */
-  readonly received?: number;
+  constructor({ headers: { requestId } }: GatewayRequest) {
+    const isGiven = requestId !== undefined && isRequestId(requestId);
+    this.requestId = isGiven ? requestId : `${PROCESS}-${(++requests).toString(36)}`;
+  }
 }
 
 export function record(
   request: GatewayRequest,
   state: RequestState,
   { status, length }: Pick<GatewayResponse, "status" | "length">,
-  { log, metrics, usage }: RecordOptions,
-  counts?: StreamCounts,
+  { log, metrics, usage }: StageOptions,
+  counts?: Pick<StreamEnd, "messages" | "received">,
 ): void {
   const { target, admission, requestId } = state;
   const ms = performance.now() - state.started;

@@ -8,14 +8,8 @@ import type { Target } from "../catalog/target.js";
 import { type ErrorReply, NO_MEMORY, toErrorReply } from "../errors.js";
 import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http.js";
 import type { Cors } from "./cors.js";
-import type { Dialect } from "./dialect.js";
-import type { RequestState } from "./state.js";
-
-export interface RespondOptions {
-  readonly cors: Cors;
-  readonly dialect: Dialect;
-  readonly log: Logger;
-}
+import type { StageOptions } from "./options.js";
+import { type RequestState, record } from "./record.js";
 
 /** Largest response, in bytes, for which no memory is reserved: the system most likely takes it at once. */
 const MAX_UNRESERVED = 16 * 1024;
@@ -31,12 +25,12 @@ export function respond(
   request: GatewayRequest,
   state: RequestState,
   answer: Uint8Array | Reply,
-  { cors, dialect }: RespondOptions,
+  options: StageOptions,
 ): GatewayResponse {
-  const reply = answer instanceof Uint8Array ? dialect.writeMessage(state.target as Target, answer) : answer;
-  const response = complete(request, state, reply, cors);
+  const reply = answer instanceof Uint8Array ? options.dialect.writeMessage(state.target as Target, answer) : answer;
+  const response = complete(request, state, reply, options.cors);
   if (response.length > MAX_UNRESERVED && !request.tryReserveResponse(response.length)) throw NO_MEMORY;
-  return response;
+  return recorded(request, state, response, options);
 }
 
 /** The response to anything that a stage threw. */
@@ -44,9 +38,21 @@ export function reject(
   request: GatewayRequest,
   state: RequestState,
   thrown: unknown,
-  { cors, log }: RespondOptions,
+  options: StageOptions,
 ): GatewayResponse {
-  return complete(request, state, reportError(thrown, state, log), cors);
+  const response = complete(request, state, reportError(thrown, state, options.log), options.cors);
+  return recorded(request, state, response, options);
+}
+
+/** Records a request that has ended. A stream is recorded when it ends. */
+function recorded(
+  request: GatewayRequest,
+  state: RequestState,
+  response: GatewayResponse,
+  options: StageOptions,
+): GatewayResponse {
+  if (response.session === undefined && !isStream(response.body)) record(request, state, response, options);
+  return response;
 }
 
 /** Converts an error into the reply that the client gets, and keeps for the log what only the operator may read. */

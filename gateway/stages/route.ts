@@ -4,27 +4,12 @@
  */
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { Route, Routes } from "../catalog/routes.js";
+import type { Route } from "../catalog/routes.js";
 import { HttpError } from "../errors.js";
-import { type GatewayRequest, pathOf, printablePath, type Reply } from "../http.js";
-import { type Cors, foreignPage } from "./cors.js";
-import type { RequestState } from "./state.js";
-
-/** Paths that Portico answers itself, such as `/readyz` or the web pages. */
-export interface OwnPaths {
-  /**
-   * @param path of the request target, without the query
-   * @returns undefined at a path that is none of these
-   */
-  reply(path: string, request: GatewayRequest): Reply | undefined | Promise<Reply>;
-}
-
-export interface RouteOptions {
-  readonly catalog: { readonly routes: Routes; readonly ready: boolean };
-  /** Searched in this order, where no service has the path. */
-  readonly own: readonly OwnPaths[];
-  readonly cors: Cors;
-}
+import { type GatewayRequest, type OwnPaths, pathOf, printablePath, type Reply } from "../http.js";
+import { foreignPage } from "./cors.js";
+import type { StageOptions } from "./options.js";
+import type { RequestState } from "./record.js";
 
 /**
  * Ends a request with:
@@ -43,30 +28,22 @@ export interface RouteOptions {
 export function findRoute(
   request: GatewayRequest,
   state: RequestState,
-  { catalog, own, cors }: RouteOptions,
+  { catalog, own, cors }: StageOptions,
 ): Route | Reply | Promise<Reply> {
   const path = pathOf(request.target);
   const known = catalog.routes.find(path);
   if (known === undefined) return replyFromOwn(request, path, own) ?? noRoute(path, state, catalog);
-  const route = chooseContract(known);
-  const { endpoint } = route.target;
-  state.target = route.target;
+  const { versioned } = known;
+  const alternative = known.target.alternatives?.next([]);
+  const target = alternative ?? known.target;
+  const { endpoint } = target;
+  state.target = target;
   state.service = endpoint.service;
   if (cors.isForeign(request.headers)) throw foreignPage(request.headers);
-  const allow = allowed(request, endpoint, route.versioned);
+  const allow = allowed(request, endpoint, versioned);
   if (request.method === "OPTIONS") return options(allow);
   checkMethod(request.method, allow);
-  return route;
-}
-
-export function isRoute(found: Route | Reply | Promise<Reply>): found is Route {
-  return "versioned" in found;
-}
-
-/** Where instances differ in their contract, the one of the instance whose turn it is. */
-function chooseContract(route: Route): Route {
-  const target = route.target.alternatives?.next([]);
-  return target === undefined ? route : { target, versioned: route.versioned };
+  return alternative === undefined ? known : { target, versioned };
 }
 
 interface Allow {
@@ -115,7 +92,7 @@ function replyFromOwn(
   return undefined;
 }
 
-function noRoute(path: string, state: RequestState, { routes, ready }: RouteOptions["catalog"]): never {
+function noRoute(path: string, state: RequestState, { routes, ready }: StageOptions["catalog"]): never {
   if (!ready) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
   const near = routes.near(path);
   state.service = near.service ?? "gateway";

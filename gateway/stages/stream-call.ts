@@ -10,9 +10,7 @@ import type { Admission, Guard } from "../../src/access/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "../../src/rpc/channel.js";
 import type { Target } from "../catalog/target.js";
-import type { ErrorReply } from "../errors.js";
-import type { StreamCounts } from "./record.js";
-import { toCallError } from "./unary-call.js";
+import { type ErrorReply, toCallError } from "../errors.js";
 
 /** How an admitted call begins. */
 export type AdmittedStart = CallStart & { readonly admission: Admission };
@@ -43,11 +41,15 @@ export interface StreamOptions extends StreamCallOptions {
 }
 
 /** How a stream ended. */
-export interface StreamEnd extends StreamCounts {
+export interface StreamEnd {
   /** The HTTP status of the end, which may differ from the one that the response began with. */
   readonly status: number;
   /** Bytes sent to the client. */
   readonly bytes: number;
+  /** Messages sent to the client. */
+  readonly messages: number;
+  /** Messages received from the client, over a WebSocket. */
+  readonly received?: number;
 }
 
 /** Told of the call's events; never called from within the constructor, `send` or `end`. */

@@ -5,12 +5,18 @@
 
 import { type Catalog, type CatalogOptions, createCatalog } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
-import { type GatewayRequest, type GatewayResponse, type Handler, isStream, readHeaders } from "../../gateway/http.js";
+import {
+  type GatewayRequest,
+  type GatewayResponse,
+  type Handler,
+  isStream,
+  type OwnPaths,
+  readHeaders,
+} from "../../gateway/http.js";
 import { type Listening, listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Health } from "../../gateway/own/health.js";
-import { Hosts } from "../../gateway/stages/hosts.js";
-import type { OwnPaths } from "../../gateway/stages/route.js";
+import { Hosts } from "../../gateway/stages/cors.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
 import { readConnection } from "../../services/registry/connection-contract.js";

@@ -7,7 +7,7 @@ import { Routes } from "../../gateway/catalog/routes.js";
 import { createHandler } from "../../gateway/handler.js";
 import { type GatewayRequest, readHeaders } from "../../gateway/http.js";
 import { Pages } from "../../gateway/own/pages.js";
-import { Hosts } from "../../gateway/stages/hosts.js";
+import { Hosts } from "../../gateway/stages/cors.js";
 import { loadConfig } from "../../src/config.js";
 import { Code } from "../../src/errors.js";
 import { createLog } from "../../src/log.js";

@@ -3,11 +3,11 @@
  * server-sent events or WebSockets. docs/json.md and docs/streams.md describe it.
  */
 import { HttpError } from "../../errors.js";
-import { type GatewayRequest, listOf, queryOf, type Reply } from "../../http.js";
+import { type GatewayRequest, listOf, type Reply } from "../../http.js";
 import type { Dialect } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
 import { isHttpBody, RAW_HEADERS, rawChunks } from "./bodies/http-body.js";
-import { checkBody, checkNoQuery, readGet, readPost, takesPieces, writeJson, writeMessage } from "./message.js";
+import { checkBody, checkNoQuery, readMessage, takesPieces, writeJson, writeMessage } from "./message.js";
 import { ndjson } from "./streams/ndjson.js";
 import { ResponseStream } from "./streams/response-stream.js";
 import { acceptsEvents, isComplete, serverSentEvents } from "./streams/sse.js";
@@ -17,22 +17,17 @@ import { WebSocketCall } from "./streams/websocket.js";
 export const json: Dialect = {
   checkBody,
   takesPieces,
+  readMessage,
   writeMessage,
-
-  readMessage({ method, target: sent, headers }, target, body) {
-    const query = queryOf(sent);
-    return method === "POST" ? readPost(target, query, headers, body) : readGet(target, query);
-  },
-
   openStream,
 
   upload(request, options) {
-    checkNoQuery(queryOf(request.target));
+    checkNoQuery(request.target);
     return upload(request, request.headers.contentType ?? "", options);
   },
 
   openWebSocket(request, options) {
-    checkNoQuery(queryOf(request.target));
+    checkNoQuery(request.target);
     const session = new WebSocketCall(options);
     request.onAbort((reason) => session.stop(reason));
     return { status: 101, body: "", session };

@@ -5,7 +5,7 @@
 import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
 import { HttpError } from "../../errors.js";
-import { parseQuery, type Reply, type RequestHeaders } from "../../http.js";
+import { type GatewayRequest, parseQuery, queryOf, type Reply, type RequestHeaders } from "../../http.js";
 import { isForm, readForm } from "./bodies/form.js";
 import { decodeHttpBody, encodeHttpBody, isHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
 
@@ -13,22 +13,19 @@ import { decodeHttpBody, encodeHttpBody, isHttpBody, RAW_HEADERS } from "./bodie
  * Refuses a body of a content type that the endpoint's request does not take.
  * @throws {HttpError} 415
  */
-export function checkBody({ endpoint }: Target, headers: RequestHeaders): void {
+export function checkBody({ endpoint }: Target, { contentType, contentEncoding }: RequestHeaders): void {
   const { input } = endpoint.method;
-  if (!isHttpBody(input) && !isForm(headers.contentType, input)) checkJson(headers);
-  checkEncoding(headers);
+  if (!isJson(contentType) && !isHttpBody(input) && !isForm(contentType, input)) {
+    throw new HttpError(415, "The body must be JSON in UTF-8, sent with Content-Type: application/json");
+  }
+  if (contentEncoding === undefined || contentEncoding.toLowerCase() === "identity") return;
+  throw new HttpError(415, "The body must not be compressed", { headers: ["Accept-Encoding", "identity"] });
 }
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset="?utf-8"?[ \t]*)?)?$/i;
 
-function checkJson({ contentType }: RequestHeaders): void {
-  if (contentType === "application/json" || JSON_TYPE.test(contentType ?? "")) return;
-  throw new HttpError(415, "The body must be JSON in UTF-8, sent with Content-Type: application/json");
-}
-
-function checkEncoding({ contentEncoding }: RequestHeaders): void {
-  if (contentEncoding === undefined || contentEncoding.toLowerCase() === "identity") return;
-  throw new HttpError(415, "The body must not be compressed", { headers: ["Accept-Encoding", "identity"] });
+function isJson(contentType = ""): boolean {
+  return contentType === "application/json" || JSON_TYPE.test(contentType);
 }
 
 /** Whether a POST's body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
@@ -37,31 +34,22 @@ export function takesPieces({ endpoint }: Target): boolean {
 }
 
 /**
- * The message of a GET, from its query.
+ * The message of a POST, from its body; of a GET, from its query.
  * @throws {JsonError}
  * @throws {HttpError} 400
  */
-export function readGet({ request }: Target, query: string): Uint8Array {
-  return request.readQuery(parseQuery(query));
-}
-
-/**
- * The message of a POST, from its body.
- * @throws {JsonError}
- * @throws {HttpError} 400
- */
-export function readPost(
+export function readMessage(
+  { method, target, headers: { contentType = "" } }: GatewayRequest,
   { endpoint, request }: Target,
-  query: string,
-  { contentType = "" }: RequestHeaders,
   pieces: readonly Uint8Array[],
 ): Uint8Array {
-  checkNoQuery(query);
+  if (method !== "POST") return request.readQuery(parseQuery(queryOf(target)));
+  checkNoQuery(target);
   const body = joined(pieces);
   const { input } = endpoint.method;
   if (isHttpBody(input)) return encodeHttpBody({ contentType, data: body });
   if (body.length === 0) return request.read(EMPTY_OBJECT);
-  return isForm(contentType, input) ? readForm(input, request, contentType, body) : request.read(body);
+  return isJson(contentType) ? request.read(body) : readForm(input, request, contentType, body);
 }
 
 /**
@@ -85,11 +73,11 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * Refuses a query where the message does not come from it.
+ * Refuses a request target with a query where the message does not come from it.
  * @throws {HttpError} 400
  */
-export function checkNoQuery(query: string): void {
-  if (query === "") return;
+export function checkNoQuery(target: string): void {
+  if (queryOf(target) === "") return;
   throw new HttpError(
     400,
     "A query is read with a plain GET only: POST has its fields in the body, a WebSocket in messages",
@@ -98,8 +86,6 @@ export function checkNoQuery(query: string): void {
 
 /** The message of a request that sends none. */
 export const EMPTY_OBJECT = Buffer.from("{}");
-
-const NO_HEADERS: readonly string[] = [];
 
 /**
  * The answer of a unary call.
@@ -111,12 +97,7 @@ export function writeMessage(target: Target, message: Uint8Array): Reply {
     return { status: 200, contentType, body: data, headers: RAW_HEADERS };
   }
   try {
-    return {
-      status: 200,
-      contentType: "application/json",
-      body: target.response.writeBody(message),
-      headers: NO_HEADERS,
-    };
+    return { status: 200, body: target.response.writeBody(message) };
   } catch (cause) {
     throw toAnswerError(target, cause);
   }

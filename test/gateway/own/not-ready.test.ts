@@ -3,7 +3,7 @@ import t from "tap";
 import { Routes } from "../../../gateway/catalog/routes.js";
 import { createHandler } from "../../../gateway/handler.js";
 import { Health } from "../../../gateway/own/health.js";
-import { Hosts } from "../../../gateway/stages/hosts.js";
+import { Hosts } from "../../../gateway/stages/cors.js";
 import type { SigningGuard } from "../../../src/access/guard.js";
 import { loadConfig } from "../../../src/config.js";
 import { createLog } from "../../../src/log.js";

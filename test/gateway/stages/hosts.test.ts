@@ -1,7 +1,7 @@
 // A port that is bound to loopback answers to loopback names and to PORTICO_HTTP_HOSTS, so that no page reaches it by
 // having its own name point at this machine (DNS rebinding).
 import t from "tap";
-import { Hosts } from "../../../gateway/stages/hosts.js";
+import { Hosts } from "../../../gateway/stages/cors.js";
 import { loadConfig } from "../../../src/config.js";
 import { ask, deploy } from "../deployment.js";
 

@@ -3,8 +3,8 @@
 import t from "tap";
 import type { IdentityForm, Target } from "../../../gateway/catalog/target.js";
 import { readHeaders } from "../../../gateway/http.js";
-import { metadataOf } from "../../../gateway/stages/metadata.js";
-import type { Caller } from "../../../src/access/guard.js";
+import { type AdmittedRequest, metadataOf } from "../../../gateway/stages/call.js";
+import type { Caller, SigningGuard } from "../../../src/access/guard.js";
 
 const ADA: Caller = { namespace: "default", account: "ada", scopes: [], expires: 0, resources: [] };
 const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -14,7 +14,7 @@ const always = [
 ];
 
 const SIGNED: [string, string] = ["x-portico-context", "signed"];
-const guard = { sign: () => [SIGNED] };
+const guard = { sign: () => [SIGNED] } as unknown as SigningGuard;
 
 interface Case {
   readonly title: string;
@@ -116,7 +116,8 @@ for (const { title, service = "shop", identity = "none", caller, token, enrolmen
     const endpoint = { service } as Target["endpoint"];
     const target = { endpoint, identity } as Target;
     const admission = { endpoint, caller, namespace: "default" };
-    const facts = { target, admission, guard, headers: readHeaders(headers), requestId: "r", token, enrolment };
-    t.same(metadataOf({ ...facts, clientAddress: "192.0.2.7" }), [...always, ...also]);
+    const request = { headers: readHeaders(headers), remoteAddress: "192.0.2.7" };
+    const admitted = { request, state: { requestId: "r" }, target, credentials: { token } } as AdmittedRequest;
+    t.same(metadataOf(admitted, admission, { guard, enrolment }), [...always, ...also]);
   });
 }

@@ -1,7 +1,7 @@
 // A page of another origin calls nothing, unless PORTICO_CORS names its origin: by what browsers say of a request.
 import t from "tap";
 import { createAdminHandler } from "../../../gateway/own/admin.js";
-import { Hosts } from "../../../gateway/stages/hosts.js";
+import { Hosts } from "../../../gateway/stages/cors.js";
 import { ask, deploy } from "../deployment.js";
 
 const GOOD = "https://good.example";

@@ -2,7 +2,7 @@
 // token or a query.
 import t from "tap";
 import { createAdminHandler } from "../../../gateway/own/admin.js";
-import { Hosts } from "../../../gateway/stages/hosts.js";
+import { Hosts } from "../../../gateway/stages/cors.js";
 import { Code } from "../../../src/errors.js";
 import { createLog } from "../../../src/log.js";
 import { ADMIN_PASSWORD, ask, deploy, login } from "../deployment.js";

@@ -2,9 +2,10 @@
  * Uploads: calls of an endpoint that takes a stream of `google.api.HttpBody` and answers once. The body of a POST is sent on
  * as it arrives and as fast as the service takes it: a message a piece, the content type in the first.
  */
+
+import { notOneMessage } from "../../../errors.js";
 import type { GatewayRequest, PieceFlow, PieceReader } from "../../../http.js";
 import { StreamCall, type StreamCallOptions, type StreamListener } from "../../../stages/stream-call.js";
-import { notOneMessage } from "../../../stages/unary-call.js";
 import { encodeHttpBody } from "../bodies/http-body.js";
 
 /**

@@ -5,10 +5,9 @@
  * when the call succeeded; else with 4000 plus the HTTP status and the Detail as the reason, after the error object as the
  * last text frame. A client that closes first ends the call.
  */
-import { HttpError } from "../../../errors.js";
+import { HttpError, notOneMessage } from "../../../errors.js";
 import type { MessageSocket, SocketSession } from "../../../http.js";
 import { StreamCall, type StreamOptions } from "../../../stages/stream-call.js";
-import { notOneMessage } from "../../../stages/unary-call.js";
 import { EMPTY_OBJECT, writeJson } from "../message.js";
 
 const OK = 1000;

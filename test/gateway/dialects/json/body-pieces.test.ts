@@ -2,8 +2,8 @@
 import { fromBinary, toJson } from "@bufbuild/protobuf";
 import t from "tap";
 import type { Target } from "../../../../gateway/catalog/target.js";
-import { readPost } from "../../../../gateway/dialects/json/message.js";
-import { RequestHeaders } from "../../../../gateway/http.js";
+import { readMessage } from "../../../../gateway/dialects/json/message.js";
+import { type GatewayRequest, RequestHeaders } from "../../../../gateway/http.js";
 import { readDescriptors } from "../../../../src/contract/endpoint.js";
 import { compileCodecs } from "../../../../src/json/compile.js";
 import { buildDescriptors } from "../../../support/descriptors.js";
@@ -55,7 +55,8 @@ for (const [kind, typeName, contentType, body, fields] of KINDS) {
   const read = (text: string): Uint8Array => {
     const bytes = Buffer.from(body(text));
     const pieces = [bytes.subarray(0, 3), bytes.subarray(3, 7), bytes.subarray(7)];
-    return readPost(target, "", Object.assign(new RequestHeaders(), { contentType }), pieces);
+    const headers = Object.assign(new RequestHeaders(), { contentType });
+    return readMessage({ method: "POST", target: "/", headers } as GatewayRequest, target, pieces);
   };
   for (const size of SIZES) {
     t.test(`${kind} of ${size} bytes`, async (t) => {

@@ -1,0 +1,43 @@
+/** What the stages work with: one object for all requests of a port. */
+import type { SigningGuard } from "../../src/access/admission.js";
+import type { Config } from "../../src/config.js";
+import type { Endpoint } from "../../src/contract/endpoint.js";
+import type { Logger } from "../../src/log.js";
+import type { Metrics } from "../../src/metrics.js";
+import type { Routes } from "../catalog/routes.js";
+import type { OwnPaths } from "../http.js";
+import type { Cors, Hosts } from "./cors.js";
+import type { Dialect } from "./dialect.js";
+
+export interface StageOptions {
+  readonly config: Pick<Config, "maxHeaderCount" | "callTime" | "maxCallTime" | "cors">;
+  readonly hosts: Hosts;
+  readonly cors: Cors;
+  readonly catalog: { readonly routes: Routes; readonly ready: boolean };
+  /** Searched in this order, where no service has the path. */
+  readonly own: readonly OwnPaths[];
+  readonly dialect: Dialect;
+  readonly guard: SigningGuard;
+  /** The gateway's enrolment token, where the authority is another process. */
+  readonly enrolment?: string | undefined;
+  /** After how much silence a stream over plain HTTP gets a heartbeat, in milliseconds; default 15 s. */
+  readonly heartbeatMs?: number | undefined;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly usage?: CallCounter | undefined;
+}
+
+/** Counts calls for the authority. */
+export interface CallCounter {
+  /**
+   * @param namespace in which the call was admitted; undefined for a refused call
+   * @param requested the namespace that the request names
+   */
+  record(
+    endpoint: Endpoint,
+    namespace: string | undefined,
+    requested: string | undefined,
+    status: number,
+    seconds: number,
+  ): void;
+}
