@@ -64,7 +64,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ["services/registry", "src", "src/gen", "src/contract", "src/rpc", "src/access"],
   ["services/helloworld", "src", "src/gen", "src/rpc"],
 
-  ["gateway", "src", "src/gen", "src/contract", "src/json", "src/rpc/metadata.ts", "src/access/token.ts"],
+  ["gateway", "src", "src/gen", "src/contract", "src/json", "src/rpc/channel.ts", "src/access/token.ts"],
   ["gateway/node", "src", "gateway"],
   ["gateway/catalog", "src", "src/gen", "src/contract", "src/json", "src/rpc", "src/access", "gateway"],
   ["gateway/stages", "src", "src/contract", "src/rpc", "src/access", "gateway", "gateway/catalog"],
@@ -81,7 +81,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
     "gateway/stages",
     "gateway/dialects",
   ],
-  ["gateway/handler.ts", "src", "gateway", "gateway/stages", "gateway/dialects"],
+  ["gateway/handler.ts", "gateway", "gateway/stages", "gateway/dialects"],
   ["gateway/web/http.ts", "src/api"],
   ["gateway/web/state", "gateway/web/http.ts"],
   ["gateway/web/ui", "gateway/web/http.ts", "gateway/web/state"],
