@@ -5,8 +5,9 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, chromium, type Page, type Request } from "playwright-core";
 import type { Test } from "tap";
+import { until } from "../../support/until.js";
 import { ADMIN_PASSWORD, openShopFront, type ShopFront } from "./shop-front.js";
 
 export { ADMIN_PASSWORD };
@@ -64,17 +65,43 @@ export async function visit(t: Test, { browser, origin }: Setting, path: string,
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, baseURL: origin });
   t.teardown(() => context.close());
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   const watched: Watched = { page, violations: [], failures: [], elsewhere: [] };
   await page.exposeFunction("tellViolation", (text: string) => watched.violations.push(text));
   await page.addInitScript(`addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
     tellViolation(violatedDirective + " " + blockedURI))`);
   page.on("pageerror", ({ message }) => watched.failures.push(message));
+  const open = new Set<Request>();
+  requestsOf.set(page, open);
   page.on("request", (request) => {
+    open.add(request);
     if (!request.url().startsWith(origin)) watched.elsewhere.push(request.url());
   });
+  page.on("requestfinished", (request) => open.delete(request));
+  page.on("requestfailed", (request) => open.delete(request));
   await page.goto(path);
   return watched;
+}
+
+/** The requests of each page that have not ended. */
+const requestsOf = new WeakMap<Page, Set<Request>>();
+
+/**
+ * Until the page has drawn what it knows, and all its requests have ended. Playwright's "networkidle" is reached once after a
+ * page has loaded, and says nothing of requests that follow.
+ */
+export async function untilSettled(page: Page): Promise<void> {
+  const open = requestsOf.get(page)!;
+  await untilDrawn(page);
+  while (open.size > 0) {
+    await until(() => open.size === 0);
+    await untilDrawn(page);
+  }
+}
+
+/** Until what has happened by now is drawn. */
+export async function untilDrawn(page: Page): Promise<void> {
+  await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
 }
 
 /** Nothing forbidden was tried, nothing failed, nothing left the origin. */

@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import type { Test } from "tap";
 import { deferred } from "../../support/deferred.js";
-import { ADMIN_PASSWORD, open, type PageOptions, type Setting, visit, type Watched } from "./browser.js";
+import { ADMIN_PASSWORD, open, type PageOptions, type Setting, untilSettled, visit, type Watched } from "./browser.js";
 
 export interface ConsoleVisit {
   readonly page: Page;
@@ -49,7 +49,7 @@ export async function visitAgain(
     async go(title) {
       await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: title }).click();
       await page.getByRole("heading", { level: 1, name: title }).waitFor();
-      await page.waitForLoadState("networkidle");
+      await untilSettled(page);
     },
   };
 }
@@ -98,9 +98,4 @@ export async function hold(page: Page, glob: string, { late = false, once = fals
       letGo();
     },
   };
-}
-
-/** Until what has happened by now is drawn. */
-export async function untilDrawn(page: Page): Promise<void> {
-  await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
 }

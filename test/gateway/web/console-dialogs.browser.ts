@@ -2,8 +2,8 @@
 // they fit, whatever the names.
 import type { Locator, Page } from "playwright-core";
 import t, { type Test } from "tap";
-import { ADMIN_PASSWORD, checkClean, open } from "./browser.js";
-import { hold, overflow, untilDrawn, visitAgain } from "./console-browser.js";
+import { ADMIN_PASSWORD, checkClean, open, untilDrawn } from "./browser.js";
+import { hold, overflow, visitAgain } from "./console-browser.js";
 
 const HELLO = "service:helloworld:Helloworld.Call";
 const LONG = {

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
 import { deferred } from "../../support/deferred.js";
 import { call } from "../../support/process.js";
-import { ADMIN_PASSWORD, open, signIn, visit } from "./browser.js";
+import { ADMIN_PASSWORD, open, signIn, untilSettled, visit } from "./browser.js";
 
 t.test("races on the page of an endpoint", async (t) => {
   const setting = await open(t);
@@ -61,7 +61,7 @@ t.test("races on the page of an endpoint", async (t) => {
     await page.clock.install();
     await signIn(page);
     await page.getByRole("combobox", { name: "Call as" }).waitFor();
-    await page.waitForLoadState("networkidle");
+    await untilSettled(page);
     await page.clock.fastForward("59:30");
     const renewing = await hold(page, "**/auth/Auth/Refresh");
     const opened: string[] = [];
@@ -124,7 +124,7 @@ t.test("races on the page of an endpoint", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
     await signIn(page);
     // What a new session asks for has been answered by then.
-    await page.waitForLoadState("networkidle");
+    await untilSettled(page);
     await deny(t, "Call");
     await page.getByRole("combobox", { name: "Call as" }).selectOption("nobody");
     await page.getByRole("button", { name: "Send" }).click();

@@ -2,8 +2,8 @@
 // and what is done twice happens once.
 import type { Locator, Page } from "playwright-core";
 import t, { type Test } from "tap";
-import { ADMIN_PASSWORD, checkClean, open, type Setting, signIn, visit } from "./browser.js";
-import { type ConsoleVisit, hold, untilDrawn, visitAgain } from "./console-browser.js";
+import { ADMIN_PASSWORD, checkClean, open, type Setting, signIn, untilDrawn, untilSettled, visit } from "./browser.js";
+import { type ConsoleVisit, hold, visitAgain } from "./console-browser.js";
 
 const HELLO = "service:helloworld:Helloworld.Call";
 const START = "Sign in to the console";
@@ -271,7 +271,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
       const { page } = visited;
       await page.clock.install();
       await signIn(page);
-      await page.waitForLoadState("networkidle");
+      await untilSettled(page);
       await page.clock.fastForward("59:30");
       const held = await hold(page, "**/auth/Auth/Refresh", { late, once: true });
       const begun = page.waitForRequest("**/auth/Auth/Refresh");

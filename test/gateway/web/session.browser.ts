@@ -1,6 +1,6 @@
 // A token lives in the page's memory and nowhere else.
 import t from "tap";
-import { checkClean, open, signIn, visit } from "./browser.js";
+import { checkClean, open, signIn, untilSettled, visit } from "./browser.js";
 
 t.test("the session", async (t) => {
   const setting = await open(t);
@@ -49,7 +49,7 @@ t.test("the session", async (t) => {
     await signIn(page);
     await page.getByRole("heading", { level: 1, name: "Helloworld.Call" }).waitFor();
     // Both lists that a new session asks for have been answered by then.
-    await page.waitForLoadState("networkidle");
+    await untilSettled(page);
     calls.length = 0;
     await page.clock.fastForward("59:30");
     await page.getByRole("button", { name: "Send" }).click();
@@ -61,7 +61,7 @@ t.test("the session", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.clock.install();
     await signIn(page);
-    await page.waitForLoadState("networkidle");
+    await untilSettled(page);
     const shown: unknown[] = [];
     page.on("request", (request) => {
       if (request.url().endsWith("/auth/Auth/Refresh")) shown.push(request.postDataJSON().refreshToken);
