@@ -46,7 +46,7 @@ export interface FollowOptions {
 
 /** Resolves when following was stopped and the last attempt has ended. The first attempt begins at once. */
 export async function follow(options: FollowOptions): Promise<void> {
-  const { source, attempt, onFailure, firstDelayMs, maxDelayMs, answerMs, pause = sleepUntil, signal } = options;
+  const { onFailure, firstDelayMs, maxDelayMs, pause = sleepUntil, signal } = options;
   let failures = 0;
   let lastMessage: string | undefined;
   const onAnswer = (): void => {
@@ -54,7 +54,7 @@ export async function follow(options: FollowOptions): Promise<void> {
     lastMessage = undefined;
   };
   while (!signal.aborted) {
-    const error = await tryOnce(attempt, { source, answerMs, signal, onAnswer });
+    const error = await tryOnce(options, onAnswer);
     if (signal.aborted) return;
     const maxMs = typeof maxDelayMs === "number" ? maxDelayMs : maxDelayMs();
     const delayMs = backOff(failures++, firstDelayMs, maxMs);
@@ -72,15 +72,9 @@ export function backOff(failures: number, firstMs: number, maxMs: number): numbe
   return Math.min(maxMs, firstMs * 2 ** failures) * (0.5 + Math.random() / 2);
 }
 
-interface AttemptOptions extends Pick<FollowOptions, "source" | "answerMs" | "signal"> {
-  readonly onAnswer: () => void;
-}
-
 /** Resolves with the reason for which the attempt has ended. */
-async function tryOnce(
-  attempt: FollowOptions["attempt"],
-  { source, answerMs, signal, onAnswer }: AttemptOptions,
-): Promise<Error> {
+async function tryOnce(options: FollowOptions, onAnswer: () => void): Promise<Error> {
+  const { source, attempt, answerMs, signal } = options;
   const ending = new AbortController();
   const end = (): void => ending.abort();
   signal.addEventListener("abort", end);

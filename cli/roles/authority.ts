@@ -2,7 +2,7 @@
 import { Health } from "../../gateway/own/health.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
 import { createRegistry } from "../../services/registry/registry.js";
-import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/access/guard.js";
+import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import type { Flags } from "../../src/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
@@ -71,7 +71,7 @@ export async function openCore(
     limits: messageLimits(config),
     log,
   });
-  const guard = openGuard({ channel: new InProcessChannel(toAuthority), admission: SYSTEM, log });
+  const guard = new OpenGuard({ channel: new InProcessChannel(toAuthority), admission: SYSTEM, log });
   shutdown.add(() => guard.close());
   const registry = createRegistry({ guard, foreign: config.services, connect: transport.connect, log });
   shutdown.add(() => registry.close());

@@ -1,7 +1,7 @@
 /** How a gateway or a service alone joins the authority and the registry of another process. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type OpenGuard, openGuard } from "../../src/access/guard.js";
+import { OpenGuard } from "../../src/access/guard.js";
 import { formatGrpcTarget } from "../../src/address.js";
 import { type Config, ConfigError } from "../../src/config.js";
 import type { Logger } from "../../src/log.js";
@@ -35,7 +35,7 @@ export function joinAuthority({ config, log: own, transport, shutdown }: Process
   const channel = transport.connect(config.authority, { maxReconnectMs: AUTHORITY_RECONNECT_MS });
   shutdown.add(() => channel.close());
   const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
-  const guard = openGuard({ channel, metadata, log });
+  const guard = new OpenGuard({ channel, metadata, log });
   shutdown.add(() => guard.close());
   return { channel, metadata, enrolment, guard, log };
 }

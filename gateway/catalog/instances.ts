@@ -89,7 +89,7 @@ export class Instances {
 
   constructor(options: InstancesOptions) {
     this.#options = options;
-    this.#balancer = new Balancer({ name: options.service });
+    this.#balancer = new Balancer(options.service);
   }
 
   get isEmpty(): boolean {

@@ -91,14 +91,15 @@ function expiry({ expires, enrolment }: ResolvedCaller): number {
 
 /** The callers of tokens that one guard has looked up, and when each was last known to be right. */
 export class CallerCache {
+  /** The revision of the last change to callers: what was said of one before may be out of date. */
+  changedAt = 0n;
+  /** How many changes to callers there have been. */
+  changes = 0;
   readonly #authority: AuthorityAccess;
   readonly #known = new BoundedMap<string, KnownCaller>(MAX_CALLERS);
   /** Until when a token counts as unknown, in milliseconds of `performance.now()`. */
   readonly #unknown = new BoundedMap<string, number>(MAX_UNKNOWN);
   readonly #lookups = new Map<string, Promise<KnownCaller | undefined>>();
-  /** The revision of the last change to callers, and how many there have been. */
-  #changedAt = 0n;
-  #changes = 0;
   #used: KnownCaller[] = [];
 
   constructor(authority: AuthorityAccess) {
@@ -109,7 +110,7 @@ export class CallerCache {
   find(token: string): KnownCaller | typeof UNKNOWN_TOKEN | undefined {
     const caller = this.#known.get(token);
     if (caller !== undefined) {
-      caller.confirmedAt = this.#changes;
+      caller.confirmedAt = this.changes;
       return caller;
     }
     if (!isBearer(token)) return UNKNOWN_TOKEN;
@@ -162,8 +163,8 @@ export class CallerCache {
     try {
       for (;;) {
         const answer = await this.#resolve(sha256, deadline);
-        if (answer !== undefined && answer.revision >= this.#changedAt) {
-          return answer.caller && new KnownCaller(sha256.toString("hex"), answer.caller, this.#changes);
+        if (answer !== undefined && answer.revision >= this.changedAt) {
+          return answer.caller && new KnownCaller(sha256.toString("hex"), answer.caller, this.changes);
         }
         await pause(answer === undefined ? UNREACHABLE_PAUSE : RETRY_PAUSE);
       }
@@ -185,30 +186,20 @@ export class CallerCache {
     }
   }
 
-  /** The revision of the last change to callers: what was said of one before may be out of date. */
-  get changedAt(): bigint {
-    return this.#changedAt;
-  }
-
-  /** How many changes to callers there have been. */
-  get changes(): number {
-    return this.#changes;
-  }
-
   /** Notes that a kept caller is still right: those that change are not kept. */
   confirm(caller: KnownCaller): void {
-    caller.confirmedAt = this.#changes;
+    caller.confirmedAt = this.changes;
   }
 
   /** Whether nothing has changed about any caller since this one was found. */
   isCurrent(caller: KnownCaller): boolean {
-    return caller.confirmedAt === this.#changes;
+    return caller.confirmedAt === this.changes;
   }
 
   /** Forgets callers, by a change of the given revision. */
   forget(revision: bigint, changed: (caller: KnownCaller) => boolean): void {
-    this.#changedAt = revision;
-    this.#changes++;
+    this.changedAt = revision;
+    this.changes++;
     this.#known.deleteWhere(changed);
   }
 

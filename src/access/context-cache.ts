@@ -15,7 +15,7 @@ import { type Metadata, NO_METADATA } from "../rpc/metadata.js";
 import type { Admission } from "./admission.js";
 import { CONTEXT, macOf, readContext, signContext, verifyContext } from "./call-context.js";
 import { KnownCaller } from "./caller-cache.js";
-import type { ContextKeys } from "./context-keys.js";
+import type { Policy } from "./policy.js";
 
 /** Most contexts that are kept, signed ones and verified ones: some 600 bytes each. */
 const MAX_KEPT = 20_000;
@@ -46,37 +46,25 @@ export interface Verified {
   readonly revision: bigint;
 }
 
-/** The keys, the revision and the lease by which contexts are signed and verified. */
-export interface ContextCacheOptions {
-  readonly keys: ContextKeys;
-  /** The applied revision. */
-  readonly revision: () => bigint;
-  /** The end of the lease, in monotonic time. */
-  readonly leaseEnd: () => number;
-  /** The authority's clock at a moment of the monotonic one, in milliseconds since 1970. */
-  readonly timeAt: (monotonic: number) => number;
-  /** Resolves when a revision is applied, or does not come in time. */
-  readonly applied: (revision: number) => Promise<void>;
-}
-
 /** The signed and verified contexts of one guard. */
 export class ContextCache {
-  readonly #options: ContextCacheOptions;
+  /** Gives the keys, the revision and the lease by which contexts are signed and verified. */
+  readonly #policy: Policy;
   readonly #signed = new BoundedMap<string, Signed>(MAX_KEPT);
   /** By their signatures. */
   readonly #verified = new BoundedMap<string, Verified>(MAX_KEPT);
 
-  constructor(options: ContextCacheOptions) {
-    this.#options = options;
+  constructor(policy: Policy) {
+    this.#policy = policy;
   }
 
   /** What a service is sent with a call that this guard has admitted; nothing where its key is not known. */
   sign({ endpoint, caller, namespace }: Admission): Metadata {
-    const { keys } = this.#options;
+    const { keys } = this.#policy.current;
     const known = caller instanceof KnownCaller ? caller : undefined;
     const name = `${known?.sha256 ?? namespace} ${endpoint.resource}`;
     const kept = this.#signed.get(name);
-    const end = this.#options.leaseEnd();
+    const end = this.#policy.lease.end;
     if (kept !== undefined && kept.caller === known && kept.version === keys.version) {
       if (kept.end === end || performance.now() < kept.renewal) return kept.metadata;
     }
@@ -89,7 +77,7 @@ export class ContextCache {
   }
 
   #sign(endpoint: Endpoint, namespace: string, caller: KnownCaller | undefined, end: number): string | undefined {
-    const { keys, revision, timeAt } = this.#options;
+    const { keys } = this.#policy.current;
     const key = keys.of(endpoint.service);
     if (key === undefined || keys.ticket === undefined) return undefined;
     const context: CallContext = {
@@ -99,9 +87,9 @@ export class ContextCache {
       sha256: Buffer.from(caller?.sha256 ?? "", "hex"),
       service: "",
       // Rounded down: rather too early than too late.
-      expires: BigInt(Math.floor(Math.min(timeAt(end), caller?.expires ?? Number.POSITIVE_INFINITY))),
+      expires: BigInt(Math.floor(Math.min(this.#policy.timeAt(end), caller?.expires ?? Number.POSITIVE_INFINITY))),
       generation: BigInt(key.generation),
-      revision: revision(),
+      revision: this.#policy.revision,
     };
     return signContext(context, key, keys.ticket);
   }
@@ -109,7 +97,7 @@ export class ContextCache {
   /** What a context says, where it is known here already. Looked up by its end: a text as long takes time to hash. */
   find(text: string): Verified | undefined {
     const known = this.#verified.get(macOf(text));
-    return known?.text === text && known.version === this.#options.keys.version ? known : undefined;
+    return known?.text === text && known.version === this.#policy.current.keys.version ? known : undefined;
   }
 
   /**
@@ -119,18 +107,18 @@ export class ContextCache {
    * UNAVAILABLE for one signed by a gateway that has not heard yet that the key was replaced.
    */
   verify(text: string, endpoint: Endpoint, callers: number): Verified | Promise<Verified> {
-    const key = this.#options.keys.of(endpoint.service);
+    const key = this.#policy.current.keys.of(endpoint.service);
     const context = key && verifyContext(text, key);
     if (context !== undefined) return this.#read(text, context, callers);
     const generation = Number(readContext(text)?.generation ?? -1n);
-    if (generation > (key?.generation ?? -1) && generation > Number(this.#options.revision())) {
-      return this.#options.applied(generation).then(() => this.#verifyLate(text, endpoint, callers));
+    if (generation > (key?.generation ?? -1) && generation > Number(this.#policy.revision)) {
+      return this.#policy.awaitRevision(generation).then(() => this.#verifyLate(text, endpoint, callers));
     }
     throw this.#refusal(generation, key?.generation, endpoint);
   }
 
   #verifyLate(text: string, endpoint: Endpoint, callers: number): Verified {
-    const key = this.#options.keys.of(endpoint.service);
+    const key = this.#policy.current.keys.of(endpoint.service);
     const context = key && verifyContext(text, key);
     if (context === undefined) throw this.#refusal(-1, key?.generation, endpoint);
     return this.#read(text, context, callers);
@@ -153,7 +141,7 @@ export class ContextCache {
       caller: caller && new KnownCaller(sha256.toString("hex"), caller, callers),
       service: service || undefined,
       expires: Number(expires),
-      version: this.#options.keys.version,
+      version: this.#policy.current.keys.version,
       revision,
     };
   }

@@ -39,22 +39,14 @@ function derive(key: Uint8Array, what: string): Buffer {
 
 /** The keys that one process has. */
 export class ContextKeys {
+  /** Counts the changes: what was signed or verified at an earlier one is looked at again. */
+  version = 0;
+  /** The key of tickets; undefined where there is no root. */
+  ticket: Buffer | undefined;
   #root: Key | undefined;
-  #ticket: Buffer | undefined;
   /** As given, by service: with a root, only the generations count. */
   readonly #given = new Map<string, Key>();
   readonly #derived = new Map<string, Key>();
-  #version = 0;
-
-  /** Counts the changes: what was signed or verified at an earlier one is looked at again. */
-  get version(): number {
-    return this.#version;
-  }
-
-  /** The key of tickets; undefined where there is no root. */
-  get ticket(): Buffer | undefined {
-    return this.#ticket;
-  }
 
   /** The key of a service's calls; undefined where it is not known. */
   of(service: string): Key | undefined {
@@ -72,22 +64,22 @@ export class ContextKeys {
     const given = { generation: Number(generation), secret: key };
     if (name === GATEWAY) {
       this.#root = given;
-      this.#ticket = ticketKeyOf(given);
+      this.ticket = ticketKeyOf(given);
       this.#derived.clear();
     } else {
       this.#given.set(name, given);
       this.#derived.delete(name);
     }
-    this.#version++;
+    this.version++;
   }
 
   /** Forgets every key, as others come in their place. */
   clear(): void {
     this.#root = undefined;
-    this.#ticket = undefined;
+    this.ticket = undefined;
     this.#given.clear();
     this.#derived.clear();
-    this.#version++;
+    this.version++;
   }
 }
 

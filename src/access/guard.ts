@@ -34,30 +34,11 @@ import type { Decision } from "./rules.js";
 
 export * from "./admission.js";
 
-/** A guard that follows its authority, as its process sees it. */
-export interface OpenGuard extends SigningGuard {
-  /** Whether decisions can be made: not yet, now, not at the moment, never again. */
-  readonly state: "starting" | "ready" | "lost" | "closed";
-  /** Why the authority could not be followed the last time, until it answers again; undefined where nothing has failed. */
-  readonly fault: unknown;
-  /** Resolves when decisions can be made; rejects with CANCELLED when closed before. */
-  ready(): Promise<void>;
-  /**
-   * Refuses the streams still followed with UNAVAILABLE, and leaves the authority, so that it need not wait for this
-   * guard's lease. Resolves when the authority has heard of it, or does not answer.
-   */
-  close(): Promise<void>;
-}
-
-/** Opens a guard, which follows its authority until it is closed. */
-export function openGuard(authority: AuthorityAccess): OpenGuard {
-  return new PolicyGuard(authority);
-}
-
 /** The credentials of a call that has a context. */
 type ContextCredentials = Credentials & { readonly context: string };
 
-class PolicyGuard implements OpenGuard {
+/** A guard that follows its authority until it is closed. */
+export class OpenGuard implements SigningGuard {
   readonly #callers: CallerCache;
   readonly #contexts: ContextCache;
   readonly #streams: OpenStreams;
@@ -89,28 +70,28 @@ class PolicyGuard implements OpenGuard {
       onCutOff: () => this.#streams.refuseAll(authorityUnreachable()),
       takeUsedKeys: () => this.#callers.takeUsed(),
     });
-    const policy = this.#policy;
-    this.#contexts = new ContextCache({
-      keys: policy.keys,
-      revision: () => policy.revision,
-      leaseEnd: () => policy.leaseEnd,
-      timeAt: (monotonic) => policy.timeAt(monotonic),
-      applied: (revision) => policy.applied(revision),
-    });
+    this.#contexts = new ContextCache(this.#policy);
   }
 
-  get state(): OpenGuard["state"] {
+  /** Whether decisions can be made: not yet, now, not at the moment, never again. */
+  get state(): Policy["state"] {
     return this.#policy.state;
   }
 
+  /** Why the authority could not be followed the last time, until it answers again; undefined where nothing has failed. */
   get fault(): unknown {
     return this.#policy.fault;
   }
 
+  /** Resolves when decisions can be made; rejects with CANCELLED when closed before. */
   ready(): Promise<void> {
     return this.#policy.ready();
   }
 
+  /**
+   * Refuses the streams still followed with UNAVAILABLE, and leaves the authority, so that it need not wait for this
+   * guard's lease. Resolves when the authority has heard of it, or does not answer.
+   */
   close(): Promise<void> {
     this.#streams.refuseAll(authorityUnreachable());
     return this.#policy.close();
@@ -118,7 +99,7 @@ class PolicyGuard implements OpenGuard {
 
   admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission> {
     const now = performance.now();
-    if (!this.#policy.mayDecide(now)) throw authorityUnreachable();
+    if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     const { token, context } = credentials;
     if (context !== undefined) return this.#admitByContext(credentials as ContextCredentials, endpoint, now);
     const caller = token === undefined ? UNKNOWN_TOKEN : this.#callers.find(token);
@@ -131,7 +112,7 @@ class PolicyGuard implements OpenGuard {
     // What came in the meantime may have changed the caller, or the lease may have run out: from the start again.
     if (caller !== undefined && !this.#callers.isCurrent(caller)) return this.admit(credentials, endpoint);
     const now = performance.now();
-    if (!this.#policy.mayDecide(now)) throw authorityUnreachable();
+    if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     return this.#admit(credentials, endpoint, caller, now);
   }
 
@@ -170,7 +151,7 @@ class PolicyGuard implements OpenGuard {
   /** Admits by a context that is not known yet. Those that are known are forgotten when their caller changes. */
   #admitFresh(credentials: ContextCredentials, verified: Verified, endpoint: Endpoint): Admission | Promise<Admission> {
     const now = performance.now();
-    if (!this.#policy.mayDecide(now)) throw authorityUnreachable();
+    if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     this.#checkContext(verified, credentials, endpoint, now);
     const { caller, revision } = verified;
     if (caller !== undefined && revision < this.#callers.changedAt)
@@ -184,7 +165,7 @@ class PolicyGuard implements OpenGuard {
     const caller = await this.#callers.lookUpHash(verified.caller?.sha256 ?? "");
     if (caller === undefined) throw refusal("unauthorized", endpoint, undefined);
     // What came in the meantime may have changed the caller, or the key: from the start again.
-    if (!this.#callers.isCurrent(caller) || verified.version !== this.#policy.keys.version) {
+    if (!this.#callers.isCurrent(caller) || verified.version !== this.#policy.current.keys.version) {
       return this.#verifyAndAdmit(credentials, endpoint);
     }
     return this.#admitFresh(credentials, { ...verified, caller, revision: this.#callers.changedAt }, endpoint);
@@ -210,7 +191,7 @@ class PolicyGuard implements OpenGuard {
   #judgeBoth({ endpoint, namespace, service }: Admission, caller: Caller | undefined): Decision {
     const decision = this.#judge(endpoint, namespace, caller);
     if (decision !== "granted" || service === undefined) return decision;
-    return this.#policy.rulesOf(namespace).decide(endpoint.segments, [serviceScope(service)]);
+    return this.#policy.current.rulesOf(namespace).decide(endpoint.segments, [serviceScope(service)]);
   }
 
   allows(caller: Caller | undefined, namespace: string, endpoint: Endpoint): boolean {
@@ -227,7 +208,7 @@ class PolicyGuard implements OpenGuard {
     if (callers === Callers.PUBLIC) return "granted";
     const decision =
       callers === undefined
-        ? this.#policy.rulesOf(namespace).decide(segments, caller?.scopes)
+        ? this.#policy.current.rulesOf(namespace).decide(segments, caller?.scopes)
         : decideByDeclaration(callers, caller);
     return decision === "granted" && caller !== undefined && isOutsideLimits(caller, segments) ? "forbidden" : decision;
   }

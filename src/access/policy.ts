@@ -16,11 +16,8 @@ import { PolicyService, type WatchRequest, type WatchResponse } from "../gen/por
 import { type Stream, stream } from "../rpc/client.js";
 import { timestampMs } from "../time.js";
 import type { AuthorityAccess } from "./caller-cache.js";
-import type { ContextKeys } from "./context-keys.js";
-import { Lease } from "./lease.js";
-import { type Answer, Pings } from "./pings.js";
+import { type Answer, Lease, Pings } from "./lease.js";
 import { type Applied, PolicyState, type RevisionListener } from "./policy-state.js";
-import type { RuleSet } from "./rules.js";
 
 /** The lease's time until the first answer tells, in milliseconds. */
 const FIRST_LEASE_TIME = 5_000;
@@ -56,11 +53,15 @@ const MAX_AWAITING = 1_000;
 
 /** The rules of the authority, followed on a stream, and the lease in which they may be used. */
 export class Policy {
+  /** The rules and keys that are applied. */
+  readonly current: PolicyState;
+  /** While it runs, decisions may be made. */
+  readonly lease: Lease;
+  /** Why the authority's stream ended, until it has answered again. */
+  fault: unknown;
   readonly #authority: AuthorityAccess;
   readonly #listener: PolicyListener;
-  readonly #lease: Lease;
   readonly #closing = new AbortController();
-  readonly #state: PolicyState;
   #leaseTime = FIRST_LEASE_TIME;
   /** What the authority's clock is ahead of `performance.now()`, at most. */
   #clockLead = 0;
@@ -72,15 +73,14 @@ export class Policy {
   #settled: Promise<void> = Promise.resolve();
   /** How many applied messages are not acknowledged yet. */
   #unacknowledged = 0;
-  #fault: unknown;
   /** Resolves when it follows the authority no more. */
   readonly #ran: Promise<void>;
 
   constructor(authority: AuthorityAccess, listener: PolicyListener) {
     this.#authority = authority;
     this.#listener = listener;
-    this.#state = new PolicyState(listener);
-    this.#lease = new Lease({
+    this.current = new PolicyState(listener);
+    this.lease = new Lease({
       onRunning: () => this.#onRunning(),
       onLost: () => authority.log.warn("the lease ran out: nothing is decided until the authority is reached again"),
       onLostForLong: () => listener.onCutOff(),
@@ -89,29 +89,19 @@ export class Policy {
       source: "the authority",
       attempt: ({ answered }) => this.#watch(answered),
       onFailure: ({ error, repeated }) => {
-        this.#fault = error;
+        this.fault = error;
         authority.log[repeated ? "debug" : "warn"]({ err: error }, "the stream from the authority broke");
       },
       firstDelayMs: FIRST_PAUSE,
-      maxDelayMs: () => (this.mayDecide(performance.now()) ? MAX_PAUSE_IN_LEASE : MAX_PAUSE),
+      maxDelayMs: () => (this.lease.runs(performance.now()) ? MAX_PAUSE_IN_LEASE : MAX_PAUSE),
       signal: this.#closing.signal,
     });
   }
 
   get state(): "starting" | "ready" | "lost" | "closed" {
     if (this.#closing.signal.aborted) return "closed";
-    if (this.mayDecide(performance.now())) return "ready";
+    if (this.lease.runs(performance.now())) return "ready";
     return this.#hasRun ? "lost" : "starting";
-  }
-
-  /** Why the authority's stream ended, until it has answered again. */
-  get fault(): unknown {
-    return this.#fault;
-  }
-
-  /** Whether a decision may be made at a moment of `performance.now()`. */
-  mayDecide(monotonic: number): boolean {
-    return this.#lease.runs(monotonic);
   }
 
   /** The authority's clock at a moment of `performance.now()`, in milliseconds since 1970; rather too late than too early. */
@@ -121,16 +111,11 @@ export class Policy {
 
   /** The applied revision; 0 until there is one. */
   get revision(): bigint {
-    return this.#state.revision ?? 0n;
-  }
-
-  /** Until when decisions may be made, as a moment of `performance.now()`. */
-  get leaseEnd(): number {
-    return this.#lease.end;
+    return this.current.revision ?? 0n;
   }
 
   /** Resolves when a revision is applied, or has not come in time. */
-  async applied(revision: number): Promise<void> {
+  async awaitRevision(revision: number): Promise<void> {
     if (this.#awaiting.size >= MAX_AWAITING) return;
     const end = performance.now() + MAX_AWAITED;
     for (let left = MAX_AWAITED; left > 0 && this.revision < revision; left = end - performance.now()) {
@@ -146,28 +131,19 @@ export class Policy {
     }
   }
 
-  rulesOf(namespace: string): RuleSet {
-    return this.#state.rulesOf(namespace);
-  }
-
-  /** The keys of contexts that the authority lets this guard have. */
-  get keys(): ContextKeys {
-    return this.#state.keys;
-  }
-
   /**
    * Resolves when decisions may be made.
    * @throws {StatusError} CANCELLED when closed before.
    */
   ready(): Promise<void> {
     if (this.#closing.signal.aborted) return Promise.reject(closed());
-    if (this.mayDecide(performance.now())) return Promise.resolve();
+    if (this.lease.runs(performance.now())) return Promise.resolve();
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
   /** Resolves when the authority has heard of it, or does not answer. */
   async close(): Promise<void> {
-    this.#lease.close();
+    this.lease.close();
     this.#closing.abort();
     for (const { reject } of this.#waiting.splice(0)) reject(closed());
     await this.#ran;
@@ -184,7 +160,7 @@ export class Policy {
     // What the stream before it has brought is judged first: this one answers for what it brings itself.
     await this.#settled;
     if (this.#closing.signal.aborted) return;
-    this.#state.beginStream();
+    this.current.beginStream();
     const { channel, metadata, admission, log } = this.#authority;
     const watch = stream(channel, PolicyService.watch, { metadata, admission });
     const pings = new Pings({
@@ -208,9 +184,9 @@ export class Policy {
       for await (const { message } of watch.responses) {
         if (message?.$case === "pong") pings.answered(message.value);
         else this.#apply(message, watch);
-        for (const answer of pings.takeAnswers(this.#state.revision)) {
+        for (const answer of pings.takeAnswers(this.current.revision)) {
           this.#extend(answer, pings);
-          this.#fault = undefined;
+          this.fault = undefined;
           answered();
         }
       }
@@ -225,9 +201,9 @@ export class Policy {
   #apply(message: WatchResponse["message"], watch: Watch): void {
     let applied: Applied | undefined;
     try {
-      applied = this.#state.apply(message);
+      applied = this.current.apply(message);
     } catch (error) {
-      this.#lease.cut(this.#leaseTime);
+      this.lease.cut(this.#leaseTime);
       throw error;
     }
     if (applied === undefined) return;
@@ -247,7 +223,7 @@ export class Policy {
     this.#leaseTime = Math.min(Number(pong.leaseMs), MAX_LEASE_TIME);
     pings.setPace(this.#leaseTime);
     this.#clockLead = timestampMs(time) - sent.monotonic;
-    this.#lease.extend(sent, this.#leaseTime);
+    this.lease.extend(sent, this.#leaseTime);
   }
 }
 

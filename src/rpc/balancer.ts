@@ -17,11 +17,6 @@ const RETRIES_PER_CALL = 0.2;
 const MAX_RETRIES = 100;
 const FIRST_RETRIES = 10;
 
-export interface BalancerOptions {
-  /** The service's name, for the error when none of its instances can be reached. */
-  readonly name: string;
-}
-
 /** Stands for any contract. */
 const ANY = undefined;
 
@@ -34,7 +29,8 @@ export class Balancer implements Channel {
   #closed = false;
   #retries = FIRST_RETRIES;
 
-  constructor({ name }: BalancerOptions) {
+  /** @param name of the service, for the error when none of its instances can be reached */
+  constructor(name: string) {
     this.name = name;
   }
 
@@ -66,10 +62,9 @@ export class Balancer implements Channel {
 
   /** The instances with one contract, as a channel. */
   among(contract: unknown): Channel {
-    const open: Channel["open"] = (start, listener) => new BalancedCall(start, listener, this, contract);
     const balancer = this;
     return {
-      open,
+      open: (start, listener) => new BalancedCall(start, listener, balancer, contract),
       get state() {
         return balancer.state;
       },

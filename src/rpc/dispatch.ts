@@ -19,7 +19,7 @@ import { Health } from "./health.js";
 import { first, type Metadata } from "./metadata.js";
 import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
-import { type Admitted, type CallEnd, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
+import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
 import type { MethodDefinition, Part, Service } from "./service.js";
 import { status } from "./status.js";
 
@@ -30,25 +30,21 @@ export interface DispatcherOptions {
   readonly guard: Guard;
   readonly limits: DispatchLimits;
   readonly log: Logger;
-  /** Called when a call to a service has ended that came from another process. */
-  readonly onEnd?: (call: CallEnd, endpoint: Endpoint) => void;
+  readonly onEnd?: CallEnvironment["onEnd"];
 }
 
 /** The header with a gateway's enrolment token, by which the client address that it forwards is believed. */
 const GATEWAY_TOKEN = "x-portico-gateway";
 const CLIENT_ADDRESS = "x-portico-client-address";
 
-interface Served extends ServedMethod {
-  /** Undefined for health and reflection. */
-  readonly endpoint: Endpoint | undefined;
-}
-
 export class Dispatcher {
   /** SERVING until `stop`; whoever composes the process may say otherwise. */
   readonly health: Health;
   /** The endpoints of the services, without health and reflection. */
   readonly endpoints: readonly Endpoint[];
-  readonly #methods = new Map<string, Served>();
+  /** Maximum bytes of a message. */
+  readonly maxMessage: number;
+  readonly #methods = new Map<string, ServedMethod>();
   readonly #guard: Guard;
   readonly #limits: DispatchLimits;
   readonly #environment: CallEnvironment;
@@ -57,14 +53,14 @@ export class Dispatcher {
   constructor({ services, guard, limits, log, onEnd }: DispatcherOptions) {
     this.#guard = guard;
     this.#limits = limits;
-    const ended = onEnd && ((call: CallEnd) => this.#ended(call, onEnd));
+    this.maxMessage = limits.maxBody;
     this.#environment = {
       guard,
-      admit: (method, start, peer, opened) => this.#admit(method as Served, start, peer, opened),
+      admit: this.#admit,
       log,
       maxBody: limits.maxBody,
       deadlines: new Deadlines(),
-      onEnd: ended,
+      onEnd,
     };
     this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
     const open = [this.health.service, createReflection([...services, this.health.service])];
@@ -75,11 +71,6 @@ export class Dispatcher {
       this.#add(service, registry, open.includes(service));
     }
     this.endpoints = [...this.#methods.values()].flatMap(({ endpoint }) => endpoint ?? []);
-  }
-
-  /** Maximum bytes of a message. */
-  get maxMessage(): number {
-    return this.#limits.maxBody;
   }
 
   /** All methods that are served, health and reflection included. */
@@ -112,11 +103,6 @@ export class Dispatcher {
     for (const { running } of this.#methods.values()) for (const call of running ?? []) call.stop(reason);
   }
 
-  #ended(call: CallEnd, onEnd: NonNullable<DispatcherOptions["onEnd"]>): void {
-    const endpoint = this.#methods.get(call.path)?.endpoint;
-    if (endpoint !== undefined) onEnd(call, endpoint);
-  }
-
   #add(service: Service, registry: FileRegistry, unguarded: boolean): void {
     const names = service.parts.map((part) => part.grpcService);
     const endpoints = new Map(endpointsOf(service.name, registry, names).map((endpoint) => [endpoint.path, endpoint]));
@@ -131,12 +117,12 @@ export class Dispatcher {
   }
 
   /** A unary call always has a deadline, a stream only one that is asked for. */
-  #deadline({ requestStream, responseStream }: Served, asked: number | undefined, arrived: number): number {
+  #deadline({ requestStream, responseStream }: ServedMethod, asked: number | undefined, arrived: number): number {
     if (requestStream || responseStream) return asked ?? Number.POSITIVE_INFINITY;
     return Math.min(asked ?? arrived + this.#limits.callTime, arrived + this.#limits.maxCallTime);
   }
 
-  #admit({ endpoint }: Served, start: CallStart, peer: string, opened: boolean): Admitted | Promise<Admitted> {
+  readonly #admit: CallEnvironment["admit"] = ({ endpoint }, start, peer, opened) => {
     const { admission, clientAddress = peer } = start;
     if (endpoint === undefined) return { admission: undefined, clientAddress };
     if (admission !== undefined) {
@@ -150,7 +136,7 @@ export class Dispatcher {
     if (gateway !== undefined) return this.#admitForwarded(admitted, gateway, endpoint, start.metadata, peer);
     if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, clientAddress }));
     return { admission: admitted, clientAddress };
-  }
+  };
 
   async #admitForwarded(
     admitted: Admission | Promise<Admission>,
@@ -185,7 +171,7 @@ function serve(
   definition: MethodDefinition<unknown, unknown>,
   endpoint: Endpoint,
   unguarded: boolean,
-): Served {
+): ServedMethod {
   const { requestStream, responseStream, requestDeserialize, responseSerialize } = definition;
   const run = implementation[key];
   if (run === undefined) throw new Error(`${endpoint.name} has no implementation`);

@@ -11,6 +11,7 @@
  */
 import type { Logger } from "pino";
 import { type Admission, type Guard, SYSTEM } from "../access/admission.js";
+import type { Endpoint } from "../contract/endpoint.js";
 import { Code, StatusError } from "../errors.js";
 import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
 import { MessageQueue } from "./message-queue.js";
@@ -25,6 +26,8 @@ export interface ServedMethod {
   readonly name: string;
   /** gRPC path, `/helloworld.Helloworld/Call`. */
   readonly path: string;
+  /** Undefined for health and reflection, which are not guarded. */
+  readonly endpoint: Endpoint | undefined;
   readonly requestStream: boolean;
   readonly responseStream: boolean;
   /** @throws {StatusError} INVALID_ARGUMENT for bytes that are not the endpoint's message. */
@@ -59,14 +62,12 @@ export interface CallEnvironment {
   /** Maximum bytes of a request message. The caller's end has its own limit for responses. */
   readonly maxBody: number;
   readonly deadlines: Deadlines;
-  /** Called when a call from another process has ended. */
-  readonly onEnd: ((call: CallEnd) => void) | undefined;
+  /** Called when a call to a service has ended that came from another process. */
+  readonly onEnd: ((call: CallEnd, endpoint: Endpoint) => void) | undefined;
 }
 
 /** A call that has ended, for metrics and usage. */
 export interface CallEnd {
-  /** gRPC path. */
-  readonly path: string;
   readonly code: Code;
   readonly milliseconds: number;
   readonly metadata: Metadata;
@@ -313,14 +314,15 @@ export class RunningCall implements IncomingListener, Expiring {
     this.#method.running?.delete(this);
     this.#reply.end(status);
     this.#wake?.();
-    if (this.#start.admission === undefined) this.#report(status.code);
+    const { endpoint } = this.#method;
+    if (this.#start.admission === undefined && endpoint !== undefined) this.#report(status.code, endpoint);
   }
 
-  #report(code: Code): void {
-    const { path, metadata } = this.#start;
+  #report(code: Code, endpoint: Endpoint): void {
+    const { metadata } = this.#start;
     const { caller, namespace } = this.#context ?? {};
     const milliseconds = performance.now() - this.#started;
-    this.#environment.onEnd?.({ path, code, milliseconds, metadata, caller, namespace });
+    this.#environment.onEnd?.({ code, milliseconds, metadata, caller, namespace }, endpoint);
   }
 
   /** Has the endpoint's generator run its `finally` blocks; one that is running does so at its next `yield`. */

@@ -2,7 +2,8 @@
  * A transport speaks gRPC between processes. There are two, with the same options and the same behaviour as far as
  * test/contract/channel.ts describes it: `http2/`, which is Portico's own, and `grpc-js/`. load-transport.ts chooses.
  */
-import type { Address, GrpcTarget } from "../address.js";
+import type { AddressInfo, Server } from "node:net";
+import { type Address, formatGrpcTarget, type GrpcTarget } from "../address.js";
 import type { Certificates } from "../certificates.js";
 import type { Config } from "../config.js";
 import type { MemoryBudget } from "../memory-budget.js";
@@ -45,6 +46,37 @@ export interface ChannelOptions {
   readonly verify?: Verify | undefined;
   /** Of the host's addresses the one to connect to; default is what the system finds. */
   readonly ip?: string | undefined;
+}
+
+/**
+ * Has a server listen.
+ * @param drain closes it: lets calls finish for a time in milliseconds, then ends them
+ * @throws {Error} (rejects) when the address cannot be had; the message names it
+ */
+export async function listen(
+  listener: Server,
+  address: GrpcTarget,
+  dispatcher: Dispatcher,
+  drain: (drainMs: number) => Promise<void>,
+): Promise<GrpcServer> {
+  await new Promise<void>((resolve, reject) => {
+    listener.once("error", (cause) =>
+      reject(new Error(`cannot listen on ${formatGrpcTarget(address)}: ${cause.message}`, { cause })),
+    );
+    listener.listen({ ...address }, resolve);
+  });
+  let closing: Promise<void> | undefined;
+  return {
+    address:
+      "path" in address
+        ? { host: address.path, port: 0 }
+        : { host: address.host, port: (listener.address() as AddressInfo).port },
+    close(drainMs) {
+      dispatcher.stop();
+      closing ??= drain(drainMs);
+      return closing;
+    },
+  };
 }
 
 export const DEFAULT_MAX_BODY = 4 * 2 ** 20;

@@ -1,6 +1,6 @@
 /** A guard as another process has it, before a real authority: it joins by its enrolment token. */
 import type { Test } from "tap";
-import { type Admission, type Credentials, type OpenGuard, openGuard } from "../../src/access/guard.js";
+import { type Admission, type Credentials, OpenGuard } from "../../src/access/guard.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { StatusError } from "../../src/errors.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
@@ -31,7 +31,7 @@ export async function openDoor(t: Test, options: Parameters<typeof open>[1] = {}
 
 /** A further guard, over any channel to the authority. */
 export async function joinAt(t: Test, channel: Channel, enrolment: string): Promise<OpenGuard> {
-  const guard = openGuard({ channel, metadata: [["authorization", `Bearer ${enrolment}`]], log: silent });
+  const guard = new OpenGuard({ channel, metadata: [["authorization", `Bearer ${enrolment}`]], log: silent });
   t.teardown(() => guard.close());
   await guard.ready();
   return guard;

@@ -5,7 +5,7 @@
 
 import type { Test } from "tap";
 import type { AuthorityAccess } from "../../src/access/caller-cache.js";
-import { type Guard, type OpenGuard, openGuard, SYSTEM } from "../../src/access/guard.js";
+import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import type { Rule } from "../../src/access/rules.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
@@ -221,7 +221,7 @@ export interface Started {
 /** A guard that has opened its stream. */
 export async function start(t: Test, options: Partial<ScriptedAuthority> = {}): Promise<Started> {
   const script = Object.assign(new ScriptedAuthority(), options);
-  const guard = openGuard(script.access);
+  const guard = new OpenGuard(script.access);
   t.teardown(() => guard.close());
   await script.until(() => script.streams.length > 0);
   return { script, guard };

@@ -21,7 +21,7 @@ import { openAuthority } from "../../services/auth/authority.js";
 import { helloworld } from "../../services/helloworld/helloworld.js";
 import { readConnection } from "../../services/registry/connection-contract.js";
 import { createRegistry } from "../../services/registry/registry.js";
-import { type OpenGuard, openGuard, type SigningGuard, SYSTEM } from "../../src/access/guard.js";
+import { OpenGuard, type SigningGuard, SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseAddress } from "../../src/address.js";
 import { asBuffer } from "../../src/buffer.js";
 import { type Flags, loadConfig } from "../../src/config.js";
@@ -125,7 +125,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const inside = { ...config, maxBody: 4 * 1024 ** 2 };
   const dispatcher = new Dispatcher({ services, guard: lateGuard, limits: inside, log });
   const own = new InProcessChannel(dispatcher);
-  guard = openGuard({ channel: own, admission: SYSTEM, log });
+  guard = new OpenGuard({ channel: own, admission: SYSTEM, log });
 
   const add = ({ descriptors = asBuffer(helloworld.descriptors), ...instance }: Partial<Instance>): (() => void) =>
     registry.add({

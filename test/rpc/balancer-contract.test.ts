@@ -6,7 +6,7 @@ import { dispatcherOf, listen } from "./serve.js";
 
 channelContract(t, async (t, service) => {
   const server = await listen(t, dispatcherOf([service]));
-  const channel = new Balancer({ name: "raw" });
+  const channel = new Balancer("raw");
   channel.update(new Map([["the only one", new GrpcChannel(server.address, { maxBody: MAX_BODY })]]));
   t.teardown(() => channel.close());
   return { channel, kill: () => void server.close(0) };

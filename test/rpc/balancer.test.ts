@@ -20,7 +20,7 @@ function instance(name: string, endpoints: Partial<RawImplementation> = {}): Cha
 }
 
 function balance(t: Test, channels: Record<string, Channel>): Balancer {
-  const balancer = new Balancer({ name: "raw" });
+  const balancer = new Balancer("raw");
   balancer.update(new Map(Object.entries(channels)));
   t.teardown(() => balancer.close());
   return balancer;

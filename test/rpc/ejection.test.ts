@@ -11,7 +11,7 @@ import { dispatcherOf } from "./serve.js";
 const instance = (one: RawImplementation["one"]): Channel => new InProcessChannel(dispatcherOf([rawService({ one })]));
 
 function balance(t: Test, ...answers: RawImplementation["one"][]): Balancer {
-  const balancer = new Balancer({ name: "raw" });
+  const balancer = new Balancer("raw");
   balancer.update(new Map(answers.map((one, index) => [`${index}`, instance(one)])));
   t.teardown(() => balancer.close());
   return balancer;

@@ -65,7 +65,7 @@ function end(balancer: Balancer, path: string, time: number): Promise<Code> {
 }
 
 function balance(t: Test, ...addresses: Address[]): Balancer {
-  const balancer = new Balancer({ name: "raw" });
+  const balancer = new Balancer("raw");
   balancer.update(new Map(addresses.map((address, index) => [`${index}`, new Http2Channel(address)])));
   t.teardown(() => balancer.close());
   return balancer;

@@ -7,7 +7,7 @@
  * part has come is not, because grpc-js does not show it.
  */
 import type { Http2Server } from "node:http2";
-import { type AddressInfo, createServer, type Server as NetServer, type Socket } from "node:net";
+import { createServer, type Server as NetServer, type Socket } from "node:net";
 import {
   Server,
   ServerCredentials,
@@ -15,7 +15,7 @@ import {
   type ServerInterceptingCallInterface,
   type StatusObject,
 } from "@grpc/grpc-js";
-import { type Address, formatAddress } from "../../address.js";
+import type { Address } from "../../address.js";
 import { asBuffer } from "../../buffer.js";
 import type { Certificates } from "../../certificates.js";
 import { Code } from "../../errors.js";
@@ -27,6 +27,7 @@ import { type Metadata, NO_METADATA } from "../metadata.js";
 import { NO_MEMORY, status } from "../status.js";
 import {
   type GrpcServer,
+  listen,
   MAX_CONNECTION_AGE_MS,
   MAX_STREAMS,
   SERVER_KEEPALIVE,
@@ -35,11 +36,8 @@ import {
 } from "../transport.js";
 import { fromGrpc, toGrpc, toGrpcStatus } from "./convert.js";
 
-/**
- * Listens.
- * @throws {Error} when the address cannot be had; the message names it.
- */
-export async function serveGrpc(
+/** Listens, as `Transport.serve` says. */
+export function serveGrpc(
   dispatcher: Dispatcher,
   address: Address,
   limits: ServerLimits,
@@ -66,22 +64,13 @@ export async function serveGrpc(
     server.register(path, unusedHandler, same, same, requestStream ? "bidi" : "serverStream");
   }
   const connections = new Connections(server, limits.maxConnections, tls, budget, memories);
-  const port = await connections.listen(address);
-  let closing: Promise<void> | undefined;
-  return {
-    address: { host: address.host, port },
-    close(drainMs) {
-      dispatcher.stop();
-      closing ??= connections.drain(drainMs);
-      return closing;
-    },
-  };
+  return listen(connections.listener, address, dispatcher, (drainMs) => connections.drain(drainMs));
 }
 
 /** The sockets of a grpc-js server, which has no limit on their number and does not close all at a forced shutdown. */
 class Connections {
   readonly #server: Server;
-  readonly #listener: NetServer;
+  readonly listener: NetServer;
   readonly #sockets = new Set<Socket>();
 
   /** @param memories of the connections that are open, by what `getPeer` of their calls gives */
@@ -95,7 +84,7 @@ class Connections {
     const injector = server.createConnectionInjector(credentialsOf(tls));
     showEveryToken(server);
     this.#server = server;
-    this.#listener = createServer({ noDelay: true }, (socket) => {
+    this.listener = createServer({ noDelay: true }, (socket) => {
       this.#sockets.add(socket);
       const address = socket.remoteAddress ?? "unknown";
       const peer = `${address}:${socket.remotePort}`;
@@ -108,20 +97,11 @@ class Connections {
       });
       injector.injectConnection(socket);
     });
-    this.#listener.maxConnections = maxConnections;
-  }
-
-  listen(address: Address): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#listener.once("error", (cause) =>
-        reject(new Error(`cannot listen on ${formatAddress(address)}: ${cause.message}`, { cause })),
-      );
-      this.#listener.listen(address, () => resolve((this.#listener.address() as AddressInfo).port));
-    });
+    this.listener.maxConnections = maxConnections;
   }
 
   async drain(drainMs: number): Promise<void> {
-    const closed = new Promise((resolve) => this.#listener.close(resolve));
+    const closed = new Promise((resolve) => this.listener.close(resolve));
     let force: NodeJS.Timeout | undefined;
     const forced = new Promise<void>((resolve) => {
       force = setTimeout(() => {

@@ -1,12 +1,12 @@
 /** Serves a dispatcher over our own HTTP/2: over TCP or a unix socket, with TLS or without. */
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { formatGrpcTarget, type GrpcTarget } from "../../address.js";
+import type { GrpcTarget } from "../../address.js";
 import type { Certificates } from "../../certificates.js";
 import { ALPN } from "../../http2/frames.js";
 import { MemoryBudget } from "../../memory-budget.js";
 import type { Dispatcher } from "../dispatch.js";
-import { type GrpcServer, MAX_CONNECTION_AGE_MS, type ServerLimits, type ServerOptions } from "../transport.js";
+import { type GrpcServer, listen, MAX_CONNECTION_AGE_MS, type ServerLimits, type ServerOptions } from "../transport.js";
 import { ServerConnection } from "./server-connection.js";
 
 export interface Http2ServerOptions extends ServerOptions {
@@ -22,32 +22,19 @@ const STALL_CHECK_MS = 60_000;
 /** How long a client may take for the TLS handshake, in milliseconds. */
 const TLS_MS = 10_000;
 
-/**
- * Listens.
- * @returns as serveGrpc does; for a unix socket the address has its path as host, and port 0
- * @throws {Error} when the address cannot be had; the message names it.
- */
-export async function serveHttp2(
+/** Listens, as `Transport.serve` says. */
+export function serveHttp2(
   dispatcher: Dispatcher,
   address: GrpcTarget,
   limits: ServerLimits,
   options: Http2ServerOptions = {},
 ): Promise<GrpcServer> {
   const connections = new Connections(dispatcher, limits, options);
-  const port = await connections.listen(address);
-  let closing: Promise<void> | undefined;
-  return {
-    address: "path" in address ? { host: address.path, port: 0 } : { host: address.host, port },
-    close(drainMs) {
-      dispatcher.stop();
-      closing ??= connections.drain(drainMs);
-      return closing;
-    },
-  };
+  return listen(connections.listener, address, dispatcher, (drainMs) => connections.drain(drainMs));
 }
 
 class Connections {
-  readonly #listener: Server;
+  readonly listener: Server;
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Set<ServerConnection>();
 
@@ -62,29 +49,17 @@ class Connections {
       this.#connections.add(connection);
       socket.once("close", () => this.#connections.delete(connection));
     };
-    this.#listener = tls === undefined ? createServer({ noDelay: true }, accept) : createSecureServer(tls, accept);
-    this.#listener.maxConnections = limits.maxConnections;
+    this.listener = tls === undefined ? createServer({ noDelay: true }, accept) : createSecureServer(tls, accept);
+    this.listener.maxConnections = limits.maxConnections;
     // The TCP sockets: the TLS handshake of some may not be complete.
-    this.#listener.on("connection", (socket: Socket) => {
+    this.listener.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
   }
 
-  listen(address: GrpcTarget): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#listener.once("error", (cause) =>
-        reject(new Error(`cannot listen on ${formatGrpcTarget(address)}: ${cause.message}`, { cause })),
-      );
-      this.#listener.listen({ ...address }, () => {
-        const listening = this.#listener.address() as AddressInfo | string;
-        resolve(typeof listening === "string" ? 0 : listening.port);
-      });
-    });
-  }
-
   async drain(drainMs: number): Promise<void> {
-    const closed = new Promise((resolve) => this.#listener.close(resolve));
+    const closed = new Promise((resolve) => this.listener.close(resolve));
     const force = setTimeout(() => this.#destroy(), drainMs);
     // Without time to drain, GOAWAY would be of no use.
     if (drainMs > 0) for (const connection of this.#connections) connection.drain();

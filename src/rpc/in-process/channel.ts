@@ -15,28 +15,24 @@ import { cancelled, channelClosed, closedDuringCall, protocolError } from "../st
 const PEER = "in-process";
 
 export class InProcessChannel implements Channel {
+  state: "ready" | "closed" = "ready";
   readonly #dispatcher: Dispatcher;
   readonly #open = new IndexedList<ReplyEnd>();
-  #state: "ready" | "closed" = "ready";
 
   constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
   }
 
-  get state(): "ready" | "closed" {
-    return this.#state;
-  }
-
   open(start: CallStart, listener: CallListener): Call {
     const reply = new ReplyEnd(listener, this.#open, this.#dispatcher.maxMessage);
     const call = new CallerEnd(reply);
-    if (this.#state === "closed") call.abort(channelClosed());
+    if (this.state === "closed") call.abort(channelClosed());
     else call.start(this.#dispatcher, start);
     return call;
   }
 
   close(): void {
-    this.#state = "closed";
+    this.state = "closed";
     for (const reply of this.#open) reply.abort(closedDuringCall());
   }
 }

@@ -6,7 +6,7 @@ import { type Authority, type AuthorityOptions, openAuthority } from "../../../s
 import { firstEntry } from "../../../services/auth/bootstrap.js";
 import { ChangeLog } from "../../../services/auth/log/change-log.js";
 import { Journal, PORTICO } from "../../../services/auth/log/journal.js";
-import { openGuard, SYSTEM } from "../../../src/access/guard.js";
+import { OpenGuard, SYSTEM } from "../../../src/access/guard.js";
 import { hashToken } from "../../../src/access/token.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
@@ -88,7 +88,7 @@ export async function open(
     state: "ready",
     close: () => undefined,
   };
-  const guard = openGuard({ channel: late, metadata: [], admission: SYSTEM, log: silent });
+  const guard = new OpenGuard({ channel: late, metadata: [], admission: SYSTEM, log: silent });
   const limits = { maxBody: 4 * 2 ** 20, callTime: 30_000, maxCallTime: 90_000 };
   channel = new InProcessChannel(new Dispatcher({ services: [authority.service], guard, limits, log: silent }));
   await guard.ready();

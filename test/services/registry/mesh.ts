@@ -6,7 +6,7 @@ import type { Test } from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
 import { helloworld } from "../../../services/helloworld/helloworld.js";
 import { createRegistry, type RegistryOptions } from "../../../services/registry/registry.js";
-import { type Guard, openGuard, SYSTEM } from "../../../src/access/guard.js";
+import { type Guard, OpenGuard, SYSTEM } from "../../../src/access/guard.js";
 import type { Address } from "../../../src/address.js";
 import { asBuffer } from "../../../src/buffer.js";
 import { loadConfig } from "../../../src/config.js";
@@ -68,7 +68,7 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
   const services = [authority.service, registry.service, helloworld];
   const dispatcher = new Dispatcher({ services, guard, limits, log });
   const inProcess = new InProcessChannel(dispatcher);
-  const opened = openGuard({ channel: inProcess, admission: SYSTEM, log });
+  const opened = new OpenGuard({ channel: inProcess, admission: SYSTEM, log });
   await opened.ready();
   for (const service of services) registry.add(instanceOf(service));
   let server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, limits);
