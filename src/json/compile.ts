@@ -12,15 +12,13 @@
 import { Buffer, constants } from "node:buffer";
 import type { DescExtension, DescMessage, FileRegistry } from "@bufbuild/protobuf";
 import type { Codec } from "./codec.js";
-import { anyReader } from "./read/any.js";
-import type { MessageReader } from "./read/field.js";
+import type { MessageReader, MessageReaders } from "./read/field.js";
 import { ObjectReader } from "./read/message.js";
 import { queryJson } from "./read/query.js";
 import { Scanner } from "./read/scanner.js";
 import { wellKnownReader } from "./read/well-known.js";
 import { WireWriter } from "./read/wire-writer.js";
-import { anyWriter } from "./write/any.js";
-import type { MessageWriter } from "./write/field.js";
+import type { MessageWriter, MessageWriters } from "./write/field.js";
 import { ObjectWriter } from "./write/message.js";
 import { TextWriter } from "./write/text-writer.js";
 import { wellKnownWriter } from "./write/well-known.js";
@@ -52,8 +50,16 @@ const MAX_COPIES = 4;
  * @param registry has the types that an Any may hold, and the extensions
  */
 export function compileCodecs(registry: FileRegistry, options: CodecOptions = {}): (type: DescMessage) => Codec {
-  const readerOf = readersOf(registry);
-  const writerOf = writersOf(registry, options.omitZeros === true);
+  const extensions = extensionsByType(registry);
+  const extensionsOf = ({ typeName }: DescMessage) => extensions.get(typeName) ?? [];
+  const find = (name: string) => registry.getMessage(name);
+  const readerOf: MessageReaders = memoized(
+    (type) => wellKnownReader(type, find, readerOf) ?? new ObjectReader(type, extensionsOf(type), readerOf),
+  );
+  const omitZeros = options.omitZeros === true;
+  const writerOf: MessageWriters = memoized(
+    (type) => wellKnownWriter(type, find, writerOf) ?? new ObjectWriter(type, extensionsOf(type), writerOf, omitZeros),
+  );
   const maxMessage = options.maxMessage ?? MAX_MESSAGE;
   return memoized((type) => new CompiledCodec(type, readerOf(type), writerOf(type), maxMessage));
 }
@@ -122,26 +128,6 @@ class CompiledCodec implements Codec {
   readQuery(parameters: Iterable<readonly [name: string, value: string]>): Uint8Array {
     return this.read(Buffer.from(queryJson(this.#type, parameters), "utf8"));
   }
-}
-
-function readersOf(registry: FileRegistry): (type: DescMessage) => MessageReader {
-  const extensions = extensionsByType(registry);
-  const readerOf: (type: DescMessage) => MessageReader = memoized((type) =>
-    type.typeName === "google.protobuf.Any"
-      ? anyReader((name) => registry.getMessage(name), readerOf)
-      : (wellKnownReader(type, readerOf) ?? new ObjectReader(type, extensions.get(type.typeName) ?? [], readerOf)),
-  );
-  return readerOf;
-}
-
-function writersOf(registry: FileRegistry, omitZeros: boolean): (type: DescMessage) => MessageWriter {
-  const extensions = extensionsByType(registry);
-  const writerOf: (type: DescMessage) => MessageWriter = memoized((type) =>
-    type.typeName === "google.protobuf.Any"
-      ? anyWriter((name) => registry.getMessage(name), writerOf)
-      : (wellKnownWriter(type) ?? new ObjectWriter(type, extensions.get(type.typeName) ?? [], writerOf, omitZeros)),
-  );
-  return writerOf;
 }
 
 function extensionsByType(registry: FileRegistry): ReadonlyMap<string, DescExtension[]> {

@@ -5,6 +5,9 @@
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 
+/** Gives the message type of a full name. */
+export type FindMessage = (name: string) => DescMessage | undefined;
+
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const LENGTH = 2;

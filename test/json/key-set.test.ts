@@ -2,7 +2,7 @@
 // place.
 import { execFileSync } from "node:child_process";
 import t from "tap";
-import { hashOfBytes, hashOfInteger } from "../../src/json/key-set.js";
+import { hashOfBytes, hashOfInteger } from "../../src/json/sets.js";
 
 const NOTHING = new DataView(new ArrayBuffer(0));
 const hashes = [hashOfBytes(new Uint8Array(), NOTHING, 0, 0)];
@@ -10,7 +10,7 @@ const hashes = [hashOfBytes(new Uint8Array(), NOTHING, 0, 0)];
 hashes.push(hashOfInteger(hashes[0]!, 1));
 
 const inAnotherProcess = `
-  import { hashOfBytes, hashOfInteger } from "./src/json/key-set.ts";
+  import { hashOfBytes, hashOfInteger } from "./src/json/sets.ts";
   const first = hashOfBytes(new Uint8Array(), new DataView(new ArrayBuffer(0)), 0, 0);
   console.log(JSON.stringify([first, hashOfInteger(first, 1)]));
 `;

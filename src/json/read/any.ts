@@ -4,9 +4,8 @@
  */
 import { Buffer } from "node:buffer";
 import type { DescMessage } from "@bufbuild/protobuf";
-import { BRACE_CLOSE, BRACE_OPEN, QUOTE } from "../ascii.js";
-import { hasOwnForm, LENGTH, tagOf } from "../types.js";
-import { Literal, wordsOf } from "../words.js";
+import { BRACE_CLOSE, BRACE_OPEN, Literal, QUOTE, wordsOf } from "../bytes.js";
+import { type FindMessage, hasOwnForm, LENGTH, tagOf } from "../types.js";
 import type { MessageReader, MessageReaders } from "./field.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
@@ -16,8 +15,7 @@ const VALUE = new Literal('"value"');
 const TYPE_URL_TAG = tagOf(1, LENGTH);
 const VALUE_TAG = tagOf(2, LENGTH);
 
-/** `find` gives the message type of a full name, `readers` its reader. */
-export function anyReader(find: (name: string) => DescMessage | undefined, readers: MessageReaders): MessageReader {
+export function anyReader(find: FindMessage, readers: MessageReaders): MessageReader {
   return {
     read(s, w) {
       if (s.src[s.pos] !== BRACE_OPEN) throw s.unexpected("an object with @type");
@@ -66,7 +64,7 @@ function isType(s: Scanner): boolean {
 }
 
 /** Reads and writes the value of `@type`, and gives the type that it names. */
-function readTypeUrl(s: Scanner, w: WireWriter, find: (name: string) => DescMessage | undefined): DescMessage {
+function readTypeUrl(s: Scanner, w: WireWriter, find: FindMessage): DescMessage {
   s.colon();
   const at = s.pos;
   s.readText("a type's URL");

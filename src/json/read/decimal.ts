@@ -5,7 +5,7 @@
  * The cost is linear in the length of the text, whatever the exponent is.
  */
 import { Buffer } from "node:buffer";
-import { DIGIT_0, DIGIT_9, DOT, LOWER_E, MINUS, PLUS, UPPER_E } from "../ascii.js";
+import { DIGIT_0, DIGIT_9, DOT, LOWER_E, MINUS, PLUS, UPPER_E } from "../bytes.js";
 
 /** Up to this many digits make a number that is exact as a double. */
 export const EXACT_DIGITS = 15;

@@ -6,7 +6,7 @@
  * An error quotes at most 64 characters of the input, 40 of the path and 24 of the value, and no invisible ones.
  */
 import { asBuffer } from "../../buffer.js";
-import { BACKSLASH, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../ascii.js";
+import { BACKSLASH, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../bytes.js";
 import { JsonError } from "../codec.js";
 
 const MAX_PATH = 40;

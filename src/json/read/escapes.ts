@@ -1,5 +1,5 @@
 /** Decodes escapes in JSON strings (RFC 8259 §7) to UTF-8. */
-import { BACKSLASH, LOWER_U } from "../ascii.js";
+import { BACKSLASH, LOWER_U } from "../bytes.js";
 
 /** What `decodeEscapes` gives instead of a position: an invalid escape, or half of a surrogate pair. */
 const BAD_ESCAPE = -1;

@@ -1,6 +1,6 @@
 /** Readers of fields. Each reads the value after a member's name, and writes it with its tag. */
 import type { DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
-import { BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, LOWER_N, QUOTE } from "../ascii.js";
+import { BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, LOWER_N, QUOTE } from "../bytes.js";
 import { END_GROUP, isImplicit, LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../types.js";
 import { enumReader, mapKeyReader, NULL, scalarReader, type ValueReader } from "./scalars.js";
 import type { Scanner } from "./scanner.js";

@@ -3,9 +3,8 @@
  * keep the order; only where it is not, its name is looked up.
  */
 import type { DescExtension, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
-import { BRACE_CLOSE, BRACE_OPEN, LOWER_N, QUOTE } from "../ascii.js";
+import { BRACE_CLOSE, BRACE_OPEN, Literal, LOWER_N, QUOTE } from "../bytes.js";
 import { isRequired } from "../types.js";
-import { Literal } from "../words.js";
 import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, takesNull } from "./field.js";
 import { NameTable } from "./name-table.js";
 import { NULL } from "./scalars.js";

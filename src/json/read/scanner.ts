@@ -19,17 +19,23 @@ import {
   DIGIT_0,
   DIGIT_9,
   DOT,
+  hasSpecial,
   LINE_FEED,
+  type Literal,
   LOWER_E,
   MINUS,
+  NO_WORDS,
+  NON_ASCII_IS_PLAIN,
+  NON_ASCII_IS_SPECIAL,
   NOT_ASCII,
+  PLAIN,
   QUOTE,
   SPACE,
   TAB,
   UPPER_E,
-} from "../ascii.js";
-import { hasSpecial, type Literal, NO_WORDS, NON_ASCII_IS_PLAIN, NON_ASCII_IS_SPECIAL, wordsOf } from "../words.js";
-import { BitSets } from "./bit-sets.js";
+  wordsOf,
+} from "../bytes.js";
+import { BitSets } from "../sets.js";
 import { Decimal, EXACT_DIGITS, POWERS } from "./decimal.js";
 import { illFormed, malformed, refused, unexpected } from "./errors.js";
 import { decodeEscapes, LONE_SURROGATE } from "./escapes.js";
@@ -41,11 +47,6 @@ const MAX_DEPTH = 64;
 export const NOT_SMALL = 0x7fffffff;
 
 const NOTHING = Buffer.alloc(0);
-
-/** 1: the byte stands for itself in a string. 0: it is special. */
-const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
-  Number(byte >= SPACE && byte < NOT_ASCII && byte !== QUOTE && byte !== BACKSLASH),
-);
 
 export class Scanner {
   src: Buffer = NOTHING;

@@ -1,5 +1,5 @@
 /** Readers of google.protobuf.Timestamp (RFC 3339) and google.protobuf.Duration (`1.5s`). */
-import { COLON, DIGIT_0, DIGIT_9, DOT, LOWER_S, MINUS, PLUS, UPPER_T, UPPER_Z } from "../ascii.js";
+import { COLON, DIGIT_0, DIGIT_9, DOT, LOWER_S, MINUS, PLUS, UPPER_T, UPPER_Z } from "../bytes.js";
 import { daysInMonth, daysSinceEpoch, MAX_DURATION_SECONDS, MAX_SECONDS, MIN_SECONDS } from "../calendar.js";
 import { tagOf, VARINT } from "../types.js";
 import type { Scanner } from "./scanner.js";

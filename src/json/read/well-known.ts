@@ -1,7 +1,19 @@
-/** Readers of the messages of google.protobuf that have a JSON form of their own, except Any (any.ts). */
+/** Readers of the messages of google.protobuf that have a JSON form of their own. */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, LOWER_F, LOWER_N, LOWER_T, QUOTE } from "../ascii.js";
-import { BOOL_TAG, LENGTH, LIST_TAG, NULL_TAG, NUMBER_TAG, STRING_TAG, STRUCT_TAG, tagOf, wrapped } from "../types.js";
+import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, LOWER_F, LOWER_N, LOWER_T, QUOTE } from "../bytes.js";
+import {
+  BOOL_TAG,
+  type FindMessage,
+  LENGTH,
+  LIST_TAG,
+  NULL_TAG,
+  NUMBER_TAG,
+  STRING_TAG,
+  STRUCT_TAG,
+  tagOf,
+  wrapped,
+} from "../types.js";
+import { anyReader } from "./any.js";
 import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, mapEntries } from "./field.js";
 import { NULL, plainDouble, scalarReader } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
@@ -9,8 +21,14 @@ import { duration, timestamp } from "./time.js";
 import type { WireWriter } from "./wire-writer.js";
 
 /** The reader of a well-known type; undefined for all others. */
-export function wellKnownReader(type: DescMessage, readers: MessageReaders): MessageReader | undefined {
+export function wellKnownReader(
+  type: DescMessage,
+  find: FindMessage,
+  readers: MessageReaders,
+): MessageReader | undefined {
   switch (type.typeName) {
+    case "google.protobuf.Any":
+      return anyReader(find, readers);
     case "google.protobuf.Timestamp":
       return { read: timestamp };
     case "google.protobuf.Duration":

@@ -12,7 +12,7 @@
  */
 import { Buffer } from "node:buffer";
 import { JsonError } from "../codec.js";
-import { hashOfBytes, KeySet, type Keys } from "../key-set.js";
+import { hashOfBytes, KeySet, type Keys } from "../sets.js";
 import { FIXED32, FIXED64, LENGTH } from "../types.js";
 
 /** Small, since a message that is kept keeps all of its block. */

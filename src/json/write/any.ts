@@ -1,8 +1,6 @@
 /** Writes google.protobuf.Any: the member `@type`, and beside it the JSON of that type. */
-import type { DescMessage } from "@bufbuild/protobuf";
-import { BRACE_CLOSE, BRACE_OPEN, COMMA } from "../ascii.js";
-import { LENGTH, tagOf } from "../types.js";
-import { Literal } from "../words.js";
+import { BRACE_CLOSE, BRACE_OPEN, COMMA, Literal } from "../bytes.js";
+import { type FindMessage, LENGTH, tagOf } from "../types.js";
 import type { MessageWriter, MessageWriters } from "./field.js";
 import { checked, truncated } from "./wire-reader.js";
 
@@ -11,8 +9,7 @@ const VALUE_TAG = tagOf(2, LENGTH);
 const TYPE = new Literal('{"@type":');
 const VALUE = new Literal(',"value":');
 
-/** `find` gives the message type of a full name, `writers` its writer. */
-export function anyWriter(find: (name: string) => DescMessage | undefined, writers: MessageWriters): MessageWriter {
+export function anyWriter(find: FindMessage, writers: MessageWriters): MessageWriter {
   return {
     write(r, out, end) {
       let urlAt = -1;

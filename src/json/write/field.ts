@@ -1,7 +1,7 @@
 /** Writers of fields. Each writes the JSON after a member's name. */
 import type { Buffer } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../ascii.js";
+import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../bytes.js";
 import { LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../types.js";
 import { type Field, knownNumbers } from "./layout.js";
 import { enumWriter, scalarWriter, type ValueWriter } from "./scalars.js";

@@ -4,13 +4,12 @@
  * only where two keys are equal.
  */
 import { type DescField, ScalarType } from "@bufbuild/protobuf";
-import { BRACE_CLOSE, BRACE_OPEN, COLON, COMMA } from "../ascii.js";
-import { hashOfBytes, hashOfInteger, type Keys } from "../key-set.js";
-import { LENGTH, tagOf, VARINT, wireType } from "../types.js";
-import { Literal } from "../words.js";
+import { BRACE_CLOSE, BRACE_OPEN, COLON, COMMA, Literal } from "../bytes.js";
+import { hashOfBytes, hashOfInteger, type Keys } from "../sets.js";
+import { FIXED64, LENGTH, tagOf, VARINT, wireType } from "../types.js";
 import { type FieldWriter, type MessageWriter, type MessageWriters, merged, valueWriter } from "./field.js";
 import { knownNumbers } from "./layout.js";
-import { mapKeyWriter, type ValueWriter, zeroOf } from "./scalars.js";
+import { IS_32_BITS, mapKeyWriter, type ValueWriter, zeroOf } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import { checked, truncated, type WireReader } from "./wire-reader.js";
 
@@ -245,32 +244,19 @@ class MapWriter implements Keys {
 
 /** Reads a key into `low` and `high` so that equal keys are equal there; undefined for strings. */
 function integerReader(type: ScalarType): ((r: WireReader) => void) | undefined {
-  switch (type) {
-    case ScalarType.STRING:
-      return undefined;
-    case ScalarType.BOOL:
-      return (r) => {
-        r.varint64();
-        r.low = (r.low | r.high) === 0 ? 0 : 1;
-        r.high = 0;
-      };
-    case ScalarType.INT32:
-    case ScalarType.UINT32:
-    case ScalarType.SINT32:
-      return (r) => {
-        r.low = r.varint32();
-        r.high = 0;
-      };
-    case ScalarType.FIXED32:
-    case ScalarType.SFIXED32:
-      return (r) => {
-        r.low = r.fixed32();
-        r.high = 0;
-      };
-    case ScalarType.FIXED64:
-    case ScalarType.SFIXED64:
-      return (r) => r.fixed64();
-    default:
-      return (r) => r.varint64();
+  if (type === ScalarType.BOOL) {
+    return (r) => {
+      r.varint64();
+      r.low = (r.low | r.high) === 0 ? 0 : 1;
+      r.high = 0;
+    };
   }
+  const wire = wireType(type);
+  if (wire === LENGTH) return undefined;
+  if (wire === FIXED64) return (r) => r.fixed64();
+  if (wire === VARINT && !IS_32_BITS.has(type)) return (r) => r.varint64();
+  return (r) => {
+    r.low = wire === VARINT ? r.varint32() : r.fixed32();
+    r.high = 0;
+  };
 }

@@ -3,9 +3,8 @@
  */
 import type { Buffer } from "node:buffer";
 import type { DescExtension, DescMessage } from "@bufbuild/protobuf";
-import { BRACE_CLOSE, BRACE_OPEN, COMMA } from "../ascii.js";
+import { BRACE_CLOSE, BRACE_OPEN, COMMA, Literal } from "../bytes.js";
 import { isImplicit, isRequired } from "../types.js";
-import { Literal } from "../words.js";
 import {
   emptyTest,
   type FieldWriter,

@@ -1,9 +1,8 @@
 /** Writers of scalars and enums. */
 import { Buffer, isUtf8 } from "node:buffer";
 import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
-import { NOT_ASCII } from "../ascii.js";
+import { Literal, NOT_ASCII } from "../bytes.js";
 import { FIXED32, FIXED64, LENGTH, wireType } from "../types.js";
-import { Literal } from "../words.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";
 
@@ -12,41 +11,28 @@ export type ValueWriter = (r: WireReader, out: TextWriter) => void;
 
 /** @param checksUtf8 whether invalid UTF-8 in a string is an error; if not, as in proto2, it becomes U+FFFD */
 export function scalarWriter(type: ScalarType, checksUtf8 = true): ValueWriter {
-  // One case for each scalar type, as in the other direction: jscpd:ignore-start
-  switch (type) {
-    case ScalarType.DOUBLE:
-      return double;
-    case ScalarType.FLOAT:
-      return float;
-    case ScalarType.BOOL:
-      return bool;
-    case ScalarType.STRING:
-      return checksUtf8 ? string : lenientString;
-    case ScalarType.BYTES:
-      return bytes;
-    case ScalarType.INT32:
-      return int32;
-    case ScalarType.SINT32:
-      return sint32;
-    case ScalarType.SFIXED32:
-      return sfixed32;
-    case ScalarType.UINT32:
-      return uint32;
-    case ScalarType.FIXED32:
-      return fixed32;
-    case ScalarType.INT64:
-      return int64;
-    case ScalarType.SINT64:
-      return sint64;
-    case ScalarType.SFIXED64:
-      return sfixed64;
-    case ScalarType.UINT64:
-      return uint64;
-    case ScalarType.FIXED64:
-      return fixed64;
-  }
-  // jscpd:ignore-end
+  return type === ScalarType.STRING && !checksUtf8 ? lenientString : WRITERS[type];
 }
+
+// One entry for each scalar type, as in the other direction: jscpd:ignore-start
+const WRITERS: Readonly<Record<ScalarType, ValueWriter>> = {
+  [ScalarType.DOUBLE]: double,
+  [ScalarType.FLOAT]: float,
+  [ScalarType.BOOL]: bool,
+  [ScalarType.STRING]: string,
+  [ScalarType.BYTES]: bytes,
+  [ScalarType.INT32]: int32,
+  [ScalarType.SINT32]: sint32,
+  [ScalarType.SFIXED32]: sfixed32,
+  [ScalarType.UINT32]: uint32,
+  [ScalarType.FIXED32]: fixed32,
+  [ScalarType.INT64]: int64,
+  [ScalarType.SINT64]: sint64,
+  [ScalarType.SFIXED64]: sfixed64,
+  [ScalarType.UINT64]: uint64,
+  [ScalarType.FIXED64]: fixed64,
+};
+// jscpd:ignore-end
 
 /** Writers of map keys, which are always strings in JSON. */
 export function mapKeyWriter(type: ScalarType, checksUtf8: boolean): ValueWriter {
@@ -68,14 +54,13 @@ function writesText(type: ScalarType): boolean {
   }
 }
 
+interface ValueType {
+  readonly scalar?: ScalarType | undefined;
+  readonly enum?: DescEnum | undefined;
+}
+
 /** The JSON of the zero of a scalar or enum. */
-export function zeroOf({
-  scalar,
-  enum: type,
-}: {
-  scalar?: ScalarType | undefined;
-  enum?: DescEnum | undefined;
-}): string {
+export function zeroOf({ scalar, enum: type }: ValueType): string {
   if (type !== undefined) return type.typeName === NULL_VALUE ? "null" : JSON.stringify(type.values[0]!.jsonName);
   if (scalar === ScalarType.BOOL) return "false";
   if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return '""';
@@ -83,13 +68,7 @@ export function zeroOf({
 }
 
 /** Whether the value at the reader's cursor is the type's zero; -0 is not. */
-export function zeroTest({
-  scalar,
-  enum: type,
-}: {
-  scalar?: ScalarType | undefined;
-  enum?: DescEnum | undefined;
-}): (r: WireReader) => boolean {
+export function zeroTest({ scalar, enum: type }: ValueType): (r: WireReader) => boolean {
   if (type !== undefined) return (r) => r.varint32() === type.values[0]!.number;
   switch (wireType(scalar!)) {
     case FIXED32:
@@ -106,7 +85,8 @@ export function zeroTest({
   }
 }
 
-const IS_32_BITS: ReadonlySet<ScalarType> = new Set([ScalarType.INT32, ScalarType.SINT32, ScalarType.UINT32]);
+/** The varints of 32 bits. */
+export const IS_32_BITS: ReadonlySet<ScalarType> = new Set([ScalarType.INT32, ScalarType.SINT32, ScalarType.UINT32]);
 
 function isZeroVarint64(r: WireReader): boolean {
   r.varint64();

@@ -7,9 +7,19 @@
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { SHORT_TEXT, shortText } from "../../wire/short-text.js";
-import { BACKSLASH, DIGIT_0, DOT, MINUS, NOT_ASCII, QUOTE, SPACE } from "../ascii.js";
+import {
+  DIGIT_0,
+  DOT,
+  hasSpecial,
+  type Literal,
+  MINUS,
+  NON_ASCII_IS_SPECIAL,
+  NOT_ASCII,
+  PLAIN,
+  QUOTE,
+  wordsOf,
+} from "../bytes.js";
 import { TooLargeError } from "../codec.js";
-import { hasSpecial, type Literal, NON_ASCII_IS_SPECIAL, wordsOf } from "../words.js";
 
 const BLOCK = 64 * 1024;
 /**
@@ -25,11 +35,6 @@ const ESCAPES: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 },
   const escaped = JSON.stringify(String.fromCharCode(byte)).slice(1, -1);
   return escaped.length > 1 ? Buffer.from(escaped) : undefined;
 });
-/** 1: the byte stands for itself. 0: it is special. */
-const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
-  Number(byte >= SPACE && byte < NOT_ASCII && byte !== QUOTE && byte !== BACKSLASH),
-);
-
 /** The digits of the numbers from 0 to 99, as two bytes each. */
 const PAIRS = Uint16Array.from(
   { length: 100 },

@@ -1,5 +1,5 @@
 /** Writers of google.protobuf.Timestamp (RFC 3339) and google.protobuf.Duration (`1.5s`). */
-import { COLON, DOT, LOWER_S, MINUS, QUOTE, UPPER_T, UPPER_Z } from "../ascii.js";
+import { COLON, DOT, LOWER_S, MINUS, QUOTE, UPPER_T, UPPER_Z } from "../bytes.js";
 import { dateOf, MAX_DURATION_SECONDS, MAX_SECONDS, MIN_SECONDS } from "../calendar.js";
 import { tagOf, VARINT } from "../types.js";
 import type { TextWriter } from "./text-writer.js";

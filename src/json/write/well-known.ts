@@ -1,7 +1,9 @@
-/** Writers of the messages of google.protobuf that have a JSON form of their own, except Any (any.ts). */
+/** Writers of the messages of google.protobuf that have a JSON form of their own. */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { Literal } from "../bytes.js";
 import {
   BOOL_TAG,
+  type FindMessage,
   LENGTH,
   LIST_TAG,
   NULL_TAG,
@@ -12,8 +14,8 @@ import {
   wireType,
   wrapped,
 } from "../types.js";
-import { Literal } from "../words.js";
-import { elements, embedded, type MessageWriter, merged } from "./field.js";
+import { anyWriter } from "./any.js";
+import { elements, embedded, type MessageWriter, type MessageWriters, merged } from "./field.js";
 import { mapWriter } from "./map.js";
 import { scalarWriter, zeroOf } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
@@ -21,8 +23,14 @@ import { duration, timestamp } from "./time.js";
 import { checked, truncated, type WireReader } from "./wire-reader.js";
 
 /** The writer of a well-known type; undefined for all others. */
-export function wellKnownWriter(type: DescMessage): MessageWriter | undefined {
+export function wellKnownWriter(
+  type: DescMessage,
+  find: FindMessage,
+  writers: MessageWriters,
+): MessageWriter | undefined {
   switch (type.typeName) {
+    case "google.protobuf.Any":
+      return anyWriter(find, writers);
     case "google.protobuf.Timestamp":
       return { write: timestamp };
     case "google.protobuf.Duration":

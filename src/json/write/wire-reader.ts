@@ -4,10 +4,10 @@
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { asBuffer } from "../../buffer.js";
+import { NO_WORDS, wordsOf } from "../bytes.js";
 import { TooLargeError } from "../codec.js";
-import { KeySet } from "../key-set.js";
+import { KeySet } from "../sets.js";
 import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../types.js";
-import { NO_WORDS, wordsOf } from "../words.js";
 
 /** The limit of protobuf's own implementations. */
 const MAX_DEPTH = 100;

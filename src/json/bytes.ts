@@ -1,8 +1,42 @@
 /**
- * Text is searched, compared and copied four bytes at a time, as 32-bit words, since most characters are not special
- * (see docs/performance.md, "JSON"). Loops over single bytes handle the rest: the bytes after the last full word, and
- * special characters.
+ * JSON text as bytes: names of the ASCII bytes that it is made of, and 32-bit words. Text is searched, compared and copied four
+ * bytes at a time, since most characters are not special (see docs/performance.md, "JSON"). Loops over single bytes handle the
+ * rest: the bytes after the last full word, and special characters.
  */
+export const TAB = 0x09;
+export const LINE_FEED = 0x0a;
+export const CARRIAGE_RETURN = 0x0d;
+export const SPACE = 0x20;
+export const QUOTE = 0x22;
+export const PLUS = 0x2b;
+export const COMMA = 0x2c;
+export const MINUS = 0x2d;
+export const DOT = 0x2e;
+export const DIGIT_0 = 0x30;
+export const DIGIT_9 = 0x39;
+export const COLON = 0x3a;
+export const UPPER_E = 0x45;
+export const UPPER_T = 0x54;
+export const UPPER_Z = 0x5a;
+export const BRACKET_OPEN = 0x5b;
+export const BACKSLASH = 0x5c;
+export const BRACKET_CLOSE = 0x5d;
+export const LOWER_E = 0x65;
+export const LOWER_F = 0x66;
+export const LOWER_N = 0x6e;
+export const LOWER_S = 0x73;
+export const LOWER_T = 0x74;
+export const LOWER_U = 0x75;
+export const BRACE_OPEN = 0x7b;
+export const BRACE_CLOSE = 0x7d;
+
+/** Bytes from here on are not ASCII: they are parts of UTF-8 sequences. */
+export const NOT_ASCII = 0x80;
+
+/** By byte, 1 for one that stands for itself in a JSON string; 0 for a special one, and for one that is not ASCII. */
+export const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(byte >= SPACE && byte < NOT_ASCII && byte !== QUOTE && byte !== BACKSLASH),
+);
 
 /** For `hasSpecial`: whether bytes that are not ASCII are special. */
 export const NON_ASCII_IS_SPECIAL = 0x80808080 | 0;

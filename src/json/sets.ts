@@ -1,12 +1,4 @@
-/**
- * Finds out whether a map has a key twice, without making strings. A key is its offset in the text or message; the
- * caller computes hashes and compares keys.
- *
- * Maps nest, and only the innermost one grows. The keys of a small map are on a stack that all maps share, and are
- * searched linearly. A larger map has a hash table of offsets only, so that it costs few bytes a key: hashes are
- * computed again when the table grows. The hash function has a secret of this process. Without it a caller could send
- * keys that all collide, and make the search quadratic.
- */
+/** Sets that find what is given twice: the members of an object, and the keys of a map. */
 import { randomBytes } from "node:crypto";
 
 /** Keys of a map without a table. */
@@ -32,6 +24,15 @@ interface OuterSet {
   size: number;
 }
 
+/**
+ * Finds out whether a map has a key twice, without making strings. A key is its offset in the text or message; the
+ * caller computes hashes and compares keys.
+ *
+ * Maps nest, and only the innermost one grows. The keys of a small map are on a stack that all maps share, and are
+ * searched linearly. A larger map has a hash table of offsets only, so that it costs few bytes a key: hashes are
+ * computed again when the table grows. The hash function has a secret of this process. Without it a caller could send
+ * keys that all collide, and make the search quadratic.
+ */
 export class KeySet {
   /** Hash and offset of each key of the sets that have no table. */
   #entries = new Int32Array(MAX_ON_STACK * 8);
@@ -164,4 +165,41 @@ export function hashOfInteger(low: number, high: number): number {
   let hash = Math.imul(SEED ^ low, FACTOR);
   hash = Math.imul(hash ^ (hash >>> 15) ^ high, FACTOR);
   return hash ^ (hash >>> 13);
+}
+
+/** A stack of sets of small numbers. For each object that is being read, one holds the members that were seen. */
+export class BitSets {
+  #words = new Int32Array(64);
+  #top = 0;
+
+  clear(): void {
+    this.#top = 0;
+  }
+
+  /** Starts an empty set of up to `words` × 32 numbers, and gives its handle. */
+  open(words: number): number {
+    const start = this.#top;
+    this.#top = start + words;
+    if (this.#top > this.#words.length) {
+      const larger = new Int32Array(this.#top * 2);
+      larger.set(this.#words);
+      this.#words = larger;
+    }
+    for (let word = start; word < start + words; word++) this.#words[word] = 0;
+    return start;
+  }
+
+  /** Ends a set, and those that were started after it. */
+  close(set: number): void {
+    this.#top = set;
+  }
+
+  /** Adds a number to a set. False when the set has it already. */
+  add(set: number, number: number): boolean {
+    const word = set + (number >> 5);
+    const before = this.#words[word]!;
+    const after = before | (1 << (number & 31));
+    this.#words[word] = after;
+    return after !== before;
+  }
 }
