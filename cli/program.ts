@@ -1,6 +1,5 @@
 /** The command line: its commands, and how it runs. */
 import type { Command } from "commander";
-import packageJson from "../package.json" with { type: "json" };
 import { afterService } from "./call/completion.js";
 import { describe, openapi, services } from "./call/service.js";
 import { callService } from "./call/with-fields.js";
@@ -22,6 +21,7 @@ import { CommandError, EXIT } from "./terminal/exit.js";
 import type { Io } from "./terminal/io.js";
 import { outputOption } from "./terminal/output.js";
 import { hasColours, paintFor } from "./terminal/text.js";
+import { versionText } from "./version.js";
 
 /**
  * Runs one command line, without the program's own name.
@@ -69,7 +69,7 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
     .addArgument(new CompletedArgument("[service]", serviceNames))
     .addArgument(new CompletedArgument("[words...]", afterService))
     .usage("[options] <command>")
-    .version(packageJson.version, "-V, --version", "print the version")
+    .version(versionText(), "-V, --version", "print the version")
     .enablePositionalOptions()
     .passThroughOptions();
   for (const option of [outputOption(), ...connectionOptions()]) program.addOption(option);

@@ -1,5 +1,6 @@
 // Bundles the program into dist/, unless dist/ was built from these very sources. A bundle starts several times
 // faster than a tree of modules; only what has native code stays outside of it.
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import { buildWeb } from "./build-web.mjs";
 const OUTPUT = "dist";
 const ENTRY = "portico.js";
 const RECORD = "built-from.json";
+const COMMIT = "commit";
 const ALWAYS = ["package-lock.json", "scripts/build.mjs"];
 
 function hash(files) {
@@ -56,7 +58,20 @@ export async function bundleProgram(bundle, folder, plugins = []) {
 }
 
 export async function build() {
-  if (isFresh()) return;
+  if (!isFresh()) await buildAnew();
+  const commit = commitHere();
+  if (commit !== undefined) writeFileSync(`${OUTPUT}/${COMMIT}`, commit);
+}
+
+/** The commit that the sources are of, as `portico --version` says it; undefined outside of a checkout. */
+function commitHere() {
+  if (!existsSync(".git")) return undefined;
+  const describe = ["describe", "--always", "--abbrev=7", "--dirty=-modified", "--exclude=*"];
+  const { status, stdout } = spawnSync("git", describe, { encoding: "utf8" });
+  return status === 0 ? stdout.trim() : undefined;
+}
+
+async function buildAnew() {
   console.error("Building …");
   const { build: bundle } = await import("esbuild");
   // Made whole beside the old one, so that a failed build leaves the old one as it was.

@@ -5,7 +5,7 @@ import { portico } from "./command-line.js";
 type Row = readonly [args: string, exit: number, said: RegExp];
 
 const rows: Row[] = [
-  ["--version", 0, /^\d+\.\d+\.\d+\n$/],
+  ["--version", 0, /^portico \d+\.\d+\.\d+\n$/],
   ["", 0, /^Examples:\n {2}portico server/],
   ["help auth create rule", 0, /^Examples:\n {2}portico auth create rule --access=granted/],
   ["auth list", 2, /^Examples:\n {2}portico auth list rules/],
