@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import sqlite3 from "sqlite3";
+import KeyvSqlite from "@keyv/sqlite";
 import type { Portico } from "../support/process.js";
 import { Administrator, type Cluster, HELLO } from "./cluster.js";
 import type { Fault, Figures } from "./fault.js";
@@ -169,15 +169,13 @@ const lockedStore: Fault = {
   safeguards: [],
   run: (cluster) =>
     calling(cluster, async ({ admin }) => {
-      const other = new sqlite3.Database(join(cluster.data, "portico.sqlite"));
-      const run = (statement: string) =>
-        new Promise<void>((resolve, reject) => other.run(statement, (error) => (error ? reject(error) : resolve())));
-      await run("BEGIN IMMEDIATE");
+      const other = new KeyvSqlite(`sqlite://${join(cluster.data, "portico.sqlite")}`);
+      await other.query("BEGIN IMMEDIATE");
       const refused = refusedChange(admin);
       await sleep(3 * LEASE);
       await refused;
-      await run("ROLLBACK");
-      await new Promise((resolve) => other.close(resolve));
+      await other.query("ROLLBACK");
+      await other.close();
       await changeAgain(admin);
     }),
 };
