@@ -1,9 +1,8 @@
 /** Runs writer.ts as processes of their own, bundled once so that they start quickly. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { build } from "esbuild";
 import { openStore } from "../../../src/store/open.js";
+import { bundleInto } from "../../support/bundle.js";
 import { openJournal } from "./open.js";
 
 export interface Writer {
@@ -18,19 +17,7 @@ export interface Writer {
 
 /** Bundles the program into the folder, which must be inside of the repository. */
 export async function bundleWriter(folder: string): Promise<(...args: string[]) => Writer> {
-  const program = join(folder, "writer.mjs");
-  await build({
-    entryPoints: ["test/services/auth/writer.ts"],
-    outfile: program,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    external: ["sqlite3"],
-    // Packages that are CommonJS want these.
-    banner: {
-      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url); const __dirname = "";',
-    },
-  });
+  const program = await bundleInto(folder, "test/services/auth/writer.ts");
   return (...args) => start(program, args);
 }
 

@@ -1,0 +1,19 @@
+/** A program that opens the store in a folder and changes it; it prints a line once each change was acknowledged. */
+import { writeSync } from "node:fs";
+import { openStore } from "../../src/store/open.js";
+
+const store = await openStore("sqlite:", process.argv[2] as string);
+const log = store.collection("log");
+const CHANGES: [name: string, change: () => Promise<unknown>][] = [
+  ["create 1", () => log.create("1", "x")],
+  ["create 2 after 1", () => log.create("2", "x", "1")],
+  ["create in another collection", () => store.collection("usage").create("1", "x")],
+  ["create a large value", () => log.create("3", "x".repeat(100_000))],
+  ["delete", () => log.delete(["1", "2"])],
+];
+writeSync(1, "opened\n");
+for (const [name, change] of CHANGES) {
+  await change();
+  writeSync(1, `${name}\n`);
+}
+await store.close();
