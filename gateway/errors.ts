@@ -4,6 +4,7 @@
  *
  *     {"Id":"helloworld","Code":404,"Detail":"No endpoint \"cal\" in helloworld","Status":"Not Found"}
  */
+import { STATUS_CODES } from "node:http";
 import { create, createRegistry, type JsonObject, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { readDescriptors } from "../src/contract/endpoint.js";
@@ -14,34 +15,11 @@ import { RetryInfo } from "../src/gen/google/rpc/error_details.js";
 import { JsonError } from "../src/json/codec.js";
 import type { Status } from "../src/rpc/channel.js";
 
-/** Reason phrases: RFC 9110 §15, RFC 6585 (429, 431), and 499 as nginx names it. */
-const REASONS: Readonly<Record<number, string>> = {
-  101: "Switching Protocols",
-  200: "OK",
-  204: "No Content",
-  302: "Found",
-  304: "Not Modified",
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "Not Found",
-  405: "Method Not Allowed",
-  408: "Request Timeout",
-  409: "Conflict",
+/** Node still has the older phrase of 413 (RFC 9110 §15.5.14), and none for 499, which is named as in nginx. */
+const REASONS: Readonly<Record<number, string | undefined>> = {
+  ...STATUS_CODES,
   413: "Content Too Large",
-  415: "Unsupported Media Type",
-  417: "Expectation Failed",
-  421: "Misdirected Request",
-  426: "Upgrade Required",
-  429: "Too Many Requests",
-  431: "Request Header Fields Too Large",
   499: "Client Closed Request",
-  500: "Internal Server Error",
-  501: "Not Implemented",
-  502: "Bad Gateway",
-  503: "Service Unavailable",
-  504: "Gateway Timeout",
-  505: "HTTP Version Not Supported",
 };
 
 /** The reason phrase of an HTTP status. */

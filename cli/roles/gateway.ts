@@ -1,6 +1,6 @@
 /** `portico gateway` in one process: the catalog, the handler, and the HTTP port. `portico server` has the same parts. */
 import { join } from "node:path";
-import { type CatalogOptions, createCatalog } from "../../gateway/catalog/catalog.js";
+import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
@@ -48,7 +48,7 @@ export async function openGateway(
   const { config, log, metrics, budget, shutdown } = context;
   const { omitZeros } = config;
   const options = { ...registry, readContract: readConnection };
-  const catalog = createCatalog({ ...options, omitZeros, maxMessage: messageLimits(config).maxBody });
+  const catalog = new Catalog({ ...options, omitZeros, maxMessage: messageLimits(config).maxBody });
   shutdown.add(() => catalog.close());
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   // scripts/build-web.mjs puts the pages beside the bundle.

@@ -32,20 +32,6 @@ export interface CatalogOptions extends ConnectOptions, ContractsOptions {
   readonly log: Logger;
 }
 
-export interface Catalog {
-  readonly routes: Routes;
-  /** Whether the registry has named all its instances once. */
-  readonly ready: boolean;
-  /** Resolves when it is ready. */
-  readonly arrived: Promise<void>;
-  /** Stops following, and closes every channel. */
-  close(): void;
-}
-
-export function createCatalog(options: CatalogOptions): Catalog {
-  return new FollowedCatalog(options);
-}
-
 /** Pauses between attempts to reach the registry, in milliseconds. */
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 5000;
@@ -55,8 +41,9 @@ const RESOLVE_MS = 5_000;
 /** Every name is resolved again in each sixth round; in the others only names whose addresses cannot be reached. */
 const ROUNDS = 6;
 
-class FollowedCatalog implements Catalog {
+export class Catalog {
   readonly routes = new Routes();
+  /** Resolves when it is ready. */
   readonly arrived: Promise<void>;
   readonly #options: CatalogOptions;
   readonly #contracts: Contracts;
@@ -91,10 +78,12 @@ class FollowedCatalog implements Catalog {
     });
   }
 
+  /** Whether the registry has named all its instances once. */
   get ready(): boolean {
     return this.#ready;
   }
 
+  /** Stops following, and closes every channel. */
   close(): void {
     this.#closing.abort();
     clearTimeout(this.#grace);

@@ -2,7 +2,7 @@
  * What the gateway calls: an endpoint with its codecs and the channel that leads to the instances which have it. While a
  * service is updated its instances may have different contracts; then an endpoint has a target for each contract.
  */
-import type { FileRegistry, Registry } from "@bufbuild/protobuf";
+import type { FileRegistry } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { Codec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
@@ -15,31 +15,13 @@ import type { Contract } from "./contracts.js";
  */
 export type IdentityForm = "token" | "context" | "names" | "none";
 
-export interface Target {
-  readonly endpoint: Endpoint;
-  readonly request: Codec;
-  readonly response: Codec;
-  readonly channel: Channel;
-  readonly identity: IdentityForm;
-  /** The service's own message types. */
-  readonly types: Registry;
-  /** The targets of the same endpoint by other contracts, this one included; undefined where all instances have one contract. */
-  readonly alternatives: Alternatives | undefined;
-}
-
-/** The targets of one endpoint by each contract that instances have. */
-export interface Alternatives {
-  /** The target of the instance whose turn it is, except those tried; undefined when none is left. */
-  next(tried: readonly Target[]): Target | undefined;
-}
-
 /** The endpoints of all contracts. `contracts` are newest first: each endpoint is that of the newest contract that has it. */
 export function targetsOf(contracts: readonly Contract[], balancer: Balancer, identity: IdentityForm): Target[] {
-  const found = new Map<string, ContractTarget[]>();
+  const found = new Map<string, Target[]>();
   for (const contract of contracts) {
     const channel = balancer.among(contract);
     for (const endpoint of contract.endpoints) {
-      const target = new ContractTarget(endpoint, channel, identity, contract);
+      const target = new Target(endpoint, channel, identity, contract);
       const { endpoint: name } = endpoint.segments;
       const known = found.get(name);
       // Two of one contract that differ by case alone are refused by the routes.
@@ -49,36 +31,35 @@ export function targetsOf(contracts: readonly Contract[], balancer: Balancer, id
     }
   }
   return [...found.values()].map((targets) => {
-    const [newest] = targets as [ContractTarget];
+    const [newest] = targets as [Target];
     if (targets.length === 1) return newest;
-    const alternatives = new ContractAlternatives(targets, balancer);
+    const alternatives = new Alternatives(targets, balancer);
     for (const target of targets) target.alternatives = alternatives;
     return newest;
   });
 }
 
-class ContractAlternatives implements Alternatives {
-  readonly #targets: readonly ContractTarget[];
-  readonly #contracts: readonly Contract[];
+/** The targets of one endpoint by each contract that instances have. */
+export class Alternatives {
+  readonly #targets: readonly Target[];
   readonly #balancer: Balancer;
 
-  constructor(targets: readonly ContractTarget[], balancer: Balancer) {
+  constructor(targets: readonly Target[], balancer: Balancer) {
     this.#targets = targets;
-    this.#contracts = targets.map(({ contract }) => contract);
     this.#balancer = balancer;
   }
 
+  /** The target of the instance whose turn it is, except those tried; undefined when none is left. */
   next(tried: readonly Target[]): Target | undefined {
-    const left = this.#contracts.filter(
-      (contract) => !tried.some((target) => (target as ContractTarget).contract === contract),
-    );
-    const contract = this.#balancer.turn(left);
-    return this.#targets.find((target) => target.contract === contract);
+    const left = this.#targets.filter((target) => !tried.includes(target));
+    const contract = this.#balancer.turn(left.map((target) => target.contract));
+    return left.find((target) => target.contract === contract);
   }
 }
 
-/** Codecs are compiled at their first use: a service may have thousands of endpoints that are never called. */
-class ContractTarget implements Target {
+/** Its codecs are compiled at their first use: a service may have thousands of endpoints that are never called. */
+export class Target {
+  /** The targets of the same endpoint by other contracts, this one included; undefined where all instances have one contract. */
   alternatives: Alternatives | undefined;
   #request: Codec | undefined;
   #response: Codec | undefined;
@@ -90,6 +71,7 @@ class ContractTarget implements Target {
     readonly contract: Contract,
   ) {}
 
+  /** The service's own message types. */
   get types(): FileRegistry {
     return this.contract.schema.types;
   }

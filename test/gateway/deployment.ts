@@ -3,7 +3,7 @@
  * gateway, with the services helloworld and probe, and one, `gone`, whose address nobody listens at.
  */
 
-import { type Catalog, type CatalogOptions, createCatalog } from "../../gateway/catalog/catalog.js";
+import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import {
   type GatewayRequest,
@@ -161,7 +161,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const readContract = readConnection;
   const { lookup, lookMs } = options;
   const names = { ...(lookup === undefined ? {} : { lookup }), ...(lookMs === undefined ? {} : { lookMs }) };
-  const catalog = createCatalog({ channel: own, admission: SYSTEM, connect, readContract, maxMessage, log, ...names });
+  const catalog = new Catalog({ channel: own, admission: SYSTEM, connect, readContract, maxMessage, log, ...names });
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   const handler = createHandler({
     catalog,

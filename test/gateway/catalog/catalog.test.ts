@@ -2,7 +2,7 @@
 // registry here is a service that says what each test has it say, since ours neither stops nor sends what is wrong.
 
 import t, { type Test } from "tap";
-import { type Catalog, createCatalog } from "../../../gateway/catalog/catalog.js";
+import { Catalog } from "../../../gateway/catalog/catalog.js";
 import { type Guard, SYSTEM } from "../../../src/access/guard.js";
 import { loadConfig } from "../../../src/config.js";
 import { Code, StatusError } from "../../../src/errors.js";
@@ -88,7 +88,7 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
     };
     return channel;
   };
-  const catalog = createCatalog({
+  const catalog = new Catalog({
     channel: new InProcessChannel(dispatcher),
     admission: SYSTEM,
     connect,
