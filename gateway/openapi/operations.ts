@@ -1,11 +1,12 @@
 /** The path items of an endpoint: the operations at each of its paths. */
-import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/contract/endpoint.js";
 import { hasOwnForm } from "../../src/json/types.js";
 import { takesForms } from "../dialects/json/bodies/form.js";
 import { isHttpBody } from "../dialects/json/bodies/http-body.js";
+import { isPlain } from "../stages/route.js";
 import { COMMON_HEADERS, ERROR, ERROR_RESPONSES, NAMESPACE_HEADER, STREAM_HEADER } from "./components.js";
 import { exampleOf } from "./examples.js";
 import { formSchema, queryParameters } from "./parameters.js";
@@ -31,11 +32,6 @@ interface PathForm {
   readonly versioned: boolean;
   /** Suffix that keeps the operation IDs of the endpoint's paths apart. */
   readonly id: string;
-}
-
-/** Whether plain HTTP can carry the call: an endpoint that takes a stream needs a WebSocket. */
-function isPlain({ shape }: Endpoint): boolean {
-  return shape === "unary" || shape === "server_streaming";
 }
 
 /** What the operations at all paths have in common. */
@@ -101,6 +97,7 @@ function operation(
   query: readonly Schema[] = [],
 ): Schema {
   const { name, resource, method, callers, shape } = endpoint;
+  const { idempotency: level } = method;
   const comment = commentOf(method, method.parent.file);
   const summary = firstSentence(comment);
   const parameters = [
@@ -124,21 +121,14 @@ function operation(
     ...deprecation(endpoint),
     "x-resource": resource,
     ...(endpoint.destructive && { "x-destructive": true }),
-    ...idempotency(method),
+    // What the contract promises of a second call with the same request.
+    ...(level !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN && {
+      "x-idempotency-level": MethodOptions_IdempotencyLevel[level],
+    }),
     security: tokenNeeded ? [{ bearer: [] }] : [{}, { bearer: [] }],
     parameters,
     ...rest,
   };
-}
-
-/** What the contract promises of a second call with the same request (`idempotency_level`). */
-function idempotency(method: DescMethod): { "x-idempotency-level"?: "NO_SIDE_EFFECTS" | "IDEMPOTENT" } {
-  if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) {
-    return { "x-idempotency-level": "NO_SIDE_EFFECTS" };
-  }
-  return method.idempotency === MethodOptions_IdempotencyLevel.IDEMPOTENT
-    ? { "x-idempotency-level": "IDEMPOTENT" }
-    : {};
 }
 
 function firstSentence(comment: string): string {

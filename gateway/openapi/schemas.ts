@@ -16,7 +16,7 @@ import type {
 import { ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
 import { takesNull } from "../../src/json/read/field.js";
-import { isImplicit, isRequired, wrapped } from "../../src/json/types.js";
+import { extensionsByType, isImplicit, isRequired, wrapped } from "../../src/json/types.js";
 import { mapKeySchema, scalarSchema } from "./scalars.js";
 import type { Direction, Schema } from "./schema.js";
 import { wellKnownSchema } from "./well-known.js";
@@ -129,16 +129,6 @@ export class Schemas {
     this.#extensions ??= extensionsByType(this.#types);
     return this.#extensions.get(typeName) ?? [];
   }
-}
-
-function extensionsByType(types: Registry): ReadonlyMap<string, readonly DescExtension[]> {
-  const byType = new Map<string, DescExtension[]>();
-  for (const type of types) {
-    if (type.kind !== "extension") continue;
-    const { typeName } = type.extendee;
-    byType.set(typeName, [...(byType.get(typeName) ?? []), type]);
-  }
-  return byType;
 }
 
 function fileOf(field: Field): DescFile {

@@ -8,20 +8,20 @@
  * Each caller sees the endpoints that it may call, as `registry:Registry.Describe` shows them. A caller that may not call
  * that endpoint is refused here, too.
  */
-
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { isVisible } from "../../src/access/admission.js";
 import type { Admission, Guard } from "../../src/access/guard.js";
 import { BoundedMap } from "../../src/bounded-map.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { nearest } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
+import { hasOwnForm } from "../../src/json/types.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../errors.js";
 import { checkUnambiguous, type GatewayRequest, type OwnPaths, type Reply } from "../http.js";
 import { readCredentials } from "../stages/credentials.js";
 import { openApi, summaryOfService } from "./document.js";
-import { fieldNames } from "./field-names.js";
 
 export interface ServedDocumentsOptions {
   readonly catalog: { readonly routes: Routes };
@@ -124,4 +124,34 @@ export class ServedDocuments implements OwnPaths {
 /** The entry of a service in the list of documents. */
 export function indexEntry(name: string, endpoints: readonly Endpoint[], folder: string): object {
   return { name, summary: summaryOfService(name, endpoints), document: `${folder}${name}.json` };
+}
+
+/** Most names of an endpoint that are searched. */
+const MAX_NAMES = 500;
+
+/** By method: the descriptors of a method never change. */
+const knownNames = new WeakMap<DescMethod, readonly string[]>();
+
+/** The distinct names of all fields of an endpoint, nested messages included, in lowerCamelCase, for the search of the pages. */
+function fieldNames(method: DescMethod): readonly string[] {
+  const before = knownNames.get(method);
+  if (before !== undefined) return before;
+  const names = namesIn([method.input, method.output]);
+  knownNames.set(method, names);
+  return names;
+}
+
+function namesIn(messages: readonly DescMessage[]): string[] {
+  const names = new Set<string>();
+  const open = [...messages];
+  const seen = new Set<DescMessage>();
+  for (let type = open.pop(); type !== undefined && names.size < MAX_NAMES; type = open.pop()) {
+    if (seen.has(type) || hasOwnForm(type)) continue;
+    seen.add(type);
+    for (const { jsonName, message } of type.fields) {
+      names.add(jsonName);
+      if (message !== undefined) open.push(message);
+    }
+  }
+  return [...names].slice(0, MAX_NAMES);
 }

@@ -21,10 +21,6 @@ export class Health implements OwnPaths {
     this.#leaving = true;
   }
 
-  get leaving(): boolean {
-    return this.#leaving;
-  }
-
   /** The names of the needs that are not met. */
   get missing(): string[] {
     return Object.keys(this.#needs).filter((name) => !this.#needs[name]?.());

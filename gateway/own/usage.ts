@@ -21,7 +21,6 @@ const ANSWER_MS = 5_000;
 const LAST_ANSWER_MS = 1_000;
 /** Most endpoints counted at a time, over all namespaces: as many as the authority accepts in a report. */
 const MAX_ENDPOINTS = 10_000;
-/** The namespace of calls that are refused before theirs is known. */
 
 export interface UsageOptions {
   /** To the authority. */
@@ -61,10 +60,8 @@ export class Usage {
   }
 
   /**
-   * Counts a call that was answered.
-   * @param namespace in which the call was admitted; undefined for a refused call
-   * @param requested the namespace that the request names. A refused call is counted only in a namespace where calls were
-   * admitted before, so that invented names take no memory, and in `default` where the request names none
+   * Counts a call that was answered (`CallCounter`). A refused call is counted only in a namespace where calls were admitted
+   * before, so that invented names take no memory, and in `default` where the request names none.
    */
   record(
     endpoint: Endpoint,

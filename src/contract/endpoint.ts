@@ -80,9 +80,7 @@ export function endpointsOf(service: string, registry: FileRegistry, grpcService
   const sharers = (short: string) => found.filter((other) => other.name.toLowerCase() === short.toLowerCase()).length;
   return found.flatMap((grpcService) => {
     const prefix = sharers(grpcService.name) > 1 ? grpcService.typeName : grpcService.name;
-    return grpcService.methods.map((method) =>
-      endpointOf({ service, prefix, shortPath: grpcService === main, method, registry }),
-    );
+    return grpcService.methods.map((method) => endpointOf(service, prefix, grpcService === main, method, registry));
   });
 }
 
@@ -107,16 +105,14 @@ export function grpcServiceOf({ service, name, method }: Endpoint): string {
   return name.slice(service.length + 1, -method.name.length - 1);
 }
 
-interface EndpointOptions {
-  readonly service: string;
-  /** What the gRPC service is called in names. */
-  readonly prefix: string;
-  readonly shortPath: boolean;
-  readonly method: DescMethod;
-  readonly registry: FileRegistry;
-}
-
-function endpointOf({ service, prefix, shortPath, method, registry }: EndpointOptions): Endpoint {
+/** @param prefix what the gRPC service is called in names */
+function endpointOf(
+  service: string,
+  prefix: string,
+  shortPath: boolean,
+  method: DescMethod,
+  registry: FileRegistry,
+): Endpoint {
   const endpoint = `${prefix}.${method.name}`;
   const callers = SELF_GOVERNED.has(service) ? callersOf(method, registry) : undefined;
   return {

@@ -10,7 +10,7 @@
  *              message to `TextWriter`
  */
 import { Buffer, constants } from "node:buffer";
-import type { DescExtension, DescMessage, FileRegistry } from "@bufbuild/protobuf";
+import type { DescMessage, FileRegistry } from "@bufbuild/protobuf";
 import type { Codec } from "./codec.js";
 import type { MessageReader, MessageReaders } from "./read/field.js";
 import { ObjectReader } from "./read/message.js";
@@ -18,6 +18,7 @@ import { queryJson } from "./read/query.js";
 import { Scanner } from "./read/scanner.js";
 import { wellKnownReader } from "./read/well-known.js";
 import { WireWriter } from "./read/wire-writer.js";
+import { extensionsByType } from "./types.js";
 import type { MessageWriter, MessageWriters } from "./write/field.js";
 import { ObjectWriter } from "./write/message.js";
 import { TextWriter } from "./write/text-writer.js";
@@ -128,17 +129,6 @@ class CompiledCodec implements Codec {
   readQuery(parameters: Iterable<readonly [name: string, value: string]>): Uint8Array {
     return this.read(Buffer.from(queryJson(this.#type, parameters), "utf8"));
   }
-}
-
-function extensionsByType(registry: FileRegistry): ReadonlyMap<string, DescExtension[]> {
-  const byType = new Map<string, DescExtension[]>();
-  for (const type of registry) {
-    if (type.kind !== "extension") continue;
-    const extensions = byType.get(type.extendee.typeName);
-    if (extensions === undefined) byType.set(type.extendee.typeName, [type]);
-    else extensions.push(type);
-  }
-  return byType;
 }
 
 function memoized<T>(make: (type: DescMessage) => T): (type: DescMessage) => T {

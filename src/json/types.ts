@@ -3,7 +3,7 @@
  * (https://protobuf.dev/programming-guides/encoding/), which fields have presence, and which messages have a JSON form
  * of their own (https://protobuf.dev/programming-guides/json/).
  */
-import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { type DescExtension, type DescField, type DescMessage, type Registry, ScalarType } from "@bufbuild/protobuf";
 
 /** Gives the message type of a full name. */
 export type FindMessage = (name: string) => DescMessage | undefined;
@@ -80,4 +80,16 @@ export function wrapped(type: DescMessage): DescField | undefined {
   if (!WRAPPERS.has(type.typeName)) return undefined;
   const field = type.fields[0];
   return field?.fieldKind === "scalar" && field.number === 1 ? field : undefined;
+}
+
+/** The extensions of each message type, by its full name. */
+export function extensionsByType(types: Registry): ReadonlyMap<string, DescExtension[]> {
+  const byType = new Map<string, DescExtension[]>();
+  for (const type of types) {
+    if (type.kind !== "extension") continue;
+    const extensions = byType.get(type.extendee.typeName);
+    if (extensions === undefined) byType.set(type.extendee.typeName, [type]);
+    else extensions.push(type);
+  }
+  return byType;
 }
