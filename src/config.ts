@@ -38,6 +38,8 @@ const HTTP_PORT: readonly RoleName[] = ["server", "gateway"];
 const GRPC_PORT: readonly RoleName[] = ["server", "authority", "service"];
 /** Roles with the store. */
 const STORE: readonly RoleName[] = ["server", "authority"];
+/** Roles with services that keep something. */
+const SERVICE_STORE: readonly RoleName[] = ["server", "service"];
 /** Roles that follow the authority of another process. */
 const JOINING: readonly RoleName[] = ["gateway", "service"];
 
@@ -86,6 +88,13 @@ export const SETTINGS = {
     "the store; sqlite: is portico.sqlite in the data folder",
     storeUrl,
     STORE,
+  ),
+  serviceStore: setting(
+    "PORTICO_SERVICE_STORE",
+    "sqlite:",
+    "what services keep; sqlite: is services.sqlite in the data folder",
+    storeUrl,
+    SERVICE_STORE,
   ),
   config: setting("PORTICO_CONFIG", undefined, "configuration file; default portico.json in the data folder", filePath),
   adminPassword: secret("PORTICO_ADMIN_PASSWORD", "first password of the account admin, instead of a random one"),

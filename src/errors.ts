@@ -54,3 +54,38 @@ export class StatusError extends Error {
 export function invalidArgument(message: string, cause?: unknown): StatusError {
   return new StatusError(Code.INVALID_ARGUMENT, message, { cause });
 }
+
+/** The error for what does not exist, or is not the caller's. */
+export function notFound(message: string): StatusError {
+  return new StatusError(Code.NOT_FOUND, message);
+}
+
+/** The error for something that is to be created and exists. */
+export function alreadyExists(message: string): StatusError {
+  return new StatusError(Code.ALREADY_EXISTS, message);
+}
+
+/** The error for a call that the state of things does not allow; the same call may succeed once that has changed. */
+export function failedPrecondition(message: string): StatusError {
+  return new StatusError(Code.FAILED_PRECONDITION, message);
+}
+
+/** The error for a call that takes a known caller. */
+export function unauthenticated(message: string): StatusError {
+  return new StatusError(Code.UNAUTHENTICATED, message);
+}
+
+/** The error for a caller who is known, and may not do this. */
+export function permissionDenied(message: string): StatusError {
+  return new StatusError(Code.PERMISSION_DENIED, message);
+}
+
+/** The error for a limit or a quota that is used up. */
+export function resourceExhausted(message: string): StatusError {
+  return new StatusError(Code.RESOURCE_EXHAUSTED, message);
+}
+
+/** The error for a call that lost a race with others, and may be made again. */
+export function aborted(message: string): StatusError {
+  return new StatusError(Code.ABORTED, message);
+}

@@ -4,6 +4,7 @@ import { ConfigError, type Flags, flagName, type RoleName, SETTINGS } from "../.
 import { CompletedArgument, CompletedOption, type Source } from "../http/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
+import { OWN_SERVICES } from "./own-services.js";
 import { completionOf } from "./setting-completion.js";
 
 /** @param onExit is called with the exit code when the role has ended. */
@@ -29,7 +30,7 @@ export function roles(io: Io, onExit: (code: number) => void): Command[] {
   return [server, gateway, authority, service];
 }
 
-const ownServices: Source = () => [{ text: "helloworld" }];
+const ownServices: Source = () => Object.keys(OWN_SERVICES).map((text) => ({ text }));
 
 /** A command with every setting that has an effect in this role and may stand on a command line. */
 function role(name: RoleName, summary: string): Command {

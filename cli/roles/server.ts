@@ -6,8 +6,9 @@ import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Io } from "../terminal/io.js";
 import { openCore, type StoreOptions } from "./authority.js";
 import { openGateway } from "./gateway.js";
+import { openServices } from "./open-services.js";
+import { OWN_SERVICES } from "./own-services.js";
 import { runRole } from "./run.js";
-import { SERVICES } from "./service.js";
 import { type ProcessContext, processOf, type Running } from "./start.js";
 
 /**
@@ -21,7 +22,11 @@ export function runServer(flags: Flags & StoreOptions, io: Io): Promise<number> 
 
 async function openServer(context: ProcessContext, options: StoreOptions): Promise<Omit<Running, "stop">> {
   const { log, transport } = context;
-  const { guard, grpc, isLocal, firstStart } = await openCore(context, [...SERVICES.values()], options);
+  const { guard, grpc, isLocal, firstStart } = await openCore(
+    context,
+    openServices(context, Object.keys(OWN_SERVICES)),
+    options,
+  );
   const gateway = await openGateway(context, {
     guard,
     registry: {

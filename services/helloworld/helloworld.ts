@@ -1,8 +1,6 @@
 /** Greets people: the smallest whole service, and the one to copy. */
-import { invalidArgument } from "../../src/errors.js";
-import { descriptors } from "../../src/gen/descriptors.js";
 import { type CallResponse, HelloworldService, type StreamRequest } from "../../src/gen/helloworld/helloworld.js";
-import { part, type Service } from "../../src/rpc/service.js";
+import { invalidArgument, part } from "../../src/kit/index.js";
 
 const MAX_MESSAGES = 10_000n;
 
@@ -19,8 +17,4 @@ async function* stream({ name, messages }: StreamRequest): AsyncGenerator<CallRe
 }
 
 /** The service `helloworld`. */
-export const helloworld: Service = {
-  name: "helloworld",
-  descriptors,
-  parts: [part("helloworld.Helloworld", HelloworldService, { call: ({ name }) => greet(name), stream })],
-};
+export const parts = [part(HelloworldService, { call: ({ name }) => greet(name), stream })];

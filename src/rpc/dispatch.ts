@@ -20,7 +20,7 @@ import { first, type Metadata } from "./metadata.js";
 import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
 import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
-import type { MethodDefinition, Part, Service } from "./service.js";
+import type { LazyPart, MethodDefinition, Part, Service } from "./service.js";
 import { status } from "./status.js";
 
 export type DispatchLimits = Pick<Config, "maxBody" | "callTime" | "maxCallTime">;
@@ -48,6 +48,8 @@ export class Dispatcher {
   readonly #guard: Guard;
   readonly #limits: DispatchLimits;
   readonly #environment: CallEnvironment;
+  /** Of calls whose endpoint's code is not loaded yet. */
+  readonly #loading: CallEnvironment;
 
   /** @throws {Error} when the descriptors do not describe the services, or two services serve one path */
   constructor({ services, guard, limits, log, onEnd }: DispatcherOptions) {
@@ -62,6 +64,7 @@ export class Dispatcher {
       deadlines: new Deadlines(),
       onEnd,
     };
+    this.#loading = { ...this.#environment, admit: this.#admitLoaded };
     this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
     const open = [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, FileRegistry>();
@@ -91,7 +94,8 @@ export class Dispatcher {
       return NO_CALL;
     }
     const deadline = this.#deadline(served, start.deadline, arrived);
-    const call = new RunningCall(served, start, peer, reply, this.#environment, deadline);
+    const environment = served.load === undefined ? this.#environment : this.#loading;
+    const call = new RunningCall(served, start, peer, reply, environment, deadline);
     call.admit();
     return call;
   }
@@ -107,13 +111,38 @@ export class Dispatcher {
     const names = service.parts.map((part) => part.grpcService);
     const endpoints = new Map(endpointsOf(service.name, registry, names).map((endpoint) => [endpoint.path, endpoint]));
     for (const part of service.parts) {
+      if ("load" in part) {
+        this.#addLazy(part, [...endpoints.values()]);
+        continue;
+      }
       for (const [key, definition] of Object.entries(part.definition)) {
         const endpoint = endpoints.get(definition.path);
         if (endpoint === undefined) throw new Error(`service ${service.name}: no descriptor of ${definition.path}`);
-        if (this.#methods.has(definition.path)) throw new Error(`${definition.path} is served twice`);
-        this.#methods.set(definition.path, serve(part, key, definition, endpoint, unguarded));
+        this.#serve(serve(part, key, definition, endpoint, unguarded));
       }
     }
+  }
+
+  /** Adds the endpoints of a part that is loaded for the first call of one of them. */
+  #addLazy(part: LazyPart, endpoints: readonly Endpoint[]): void {
+    const own = endpoints.filter(({ method }) => method.parent.typeName === part.grpcService);
+    for (const endpoint of own) {
+      const load = async (): Promise<ServedMethod> => {
+        const loaded = await part.load();
+        const [key, definition] =
+          Object.entries(loaded.definition).find(([, { path }]) => path === endpoint.path) ?? [];
+        if (key === undefined || definition === undefined) throw new Error(`${endpoint.name} has no implementation`);
+        const served = serve(loaded, key, definition, endpoint, false);
+        this.#methods.set(endpoint.path, served);
+        return served;
+      };
+      this.#serve(serveLazily(endpoint, load));
+    }
+  }
+
+  #serve(served: ServedMethod): void {
+    if (this.#methods.has(served.path)) throw new Error(`${served.path} is served twice`);
+    this.#methods.set(served.path, served);
   }
 
   /** A unary call always has a deadline, a stream only one that is asked for. */
@@ -121,6 +150,13 @@ export class Dispatcher {
     if (requestStream || responseStream) return asked ?? Number.POSITIVE_INFINITY;
     return Math.min(asked ?? arrived + this.#limits.callTime, arrived + this.#limits.maxCallTime);
   }
+
+  /** Loads nothing for a call that is refused; and after loading, the call is judged by the rules of then. */
+  readonly #admitLoaded: CallEnvironment["admit"] = async (method, start, peer, opened) => {
+    await this.#admit(method, start, peer, opened);
+    await method.load?.();
+    return this.#admit(method, start, peer, true);
+  };
 
   readonly #admit: CallEnvironment["admit"] = ({ endpoint }, start, peer, opened) => {
     const { admission, clientAddress = peer } = start;
@@ -180,6 +216,7 @@ function serve(
     name: endpoint.name,
     path: endpoint.path,
     endpoint: unguarded ? undefined : endpoint,
+    load: undefined,
     requestStream,
     responseStream,
     encode: responseSerialize,
@@ -193,6 +230,30 @@ function serve(
         throw new StatusError(Code.INVALID_ARGUMENT, malformed, { cause });
       }
     },
+  };
+}
+
+/** An endpoint whose code is not loaded yet. Calls that came before it was are answered by what `load` gives. */
+function serveLazily(endpoint: Endpoint, load: () => Promise<ServedMethod>): ServedMethod {
+  const { clientStreaming, serverStreaming } = endpoint.method.proto;
+  let loaded: ServedMethod | undefined;
+  const get = (): ServedMethod => {
+    if (loaded === undefined) throw new Error(`${endpoint.name} is not loaded`);
+    return loaded;
+  };
+  return {
+    name: endpoint.name,
+    path: endpoint.path,
+    endpoint,
+    load: async () => {
+      loaded ??= await load();
+    },
+    requestStream: clientStreaming,
+    responseStream: serverStreaming,
+    decode: (bytes) => get().decode(bytes),
+    encode: (response) => get().encode(response),
+    run: (request, context) => get().run(request, context),
+    running: undefined,
   };
 }
 

@@ -34,6 +34,8 @@ export interface ServedMethod {
   readonly decode: (bytes: Uint8Array) => unknown;
   readonly encode: (response: unknown) => Uint8Array;
   readonly run: (request: unknown, context: Context) => unknown;
+  /** Loads the endpoint's code, without which it cannot run; undefined where that is loaded. */
+  readonly load: (() => Promise<void>) | undefined;
   /** The open calls of an endpoint whose calls never end by themselves: they are ended when the process stops. */
   readonly running?: Set<RunningCall> | undefined;
 }

@@ -73,6 +73,14 @@ export interface Part {
   readonly implementation: Readonly<Record<string, (request: any, context: Context) => any>>;
 }
 
+/** One gRPC service of a service, whose code is loaded for its first call. Its contract is in the service's descriptors. */
+export interface LazyPart {
+  /** Full name, `helloworld.Helloworld`. */
+  readonly grpcService: string;
+  /** Called again where it has failed. */
+  readonly load: () => Promise<Part>;
+}
+
 /** Pairs a definition with its implementation, whose types are checked. */
 export function part<D extends ServiceDefinition>(
   grpcService: string,
@@ -85,7 +93,7 @@ export function part<D extends ServiceDefinition>(
 export interface Service {
   /** The name callers use, `helloworld`. */
   readonly name: string;
-  readonly parts: readonly Part[];
+  readonly parts: readonly (Part | LazyPart)[];
   /** A google.protobuf.FileDescriptorSet with all parts and all imports. */
   readonly descriptors: Uint8Array;
 }

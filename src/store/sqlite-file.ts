@@ -9,6 +9,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, constants, linkSync, openSync, readSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
+import { StatusError } from "../errors.js";
 import { makeFolder, syncFolder } from "../folder.js";
 import { StoreError } from "./store.js";
 
@@ -139,6 +140,8 @@ export async function endWithin<T>(kind: FileKind, file: string, deadline: numbe
   try {
     return await Promise.race([operation, late]);
   } catch (error) {
+    // An answer to who asked for the operation, not a failure of the file.
+    if (error instanceof StatusError) throw error;
     throw toStoreError(kind, file, error as Error);
   } finally {
     clearTimeout(timer);

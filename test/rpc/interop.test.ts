@@ -11,9 +11,9 @@ import {
 } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import t, { type Test } from "tap";
-import { helloworld } from "../../services/helloworld/helloworld.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { Status as StatusMessage } from "../../src/gen/google/rpc/status.js";
+import { helloworld } from "../support/helloworld.js";
 import { RawService, rawService } from "./raw-service.js";
 import { dispatcherOf, listen } from "./serve.js";
 import { caller, TableGuard } from "./table-guard.js";

@@ -1,10 +1,10 @@
 // A string of proto3 must be UTF-8: a service made with the generated code refuses a request with one that is not.
 import t from "tap";
-import { helloworld } from "../../services/helloworld/helloworld.js";
 import { Code } from "../../src/errors.js";
 import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
 import { unary } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { helloworld } from "../support/helloworld.js";
 import { BYTES } from "./raw-service.js";
 import { dispatcherOf, stayAlive } from "./serve.js";
 

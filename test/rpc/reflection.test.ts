@@ -6,7 +6,6 @@ import {
   FieldDescriptorProto_Type as Type,
 } from "@bufbuild/protobuf/wkt";
 import t, { type Test } from "tap";
-import { helloworld } from "../../services/helloworld/helloworld.js";
 import { Code } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
 import {
@@ -18,6 +17,7 @@ import { ServerReflectionService as V1Alpha } from "../../src/gen/grpc/reflectio
 import { stream } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { part, type Service } from "../../src/rpc/service.js";
+import { helloworld } from "../support/helloworld.js";
 import { RawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
 

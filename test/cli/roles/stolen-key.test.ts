@@ -3,7 +3,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { helloworld } from "../../../services/helloworld/helloworld.js";
 import { CONTEXT } from "../../../src/access/call-context.js";
 import { parseAddress } from "../../../src/address.js";
 import { Code } from "../../../src/errors.js";
@@ -17,6 +16,7 @@ import type { Metadata } from "../../../src/rpc/metadata.js";
 import { register } from "../../../src/rpc/registration.js";
 import { part, type Service } from "../../../src/rpc/service.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
+import { helloworld } from "../../support/helloworld.js";
 import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 

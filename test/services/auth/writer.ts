@@ -24,7 +24,8 @@ const authority = await openAuthority(options);
 /** Calls as the guard lets calls through. */
 function call(service: string, method: string, request: unknown, caller?: KnownCaller) {
   const part = authority.service.parts.find(({ grpcService }) => grpcService === `portico.auth.v1.${service}`);
-  return part?.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as Context);
+  if (part === undefined || "load" in part) throw new Error(`the authority has no ${service}`);
+  return part.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as Context);
 }
 
 const { accessToken } = await call("Auth", "login", { account: "admin", password: adminPassword, namespace: "" });

@@ -1,0 +1,22 @@
+/** Makes own services ready to be served by this process, with what their calls share. */
+import { descriptors } from "../../src/gen/descriptors.js";
+import { createLazyService } from "../../src/kit/service.js";
+import { sharedStore } from "../../src/kit/shared-store.js";
+import type { Service } from "../../src/rpc/service.js";
+import { openServiceStore } from "../../src/store/open.js";
+import { OWN_SERVICES } from "./own-services.js";
+import type { ProcessContext } from "./start.js";
+
+/** @param names keys of OWN_SERVICES */
+export function openServices({ config, log, shutdown }: ProcessContext, names: readonly string[]): Service[] {
+  const store = sharedStore(() => openServiceStore(config.serviceStore, config.data));
+  shutdown.add(() => store.close());
+  return names.map((service) => {
+    const load = OWN_SERVICES[service];
+    if (load === undefined) throw new Error(`there is no service ${service}`);
+    const clientOf = () => {
+      throw new Error("clients of other services come later");
+    };
+    return createLazyService(load, { descriptors, environment: { service, log, openStore: store.open, clientOf } });
+  });
+}

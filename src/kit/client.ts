@@ -1,0 +1,20 @@
+/** Typed clients of other services: a method for each method of a definition. */
+import type { MethodDefinition, ServiceDefinition } from "../rpc/service.js";
+
+/** Calls one method. A call that fails rejects, or its responses throw, with a StatusError. */
+export type ClientMethod<M> =
+  M extends MethodDefinition<infer Request, infer Response>
+    ? M extends { requestStream: true; responseStream: true }
+      ? (requests: AsyncIterable<Request>) => AsyncIterable<Response>
+      : M extends { requestStream: true }
+        ? (requests: AsyncIterable<Request>) => Promise<Response>
+        : M extends { responseStream: true }
+          ? (request: Request) => AsyncIterable<Response>
+          : (request: Request) => Promise<Response>
+    : never;
+
+/** Calls the methods of a definition. */
+export type Client<D> = { readonly [M in keyof D]: ClientMethod<D[M]> };
+
+/** Any client. */
+export type AnyClient = Client<ServiceDefinition>;

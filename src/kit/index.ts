@@ -1,0 +1,28 @@
+/** `portico/service`: what a service is written with. */
+
+export {
+  aborted,
+  alreadyExists,
+  Code,
+  failedPrecondition,
+  invalidArgument,
+  notFound,
+  permissionDenied,
+  resourceExhausted,
+  StatusError,
+  unauthenticated,
+} from "../errors.js";
+export type { Call, Caller, Log } from "./call.js";
+export type { Client } from "./client.js";
+export { type Handler, type Implementation, type Part, part } from "./part.js";
+export type {
+  Committed,
+  Entry,
+  IncrementOptions,
+  Lifetime,
+  Precondition,
+  Range,
+  RangeOptions,
+  Store,
+  Write,
+} from "./store.js";

@@ -1,0 +1,26 @@
+/** The store of services of a process: opened when a service first uses it, and shared by all. */
+import type { ServiceStore } from "../store/service-store.js";
+
+export interface SharedStore {
+  /** @throws {StoreError} (rejects) where it cannot be opened; the next use tries again. */
+  readonly open: () => Promise<ServiceStore>;
+  close(): Promise<void>;
+}
+
+/** @param open opens it, such as openServiceStore (src/store/open.ts) */
+export function sharedStore(open: () => Promise<ServiceStore>): SharedStore {
+  let opening: Promise<ServiceStore> | undefined;
+  return {
+    open() {
+      opening ??= open();
+      opening.catch(() => {
+        opening = undefined;
+      });
+      return opening;
+    },
+    async close() {
+      const store = await opening?.catch(() => undefined);
+      await store?.close();
+    },
+  };
+}

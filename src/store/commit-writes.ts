@@ -1,0 +1,65 @@
+/** Decides a commit on the entries that its keys have now, for every engine of the store of services. */
+import { randomUUID } from "node:crypto";
+import { Code, StatusError } from "../errors.js";
+import type { CommitResult, Condition, StoredEntry, StoredWrite } from "./service-store.js";
+
+/** Entries by key; undefined where the key is absent. */
+export type Entries = ReadonlyMap<string, StoredEntry | undefined>;
+
+/** What became of a commit, and the entries that its keys have after it. */
+export interface Decided {
+  readonly result: CommitResult;
+  readonly changed: Entries;
+}
+
+const NOTHING: Entries = new Map();
+
+/**
+ * Decides a commit.
+ * @param current the entries of all its keys; those whose time has passed count as absent
+ * @param now in milliseconds of `Date.now()`
+ * @throws {StatusError} FAILED_PRECONDITION for an increment of what is not a whole number
+ */
+export function decideCommit(writes: readonly StoredWrite[], current: Entries, now: number): Decided {
+  const changed = new Map<string, StoredEntry | undefined>();
+  const changes: { before: string | undefined; after: string | undefined }[] = [];
+  for (const [index, write] of writes.entries()) {
+    const { key, condition } = write;
+    const before = present(changed.has(key) ? changed.get(key) : current.get(key), now);
+    const after = holds(condition, before) ? afterWrite(write, before) : FAILED;
+    if (after === FAILED) return { result: { committed: false, failed: index }, changed: NOTHING };
+    if (after !== before) changed.set(key, after);
+    changes.push({ before: before?.value, after: after?.value });
+  }
+  return { result: { committed: true, changes }, changed };
+}
+
+const FAILED = Symbol("the number would be out of its bounds, or the condition does not hold");
+
+function present(entry: StoredEntry | undefined, now: number): StoredEntry | undefined {
+  return entry?.expires !== undefined && entry.expires <= now ? undefined : entry;
+}
+
+function holds(condition: Condition | undefined, before: StoredEntry | undefined): boolean {
+  if (condition === undefined) return true;
+  if (condition === "absent") return before === undefined;
+  if (condition === "present") return before !== undefined;
+  return before?.version === condition.version;
+}
+
+function afterWrite(write: StoredWrite, before: StoredEntry | undefined): StoredEntry | undefined | typeof FAILED {
+  if (write.kind === "check") return before;
+  if (write.kind === "delete") return undefined;
+  const { key } = write;
+  if (write.kind === "set") return { key, value: write.value, version: randomUUID(), expires: write.expires };
+  const sum = numberOf(before) + write.by;
+  if (sum < write.min || sum > write.max || !Number.isSafeInteger(sum)) return FAILED;
+  const expires = before === undefined ? write.expires : before.expires;
+  return { key, value: `${sum}`, version: randomUUID(), expires };
+}
+
+function numberOf(entry: StoredEntry | undefined): number {
+  const number = entry === undefined ? 0 : Number(entry.value);
+  if (Number.isSafeInteger(number)) return number;
+  throw new StatusError(Code.FAILED_PRECONDITION, "key: its value is not a whole number, so it cannot be incremented");
+}
