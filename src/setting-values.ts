@@ -89,7 +89,7 @@ export function duration(min: number, max: number): Parse<number> {
 }
 
 /** A number with a unit; NaN for anything else. */
-function quantity(text: string, units: Readonly<Record<string, number>>): number {
+export function quantity(text: string, units: Readonly<Record<string, number>>): number {
   const [, number, unit = ""] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
   return Object.hasOwn(units, unit) ? Number(number) * units[unit]! : Number.NaN;
 }

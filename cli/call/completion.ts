@@ -1,6 +1,5 @@
 /** What may follow a service on a command line: its endpoints, and the fields of a request. */
-import type { Candidate, Place, Source } from "../http/candidates.js";
-import { firstSentence, services } from "../http/services.js";
+import { type Candidate, firstSentence, type Place, type Source, services } from "../command/candidates.js";
 import { FORMATS } from "../terminal/output.js";
 import { type EndpointContract, findEndpoint, readContract } from "./contract.js";
 import { isOutput } from "./words.js";

@@ -1,7 +1,7 @@
 /** `portico helloworld call --help`: the help of an endpoint or a service, made from its contract. */
 import { Help } from "commander";
 import { nearest } from "../../src/contract/nearest.js";
-import type { Connection } from "../http/connection.js";
+import type { Connection } from "../command/connection.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { printItem } from "../terminal/output.js";

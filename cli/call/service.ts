@@ -1,9 +1,8 @@
 /** A service that can be called: `portico services` lists them, `describe` and `openapi` show the contract of one. */
 import type { Endpoint, Service } from "../../src/api/types.js";
-import { withSuggestion } from "../http/candidates.js";
-import { gatewayCommand } from "../http/command.js";
-import type { Connection } from "../http/connection.js";
-import { services as collection, firstSentence, serviceNames } from "../http/services.js";
+import { services as collection, firstSentence, serviceNames, withSuggestion } from "../command/candidates.js";
+import { gatewayCommand } from "../command/command.js";
+import type { Connection } from "../command/connection.js";
 import { type Column, printAnswer, printItem, printList } from "../terminal/output.js";
 import { visibleLines } from "../terminal/text.js";
 

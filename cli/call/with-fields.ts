@@ -5,8 +5,8 @@
  */
 import type { Command } from "commander";
 import { nearest } from "../../src/contract/nearest.js";
+import { connect } from "../command/connection.js";
 import type { Client } from "../http/client.js";
-import { connect } from "../http/connection.js";
 import { CallFailure, TAKES_STREAM } from "../http/failure.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { refuseInput } from "../terminal/input.js";

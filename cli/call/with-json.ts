@@ -4,11 +4,11 @@
  * written as they are.
  */
 import { isUtf8 } from "node:buffer";
+import { serviceNames } from "../command/candidates.js";
+import { gatewayCommand } from "../command/command.js";
 import type { Client } from "../http/client.js";
-import { gatewayCommand } from "../http/command.js";
 import { CallFailure, TAKES_STREAM } from "../http/failure.js";
-import { linesOf } from "../http/lines.js";
-import { serviceNames } from "../http/services.js";
+import { linesOf } from "../http/request.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { isRedirected, readAll, refuseInput } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";

@@ -7,12 +7,11 @@
  *     __complete fish <word> … <current word>                      candidate, description
  */
 import type { Argument, Command, Option } from "commander";
-import { type Candidate, CompletedArgument, CompletedOption, type Place } from "../http/candidates.js";
-import { connectQuietly } from "../http/connection.js";
+import { type Candidate, CompletedArgument, CompletedOption, type Place } from "../command/candidates.js";
+import { connectQuietly } from "../command/connection.js";
 import { EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { visible } from "../terminal/text.js";
-import { readBashLine, toBash } from "./bash-words.js";
 
 const DEADLINE_MS = 1_000;
 
@@ -141,4 +140,58 @@ async function nextArguments(command: Command, place: Place): Promise<readonly C
   const argument = registeredArguments[place.given.length] ?? registeredArguments.find(({ variadic }) => variadic);
   const candidates = argument === undefined ? [] : await candidatesOf(argument, place).catch(() => []);
   return [...commands, ...candidates];
+}
+
+/** A command line as bash splits it into words. */
+interface BashLine {
+  /** The words after the program's name, without their quotes. */
+  readonly words: readonly string[];
+  readonly current: string;
+  /** Characters of `current` that bash does not replace: for bash a word begins after `=`, `:` and an open quote. */
+  readonly kept: number;
+  /** Whether a quote is open at the cursor. */
+  readonly quoted: boolean;
+}
+
+/**
+ * @param line as far as the cursor.
+ * @param breaks COMP_WORDBREAKS, the characters at which a word breaks.
+ */
+function readBashLine(line: string, breaks: string): BashLine {
+  const words: string[] = [];
+  let word = "";
+  let kept = 0;
+  let quote = "";
+  let begun = false;
+  const end = () => {
+    if (begun) words.push(word);
+    [word, kept, begun] = ["", 0, false];
+  };
+  for (let at = 0; at < line.length; at++) {
+    const character = line[at] ?? "";
+    if (quote !== "") {
+      if (character === quote) quote = "";
+      else word += quote === '"' && character === "\\" ? (line[++at] ?? "") : character;
+    } else if (/\s/.test(character)) {
+      end();
+    } else {
+      begun = true;
+      if (character === "'" || character === '"') {
+        quote = character;
+        kept = word.length;
+      } else if (character === "\\") word += line[++at] ?? "";
+      else {
+        word += character;
+        if (breaks.includes(character)) kept = word.length;
+      }
+    }
+  }
+  return { words: words.slice(1), current: word, kept, quoted: quote !== "" };
+}
+
+/** A candidate as bash inserts it: escaped, and with a space after it unless the word goes on. */
+function toBash({ text, open }: Candidate, { kept, quoted }: BashLine): string {
+  const rest = text.slice(kept);
+  if (quoted) return rest;
+  return rest.replace(/[^\w@%+=:,./-]/gu, "\\$&") + (open ? "" : " ");
 }

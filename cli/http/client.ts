@@ -2,10 +2,9 @@
 import type { Endpoints } from "../../src/api/types.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { RawBytes } from "../terminal/output.js";
-import { failureOfLine, type Hint } from "./failure.js";
+import { failureOfLine, type Hint, LOOPBACK } from "./failure.js";
 import { type HttpRequest, type HttpResponse, jsonOf, send, sendStreaming } from "./request.js";
 import type { Session } from "./session.js";
-import { LOOPBACK } from "./unreachable.js";
 
 export interface ClientOptions {
   readonly base: URL;

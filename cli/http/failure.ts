@@ -1,4 +1,7 @@
-/** A call that reached a server and failed: what the gateway answered, for people and as JSON for programs. */
+/**
+ * Calls that failed: the gateway's answer, for people and as JSON for programs; or an address that cannot be reached, or
+ * where something else than Portico answers.
+ */
 import { type ErrorObject, readError, readStreamError } from "../../src/api/errors.js";
 import { CommandError, type Exit } from "../terminal/exit.js";
 
@@ -81,4 +84,92 @@ export function failureOfFrame(frame: string, requestId: string | undefined): Ca
 function failureOf(error: ErrorObject | undefined, requestId: string | undefined): CallFailure | undefined {
   if (error === undefined) return undefined;
   return new CallFailure({ status: error.Code, body: JSON.stringify(error), requestId });
+}
+
+/** Names of this computer. */
+export const LOOPBACK: readonly string[] = ["127.0.0.1", "[::1]", "localhost"];
+
+/** How long the handshake may take, in milliseconds. */
+const PROBE_TIMEOUT_MS = 2_000;
+
+/** The error of a connection, with the bytes that could not be parsed as HTTP/1.1. */
+interface ConnectionError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
+}
+
+/**
+ * Converts the error of a connection to one for the person who gave the address. Where the other end closed a plain
+ * connection without an answer, a TLS handshake is tried.
+ */
+export async function toCommandError(base: URL, error: ConnectionError): Promise<CommandError> {
+  const { code = "" } = error;
+  if (code === "ECONNREFUSED") {
+    const advice = LOOPBACK.includes(base.hostname) ? "Start it with: portico server" : "Is the address right?";
+    return new CommandError(`Portico does not answer at ${base.origin}. ${advice}`);
+  }
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
+    return new CommandError(`There is no host ${base.hostname}. Is the address ${base.origin} right?`);
+  }
+  if (NOT_TLS.has(code)) return isPlain(base);
+  if (NOT_TRUSTED.test(code)) return notTrusted(base, error);
+  if (base.protocol === "http:" && (await speaksTls(base, error))) return isTls(base);
+  if (code.startsWith("HPE_")) return notHttp(base, error);
+  return new CommandError(`The call to ${base.origin} broke off: ${error.message}`);
+}
+
+/** OpenSSL's names for an answer that was no TLS record. */
+const NOT_TLS: ReadonlySet<string> = new Set([
+  "EPROTO",
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+  "ERR_SSL_PACKET_LENGTH_TOO_LONG",
+]);
+
+const NOT_TRUSTED = /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_)/;
+
+function isPlain(base: URL): CommandError {
+  const plain = base.origin.replace(/^https/, "http");
+  return new CommandError(`${base.host} does not speak TLS. If it speaks plain HTTP, the address is ${plain}`);
+}
+
+function isTls(base: URL): CommandError {
+  const encrypted = base.origin.replace(/^http/, "https");
+  return new CommandError(`${base.host} speaks TLS, not plain HTTP. The address is ${encrypted}`);
+}
+
+function notTrusted(base: URL, { code, message }: ConnectionError): CommandError {
+  const advice =
+    code === "CERT_HAS_EXPIRED" || code === "ERR_TLS_CERT_ALTNAME_INVALID"
+      ? ""
+      : " Where its authority is your own, name that certificate's file in NODE_EXTRA_CA_CERTS.";
+  return new CommandError(`The certificate of ${base.host} is not trusted: ${message}.${advice}`);
+}
+
+/** The first frame of an HTTP/2 server, SETTINGS on stream 0, such as Portico's gRPC port sends. */
+const HTTP2_SETTINGS = /^00....04..00000000/;
+
+function notHttp(base: URL, { rawPacket }: ConnectionError): CommandError {
+  const isHttp2 = HTTP2_SETTINGS.test(rawPacket?.subarray(0, 9).toString("hex") ?? "");
+  const what = isHttp2 ? "answers in HTTP/2 only: it may be the gRPC port" : "does not answer in HTTP/1.1";
+  return new CommandError(`${base.host} ${what}. The address must be the gateway's, PORTICO_HTTP`);
+}
+
+const TLS_ALERT = 0x15;
+
+/** Some servers answer plain HTTP with a TLS alert, most just close. */
+async function speaksTls({ hostname, port }: URL, { code, rawPacket }: ConnectionError): Promise<boolean> {
+  if (rawPacket?.[0] === TLS_ALERT) return true;
+  if (code !== "ECONNRESET") return false;
+  const { connect } = await import("node:tls");
+  return new Promise((resolve) => {
+    // The certificate is not checked, because nothing is sent but the handshake.
+    const host = hostname.replace(/^\[|\]$/g, "");
+    const socket = connect({ host, port: Number(port || 80), rejectUnauthorized: false });
+    const end = (result: boolean) => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.setTimeout(PROBE_TIMEOUT_MS, () => end(false));
+    socket.once("secureConnect", () => end(true)).on("error", () => end(false));
+    socket.once("close", () => end(false));
+  });
 }

@@ -2,14 +2,15 @@
  * One HTTP request to the gateway. Plain node:http, because loading undici would take longer than most commands run,
  * and `fetch` refuses some ports. Redirects are not followed, so that the token goes to no other address.
  */
+
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import packageJson from "../../package.json" with { type: "json" };
-import { CommandError, interrupted } from "../terminal/exit.js";
+import { LineSplitter } from "../../src/api/lines.js";
+import { asBuffer } from "../../src/buffer.js";
+import { CommandError, EXIT, interrupted } from "../terminal/exit.js";
 import { readAll } from "../terminal/input.js";
 import type { RawBytes } from "../terminal/output.js";
-import { CallFailure, type Hint } from "./failure.js";
-import { linesOf } from "./lines.js";
-import { toCommandError } from "./unreachable.js";
+import { CallFailure, type Hint, toCommandError } from "./failure.js";
 
 export interface HttpRequest {
   readonly method: "GET" | "POST";
@@ -164,4 +165,21 @@ export async function readText(response: IncomingMessage): Promise<string> {
 export function jsonOf(response: HttpResponse, hint?: Hint): string {
   if (response.status === 200 && response.contentType.startsWith("application/json")) return response.body;
   throw new CallFailure(response, hint);
+}
+
+/** In bytes: more than a gateway takes or answers with by default. */
+const MAX_LINE = 64 * 1024 * 1024;
+
+/**
+ * Lines, without their line feeds, as they come.
+ * @throws {CommandError} when one is longer than 64 MiB.
+ */
+export async function* linesOf(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Buffer> {
+  const splitter = new LineSplitter();
+  for await (const piece of pieces) {
+    for (const line of splitter.push(piece)) yield asBuffer(line);
+    if (splitter.unfinishedLength > MAX_LINE) throw new CommandError("A line is larger than 64 MiB", EXIT.usage);
+  }
+  const last = splitter.end();
+  if (last !== undefined) yield asBuffer(last);
 }

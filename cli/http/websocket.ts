@@ -6,9 +6,8 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createWebSocketStream, WebSocket } from "ws";
 import { CommandError, interrupted } from "../terminal/exit.js";
-import { CallFailure, failureOfFrame } from "./failure.js";
+import { CallFailure, failureOfFrame, toCommandError } from "./failure.js";
 import { type HttpRequest, headersOf, readText, requestIdOf } from "./request.js";
-import { toCommandError } from "./unreachable.js";
 
 const HANDSHAKE_TIMEOUT_MS = 30_000;
 const OK = 1000;

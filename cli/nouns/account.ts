@@ -1,8 +1,8 @@
 /** An account: who logs in, and the scopes that it holds. */
 import { Option } from "commander";
 import type { Account } from "../../src/api/types.js";
-import { type Collection, CompletedOption, namesOf, type Source } from "../http/candidates.js";
-import { gatewayCommand } from "../http/command.js";
+import { type Collection, CompletedOption, namesOf, type Source } from "../command/candidates.js";
+import { gatewayCommand } from "../command/command.js";
 import { collect } from "../terminal/command.js";
 import { type Column, instant, printItem } from "../terminal/output.js";
 import { newPassword } from "../terminal/prompt.js";

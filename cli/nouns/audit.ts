@@ -1,7 +1,7 @@
 /** The audit log: who changed what. */
 import { Option } from "commander";
 import type { AuditRecord } from "../../src/api/types.js";
-import { gatewayCommand } from "../http/command.js";
+import { gatewayCommand } from "../command/command.js";
 import { type Column, instant, printList } from "../terminal/output.js";
 import type { Noun } from "./noun.js";
 

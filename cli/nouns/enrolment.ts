@@ -2,9 +2,8 @@
 import { Option } from "commander";
 import type { Enrolment } from "../../src/api/types.js";
 import { GATEWAY } from "../../src/contract/names.js";
-import { type Collection, namesOf, type Source } from "../http/candidates.js";
-import { gatewayCommand } from "../http/command.js";
-import { serviceNames } from "../http/services.js";
+import { type Collection, namesOf, type Source, serviceNames } from "../command/candidates.js";
+import { gatewayCommand } from "../command/command.js";
 import { type Column, instant } from "../terminal/output.js";
 import { deleteCommand, listCommand, type Noun, printSecret } from "./noun.js";
 

@@ -1,11 +1,10 @@
 /** An API key. A command names it by its prefix, or by its name where only one key has that name. */
 import { Option } from "commander";
 import type { CreateKeyResponse, Key } from "../../src/api/types.js";
-import { CompletedOption, didYouMean, type Source } from "../http/candidates.js";
+import { CompletedOption, didYouMean, resources, type Source } from "../command/candidates.js";
+import { gatewayCommand } from "../command/command.js";
+import type { Connection } from "../command/connection.js";
 import type { Client } from "../http/client.js";
-import { gatewayCommand } from "../http/command.js";
-import type { Connection } from "../http/connection.js";
-import { resources } from "../http/services.js";
 import { collect, parseDuration } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, instant, printItem } from "../terminal/output.js";

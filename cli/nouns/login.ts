@@ -1,8 +1,8 @@
 /** `portico login` and `portico logout`: a login is tokens, kept in the profile. */
 import { Option } from "commander";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
-import { CompletedOption } from "../http/candidates.js";
-import { gatewayCommand } from "../http/command.js";
+import { CompletedOption } from "../command/candidates.js";
+import { gatewayCommand } from "../command/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { ask, canAsk, currentPassword, passwordFromStdin } from "../terminal/prompt.js";

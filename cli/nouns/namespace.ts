@@ -1,8 +1,8 @@
 /** A namespace: accounts, keys and rules apart from those of others. */
 import type { Namespace } from "../../src/api/types.js";
-import { namesOf } from "../http/candidates.js";
-import { gatewayCommand } from "../http/command.js";
-import { namespaces } from "../http/connection.js";
+import { namesOf } from "../command/candidates.js";
+import { gatewayCommand } from "../command/command.js";
+import { namespaces } from "../command/connection.js";
 import { type Column, instant } from "../terminal/output.js";
 import { deleteCommand, listCommand, type Noun, printSecret } from "./noun.js";
 

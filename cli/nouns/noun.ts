@@ -1,7 +1,7 @@
 /** What the nouns of `portico auth` have in common: a table of items, deletion by name, a secret that is shown once. */
-import { type Collection, withSuggestion } from "../http/candidates.js";
-import { type CommandFactory, type GatewayCommand, gatewayCommand } from "../http/command.js";
-import type { Connection } from "../http/connection.js";
+import { type Collection, withSuggestion } from "../command/candidates.js";
+import { type CommandFactory, type GatewayCommand, gatewayCommand } from "../command/command.js";
+import type { Connection } from "../command/connection.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 
 /** What can be done to a noun. Each is a command; some, such as `set scopes` and `set password`, are two. */

@@ -1,14 +1,13 @@
-/** A rule: who may call what. Also `portico auth explain`, which tells the rule that decides. */
+/** A rule: who may call what, and with `--dry-run` whose calls a change would answer otherwise. Also `portico auth explain`, which tells the rule that decides. */
 import { Option } from "commander";
-import type { Access, ExplainResponse, Rule } from "../../src/api/types.js";
-import { type Collection, CompletedOption, namesOf } from "../http/candidates.js";
-import { gatewayCommand } from "../http/command.js";
-import { resources } from "../http/services.js";
+import type { Access, Effect, ExplainResponse, PreviewRequest, Rule } from "../../src/api/types.js";
+import { type Collection, CompletedOption, namesOf, resources, services } from "../command/candidates.js";
+import { gatewayCommand } from "../command/command.js";
+import type { Connection } from "../command/connection.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 import { visible } from "../terminal/text.js";
 import { accountNames, scopes } from "./account.js";
 import { deleteCommand, listCommand, type Noun } from "./noun.js";
-import { dryRunOption, printPreview } from "./rule-preview.js";
 import { warnUnserved } from "./unserved.js";
 
 const COLUMNS: readonly Column<Rule>[] = [
@@ -24,6 +23,18 @@ const rules: Collection<Rule> = {
   nameOf: ({ id }) => id,
   about: ({ access, scope, resource }) => `${access} ${scope} ${resource}`,
 };
+
+/** An effect at one of its resources. */
+type Row = Omit<Effect, "resources"> & { readonly resource: string };
+
+const EFFECT_COLUMNS: readonly Column<Row>[] = [
+  ["Resource", ({ resource }) => resource],
+  ["Now", ({ before }) => `${before}`],
+  ["Then", ({ after }) => `${after}`, (code) => (code === "200" ? "green" : "red")],
+  ["For", callers],
+];
+
+const dryRun = new Option("--dry-run", "change nothing; show who would be answered otherwise");
 
 interface CreateOptions {
   readonly access: "granted" | "denied";
@@ -64,7 +75,7 @@ export const rule: Noun = {
         resources,
       ).makeOptionMandatory(),
       new Option("--priority <number>", "higher is looked at first (default 0)").default("0"),
-      dryRunOption(),
+      dryRun,
     ],
     async run(connection, id: string, { access, scope, resource, priority, dryRun }: CreateOptions) {
       const { io, client, output } = connection;
@@ -90,7 +101,7 @@ export const rule: Noun = {
     usage: "rule <id>",
     summary: "delete a rule; nothing is granted by it when this returns",
     examples: ["portico auth delete rule default --dry-run", "portico auth delete rule default"],
-    options: [dryRunOption()],
+    options: [dryRun],
     completion: [namesOf(rules)],
     collection: rules,
     done: "Rule deleted",
@@ -125,4 +136,21 @@ export const explain = gatewayCommand({
 function decision({ code, decidedBy }: ExplainResponse): string {
   const what = code === 200 ? "Granted" : `Refused with ${code}`;
   return decidedBy === undefined ? `${what}: no rule matches` : `${what} by rule ${visible(decidedBy.id)}`;
+}
+
+/** Prints the callers who would get another answer. Asks about every endpoint that the registry lists. */
+async function printPreview({ io, client, output }: Connection, change: PreviewRequest): Promise<void> {
+  const listed = await services.list(client);
+  const resources = listed.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource));
+  const { effects } = await client.ask("auth/Rules/Preview", { ...change, resources });
+  const rows = effects.flatMap(({ resources, ...effect }) => resources.map((resource) => ({ resource, ...effect })));
+  if (rows.length > 0 || output !== undefined) await printList(io, output, rows, EFFECT_COLUMNS);
+  io.stderr.write(rows.length > 0 ? "Nothing was changed yet\n" : "No call would be answered otherwise\n");
+}
+
+function callers({ nobody, everyAccount, accounts, moreAccounts }: Row): string {
+  if (nobody && everyAccount) return "everyone";
+  const known = everyAccount ? ["every account"] : accounts;
+  const more = moreAccounts > 0 ? [`${moreAccounts} more`] : [];
+  return [...(nobody ? ["calls without a token"] : []), ...known, ...more].join(", ");
 }

@@ -1,8 +1,7 @@
 /** A warning for a pattern that matches no endpoint now: it may be mistyped. */
 import { matches, parsePattern, type Resource } from "../../src/contract/resource.js";
-import { didYouMean } from "../http/candidates.js";
-import type { Connection } from "../http/connection.js";
-import { services } from "../http/services.js";
+import { didYouMean, services } from "../command/candidates.js";
+import type { Connection } from "../command/connection.js";
 import { paintFor, visible } from "../terminal/text.js";
 
 /** Warns on stderr of each pattern that nothing matches. It may be meant for later, so it is no error. */

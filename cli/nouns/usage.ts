@@ -1,8 +1,8 @@
 /** Usage, `portico usage`: how much each endpoint is called. */
 import { Option } from "commander";
 import type { EndpointUsage } from "../../src/api/types.js";
-import { gatewayCommand } from "../http/command.js";
-import { serviceNames } from "../http/services.js";
+import { serviceNames } from "../command/candidates.js";
+import { gatewayCommand } from "../command/command.js";
 import { parseDuration } from "../terminal/command.js";
 import { type Column, printList } from "../terminal/output.js";
 

@@ -1,7 +1,7 @@
 /** `portico user`: who is logged in, with which token and namespace; and one's own password. */
 import { type Command, Option } from "commander";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
-import { gatewayCommand } from "../http/command.js";
+import { gatewayCommand } from "../command/command.js";
 import type { Io } from "../terminal/io.js";
 import { aligned, instant, printItem } from "../terminal/output.js";
 import { currentPassword, newPassword } from "../terminal/prompt.js";

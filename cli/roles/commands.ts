@@ -1,11 +1,13 @@
 /** `portico server`, and its parts alone. Their code is loaded only when they start, so that other commands start fast. */
+
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { Command, Option } from "commander";
 import { ConfigError, type Flags, flagName, type RoleName, SETTINGS } from "../../src/config.js";
-import { CompletedArgument, CompletedOption, type Source } from "../http/candidates.js";
+import { type Candidate, CompletedArgument, CompletedOption, type Source } from "../command/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
 import { OWN_SERVICES } from "./own-services.js";
-import { completionOf } from "./setting-completion.js";
 
 /** @param onExit is called with the exit code when the role has ended. */
 export function roles(io: Io, onExit: (code: number) => void): Command[] {
@@ -54,5 +56,25 @@ function refused(option: Option, name: RoleName, roles: readonly RoleName[]): Op
   const fits = roles.map((role) => `portico ${role}`).join(", ");
   return option.hideHelp().argParser(() => {
     throw new ConfigError(`portico ${name} has no option ${option.long}. It fits: ${fits}`);
+  });
+}
+
+/** What completes the value of a setting: the words that it takes, or the names of files and folders. */
+function completionOf({ values }: (typeof SETTINGS)[keyof typeof SETTINGS]): Source | undefined {
+  if (values === "file") return ({ current }) => pathsAt(current);
+  if (values === "folder") return ({ current }) => pathsAt(current).filter(({ open }) => open);
+  return values && (() => values.map((text) => ({ text })));
+}
+
+/** Files and folders whose path begins with the text. Hidden ones only where their dot is typed. */
+function pathsAt(typed: string): (Candidate & { open: boolean })[] {
+  const end = typed.lastIndexOf("/") + 1;
+  const [folder, start] = [typed.slice(0, end), typed.slice(end)];
+  const names = readdirSync(folder || ".").filter(
+    (name) => name.startsWith(start) && (start !== "" || !name.startsWith(".")),
+  );
+  return names.map((name) => {
+    const isFolder = statSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory() === true;
+    return { text: `${folder}${name}${isFolder ? "/" : ""}`, open: isFolder };
   });
 }

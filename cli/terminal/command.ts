@@ -1,5 +1,6 @@
 /** How every command is declared. Its help shows examples first, and fits a terminal of 80 columns. */
 import { Command, InvalidArgumentError } from "commander";
+import { quantity } from "../../src/setting-values.js";
 
 /** @param usage name and arguments, `rule <id>` */
 export function newCommand(usage: string, summary: string): Command {
@@ -24,15 +25,14 @@ export function collect(value: string, before: readonly string[] = []): string[]
   return [...before, value];
 }
 
-const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /**
  * Parses a duration as a person writes it, `90d`; gives it as proto3 JSON does, `7776000s`.
  * @throws {InvalidArgumentError}
  */
 export function parseDuration(text: string): string {
-  const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  if (count === undefined || unit === undefined)
-    throw new InvalidArgumentError("It must be like 30d, 24h, 15m or 10s.");
-  return `${Number(count) * (SECONDS[unit] ?? 0)}s`;
+  const seconds = quantity(text, SECONDS);
+  if (!Number.isSafeInteger(seconds)) throw new InvalidArgumentError("It must be like 30d, 24h, 15m or 10s.");
+  return `${seconds}s`;
 }

@@ -1,16 +1,15 @@
-/** The page of the accounts in the namespace. */
+/** The page of the accounts in the namespace, and the dialogs that create an account and set its scopes and password. */
 import { useState } from "preact/hooks";
 import type { Account } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
-import { Button } from "../ui/button.js";
+import { Actions, Button } from "../ui/button.js";
+import { TextField } from "../ui/field.js";
 import { PlusIcon } from "../ui/icons.js";
-import type { Column } from "../ui/table.js";
-import { CreateAccountDialog, SetPasswordDialog, SetScopesDialog } from "./account-dialogs.js";
+import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
-import { ConfirmDialog } from "./confirm-dialog.js";
-import { FilteredTable } from "./filtered-table.js";
+import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
 import { Loaded, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
@@ -26,6 +25,7 @@ export function AccountsPage() {
     onClose();
     accounts.reload();
   };
+  const closing = { onClose, onDone };
   return (
     <>
       <PageHead
@@ -39,10 +39,10 @@ export function AccountsPage() {
       <Loaded loading={accounts} what="the accounts">
         {(all) => <AccountTable accounts={all} onDoing={setDoing} />}
       </Loaded>
-      {doing?.what === "create" && <CreateAccountDialog onClose={onClose} onDone={onDone} />}
-      {doing?.what === "scopes" && <SetScopesDialog account={doing.account} onClose={onClose} onDone={onDone} />}
-      {doing?.what === "password" && <SetPasswordDialog name={doing.account.name} onClose={onClose} onDone={onDone} />}
-      {doing?.what === "delete" && <DeleteDialog account={doing.account} onClose={onClose} onDone={onDone} />}
+      {doing?.what === "create" && <CreateAccountDialog {...closing} />}
+      {doing?.what === "scopes" && <SetScopesDialog account={doing.account} {...closing} />}
+      {doing?.what === "password" && <SetPasswordDialog name={doing.account.name} {...closing} />}
+      {doing?.what === "delete" && <DeleteDialog account={doing.account} {...closing} />}
     </>
   );
 }
@@ -60,30 +60,26 @@ function AccountTable({ accounts, onDoing }: AccountTableProps) {
     {
       title: "Actions",
       cell: (account) => (
-        <span class="actions">
-          <Button
-            small
-            onClick={() => onDoing({ what: "scopes", account })}
-            aria-label={`Set the scopes of ${account.name}`}
-          >
-            Scopes
-          </Button>
-          <Button
-            small
-            onClick={() => onDoing({ what: "password", account })}
-            aria-label={`Set the password of ${account.name}`}
-          >
-            Password
-          </Button>
-          <Button
-            small
-            kind="danger"
-            onClick={() => onDoing({ what: "delete", account })}
-            aria-label={`Delete ${account.name}`}
-          >
-            Delete
-          </Button>
-        </span>
+        <Actions
+          actions={[
+            {
+              title: "Scopes",
+              label: `Set the scopes of ${account.name}`,
+              act: () => onDoing({ what: "scopes", account }),
+            },
+            {
+              title: "Password",
+              label: `Set the password of ${account.name}`,
+              act: () => onDoing({ what: "password", account }),
+            },
+            {
+              title: "Delete",
+              label: `Delete ${account.name}`,
+              kind: "danger",
+              act: () => onDoing({ what: "delete", account }),
+            },
+          ]}
+        />
       ),
     },
   ];
@@ -112,25 +108,135 @@ export function Scopes({ scopes }: { readonly scopes: readonly string[] }) {
   );
 }
 
-interface DeleteDialogProps {
-  readonly account: Account;
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}
-
-function DeleteDialog({ account: { name }, onClose, onDone }: DeleteDialogProps) {
+function DeleteDialog({ account: { name }, ...props }: { readonly account: Account } & DialogProps) {
   return (
     <ConfirmDialog
+      {...props}
       title="Delete an account"
       name={name}
       what="the account’s name"
       action="Delete account"
       act={() => call("auth/Accounts/Delete", { name })}
       done={`Account ${name} is deleted`}
-      onClose={onClose}
-      onDone={onDone}
     >
       <p>All its tokens and keys are revoked. Programs that call with one of them are refused at once.</p>
     </ConfirmDialog>
   );
+}
+
+export function CreateAccountDialog(props: DialogProps) {
+  const [name, setName] = useState("");
+  const [password, setPassword] = useState("");
+  const [scopes, setScopes] = useState("");
+  return (
+    <FormDialog
+      {...props}
+      title="New account"
+      action="Create account"
+      act={() => call("auth/Accounts/Create", { name, password, scopes: split(scopes) })}
+      done={`Account ${name} is created`}
+    >
+      <TextField
+        label="Name"
+        hint="Letters, digits and . _ @ + -, such as ada@example.com."
+        required
+        maxLength={128}
+        value={name}
+        onInput={setName}
+      />
+      <NewPasswordField label="Password" value={password} onInput={setPassword} />
+      <ScopesField value={scopes} onInput={setScopes} />
+    </FormDialog>
+  );
+}
+
+export function SetScopesDialog({ account, ...props }: { readonly account: Account } & DialogProps) {
+  const { name } = account;
+  const [scopes, setScopes] = useState(account.scopes.join(", "));
+  return (
+    <FormDialog
+      {...props}
+      title={`Scopes of ${name}`}
+      action="Set scopes"
+      act={() => call("auth/Accounts/SetScopes", { name, scopes: split(scopes) })}
+      done={`The scopes of ${name} are set`}
+    >
+      <ScopesField value={scopes} onInput={setScopes} />
+    </FormDialog>
+  );
+}
+
+/** @param props.own whether it is the caller's own account: then the current password is asked for too */
+export function SetPasswordDialog({
+  name,
+  own = false,
+  ...props
+}: { readonly name: string; readonly own?: boolean } & DialogProps) {
+  const [currentPassword, setCurrentPassword] = useState("");
+  const [newPassword, setNewPassword] = useState("");
+  return (
+    <FormDialog
+      {...props}
+      title={own ? "Change your password" : `Password of ${name}`}
+      action="Set password"
+      act={() => call("auth/Accounts/SetPassword", { name, currentPassword, newPassword })}
+      done={`The password of ${name} is set`}
+    >
+      <p>
+        {own ? "You sign in again with it, here and everywhere else. " : `${name} must sign in again with it. `}
+        API keys stay as they are.
+      </p>
+      {own && (
+        <TextField
+          label="Current password"
+          type="password"
+          required
+          value={currentPassword}
+          onInput={setCurrentPassword}
+          autocomplete="current-password"
+        />
+      )}
+      <NewPasswordField label="New password" value={newPassword} onInput={setNewPassword} />
+    </FormDialog>
+  );
+}
+
+interface InputProps {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}
+
+function NewPasswordField(props: InputProps & { readonly label: string }) {
+  return (
+    <TextField
+      {...props}
+      hint="12 to 128 characters. A few words are easier to remember than symbols."
+      type="password"
+      required
+      minLength={12}
+      maxLength={128}
+      autocomplete="new-password"
+    />
+  );
+}
+
+function ScopesField(props: InputProps) {
+  return (
+    <TextField
+      {...props}
+      label="Scopes"
+      hint={
+        <>
+          Separated by commas. Rules grant calls to scopes; <code>admin</code> makes an administrator. May be empty.
+        </>
+      }
+    />
+  );
+}
+
+function split(scopes: string): string[] {
+  return scopes
+    .split(",")
+    .map((scope) => scope.trim())
+    .filter((scope) => scope !== "");
 }

@@ -1,8 +1,7 @@
 /** The page of the audit trail: who changed what, newest first. */
 import { useState } from "preact/hooks";
 import type { AuditRecord } from "../../../src/api/types.js";
-import { useLoad } from "../state/load.js";
-import { useSubmit } from "../state/submit.js";
+import { useLoad, useSubmit } from "../state/load.js";
 import { Button } from "../ui/button.js";
 import { ErrorNotice } from "../ui/notice.js";
 import { type Column, Table } from "../ui/table.js";

@@ -4,7 +4,7 @@ import type { ExplainResponse, Rule } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { type Loading, useLoad } from "../state/load.js";
 import { Button } from "../ui/button.js";
-import { Field } from "../ui/field.js";
+import { SelectField } from "../ui/field.js";
 import { ErrorNotice } from "../ui/notice.js";
 import { list, listResources } from "./authority.js";
 import { CodeBadge } from "./effects.js";
@@ -29,6 +29,8 @@ export function Explain({ rules }: Pick<Question, "rules">) {
   const { value, isCurrent, error, busy } = useLoad(async (signal) => asked && explain(asked, signal), [asked]);
   // The form may have changed since the question was asked.
   const isAsked = asked?.account === account && asked.resource === resource && asked.rules === rules;
+  const names = accounts.value?.map(({ name }) => [name, name] as const) ?? [];
+  const callers = [["", "Nobody: a call without a token"] as const, ...names];
   const ask = (event: Event) => {
     event.preventDefault();
     setAsked({ account, resource, rules });
@@ -37,29 +39,13 @@ export function Explain({ rules }: Pick<Question, "rules">) {
     <section class="card stack" aria-labelledby="explain">
       <h2 id="explain">Explain a call</h2>
       <form class="explain" onSubmit={ask}>
-        <Field label="Who calls">
-          {(control) => (
-            <select {...control} value={account} onChange={({ currentTarget }) => setAccount(currentTarget.value)}>
-              <option value="">Nobody: a call without a token</option>
-              {accounts.value?.map(({ name }) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label="What is called">
-          {(control) => (
-            <select {...control} value={resource} onChange={({ currentTarget }) => setChosen(currentTarget.value)}>
-              {resources.value?.map((one) => (
-                <option key={one} value={one}>
-                  {one}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField label="Who calls" options={callers} value={account} onInput={setAccount} />
+        <SelectField
+          label="What is called"
+          options={resources.value?.map((one) => [one, one]) ?? []}
+          value={resource}
+          onInput={setChosen}
+        />
         <Button type="submit" busy={isAsked && busy} disabled={resource === ""}>
           Explain
         </Button>

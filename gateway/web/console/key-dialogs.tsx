@@ -3,36 +3,34 @@ import { useState } from "preact/hooks";
 import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { CopyButton } from "../ui/copy-button.js";
-import { Field, NameField } from "../ui/field.js";
-import { ConfirmDialog } from "./confirm-dialog.js";
-import { FormDialog } from "./form-dialog.js";
+import { Field, SelectField, TextField } from "../ui/field.js";
+import { ConfirmDialog, type DialogProps, FormDialog, SecretDialog } from "./dialogs.js";
 import { coveredBy, problemOf } from "./pattern.js";
-import { SecretDialog } from "./secret-dialog.js";
 import { daysToDuration, daysUntil, Moment } from "./time.js";
 
-const PRESETS = [7, 30, 60, 90];
 const DEFAULT_DAYS = "90";
 const ON_A_DATE = "date";
+const EXPIRIES = [
+  ...["7", "30", "60", "90"].map((days) => [days, `In ${days} days`] as const),
+  [ON_A_DATE, "On a date"] as const,
+];
 const MAX_DAYS = 365;
 
-interface CreateKeyDialogProps {
-  readonly onClose: () => void;
-  readonly onDone: (created: CreateKeyResponse) => void;
-}
-
-export function CreateKeyDialog({ onClose, onDone }: CreateKeyDialogProps) {
+export function CreateKeyDialog(props: DialogProps<CreateKeyResponse>) {
   const [name, setName] = useState("");
   const [expiry, setExpiry] = useState<Expiry>({ choice: DEFAULT_DAYS, date: dayAfter(30) });
   const [patterns, setPatterns] = useState("");
   const resources = patterns.split(/\s+/).filter((line) => line !== "");
   const problem = resources.map(problemOf).find((one) => one !== undefined);
-  const act = async () => {
-    if (problem !== undefined) return;
-    onDone(await call("auth/Keys/Create", { name: name.trim(), lifetime: lifetimeOf(expiry), resources }));
-  };
+  const create = () => call("auth/Keys/Create", { name: name.trim(), lifetime: lifetimeOf(expiry), resources });
   return (
-    <FormDialog title="New API key" action="Create key" act={act} onClose={onClose}>
-      <NameField
+    <FormDialog
+      {...props}
+      title="New API key"
+      action="Create key"
+      act={() => (problem === undefined ? create() : undefined)}
+    >
+      <TextField
         label="Name"
         hint="What uses the key, such as “nightly backup”."
         required
@@ -81,36 +79,23 @@ interface ExpiryFieldsProps {
 function ExpiryFields({ expiry, onExpiry }: ExpiryFieldsProps) {
   return (
     <>
-      <Field label="Expires">
-        {(control) => (
-          <select
-            {...control}
-            value={expiry.choice}
-            onChange={({ currentTarget }) => onExpiry({ ...expiry, choice: currentTarget.value })}
-          >
-            {PRESETS.map((days) => (
-              <option key={days} value={days}>
-                In {days} days
-              </option>
-            ))}
-            <option value={ON_A_DATE}>On a date</option>
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="Expires"
+        options={EXPIRIES}
+        value={expiry.choice}
+        onInput={(choice) => onExpiry({ ...expiry, choice })}
+      />
       {expiry.choice === ON_A_DATE && (
-        <Field label="Date" hint="The key is valid until the end of this day, at most a year from now.">
-          {(control) => (
-            <input
-              {...control}
-              type="date"
-              required
-              min={dayAfter(1)}
-              max={dayAfter(MAX_DAYS - 1)}
-              value={expiry.date}
-              onInput={({ currentTarget }) => onExpiry({ ...expiry, date: currentTarget.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Date"
+          hint="The key is valid until the end of this day, at most a year from now."
+          type="date"
+          required
+          min={dayAfter(1)}
+          max={dayAfter(MAX_DAYS - 1)}
+          value={expiry.date}
+          onInput={(date) => onExpiry({ ...expiry, date })}
+        />
       )}
     </>
   );
@@ -135,62 +120,40 @@ function endOf(date: string): string {
 }
 
 const OVERLAPS = [
-  { overlap: "3600s", title: "For one hour" },
-  { overlap: "86400s", title: "For one day" },
-  { overlap: "604800s", title: "For seven days" },
-  { overlap: "0s", title: "Not at all: it ends now" },
-];
+  ["3600s", "For one hour"],
+  ["86400s", "For one day"],
+  ["604800s", "For seven days"],
+  ["0s", "Not at all: it ends now"],
+] as const;
 const DEFAULT_OVERLAP = "86400s";
 
-interface RotateKeyDialogProps {
-  readonly replaced: Key;
-  readonly onClose: () => void;
-  readonly onDone: (created: CreateKeyResponse) => void;
-}
+type RotateKeyDialogProps = { readonly replaced: Key } & DialogProps<CreateKeyResponse>;
 
-export function RotateKeyDialog({ replaced: { name, prefix }, onClose, onDone }: RotateKeyDialogProps) {
+export function RotateKeyDialog({ replaced: { name, prefix }, ...props }: RotateKeyDialogProps) {
   const [overlap, setOverlap] = useState(DEFAULT_OVERLAP);
-  const act = async () => {
-    onDone(await call("auth/Keys/Rotate", { prefix, overlap }));
-  };
+  const act = () => call("auth/Keys/Rotate", { prefix, overlap });
   return (
-    <FormDialog title={`Rotate ${name}`} action="Rotate key" act={act} onClose={onClose}>
+    <FormDialog {...props} title={`Rotate ${name}`} action="Rotate key" act={act}>
       <p>
         You get a new key with the same name, limits and lifetime. The old one, <code>{prefix}…</code>, stays valid for
         a while, so that you can replace it without a break.
       </p>
-      <Field label="The old key stays valid">
-        {(control) => (
-          <select {...control} value={overlap} onChange={({ currentTarget }) => setOverlap(currentTarget.value)}>
-            {OVERLAPS.map((one) => (
-              <option key={one.overlap} value={one.overlap}>
-                {one.title}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField label="The old key stays valid" options={OVERLAPS} value={overlap} onInput={setOverlap} />
     </FormDialog>
   );
 }
 
-interface RevokeKeyDialogProps {
-  readonly revoked: Key;
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}
-
-export function RevokeKeyDialog({ revoked: { name, prefix, lastUsed }, onClose, onDone }: RevokeKeyDialogProps) {
+export function RevokeKeyDialog({ revoked, ...props }: { readonly revoked: Key } & DialogProps) {
+  const { name, prefix, lastUsed } = revoked;
   return (
     <ConfirmDialog
+      {...props}
       title="Revoke a key"
       name={name}
       what="the key’s name"
       action="Revoke key"
       act={() => call("auth/Keys/Revoke", { prefix })}
       done={`Key ${name} is revoked`}
-      onClose={onClose}
-      onDone={() => onDone()}
     >
       <p>
         Calls with <code>{prefix}…</code> are refused at once, everywhere.{" "}

@@ -4,12 +4,11 @@ import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
 import { isAdmin } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
-import { Button } from "../ui/button.js";
+import { Actions, Button } from "../ui/button.js";
 import { PlusIcon } from "../ui/icons.js";
 import { EmptyState } from "../ui/notice.js";
-import type { Column } from "../ui/table.js";
+import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
-import { FilteredTable } from "./filtered-table.js";
 import { CreatedKeyDialog, CreateKeyDialog, RevokeKeyDialog, RotateKeyDialog } from "./key-dialogs.js";
 import { type ConsoleProps, Loaded, PageHead } from "./page-frame.js";
 import { daysUntil, fromNow, Moment } from "./time.js";
@@ -49,7 +48,7 @@ export function KeysPage({ session }: ConsoleProps) {
       </Loaded>
       {doing?.what === "create" && <CreateKeyDialog onClose={onClose} onDone={onDone} />}
       {doing?.what === "rotate" && <RotateKeyDialog replaced={doing.key} onClose={onClose} onDone={onDone} />}
-      {doing?.what === "revoke" && <RevokeKeyDialog revoked={doing.key} onClose={onClose} onDone={onDone} />}
+      {doing?.what === "revoke" && <RevokeKeyDialog revoked={doing.key} onClose={onClose} onDone={() => onDone()} />}
       {created && <CreatedKeyDialog created={created} onClose={() => setCreated(undefined)} />}
     </>
   );
@@ -72,23 +71,21 @@ function KeyTable({ keys, withAccount, onDoing }: KeyTableProps) {
     {
       title: "Actions",
       cell: (key) => (
-        <span class="actions">
-          <Button
-            small
-            onClick={() => onDoing({ what: "rotate", key })}
-            aria-label={`Rotate ${key.name}, ${key.prefix}`}
-          >
-            Rotate
-          </Button>
-          <Button
-            small
-            kind="danger"
-            onClick={() => onDoing({ what: "revoke", key })}
-            aria-label={`Revoke ${key.name}, ${key.prefix}`}
-          >
-            Revoke
-          </Button>
-        </span>
+        <Actions
+          actions={[
+            {
+              title: "Rotate",
+              label: `Rotate ${key.name}, ${key.prefix}`,
+              act: () => onDoing({ what: "rotate", key }),
+            },
+            {
+              title: "Revoke",
+              label: `Revoke ${key.name}, ${key.prefix}`,
+              kind: "danger",
+              act: () => onDoing({ what: "revoke", key }),
+            },
+          ]}
+        />
       ),
     },
   ];

@@ -4,16 +4,13 @@ import type { CreateNamespaceResponse, Namespace } from "../../../src/api/types.
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
-import { Button } from "../ui/button.js";
-import { NameField } from "../ui/field.js";
+import { Actions, Button } from "../ui/button.js";
+import { TextField } from "../ui/field.js";
 import { PlusIcon } from "../ui/icons.js";
-import type { Column } from "../ui/table.js";
+import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
-import { ConfirmDialog } from "./confirm-dialog.js";
-import { FilteredTable } from "./filtered-table.js";
-import { FormDialog } from "./form-dialog.js";
+import { ConfirmDialog, type DialogProps, FormDialog, SecretDialog } from "./dialogs.js";
 import { Loaded, PageHead } from "./page-frame.js";
-import { SecretDialog } from "./secret-dialog.js";
 import { Moment } from "./time.js";
 
 export function NamespacesPage() {
@@ -65,9 +62,11 @@ function NamespaceTable({ namespaces, onDelete }: NamespaceTableProps) {
         namespace.name === "default" ? (
           <Badge>Cannot be deleted</Badge>
         ) : (
-          <Button small kind="danger" onClick={() => onDelete(namespace)} aria-label={`Delete ${namespace.name}`}>
-            Delete
-          </Button>
+          <Actions
+            actions={[
+              { title: "Delete", label: `Delete ${namespace.name}`, kind: "danger", act: () => onDelete(namespace) },
+            ]}
+          />
         ),
     },
   ];
@@ -83,19 +82,12 @@ function NamespaceTable({ namespaces, onDelete }: NamespaceTableProps) {
   );
 }
 
-interface CreateDialogProps {
-  readonly onClose: () => void;
-  readonly onDone: (created: CreateNamespaceResponse) => void;
-}
-
-function CreateDialog({ onClose, onDone }: CreateDialogProps) {
+function CreateDialog(props: DialogProps<CreateNamespaceResponse>) {
   const [name, setName] = useState("");
-  const act = async () => {
-    onDone(await call("auth/Namespaces/Create", { name }));
-  };
+  const act = () => call("auth/Namespaces/Create", { name });
   return (
-    <FormDialog title="New namespace" action="Create namespace" act={act} onClose={onClose}>
-      <NameField
+    <FormDialog {...props} title="New namespace" action="Create namespace" act={act}>
+      <TextField
         label="Name"
         hint="Lower-case letters, digits and -, such as team-a."
         required
@@ -130,23 +122,16 @@ function CreatedDialog({
   );
 }
 
-interface DeleteDialogProps {
-  readonly name: string;
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}
-
-function DeleteDialog({ name, onClose, onDone }: DeleteDialogProps) {
+function DeleteDialog({ name, ...props }: { readonly name: string } & DialogProps) {
   return (
     <ConfirmDialog
+      {...props}
       title="Delete a namespace"
       name={name}
       what="the namespace’s name"
       action="Delete namespace"
       act={() => call("auth/Namespaces/Delete", { name })}
       done={`Namespace ${name} is deleted`}
-      onClose={onClose}
-      onDone={onDone}
     >
       <p>
         Its accounts, tokens, keys and rules are deleted too, and every call in it is refused at once. This cannot be

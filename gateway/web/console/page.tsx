@@ -77,7 +77,7 @@ function Content({ segment, session }: { readonly segment: string } & ConsolePro
   const who = isAdmin(session) ? "administrators of the namespace default" : "administrators";
   return (
     <Nowhere title={`${found.title}: for ${who} only`}>
-      Sign in with such an account, or ask somebody who has one. You are signed in as <code>{session.account}</code>.
+      Sign in with such an account, or ask an administrator. You are signed in as <code>{session.account}</code>.
     </Nowhere>
   );
 }

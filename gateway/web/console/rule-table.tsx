@@ -1,9 +1,8 @@
 /** A table of rules. */
 import type { Rule } from "../../../src/api/types.js";
 import { Badge } from "../ui/badge.js";
-import { Button } from "../ui/button.js";
-import type { Column } from "../ui/table.js";
-import { FilteredTable } from "./filtered-table.js";
+import { Actions } from "../ui/button.js";
+import { type Column, FilteredTable } from "../ui/table.js";
 
 interface RuleTableProps {
   readonly caption: string;
@@ -23,9 +22,9 @@ export function RuleTable({ caption, rules, onDelete }: RuleTableProps) {
     columns.push({
       title: "Actions",
       cell: (rule) => (
-        <Button small kind="danger" onClick={() => onDelete(rule)} aria-label={`Delete ${rule.id}`}>
-          Delete
-        </Button>
+        <Actions
+          actions={[{ title: "Delete", label: `Delete ${rule.id}`, kind: "danger", act: () => onDelete(rule) }]}
+        />
       ),
     });
   }

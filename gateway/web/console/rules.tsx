@@ -6,10 +6,9 @@ import { Button } from "../ui/button.js";
 import { PlusIcon } from "../ui/icons.js";
 import { EmptyState } from "../ui/notice.js";
 import { list } from "./authority.js";
-import { CreateRuleDialog } from "./create-rule-dialog.js";
-import { DeleteRuleDialog } from "./delete-rule-dialog.js";
 import { Explain } from "./explain.js";
 import { Loaded, PageHead } from "./page-frame.js";
+import { CreateRuleDialog, DeleteRuleDialog } from "./rule-dialogs.js";
 import { RuleTable } from "./rule-table.js";
 
 export function RulesPage() {

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Calls, ListUsageResponse } from "../../../src/api/types.js";
 import { useLoad } from "../state/load.js";
-import { Field } from "../ui/field.js";
+import { SelectField } from "../ui/field.js";
 import { EmptyState } from "../ui/notice.js";
 import { type Column, Table } from "../ui/table.js";
 import { list, listResources } from "./authority.js";
@@ -11,24 +11,26 @@ import { Loaded, PageHead } from "./page-frame.js";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
-const SPANS: readonly [seconds: number, title: string][] = [
-  [HOUR, "The last hour"],
-  [3 * HOUR, "The last 3 hours"],
-  [DAY, "The last 24 hours"],
-  [7 * DAY, "The last 7 days"],
-  [30 * DAY, "The last 30 days"],
-];
+/** As proto3 JSON writes durations. */
+const SPANS = [
+  [`${HOUR}s`, "The last hour"],
+  [`${3 * HOUR}s`, "The last 3 hours"],
+  [`${DAY}s`, "The last 24 hours"],
+  [`${7 * DAY}s`, "The last 7 days"],
+  [`${30 * DAY}s`, "The last 30 days"],
+] as const;
 /** Portico's own services, which are not part of "All services". */
-const OWN = ["auth", "registry"];
+const OWN = ["auth", "registry"].map((name) => [name, `${name} (Portico’s own)`]);
 /** How often gateways report, in milliseconds. */
 const REFRESH_MS = 10_000;
 
 export function UsagePage() {
-  const [span, setSpan] = useState(HOUR);
+  const [span, setSpan] = useState<string>(SPANS[0][0]);
   const [service, setService] = useState("");
-  const usage = useLoad((signal) => list.usage({ span: `${span}s`, service }, signal), [span, service]);
+  const usage = useLoad((signal) => list.usage({ span, service }, signal), [span, service]);
   const { value: resources = [] } = useLoad(listResources, []);
-  const services = [...new Set(resources.map((resource) => resource.split(":")[1] ?? ""))];
+  const names = [...new Set(resources.map((resource) => resource.split(":")[1] ?? ""))];
+  const services = [["", "All services"], ...names.map((name) => [name, name]), ...OWN] as [string, string][];
   useEffect(() => {
     const timer = setInterval(() => document.hidden || usage.reload(), REFRESH_MS);
     return () => clearInterval(timer);
@@ -37,34 +39,8 @@ export function UsagePage() {
     <>
       <PageHead title="Usage" lead="Calls over HTTP in this namespace. New calls appear within about ten seconds." />
       <div class="filters">
-        <Field label="Time">
-          {(control) => (
-            <select {...control} value={span} onChange={({ currentTarget }) => setSpan(Number(currentTarget.value))}>
-              {SPANS.map(([seconds, title]) => (
-                <option key={seconds} value={seconds}>
-                  {title}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label="Service">
-          {(control) => (
-            <select {...control} value={service} onChange={({ currentTarget }) => setService(currentTarget.value)}>
-              <option value="">All services</option>
-              {services.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-              {OWN.map((name) => (
-                <option key={name} value={name}>
-                  {name} (Portico’s own)
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField label="Time" options={SPANS} value={span} onInput={setSpan} />
+        <SelectField label="Service" options={services} value={service} onInput={setService} />
       </div>
       <Loaded loading={usage} what="the numbers">
         {(value) => (value.endpoints.length === 0 ? <NoCalls /> : <Charts usage={value} />)}

@@ -3,7 +3,7 @@
  */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { Failure } from "./http-call.js";
+import type { Failure } from "./calls.js";
 
 interface RefusedField {
   /** As the gateway writes it, such as `items[0].count`; the beginning of a long path is replaced by `…`. */

@@ -6,10 +6,9 @@ import { useTitle } from "../state/router.js";
 import { Button } from "../ui/button.js";
 import { SearchIcon } from "../ui/icons.js";
 import { EmptyState } from "../ui/notice.js";
-import { readFields } from "./document-cache.js";
 import { search, wordsOf } from "./search.js";
 import { ServiceCard } from "./service-card.js";
-import { isOwn, type Service } from "./services.js";
+import { isOwn, readFields, type Service } from "./services.js";
 
 const TAGS: readonly { readonly name: string; readonly has: (service: Service) => boolean }[] = [
   { name: "Open to everyone", has: ({ endpoints }) => endpoints.some(({ open }) => open) },

@@ -11,10 +11,9 @@ import { EmptyState, ErrorNotice, Progress } from "../ui/notice.js";
 import { announce } from "../ui/status.js";
 import { EndpointBadges } from "./badges.js";
 import { endpointDocument, type OpenApi } from "./document.js";
-import { documentOf, documentPath } from "./document-cache.js";
 import { EndpointPage } from "./endpoint-page.js";
 import { Inline, Prose } from "./prose.js";
-import { type Endpoint, pageOf, type Service } from "./services.js";
+import { documentOf, documentPath, type Endpoint, pageOf, type Service } from "./services.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 
 interface ServicePageProps {

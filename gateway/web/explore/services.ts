@@ -1,6 +1,11 @@
-/** The services and endpoints that the visitor may call, as the registry lists them. */
+/**
+ * What explore reads from the gateway: the services and endpoints that the visitor may call, and once for each session
+ * their OpenAPI documents and the names of all fields.
+ */
 import type * as api from "../../../src/api/types.js";
-import { listRegistered } from "../session/api.js";
+import { listRegistered, read } from "../session/api.js";
+import { session } from "../session/session.js";
+import type { OpenApi } from "./document.js";
 
 export interface Service extends Omit<api.Service, "endpoints"> {
   readonly endpoints: readonly Endpoint[];
@@ -44,4 +49,58 @@ export function isOwn({ name }: Service): boolean {
 export function pageOf(service: string, endpoint?: string): string {
   const segments = endpoint === undefined ? [service] : [service, endpoint];
   return `/explore/${segments.map(encodeURIComponent).join("/")}`;
+}
+
+const kept = new Map<string, Promise<OpenApi>>();
+// What a document shows depends on the caller.
+session.follow(() => {
+  kept.clear();
+  fields = undefined;
+});
+
+export function documentPath(service: string): string {
+  return `/openapi/${encodeURIComponent(service)}.json`;
+}
+
+/** The OpenAPI document of a service. @throws {ApiError} */
+export function documentOf(service: string): Promise<OpenApi> {
+  const known = kept.get(service);
+  if (known !== undefined) return known;
+  const loading = read<OpenApi>(documentPath(service));
+  kept.set(service, loading);
+  // A failure is not kept: the next call tries again.
+  loading.catch(() => kept.delete(service));
+  return loading;
+}
+
+/**
+ * Names of fields by service and endpoint, such as `helloworld Helloworld.Call`, for the search: one request for all.
+ * @throws {ApiError}
+ */
+export function readFields(): Promise<ReadonlyMap<string, readonly string[]>> {
+  fields ??= loadFields();
+  const loading = fields;
+  // A failure is not kept: the next call tries again.
+  loading.catch(() => {
+    if (fields === loading) fields = undefined;
+  });
+  return loading;
+}
+
+let fields: Promise<ReadonlyMap<string, readonly string[]>> | undefined;
+
+interface FieldNames {
+  readonly services: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+}
+
+async function loadFields(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { services } = await read<FieldNames>("/openapi/fields");
+  return new Map(
+    Object.entries(services).flatMap(([service, endpoints]) =>
+      Object.entries(endpoints).map(([endpoint, names]): [string, readonly string[]] => [
+        `${service} ${endpoint}`,
+        names,
+      ]),
+    ),
+  );
 }

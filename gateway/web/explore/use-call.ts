@@ -3,8 +3,15 @@ import { useEffect, useRef } from "preact/hooks";
 import { ApiError } from "../http.js";
 import { accessToken } from "../session/session.js";
 import { type ProgressRecorder, useCallProgress } from "./call-progress.js";
-import { makeCall, type ResponseHead, SESSION_ENDED } from "./http-call.js";
-import { findOpenFailure, openWebSocket, readClose, type WebSocketCall } from "./websocket-call.js";
+import {
+  findOpenFailure,
+  makeCall,
+  openWebSocket,
+  type ResponseHead,
+  readClose,
+  SESSION_ENDED,
+  type WebSocketCall,
+} from "./calls.js";
 
 /** Where a call goes. */
 export interface CallTarget {

@@ -1,4 +1,4 @@
-/** Loads a value for a page, again when its parameters change, and keeps the last value until then. */
+/** Values that a page loads, and actions of its forms and buttons: whether they are under way, and why they failed. */
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { ApiError } from "../http.js";
 
@@ -22,6 +22,7 @@ interface State<Value> {
 }
 
 /**
+ * Loads a value, again when its parameters change, and keeps the last value until then.
  * @param load is called anew whenever `parameters` change; the signal cancels the call before
  */
 export function useLoad<Value>(
@@ -70,4 +71,28 @@ function isFor(loaded: State<unknown>["loaded"], parameters: readonly unknown[])
 
 function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
   return one.every((value, index) => value === other[index]);
+}
+
+/** The action of a form or a button. */
+export interface Submitting {
+  readonly busy: boolean;
+  readonly error: ApiError | undefined;
+  /** Handles a form's onSubmit or a button's onClick. Does nothing while the action is running. */
+  readonly submit: (event?: Event) => Promise<void>;
+}
+
+export function useSubmit(act: () => Promise<void>): Submitting {
+  const [state, setState] = useState<Omit<Submitting, "submit">>({ busy: false, error: undefined });
+  const submit = async (event?: Event) => {
+    event?.preventDefault();
+    if (state.busy) return;
+    setState({ busy: true, error: undefined });
+    try {
+      await act();
+      setState({ busy: false, error: undefined });
+    } catch (thrown) {
+      setState({ busy: false, error: ApiError.from(thrown) });
+    }
+  };
+  return { ...state, submit };
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 
 type ButtonProps = Omit<JSX.IntrinsicElements["button"], "class" | "icon"> & {
-  readonly kind?: "primary" | "secondary" | "quiet" | "danger";
+  readonly kind?: "primary" | "secondary" | "quiet" | "danger" | undefined;
   readonly small?: boolean;
   /** Whether the action that it started is still running. */
   readonly busy?: boolean;
@@ -32,6 +32,27 @@ export function Button({
       {busy && <Spinner />}
       {children}
     </button>
+  );
+}
+
+/** What can be done to a row of a table. */
+interface Action {
+  readonly title: string;
+  /** The same for screen readers, with the name of the row. */
+  readonly label: string;
+  readonly kind?: "danger";
+  readonly act: () => void;
+}
+
+export function Actions({ actions }: { readonly actions: readonly Action[] }) {
+  return (
+    <span class="actions">
+      {actions.map(({ title, label, kind, act }) => (
+        <Button key={title} small kind={kind} onClick={act} aria-label={label}>
+          {title}
+        </Button>
+      ))}
+    </span>
   );
 }
 

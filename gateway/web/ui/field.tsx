@@ -1,5 +1,5 @@
 /** Controls of a form, with label, hint and error. */
-import type { ComponentChildren, VNode } from "preact";
+import type { ComponentChildren, JSX, VNode } from "preact";
 import { useId } from "preact/hooks";
 
 /** Attributes that tie an input, select or textarea to its label, hint and error. */
@@ -9,16 +9,20 @@ export interface ControlProps {
   readonly "aria-invalid": true | undefined;
 }
 
-interface FieldProps {
+interface LabelProps {
   readonly label: ComponentChildren;
   readonly hint?: ComponentChildren;
   /** What is wrong with the value, and what to do. */
   readonly error?: string | undefined;
-  readonly children: (control: ControlProps) => VNode;
 }
 
 /** One labelled control. */
-export function Field({ label, hint, error, children }: FieldProps) {
+export function Field({
+  label,
+  hint,
+  error,
+  children,
+}: LabelProps & { readonly children: (control: ControlProps) => VNode }) {
   const id = useId();
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean);
   return (
@@ -43,32 +47,56 @@ export function Field({ label, hint, error, children }: FieldProps) {
   );
 }
 
-interface NameFieldProps {
-  readonly label: ComponentChildren;
-  readonly hint?: ComponentChildren;
-  readonly error?: string | undefined;
+interface TextFieldProps extends LabelProps {
   readonly value: string;
   readonly onInput: (value: string) => void;
+  readonly type?: "text" | "password" | "number" | "date" | "search";
   readonly required?: boolean;
+  readonly min?: number | string;
+  readonly max?: number | string;
+  readonly minLength?: number;
   readonly maxLength?: number;
+  readonly autocomplete?: "current-password" | "new-password";
   /** The id of a datalist with suggestions. */
   readonly list?: string;
 }
 
-/** A field for a name or a pattern, which no browser fills in, capitalizes or corrects. */
-export function NameField({ label, hint, error, list, onInput, ...input }: NameFieldProps) {
+/** A field for one line of text, which no browser fills in, capitalizes or corrects unless it is told to. */
+export function TextField({ label, hint, error, onInput, ...input }: TextFieldProps) {
   return (
     <Field label={label} hint={hint} error={error}>
       {(control) => (
         <input
-          {...control}
-          {...input}
-          list={list}
-          onInput={({ currentTarget }) => onInput(currentTarget.value)}
           autocomplete="off"
           autocapitalize="none"
           spellcheck={false}
+          {...(input as JSX.IntrinsicElements["input"])}
+          {...control}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
         />
+      )}
+    </Field>
+  );
+}
+
+interface SelectFieldProps extends LabelProps {
+  readonly options: readonly (readonly [value: string, title: string])[];
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}
+
+/** A field in which one of some options is chosen. */
+export function SelectField({ label, hint, error, options, value, onInput }: SelectFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(control) => (
+        <select {...control} value={value} onChange={({ currentTarget }) => onInput(currentTarget.value)}>
+          {options.map(([option, title]) => (
+            <option key={option} value={option}>
+              {title}
+            </option>
+          ))}
+        </select>
       )}
     </Field>
   );

@@ -21,6 +21,12 @@ function Icon({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
+const icon = (path: string) => () => (
+  <Icon>
+    <path d={path} />
+  </Icon>
+);
+
 export function Logo() {
   return (
     <svg class="logo" viewBox="0 0 24 24" fill="currentColor" aria-hidden="true">
@@ -29,11 +35,7 @@ export function Logo() {
   );
 }
 
-export const CloseIcon = () => (
-  <Icon>
-    <path d="m4 4 8 8m0-8-8 8" />
-  </Icon>
-);
+export const CloseIcon = icon("m4 4 8 8m0-8-8 8");
 
 export const CopyIcon = () => (
   <Icon>
@@ -42,11 +44,7 @@ export const CopyIcon = () => (
   </Icon>
 );
 
-export const CheckIcon = () => (
-  <Icon>
-    <path d="m3 8.5 3.2 3.2L13 5" />
-  </Icon>
-);
+export const CheckIcon = icon("m3 8.5 3.2 3.2L13 5");
 
 export const SearchIcon = () => (
   <Icon>
@@ -62,26 +60,9 @@ export const SunIcon = () => (
   </Icon>
 );
 
-export const MoonIcon = () => (
-  <Icon>
-    <path d="M13.2 9.6A5.5 5.5 0 0 1 6.4 2.8a5.5 5.5 0 1 0 6.8 6.8Z" />
-  </Icon>
+export const MoonIcon = icon("M13.2 9.6A5.5 5.5 0 0 1 6.4 2.8a5.5 5.5 0 1 0 6.8 6.8Z");
+export const DownloadIcon = icon(
+  "M8 2.5v7.25m0 0L5 6.9m3 2.85 3-2.85M2.75 11.5v1c0 .55.45 1 1 1h8.5c.55 0 1-.45 1-1v-1",
 );
-
-export const DownloadIcon = () => (
-  <Icon>
-    <path d="M8 2.5v7.25m0 0L5 6.9m3 2.85 3-2.85M2.75 11.5v1c0 .55.45 1 1 1h8.5c.55 0 1-.45 1-1v-1" />
-  </Icon>
-);
-
-export const ArrowIcon = () => (
-  <Icon>
-    <path d="m6 3.5 4.5 4.5L6 12.5" />
-  </Icon>
-);
-
-export const PlusIcon = () => (
-  <Icon>
-    <path d="M8 3v10M3 8h10" />
-  </Icon>
-);
+export const ArrowIcon = icon("m6 3.5 4.5 4.5L6 12.5");
+export const PlusIcon = icon("M8 3v10M3 8h10");

@@ -1,5 +1,7 @@
-/** A table whose first column names the row. On a small screen each row becomes a card. */
+/** Tables. The first column names the row; on a small screen each row becomes a card. */
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { TextField } from "./field.js";
 
 export interface Column<Row> {
   readonly title: string;
@@ -8,7 +10,7 @@ export interface Column<Row> {
   readonly numeric?: boolean;
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   /** Read by screen readers; the page's own heading says it to others. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
@@ -47,5 +49,41 @@ export function Table<Row>({ caption, columns, rows, rowKey }: TableProps<Row>) 
         ))}
       </tbody>
     </table>
+  );
+}
+
+interface FilteredTableProps<Row> extends TableProps<Row> {
+  /** The text of a row that is searched. */
+  readonly text: (row: Row) => string;
+  /** What the rows are, such as `rules`. */
+  readonly what: string;
+}
+
+/** Up to so many rows are shown without a search box. */
+const MAX_WITHOUT_SEARCH = 10;
+/** Rows that are shown: more would take long to draw. */
+const MAX_SHOWN = 200;
+
+/** A table with a search box, for lists that may have thousands of rows. */
+export function FilteredTable<Row>({ text, what, rows, ...table }: FilteredTableProps<Row>) {
+  const [search, setSearch] = useState("");
+  const wanted = search.trim().toLowerCase();
+  const found = wanted === "" ? rows : rows.filter((row) => text(row).toLowerCase().includes(wanted));
+  return (
+    <div class="stack">
+      {rows.length > MAX_WITHOUT_SEARCH && (
+        <div class="filters">
+          <TextField label={`Find ${what}`} type="search" value={search} onInput={setSearch} />
+        </div>
+      )}
+      {found.length > 0 && <Table {...table} rows={found.slice(0, MAX_SHOWN)} />}
+      <p class="hint" role="status">
+        {found.length === 0
+          ? `None of ${rows.length} ${what} matches.`
+          : found.length > MAX_SHOWN
+            ? `${MAX_SHOWN} of ${found.length} ${what} are shown. Type a part of what you look for.`
+            : wanted !== "" && `${found.length} of ${rows.length} ${what}`}
+      </p>
+    </div>
   );
 }

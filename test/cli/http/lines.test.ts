@@ -1,6 +1,6 @@
 // Input that arrives in pieces is split into lines.
 import t from "tap";
-import { linesOf } from "../../../cli/http/lines.js";
+import { linesOf } from "../../../cli/http/request.js";
 
 const cases: [title: string, pieces: string[], lines: string[]][] = [
   ["empty input has no lines", [], []],

@@ -1,21 +1,15 @@
-/** The dialog that creates a rule. While it is filled in, it says what the rule covers and whose calls it changes. */
+/** The dialogs that create and delete a rule. They say whose calls that changes. */
 import { useState } from "preact/hooks";
 import type { Effect, Rule } from "../../../src/api/types.js";
 import type { ApiError } from "../http.js";
 import { call } from "../session/api.js";
 import { type Loading, useLoad } from "../state/load.js";
-import { Field, NameField } from "../ui/field.js";
+import { SelectField, TextField } from "../ui/field.js";
 import { ErrorNotice, Progress } from "../ui/notice.js";
-import { announce } from "../ui/status.js";
 import { listResources, preview } from "./authority.js";
+import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
 import { Effects } from "./effects.js";
-import { FormDialog } from "./form-dialog.js";
 import { coveredBy, problemOf } from "./pattern.js";
-
-interface CreateRuleDialogProps {
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}
 
 /** A rule as it is typed. */
 interface Draft extends Omit<Rule, "priority"> {
@@ -24,23 +18,23 @@ interface Draft extends Omit<Rule, "priority"> {
 
 const EMPTY: Draft = { id: "", scope: "", access: "GRANTED", resource: "", priority: "0" };
 
-export function CreateRuleDialog({ onClose, onDone }: CreateRuleDialogProps) {
+export function CreateRuleDialog(props: DialogProps) {
   const [draft, setDraft] = useState(EMPTY);
   const set = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields });
   const rule = complete(draft);
   const effects = useLoad((signal) => previewWhenIdle(rule, signal), [draft]);
   const isPending = rule !== undefined && effects.busy;
   const problems = effects.error ? problemsOf(effects.error) : {};
-  const act = async () => {
-    // Each field shows what is wrong with it.
-    if (rule === undefined) return;
-    await call("auth/Rules/Create", { rule });
-    announce(`Rule ${draft.id} is created`);
-    onDone();
-  };
   return (
-    <FormDialog title="New rule" action="Create rule" waiting={isPending} act={act} onClose={onClose}>
-      <NameField
+    <FormDialog
+      {...props}
+      title="New rule"
+      action="Create rule"
+      waiting={isPending}
+      act={() => rule && call("auth/Rules/Create", { rule })}
+      done={`Rule ${draft.id} is created`}
+    >
+      <TextField
         label="ID"
         hint="Names the rule, such as onlyloggedin."
         error={problems.id}
@@ -48,7 +42,12 @@ export function CreateRuleDialog({ onClose, onDone }: CreateRuleDialogProps) {
         value={draft.id}
         onInput={(id) => set({ id })}
       />
-      <AccessField value={draft.access} onInput={(access) => set({ access })} />
+      <SelectField
+        label="Access"
+        options={ACCESS}
+        value={draft.access}
+        onInput={(access) => set({ access: access as Rule["access"] })}
+      />
       <ScopeField value={draft.scope} problem={problems.scope} onInput={(scope) => set({ scope })} />
       <PatternField value={draft.resource} onInput={(resource) => set({ resource })} />
       <PriorityField value={draft.priority} onInput={(priority) => set({ priority })} />
@@ -57,32 +56,20 @@ export function CreateRuleDialog({ onClose, onDone }: CreateRuleDialogProps) {
   );
 }
 
-interface InputProps<Value = string> {
-  readonly value: Value;
-  readonly onInput: (value: Value) => void;
-}
+const ACCESS = [
+  ["GRANTED", "Granted"],
+  ["DENIED", "Denied"],
+] as const;
 
-function AccessField({ value, onInput }: InputProps<Rule["access"]>) {
-  return (
-    <Field label="Access">
-      {(control) => (
-        <select
-          {...control}
-          value={value}
-          onChange={({ currentTarget }) => onInput(currentTarget.value as Rule["access"])}
-        >
-          <option value="GRANTED">Granted</option>
-          <option value="DENIED">Denied</option>
-        </select>
-      )}
-    </Field>
-  );
+interface InputProps {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
 }
 
 function ScopeField({ value, problem, onInput }: InputProps & { readonly problem: string | undefined }) {
   return (
     <>
-      <NameField
+      <TextField
         label="Scope"
         hint={
           <>
@@ -104,22 +91,18 @@ function ScopeField({ value, problem, onInput }: InputProps & { readonly problem
   );
 }
 
-function PriorityField({ value, onInput }: InputProps) {
+function PriorityField(props: InputProps) {
   return (
-    <Field label="Priority" hint="Rules with a higher priority are looked at first." error={priorityProblem(value)}>
-      {(control) => (
-        <input
-          {...control}
-          type="number"
-          step="1"
-          min={MIN_PRIORITY}
-          max={MAX_PRIORITY}
-          required
-          value={value}
-          onInput={({ currentTarget }) => onInput(currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      {...props}
+      label="Priority"
+      hint="Rules with a higher priority are looked at first."
+      error={priorityProblem(props.value)}
+      type="number"
+      min={MIN_PRIORITY}
+      max={MAX_PRIORITY}
+      required
+    />
   );
 }
 
@@ -169,7 +152,7 @@ function PatternField({ value, onInput }: InputProps) {
     );
   return (
     <>
-      <NameField
+      <TextField
         label="Resource"
         hint={hint}
         error={problem}
@@ -223,4 +206,40 @@ function problemsOf({ status, message }: ApiError): { readonly id?: string; read
   if (status === 409) return { id: "A rule with this ID exists already" };
   const [, field, problem = ""] = /^create\.(id|scope): (.*)$/s.exec(message) ?? [];
   return field === undefined ? {} : { [field]: problem.charAt(0).toUpperCase() + problem.slice(1) };
+}
+
+/** Says first whose calls the deletion changes. */
+export function DeleteRuleDialog({ rule: { id }, ...props }: { readonly rule: Rule } & DialogProps) {
+  const { value, error, busy, reload } = useLoad((signal) => preview({ delete: id }, signal), [id]);
+  return (
+    <ConfirmDialog
+      {...props}
+      title="Delete a rule"
+      name={id}
+      what="the rule’s ID"
+      action="Delete rule"
+      waiting={busy}
+      act={() => call("auth/Rules/Delete", { id })}
+      done={`Rule ${id} is deleted`}
+    >
+      {value !== undefined ? (
+        value.length === 0 ? (
+          <p>Nobody will notice: for every endpoint that is registered now, other rules decide the same.</p>
+        ) : (
+          <div class="notice warning">
+            <p>
+              <strong>These calls will be answered differently, everywhere and at once:</strong>
+            </p>
+            <Effects effects={value} />
+          </div>
+        )
+      ) : error !== undefined && !busy ? (
+        <ErrorNotice error={error} onRetry={reload}>
+          <p>So it is not known here whose calls the rule decides.</p>
+        </ErrorNotice>
+      ) : (
+        <Progress label="Finding out what will change" />
+      )}
+    </ConfirmDialog>
+  );
 }

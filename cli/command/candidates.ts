@@ -3,9 +3,10 @@
  * completion asks that source. A name that Portico does not know is compared with the candidates, too.
  */
 import { Argument, Option } from "commander";
+import type { Service } from "../../src/api/types.js";
 import { nearest } from "../../src/contract/nearest.js";
-import type { Client } from "./client.js";
-import { CallFailure } from "./failure.js";
+import type { Client } from "../http/client.js";
+import { CallFailure } from "../http/failure.js";
 
 /** A word that may stand at a place. */
 export interface Candidate {
@@ -88,4 +89,30 @@ export async function withSuggestion<T, I>(call: Promise<T>, name: string, clien
 export function didYouMean(name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
   return meant === undefined ? "" : `; did you mean ${meant}?`;
+}
+
+/** The services that the caller may call, as the registry lists them. */
+export const services: Collection<Service> = {
+  list: async (client) => (await client.ask("registry/Registry/List")).services,
+  nameOf: ({ name }) => name,
+  about: ({ summary }) => firstSentence(summary),
+};
+
+export const serviceNames: Source = namesOf(services);
+
+/** Patterns of resources: everything, each service, each endpoint. */
+export const resources: Source = async ({ connect }) => {
+  const listed = await services.list(connect()).catch(() => []);
+  return [
+    { text: "*:*:*", about: "everything" },
+    ...listed.flatMap(({ name, endpoints }) => [
+      { text: `service:${name}:*`, about: `every endpoint of ${name}` },
+      ...endpoints.map(({ resource, summary }) => ({ text: resource, about: firstSentence(summary) })),
+    ]),
+  ];
+};
+
+/** `Greets a name.` of a comment that goes on. */
+export function firstSentence(text: string): string {
+  return /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text;
 }

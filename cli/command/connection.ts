@@ -1,15 +1,15 @@
 /** Where a command finds its gateway and its login: flag, then PORTICO_* variable, then profile, then default. */
 import { type Command, Option } from "commander";
 import type { Namespace } from "../../src/api/types.js";
+import { Client } from "../http/client.js";
+import { Profile, type ProfileData, profileNames } from "../http/profile.js";
+import { FixedToken, GivenToken, isFresh, type Session, StoredLogin } from "../http/session.js";
 import { pathOf } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { refuseInput } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
 import type { Format } from "../terminal/output.js";
 import { type Collection, CompletedOption, namesOf } from "./candidates.js";
-import { Client } from "./client.js";
-import { Profile, type ProfileData, profileNames } from "./profile.js";
-import { FixedToken, GivenToken, isFresh, type Session, StoredLogin } from "./session.js";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
 

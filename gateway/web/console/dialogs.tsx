@@ -1,0 +1,143 @@
+/** The dialogs of the console: a form, a confirmation, and a secret that is shown once. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { useSubmit } from "../state/load.js";
+import { Button } from "../ui/button.js";
+import { CopyButton } from "../ui/copy-button.js";
+import { Dialog } from "../ui/dialog.js";
+import { TextField } from "../ui/field.js";
+import { ErrorNotice } from "../ui/notice.js";
+import { announce } from "../ui/status.js";
+
+/** What a dialog is given by its page. */
+export interface DialogProps<Result = unknown> {
+  readonly onClose: () => void;
+  /** Called with the result of the dialog's action. */
+  readonly onDone: (result: Result) => void;
+}
+
+interface FormDialogProps<Result> extends DialogProps<Result> {
+  readonly title: string;
+  /** The button's label. */
+  readonly action: string;
+  readonly kind?: "primary" | "danger";
+  /** Whether nothing is filled in yet. */
+  readonly disabled?: boolean;
+  /** Whether its effects are still being loaded, which should be read first. */
+  readonly waiting?: boolean | undefined;
+  /** Undefined where the form is not complete, which its fields say. */
+  readonly act: () => Promise<Result> | undefined;
+  /** Announced afterwards. */
+  readonly done?: string;
+  readonly children: ComponentChildren;
+}
+
+/** A form in a dialog. Below it stand the error of the last try and two buttons; while a try runs, nothing closes it. */
+export function FormDialog<Result>(props: FormDialogProps<Result>) {
+  const { title, action, kind = "primary", disabled = false, waiting = false, act, done, children } = props;
+  const { onClose, onDone } = props;
+  const { busy, error, submit } = useSubmit(async () => {
+    const acting = act();
+    if (acting === undefined) return;
+    const result = await acting;
+    if (done !== undefined) announce(done);
+    onDone(result);
+  });
+  return (
+    <Dialog title={title} busy={busy} onClose={onClose}>
+      <form class="dialog-form" onSubmit={submit}>
+        <div class="stack dialog-body">{children}</div>
+        <div class="dialog-end">
+          {error && <ErrorNotice error={error} />}
+          <p class="actions end">
+            <Button onClick={onClose} disabled={busy}>
+              Cancel
+            </Button>
+            <Button type="submit" kind={kind} busy={busy || waiting} disabled={disabled}>
+              {action}
+            </Button>
+          </p>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface ConfirmDialogProps extends Omit<FormDialogProps<unknown>, "kind" | "disabled"> {
+  /** What the visitor types to confirm. */
+  readonly name: string;
+  /** What the name is, such as `the key's name`. */
+  readonly what: string;
+}
+
+/** Asks before an action that cannot be undone: the visitor types the name of its object. The children say its effects. */
+export function ConfirmDialog({ name, what, act, children, ...form }: ConfirmDialogProps) {
+  const [typed, setTyped] = useState("");
+  const [wrong, setWrong] = useState(false);
+  const confirm = () => {
+    const isRight = asShown(typed) === asShown(name);
+    setWrong(!isRight);
+    return isRight ? act() : undefined;
+  };
+  return (
+    <FormDialog {...form} kind="danger" disabled={typed === ""} act={confirm}>
+      {children}
+      <TextField
+        label={
+          <>
+            Type {what}, <code>{name}</code>, to confirm
+          </>
+        }
+        error={wrong ? "This is not the name. Type it as it is shown." : undefined}
+        value={typed}
+        onInput={setTyped}
+      />
+    </FormDialog>
+  );
+}
+
+/** A name as a browser shows it: white space is one space, and none at the ends. */
+function asShown(name: string): string {
+  return name.trim().replace(/\s+/g, " ");
+}
+
+interface SecretDialogProps {
+  readonly title: string;
+  readonly secret: string;
+  /** What the secret is, such as `the key`. */
+  readonly what: string;
+  readonly onClose: () => void;
+  /** How to use it. */
+  readonly children?: ComponentChildren;
+}
+
+/** Shows a secret that cannot be shown again. Only a button closes the dialog, so that no slip loses the secret. */
+export function SecretDialog({ title, secret, what, onClose, children }: SecretDialogProps) {
+  const [warned, setWarned] = useState(false);
+  return (
+    <Dialog title={title} shownOnce onClose={() => setWarned(true)}>
+      <div class="stack dialog-body">
+        <p>
+          Keep {what} in a safe place. <strong>It cannot be shown again.</strong>
+        </p>
+        <div class="secret">
+          <CopyButton text={secret} what={what} autofocus />
+          <code>{secret}</code>
+        </div>
+        {children}
+        {warned && (
+          <p class="notice warning" role="alert">
+            Have you copied {what}? If so, close with the button below.
+          </p>
+        )}
+      </div>
+      <div class="dialog-end">
+        <p class="actions end">
+          <Button kind="primary" onClick={onClose}>
+            I have copied {what}
+          </Button>
+        </p>
+      </div>
+    </Dialog>
+  );
+}
