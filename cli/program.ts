@@ -8,6 +8,7 @@ import { CompletedArgument, serviceNames } from "./command/candidates.js";
 import { connectionOptions } from "./command/connection.js";
 import { complete } from "./completion/complete.js";
 import { completion } from "./completion/scripts.js";
+import { build, dev } from "./dev/commands.js";
 import { newService } from "./new/new-service.js";
 import { auth } from "./nouns/auth.js";
 import { login, logout } from "./nouns/login.js";
@@ -91,7 +92,8 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
   group("Log in:", [login(io), logout(io), user(io)]);
   group("Manage:", [auth(io), usage(io)]);
   group("Call services:", [services(io), describe(io), openapi(io), call(io)]);
-  group("Other:", [newService(io), completion(io), help(program)]);
+  group("Write services:", [newService(io), dev(io, onExit), build(io)]);
+  group("Other:", [completion(io), help(program)]);
   configure(program, io, onUsageError);
   return program;
 }

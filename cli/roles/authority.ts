@@ -46,6 +46,7 @@ export interface Core {
   /** Whether an instance is of this process. Another may give the same address, but cannot know an ID beforehand. */
   readonly isLocal: (instance: { readonly service: string; readonly id: string }) => boolean;
   readonly firstStart: Authority["firstStart"];
+  readonly enrol: Authority["enrol"];
 }
 
 /**
@@ -86,7 +87,7 @@ export async function openCore(
   await guard.ready();
   keepGrpcHealth(shutdown, grpc.dispatcher, guard);
   const isLocal: Core["isLocal"] = ({ service, id }) => localIds.has(`${service} ${id}`);
-  return { guard, grpc, isLocal, firstStart: authority.firstStart };
+  return { guard, grpc, isLocal, firstStart: authority.firstStart, enrol: authority.enrol };
 }
 
 /** For a dispatcher that only this process calls, with an admission of its own. */

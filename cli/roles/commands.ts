@@ -60,7 +60,7 @@ function refused(option: Option, name: RoleName, roles: readonly RoleName[]): Op
 }
 
 /** What completes the value of a setting: the words that it takes, or the names of files and folders. */
-function completionOf({ values }: (typeof SETTINGS)[keyof typeof SETTINGS]): Source | undefined {
+export function completionOf({ values }: (typeof SETTINGS)[keyof typeof SETTINGS]): Source | undefined {
   if (values === "file") return ({ current }) => pathsAt(current);
   if (values === "folder") return ({ current }) => pathsAt(current).filter(({ open }) => open);
   return values && (() => values.map((text) => ({ text })));

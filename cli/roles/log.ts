@@ -33,7 +33,7 @@ class TerminalLog {
   }
 
   write(line: string): void {
-    if (this.#held === undefined) this.#output.write(this.#inWords(line));
+    if (this.#held === undefined) this.#output.write(inWords(line, this.#output, this.#env));
     else if (this.#held.length < MAX_HELD) this.#held.push(line);
   }
 
@@ -42,16 +42,17 @@ class TerminalLog {
     this.#held = undefined;
     for (const line of held) this.write(line);
   }
+}
 
-  #inWords(line: string): string {
-    const { level, time, msg = "", err, ...rest } = JSON.parse(line) as Record<string, unknown>;
-    const fields = Object.entries(rest).map(([name, value]) => `${name}=${wordOf(value)}`);
-    const fault = err === undefined ? [] : [`(${(err as { message?: unknown }).message})`];
-    const words = [...(msg === "" ? [] : [`${msg}`]), ...fault, ...fields].join(" ");
-    const text = visible(`  ${`${time}`.slice(11, 19)} ${`${level}`.padEnd(5)} ${words}`);
-    const isFault = level === "error" || level === "fatal";
-    return `${isFault ? paintFor(this.#output, this.#env)("red", text) : text}\n`;
-  }
+/** A line of a log, which is JSON, in words: `  12:34:56 warn  what happened name=value`. */
+export function inWords(line: string, output: Output, env: NodeJS.ProcessEnv): string {
+  const { level, time, msg = "", err, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const fields = Object.entries(rest).map(([name, value]) => `${name}=${wordOf(value)}`);
+  const fault = err === undefined ? [] : [`(${(err as { message?: unknown }).message})`];
+  const words = [...(msg === "" ? [] : [`${msg}`]), ...fault, ...fields].join(" ");
+  const text = visible(`  ${`${time}`.slice(11, 19)} ${`${level}`.padEnd(5)} ${words}`);
+  const isFault = level === "error" || level === "fatal";
+  return `${isFault ? paintFor(output, env)("red", text) : text}\n`;
 }
 
 function wordOf(value: unknown): string {

@@ -1,6 +1,7 @@
 /** `portico server`: everything in one process. Calls between its parts go through in-process channels. */
+import type { Authority } from "../../services/auth/authority.js";
 import { SYSTEM } from "../../src/access/guard.js";
-import { parseGrpcTarget } from "../../src/address.js";
+import { type Address, parseGrpcTarget } from "../../src/address.js";
 import type { Flags } from "../../src/config.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Io } from "../terminal/io.js";
@@ -8,6 +9,7 @@ import { openCore, type StoreOptions } from "./authority.js";
 import { openGateway } from "./gateway.js";
 import { openServices } from "./open-services.js";
 import { OWN_SERVICES } from "./own-services.js";
+import type { GrpcPort } from "./ports.js";
 import { runRole } from "./run.js";
 import { type ProcessContext, processOf, type Running } from "./start.js";
 
@@ -20,9 +22,18 @@ export function runServer(flags: Flags & StoreOptions, io: Io): Promise<number> 
   return runRole({ title: "everything in one process", start, hasStore: true }, flags, io);
 }
 
-async function openServer(context: ProcessContext, options: StoreOptions): Promise<Omit<Running, "stop">> {
+/** A server, and what else a command may do with it that runs it in its own process. */
+export interface OpenServer extends Omit<Running, "stop"> {
+  readonly http: Address;
+  /** Answers calls of this process to any of its services. */
+  readonly dispatcher: GrpcPort["dispatcher"];
+  readonly enrol: Authority["enrol"];
+}
+
+/** Opens all parts of a server. */
+export async function openServer(context: ProcessContext, options: StoreOptions): Promise<OpenServer> {
   const { log, transport } = context;
-  const { guard, grpc, isLocal, firstStart } = await openCore(
+  const { guard, grpc, isLocal, firstStart, enrol } = await openCore(
     context,
     openServices(context, Object.keys(OWN_SERVICES)),
     options,
@@ -39,5 +50,5 @@ async function openServer(context: ProcessContext, options: StoreOptions): Promi
       log,
     },
   });
-  return { ...gateway, grpc: grpc.target, firstStart };
+  return { ...gateway, grpc: grpc.target, dispatcher: grpc.dispatcher, firstStart, enrol };
 }

@@ -24,7 +24,7 @@ function shown(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-export type Colour = "bold" | "red" | "green";
+export type Colour = "bold" | "dim" | "red" | "green";
 export type Paint = (colour: Colour, text: string) => string;
 
 /** Colours for a terminal, unless NO_COLOR (https://no-color.org) says otherwise; nothing for a file or a pipe. */

@@ -23,6 +23,7 @@ import { policy } from "./endpoints/policy.js";
 import { rules } from "./endpoints/rules.js";
 import { usage } from "./endpoints/usage.js";
 import { UsageWindow } from "./endpoints/usage-window.js";
+import { enrolLocally } from "./local-enrolment.js";
 import { ChangeLog } from "./log/change-log.js";
 import { Changes } from "./log/changes.js";
 import { Claims } from "./log/claims.js";
@@ -60,6 +61,8 @@ export interface Authority {
   readonly service: Service;
   /** The administrator's password, where this start made it up. */
   readonly firstStart: FirstStart | undefined;
+  /** Makes sure that the data folder holds a valid enrolment token of a service of this machine. */
+  enrol(name: string): Promise<void>;
   /** Writes down what waits. */
   close(): Promise<void>;
 }
@@ -124,7 +127,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await journal.close();
     await Promise.all([storedTime.close(), leases.close()]);
   };
-  return { service, firstStart, close };
+  return { service, firstStart, enrol: (name) => enrolLocally(journal, dataFolder, name), close };
 }
 
 function record(store: Store, dataFolder: string, log: Logger): void {

@@ -128,6 +128,11 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
     ...["cli/terminal", "cli/command"],
   ],
   [
+    "cli/dev",
+    ...["src", "src/gen", "src/rpc", "src/rpc/in-process", "src/access/admission.ts"],
+    ...["cli/terminal", "cli/command", "cli/roles"],
+  ],
+  [
     "cli",
     "src",
     "src/contract",
@@ -138,6 +143,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
     "cli/completion",
     "cli/new",
     "cli/roles",
+    "cli/dev",
   ],
 ];
 

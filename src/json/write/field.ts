@@ -2,7 +2,7 @@
 import type { Buffer } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../bytes.js";
-import { LENGTH, START_GROUP, tagOf, wireType } from "../types.js";
+import { LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../types.js";
 import { type Field, knownNumbers } from "./layout.js";
 import { enumWriter, scalarWriter, type ValueWriter } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
@@ -109,7 +109,7 @@ export function listField(field: ListField, writers: MessageWriters): FieldWrite
     const tag = tagOf(number, delimited ? START_GROUP : LENGTH);
     return elements(tag, 0, delimited ? group(number, message) : embedded(message));
   }
-  const type = wireType(field.scalar);
+  const type = field.enum === undefined ? wireType(field.scalar) : VARINT;
   const packed = type === LENGTH ? 0 : tagOf(field.number, LENGTH);
   return elements(tagOf(field.number, type), packed, valueWriter(field), knownNumbers(field.enum));
 }
@@ -151,7 +151,7 @@ export function elements(
  */
 export function emptyTest(field: ListField): (r: WireReader, first: number, last: number) => boolean {
   if (field.listKind === "message") return () => false;
-  const type = wireType(field.scalar);
+  const type = field.enum === undefined ? wireType(field.scalar) : VARINT;
   const single = tagOf(field.number, type);
   const packed = type === LENGTH ? 0 : tagOf(field.number, LENGTH);
   const known = knownNumbers(field.enum);

@@ -1,0 +1,33 @@
+/** `portico build`: what `portico dev` does after each change, once: generated code into `gen/`, bundles into `dist/`. */
+import { readdirSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { CommandError } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
+import { paintFor } from "../terminal/text.js";
+import { Bundler } from "./bundle.js";
+import { compileContract } from "./contract.js";
+import { CodeGenerator } from "./generated-code.js";
+import { framed, type Problem } from "./problem.js";
+import { findTools } from "./tools.js";
+
+/**
+ * Builds the service of a folder: `main.ts`, and each test beside it.
+ * @throws {CommandError} with what is wrong and where.
+ */
+export async function build(folder: string, io: Io): Promise<void> {
+  const root = resolve(folder);
+  const tools = findTools(root);
+  const compiled = await compileContract(tools.buf, root);
+  if ("problems" in compiled) throw failed(compiled.problems, root, io);
+  await new CodeGenerator(tools.tsProto).generate(compiled.descriptors, root);
+  const tests = readdirSync(root).filter((name) => name.endsWith(".test.ts"));
+  const bundler = new Bundler(tools.esbuild, root, ["main.ts", ...tests]);
+  const { problems } = await bundler.bundle();
+  await bundler.close();
+  if (problems.length > 0) throw failed(problems, root, io);
+}
+
+function failed(problems: readonly Problem[], root: string, io: Io): CommandError {
+  const lines = problems.flatMap((problem) => framed(problem, process.cwd(), paintFor(io.stderr, io.env)));
+  return new CommandError([`${basename(root)} is not built`, ...lines].join("\n").trimEnd());
+}

@@ -1,0 +1,78 @@
+/** Bundles `main.ts` of a service, with all of its own files, into `dist/main.js`, by esbuild. Packages are not bundled. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { BuildContext, BuildFailure, Message } from "esbuild";
+import type { Problem } from "./problem.js";
+
+/** What bundling gave. */
+export interface Bundled {
+  readonly problems: readonly Problem[];
+  /** Whether the code is another than the last time, places in its sources aside. */
+  readonly changed: boolean;
+}
+
+/** The bundler of one service, which keeps what it has read for the next time. */
+export class Bundler {
+  readonly #folder: string;
+  readonly #context: Promise<BuildContext<{ metafile: true; write: false }>>;
+  #inputs: ReadonlySet<string> = new Set();
+  #hash = "";
+
+  /** @param entries names of files in the folder. */
+  constructor(esbuild: typeof import("esbuild"), folder: string, entries: readonly string[] = ["main.ts"]) {
+    this.#folder = folder;
+    this.#context = esbuild.context({
+      absWorkingDir: folder,
+      entryPoints: [...entries],
+      outdir: "dist",
+      bundle: true,
+      packages: "external",
+      format: "esm",
+      platform: "node",
+      target: "node20",
+      sourcemap: true,
+      metafile: true,
+      write: false,
+      logLevel: "silent",
+    });
+  }
+
+  /** Whether a file is part of the bundle as it was made last. */
+  includes(file: string): boolean {
+    return this.#inputs.has(file);
+  }
+
+  /** Writes the bundle, unless something is wrong. */
+  async bundle(): Promise<Bundled> {
+    const context = await this.#context;
+    try {
+      const { metafile, outputFiles } = await context.rebuild();
+      this.#inputs = new Set(Object.keys(metafile.inputs).map((file) => resolve(this.#folder, file)));
+      const hash = outputFiles.flatMap((file) => (file.path.endsWith(".js") ? [file.hash] : [])).join();
+      const changed = hash !== this.#hash;
+      this.#hash = hash;
+      for (const { path, contents } of outputFiles) {
+        mkdirSync(dirname(path), { recursive: true });
+        writeFileSync(path, contents);
+      }
+      return { problems: [], changed };
+    } catch (error) {
+      if (!isBuildFailure(error)) throw error;
+      return { problems: error.errors.map((message) => problemOf(message, this.#folder)), changed: false };
+    }
+  }
+
+  async close(): Promise<void> {
+    await (await this.#context).dispose();
+  }
+}
+
+function isBuildFailure(error: unknown): error is BuildFailure {
+  return error instanceof Error && "errors" in error && Array.isArray(error.errors);
+}
+
+function problemOf({ text, location }: Message, folder: string): Problem {
+  if (location === null) return { message: text };
+  const { file, line, column, length } = location;
+  return { file: resolve(folder, file), line, column: column + 1, length, message: text };
+}

@@ -1,0 +1,61 @@
+/** Compiles the .proto files of a service by buf, which names the place of each error and keeps the comments. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { buffer, text } from "node:stream/consumers";
+import { fromBinary } from "@bufbuild/protobuf";
+import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import type { Problem } from "./problem.js";
+
+/** How long buf may take, in milliseconds. */
+const BUF_MS = 30_000;
+
+/** What compiling gave: descriptors with all imports, or what is wrong. */
+export type Compiled = { readonly descriptors: FileDescriptorSet } | { readonly problems: readonly Problem[] };
+
+/**
+ * @param buf the program.
+ * @param folder of the service, which has a folder `proto`.
+ */
+export async function compileContract(buf: string, folder: string): Promise<Compiled> {
+  const args = ["build", "proto", "--as-file-descriptor-set", "--error-format=json", "-o", "-"];
+  const child = spawn(buf, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], timeout: BUF_MS });
+  const [bytes, errors, [code]] = await Promise.all([buffer(child.stdout), text(child.stderr), once(child, "close")]);
+  if (code !== 0) return { problems: problemsOf(errors, folder) };
+  const descriptors = fromBinary(FileDescriptorSetSchema, bytes);
+  for (const { sourceCodeInfo: info } of descriptors.file) {
+    // Where things without a comment stand is of no use, and would make another contract of each empty line.
+    if (info) info.location = info.location.filter((one) => one.leadingComments || one.trailingComments);
+  }
+  return { descriptors };
+}
+
+/**
+ * The names under which a service may register: the first part of each package that declares a gRPC service, such as
+ * `greeter` of `greeter.v1`.
+ */
+export function serviceNamesOf({ file }: FileDescriptorSet): string[] {
+  const packages = file.filter(({ service }) => service.length > 0).map((one) => one.package);
+  return [...new Set(packages.map((name) => name.split(".")[0] ?? "").filter((name) => name !== ""))];
+}
+
+/** A line of `buf --error-format=json`. */
+interface BufError {
+  readonly path?: string;
+  readonly start_line?: number;
+  readonly start_column?: number;
+  readonly end_line?: number;
+  readonly end_column?: number;
+  readonly message: string;
+}
+
+function problemsOf(errors: string, folder: string): Problem[] {
+  const lines = errors.split("\n").filter((line) => line.trim() !== "");
+  return lines.map((line): Problem => {
+    if (!line.startsWith("{")) return { message: line };
+    const error = JSON.parse(line) as BufError;
+    const { path, message, start_line: first, start_column: column, end_line: last, end_column: end } = error;
+    const length = first === last && column !== undefined && end !== undefined ? end - column : 1;
+    return { file: path && join(folder, path), line: first, column, length, message };
+  });
+}

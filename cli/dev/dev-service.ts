@@ -1,0 +1,158 @@
+/**
+ * A service that `portico dev` runs. After each change of its files it is built, and its new version is started beside the
+ * old one, which serves until the new one has registered:
+ *
+ *     change → contract (buf) → generated code (ts-proto) → bundle (esbuild) → new version registers → old version stops
+ *
+ * Where a step fails, its problems are shown, and the old version serves on. Types are checked meanwhile.
+ */
+import { basename, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { formatAddress } from "../../src/address.js";
+import { Bundler } from "./bundle.js";
+import { compileContract, serviceNamesOf } from "./contract.js";
+import type { Door } from "./door.js";
+import { CodeGenerator } from "./generated-code.js";
+import type { Printer } from "./printer.js";
+import type { Problem } from "./problem.js";
+import { RunningService } from "./running.js";
+import type { Tools } from "./tools.js";
+import { TypeChecker } from "./type-checker.js";
+
+/** How long further changes are waited for, in milliseconds: editors write a file in several steps. */
+const SETTLE_MS = 25;
+
+export interface DevServiceOptions {
+  readonly folder: string;
+  readonly tools: Tools;
+  readonly door: Door;
+  readonly printer: Printer;
+  /** Of each version. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export class DevService {
+  readonly #options: DevServiceOptions;
+  readonly #name: string;
+  readonly #bundler: Bundler;
+  readonly #generator: CodeGenerator;
+  readonly #checker: TypeChecker;
+  readonly #running: RunningService;
+  /** Names under which it may register. */
+  #names: readonly string[] = [];
+  #contractChanged = true;
+  /** As they were shown last. */
+  #typeProblems: readonly Problem[] = [];
+  /** Aborted by the next change, which makes what is being done out of date. */
+  #reload = new AbortController();
+  #reloading: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: DevServiceOptions) {
+    const { folder, tools, env, door, printer } = options;
+    const name = basename(folder);
+    this.#options = options;
+    this.#name = name;
+    this.#bundler = new Bundler(tools.esbuild, folder);
+    this.#generator = new CodeGenerator(tools.tsProto);
+    this.#generator.prepare();
+    this.#checker = new TypeChecker(tools.tsc, folder, (problems) => this.#onChecked(problems));
+    this.#running = new RunningService({
+      folder,
+      env,
+      instances: door.instances,
+      onLine: (line) => printer.output(name, line),
+      onEnded: (how) => printer.failure(`${name} ${how}. It starts again when one of its files is saved`, []),
+    });
+  }
+
+  /** Whether a file belongs to the service. */
+  includes(file: string): boolean {
+    return file.startsWith(join(this.#options.folder, "/")) || this.#bundler.includes(file);
+  }
+
+  /** Builds the service and starts its first version; resolves when it serves, or its problems were shown. */
+  start(): Promise<void> {
+    return this.#schedule();
+  }
+
+  /** Takes up a change of one of its files. */
+  onChange(file: string): void {
+    if (file.endsWith(".proto")) this.#contractChanged = true;
+    void this.#schedule();
+  }
+
+  /** Stops its version, and what builds and checks it. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#reload.abort();
+    this.#checker.close();
+    this.#generator.close();
+    await this.#reloading;
+    await Promise.all([this.#running.close(), this.#bundler.close()]);
+  }
+
+  #schedule(): Promise<void> {
+    const since = performance.now();
+    this.#reload.abort();
+    this.#reload = new AbortController();
+    const { signal } = this.#reload;
+    this.#reloading = this.#reloading.then(async () => {
+      await wait(SETTLE_MS, undefined, { signal }).catch(() => {});
+      if (signal.aborted || this.#closed) return;
+      const problems = await this.#build(signal, since).catch((error: Error) => [{ message: error.message }]);
+      if (problems.length === 0 || signal.aborted) return;
+      const state = this.#running.isRunning ? "is not reloaded; its last version serves on" : "is not running";
+      this.#options.printer.failure(`${this.#name} ${state}`, problems);
+    });
+    return this.#reloading;
+  }
+
+  /** Builds the service, and replaces its version if the code is another; gives the problems that prevented that. */
+  async #build(signal: AbortSignal, since: number): Promise<readonly Problem[]> {
+    if (this.#contractChanged) {
+      const problems = await this.#compile();
+      if (problems.length > 0 || signal.aborted) return problems;
+    }
+    const { problems, changed } = await this.#bundler.bundle();
+    if (problems.length > 0 || signal.aborted || (!changed && this.#running.isRunning)) return problems;
+    const what = this.#running.isRunning ? "reloaded" : "started";
+    const outcome = await this.#running.replace(this.#names, signal);
+    if (outcome === "given up") return [];
+    if ("failure" in outcome)
+      return [{ message: `The new version ${outcome.failure}:` }, ...printedBy(outcome.printed)];
+    const { door, printer } = this.#options;
+    const url = `http://${formatAddress(door.http)}/${outcome.service}`;
+    printer.serving(this.#name, what, performance.now() - since, url);
+    return [];
+  }
+
+  /** Compiles the contract, and writes the code that is generated from it; gives what is wrong with it. */
+  async #compile(): Promise<readonly Problem[]> {
+    const { folder, tools, door } = this.#options;
+    const compiled = await compileContract(tools.buf, folder);
+    if ("problems" in compiled) return compiled.problems;
+    this.#contractChanged = false;
+    this.#names = serviceNamesOf(compiled.descriptors);
+    for (const name of this.#names) await door.enrol(name);
+    await this.#generator.generate(compiled.descriptors, folder);
+    this.#generator.prepare();
+    return [];
+  }
+
+  #onChecked(problems: readonly Problem[]): void {
+    const { printer } = this.#options;
+    const before = JSON.stringify(this.#typeProblems);
+    const [name, count] = [this.#name, `${problems.length} type error${problems.length === 1 ? "" : "s"}`];
+    if (problems.length === 0 && before !== "[]") printer.say(`${name} has no type errors any more`);
+    else if (problems.length > 0 && before === JSON.stringify(problems)) printer.say(`${name} still has ${count}`);
+    else if (problems.length > 0) printer.failure(`${name} has ${count}`, problems);
+    this.#typeProblems = problems;
+  }
+}
+
+/** What a process printed before it ended, without what only concerns Node. */
+function printedBy(lines: readonly string[]): Problem[] {
+  const own = lines.filter((line) => !/^(?:Node\.js v|\s+at .*\(?node:)/.test(line));
+  return [{ message: own.join("\n").trim() }];
+}

@@ -1,0 +1,135 @@
+/** `portico dev`: runs the door and every service below a folder, and reloads what is saved, until it is told to stop. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type FSWatcher, watch } from "chokidar";
+import { formatAddress } from "../../src/address.js";
+import type { Config, Flags } from "../../src/config.js";
+import { createLog } from "../../src/log.js";
+import { exitSoon, loadRoleConfig } from "../roles/run.js";
+import { aborted } from "../roles/shutdown.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
+import { DevService, type DevServiceOptions } from "./dev-service.js";
+import { type Door, openDoor } from "./door.js";
+import { findServices, isIgnored } from "./folders.js";
+import { Printer } from "./printer.js";
+import { findTools } from "./tools.js";
+
+/** A free port. */
+const ANY_PORT = "127.0.0.1:0";
+
+/**
+ * @param folder below which the services are.
+ * @returns the exit code.
+ * @throws {ConfigError|CommandError} when the door cannot be opened.
+ */
+export async function runDev(folder: string, flags: Flags, io: Io): Promise<number> {
+  const root = resolve(folder);
+  if (!existsSync(root)) throw new CommandError(`There is no folder ${root}`, EXIT.usage);
+  const config = devConfig(root, flags, io);
+  const printer = new Printer(io, root);
+  const log = createLog(io.env.PORTICO_LOG_LEVEL ? config.logLevel : "warn", { write: (line) => printer.log(line) });
+  const door = await openDoor(config, log, io.signal).catch((error) => {
+    exitSoon();
+    throw error;
+  });
+  printer.banner(`http://${formatAddress(door.http)}`, config.data);
+  const services = new Services(root, config, { door, printer, env: io.env });
+  const watcher = watch(root, { ignored: (path) => path !== root && isIgnored(path), ignoreInitial: true });
+  watcher.on("all", (event, file) => void (event !== "addDir" && event !== "unlinkDir" && services.onChange(file)));
+  await services.start();
+  await aborted(io.signal);
+  await close(watcher, services, door).finally(exitSoon);
+  return EXIT.ok;
+}
+
+async function close(watcher: FSWatcher, services: Services, door: Door): Promise<void> {
+  await watcher.close();
+  await services.close();
+  await door.close();
+}
+
+/**
+ * The settings of the door. What it keeps is in `.portico` in the folder, and its configuration file is the folder's own.
+ * Its gRPC and admin ports are free ones, so that it can run beside another Portico.
+ */
+function devConfig(root: string, flags: Flags, io: Io): Config {
+  const { env } = io;
+  const file = join(root, "portico.json");
+  const own = {
+    data: env.PORTICO_DATA ?? join(root, ".portico"),
+    grpc: env.PORTICO_GRPC ?? ANY_PORT,
+    admin: env.PORTICO_ADMIN ?? ANY_PORT,
+    ...(existsSync(file) && !env.PORTICO_CONFIG ? { config: file } : {}),
+  };
+  const config = loadRoleConfig({ ...own, ...flags }, io);
+  if (own.data === join(root, ".portico")) hide(own.data);
+  return flags.config || env.PORTICO_CONFIG ? config : { ...config, configFile: file };
+}
+
+/** Keeps a folder out of git. */
+function hide(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(join(folder, ".gitignore"), "*\n");
+}
+
+/** What all services share. */
+type Common = Pick<DevServiceOptions, "door" | "printer" | "env">;
+
+/** The services below a folder. */
+class Services {
+  readonly #root: string;
+  readonly #common: Common;
+  /** By folder. */
+  readonly #services = new Map<string, DevService>();
+  /** Folders whose tools were missing when they were looked for. */
+  readonly #unusable = new Set<string>();
+
+  constructor(root: string, config: Config, { door, printer, env }: Common) {
+    this.#root = root;
+    // Each takes a free port, and joins by the enrolment token in the data folder.
+    const own = {
+      PORTICO_AUTHORITY: door.grpc,
+      PORTICO_DATA: config.data,
+      PORTICO_GRPC: ANY_PORT,
+      PORTICO_ADMIN: ANY_PORT,
+    };
+    this.#common = { door, printer, env: { ...env, ...own } };
+  }
+
+  /** Resolves when each serves, or its problems were shown. */
+  async start(): Promise<void> {
+    await this.#find();
+    const { printer } = this.#common;
+    if (this.#services.size + this.#unusable.size === 0)
+      printer.say("There is no service here. Make one: portico new greeter");
+  }
+
+  onChange(file: string): void {
+    for (const service of this.#services.values()) if (service.includes(file)) service.onChange(file);
+    if (/(?:main\.ts|\.proto|package(?:-lock)?\.json)$/.test(file)) void this.#find();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#services.values()].map((service) => service.close()));
+  }
+
+  /** Starts the services that are not known yet. */
+  async #find(): Promise<void> {
+    const { printer } = this.#common;
+    const found = findServices(this.#root).filter((folder) => !this.#services.has(folder));
+    const started = found.map(async (folder) => {
+      try {
+        const service = new DevService({ ...this.#common, folder, tools: findTools(folder) });
+        this.#services.set(folder, service);
+        this.#unusable.delete(folder);
+        await service.start();
+      } catch (error) {
+        if (!(error instanceof CommandError)) throw error;
+        if (!this.#unusable.has(folder)) printer.failure(error.message, []);
+        this.#unusable.add(folder);
+      }
+    });
+    await Promise.all(started);
+  }
+}

@@ -1,0 +1,87 @@
+/** The door that `portico dev` opens: `portico server` in this process, and the instances that register at it. */
+
+import { SYSTEM } from "../../src/access/admission.js";
+import { type Address, formatGrpcTarget } from "../../src/address.js";
+import type { Config } from "../../src/config.js";
+import { RegistryService } from "../../src/gen/portico/registry/v1/registry.js";
+import type { Logger } from "../../src/log.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import { stream } from "../../src/rpc/client.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { type OpenServer, openServer } from "../roles/server.js";
+import { processOf } from "../roles/start.js";
+
+export interface Door {
+  readonly http: Address;
+  /** Where services reach it. */
+  readonly grpc: string;
+  readonly instances: Instances;
+  /** Makes sure that a service of this name may register. */
+  enrol(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @throws {CommandError} when it cannot start, such as for a port that is in use. */
+export async function openDoor(config: Config, log: Logger, signal: AbortSignal): Promise<Door> {
+  let server: OpenServer | undefined;
+  const start = processOf(async (context) => {
+    server = await openServer(context, {});
+    return server;
+  });
+  const { grpc, stop } = await start(config, log, signal);
+  const { http, dispatcher, enrol } = server!;
+  const instances = new Instances(new InProcessChannel(dispatcher));
+  const close = async (): Promise<void> => {
+    instances.close();
+    await stop();
+  };
+  return { http, grpc: formatGrpcTarget(grpc!), instances, enrol, close };
+}
+
+/** The instances that are registered now. */
+export class Instances {
+  /** Their ids, by service. */
+  readonly #ids = new Map<string, Set<string>>();
+  readonly #closing = new AbortController();
+  #changed: () => void = () => {};
+  #change: Promise<void>;
+
+  /** @param channel to the registry. */
+  constructor(channel: Channel) {
+    this.#change = this.#nextChange();
+    void this.#follow(channel).catch(() => {}); // It ends when the registry closes.
+  }
+
+  /** The ids of a service's instances. */
+  of(service: string): ReadonlySet<string> {
+    return this.#ids.get(service) ?? new Set();
+  }
+
+  /** Resolves when an instance has joined or left. */
+  get change(): Promise<void> {
+    return this.#change;
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  #nextChange(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#changed = resolve;
+    });
+  }
+
+  async #follow(channel: Channel): Promise<void> {
+    const watch = stream(channel, RegistryService.watch, { admission: SYSTEM, signal: this.#closing.signal });
+    watch.send({});
+    watch.end();
+    for await (const { joined, left } of watch.responses) {
+      for (const { service, id } of left) this.#ids.get(service)?.delete(id);
+      for (const { service, id } of joined) this.#ids.set(service, new Set(this.#ids.get(service)).add(id));
+      const changed = this.#changed;
+      this.#change = this.#nextChange();
+      changed();
+    }
+  }
+}

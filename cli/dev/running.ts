@@ -1,0 +1,148 @@
+/** The version of a service that serves, and how the next one takes its place: the old one stops when the new one has registered. */
+import { setTimeout as wait } from "node:timers/promises";
+import type { Door } from "./door.js";
+import { Version, type VersionOptions } from "./version.js";
+
+/** How long a new version may take to register, in milliseconds. */
+const START_MS = 15_000;
+/** How long an old version may take to leave the registry, in milliseconds. Its calls may go on for longer. */
+const LEAVE_MS = 2_000;
+
+export interface RunningOptions extends Omit<VersionOptions, "onLine"> {
+  readonly instances: Door["instances"];
+  /** Told of each line that a version prints. What it prints before it serves comes when it does. */
+  readonly onLine: (line: string) => void;
+  /** Told when the version that serves has ended by itself. */
+  readonly onEnded: (how: string, printed: readonly string[]) => void;
+}
+
+/** What became of a new version: it serves under a name, or it ended or never registered, or was given up for a newer one. */
+export type Outcome =
+  | { readonly service: string }
+  | { readonly failure: string; readonly printed: readonly string[] }
+  | "given up";
+
+/** An instance in the registry. */
+interface Registered {
+  readonly service: string;
+  readonly id: string;
+}
+
+export class RunningService {
+  readonly #options: RunningOptions;
+  readonly #stopping = new Set<Promise<void>>();
+  #current: { readonly version: Version; readonly instance: Registered } | undefined;
+
+  constructor(options: RunningOptions) {
+    this.#options = options;
+  }
+
+  get isRunning(): boolean {
+    return this.#current !== undefined;
+  }
+
+  /**
+   * Starts a version of what was built.
+   * @param names under which it may register.
+   * @param signal gives it up when aborted.
+   */
+  async replace(names: readonly string[], signal: AbortSignal): Promise<Outcome> {
+    const { instances } = this.#options;
+    const known = new Set(names.flatMap((name) => [...instances.of(name)]));
+    const { version, printed, show } = this.#start();
+    const fresh = (): Registered | undefined =>
+      names
+        .flatMap((service) => [...instances.of(service)].map((id) => ({ service, id })))
+        .find(({ id }) => !known.has(id));
+    const instance = await this.#first(fresh, version, signal);
+    if (instance === undefined) {
+      const failure = version.how ?? `has not registered within ${START_MS / 1000} s`;
+      version.kill();
+      return signal.aborted ? "given up" : { failure, printed };
+    }
+    const old = this.#current;
+    const current = { version, instance };
+    this.#current = current;
+    if (old !== undefined) await this.#retire(old);
+    show();
+    void version.ended.then((how) => {
+      if (this.#current !== current) return;
+      this.#current = undefined;
+      this.#options.onEnded(how, printed);
+    });
+    return { service: instance.service };
+  }
+
+  /** Stops every version. */
+  async close(): Promise<void> {
+    const current = this.#current;
+    this.#current = undefined;
+    if (current !== undefined) this.#stop(current.version);
+    await Promise.all(this.#stopping);
+  }
+
+  /** Starts a version. `printed` is what it has printed last; `show` passes that on, and each line from then on. */
+  #start(): { version: Version; printed: string[]; show: () => void } {
+    const printed: string[] = [];
+    let onLine = (_line: string): void => {};
+    const version = new Version({
+      ...this.#options,
+      onLine(line) {
+        if (printed.push(line) > MAX_PRINTED) printed.shift();
+        onLine(line);
+      },
+    });
+    const show = (): void => {
+      for (const line of printed) this.#options.onLine(line);
+      onLine = this.#options.onLine;
+    };
+    return { version, printed, show };
+  }
+
+  /** Resolves with the instance that `find` finds; undefined where the version ends first, or too much time passes. */
+  async #first(
+    find: () => Registered | undefined,
+    version: Version,
+    signal: AbortSignal,
+  ): Promise<Registered | undefined> {
+    const found = new AbortController();
+    const late = wait(START_MS, undefined, { signal: AbortSignal.any([signal, found.signal]) }).catch(() => {});
+    let isOver = false;
+    const over = Promise.race([late, version.ended]).then(() => {
+      isOver = true;
+    });
+    try {
+      for (;;) {
+        const { change } = this.#options.instances;
+        const instance = find();
+        if (instance !== undefined || isOver) return instance;
+        await Promise.race([change, over]);
+      }
+    } finally {
+      found.abort();
+    }
+  }
+
+  /** Stops a version; resolves when it takes no new calls. */
+  async #retire({ version, instance }: { version: Version; instance: Registered }): Promise<void> {
+    const { instances } = this.#options;
+    const stopped = this.#stop(version);
+    const late = new AbortController();
+    const over = Promise.race([stopped, wait(LEAVE_MS, undefined, { signal: late.signal }).catch(() => {})]);
+    let isOver = false;
+    void over.then(() => {
+      isOver = true;
+    });
+    while (instances.of(instance.service).has(instance.id) && !isOver) await Promise.race([instances.change, over]);
+    late.abort();
+  }
+
+  #stop(version: Version): Promise<void> {
+    const stopped = version.stop().finally(() => this.#stopping.delete(stopped));
+    this.#stopping.add(stopped);
+    return stopped;
+  }
+}
+
+/** Lines that are kept of a version, for when it ends. */
+const MAX_PRINTED = 100;

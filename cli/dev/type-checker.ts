@@ -1,0 +1,54 @@
+/** Checks the types of a service by TypeScript's compiler in another process, again after each change of its files. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { setPriority } from "node:os";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import type { Problem } from "./problem.js";
+
+/** Lower than that of what serves calls: types may be known later. */
+const NICENESS = 10;
+
+/** A check as the compiler prints it: `main.ts(3,7): error TS2322: Type …`, then indented lines. */
+const PROBLEM = /^(.+?)\((\d+),(\d+)\): error (TS\d+: .*)$/;
+const GLOBAL_PROBLEM = /^error (TS\d+: .*)$/;
+const DONE = /Found \d+ errors?\. Watching for file changes\.$/;
+
+export class TypeChecker {
+  readonly #child: ChildProcess;
+
+  /**
+   * @param tsc the module of the compiler.
+   * @param folder of the service, with its tsconfig.json.
+   * @param onChecked told of all problems after each check.
+   */
+  constructor(tsc: string, folder: string, onChecked: (problems: readonly Problem[]) => void) {
+    const args = [tsc, "--watch", "--noEmit", "--pretty", "false", "--preserveWatchOutput"];
+    const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "ignore"] });
+    child.on("error", () => {});
+    if (child.pid !== undefined) setPriority(child.pid, NICENESS);
+    this.#child = child;
+    let problems: Problem[] = [];
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (DONE.test(line)) {
+        onChecked(problems);
+        problems = [];
+      } else if (/^\s/.test(line)) {
+        const last = problems.pop();
+        if (last !== undefined) problems.push({ ...last, message: `${last.message}\n${line.trim()}` });
+      } else problems.push(...problemIn(line, folder));
+    });
+  }
+
+  close(): void {
+    this.#child.kill();
+  }
+}
+
+function problemIn(line: string, folder: string): Problem[] {
+  const [, file, row, column, message] = PROBLEM.exec(line) ?? [];
+  if (file !== undefined && message !== undefined) {
+    return [{ file: resolve(folder, file), line: Number(row), column: Number(column), message }];
+  }
+  const [, text] = GLOBAL_PROBLEM.exec(line) ?? [];
+  return text === undefined ? [] : [{ message: text }];
+}
