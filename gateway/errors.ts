@@ -47,9 +47,8 @@ export const NO_MEMORY = new HttpError(503, "Too much is waiting to be received 
 });
 
 /**
- * Converts the status of a failed call into an error. The service's own message is passed on, the channel's is not: it may
- * name internal addresses. Where the service broke the protocol, the code is not the service's, so that the status is 502
- * whatever the code.
+ * Converts the status of a failed call into an error. The channel's own message is not passed on: it may name internal
+ * addresses. Where the service broke the protocol the code is not the service's, so the status is 502.
  */
 export function toCallError(service: string, status: Status): StatusError | HttpError {
   const { code, message, details, neverSent, protocolError } = status;

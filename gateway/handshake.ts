@@ -35,10 +35,7 @@ export function subprotocolToken({ rawHeaders, headers }: GatewayRequest): strin
   return tokens[0];
 }
 
-/**
- * The subprotocols that a client offers.
- * @throws {HttpError} 400 when they are not distinct tokens (RFC 6455 §4.1)
- */
+/** The subprotocols that a client offers. @throws {HttpError} 400 when they are not distinct tokens (RFC 6455 §4.1) */
 function offered(rawHeaders: readonly string[]): string[] {
   const elements = valuesOf(rawHeaders, "sec-websocket-protocol").flatMap((list) => list.split(","));
   const names = elements.map((element) => LISTED.exec(element)?.[1] ?? "");

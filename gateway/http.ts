@@ -24,8 +24,7 @@ export interface GatewayRequest {
    */
   body(): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
   /**
-   * Reserves memory for a response body of so many bytes, until the client has read it. May be called once. A large body
-   * that was not reserved may be cut off when the client does not read it at once.
+   * Reserves memory for a response body, until the client has read it; may be called once. Else a large body may be cut off.
    * @returns false where there is no memory: the request must then be rejected
    */
   tryReserveResponse(bytes: number): boolean;
@@ -33,17 +32,11 @@ export interface GatewayRequest {
   pieces(reader: PieceReader): PieceFlow;
   /** Whether the client asks for a WebSocket (RFC 6455) at this path. */
   readonly upgrade?: boolean | undefined;
-  /**
-   * Calls the listener, at once or later, when the response is not to be waited for any more: 499 the client has gone,
-   * 503 the server stops.
-   */
+  /** Calls the listener when the response is not to be waited for any more: 499 the client has gone, 503 the server stops. */
   onAbort(listener: (reason: HttpError) => void): void;
 }
 
-/**
- * What a request is answered with, before the headers are added that every response has. Stages, Portico's own paths and
- * errors make replies; the stage `respond` makes the response.
- */
+/** A response before the headers are added that every response has: what stages, Portico's own paths and errors make. */
 export interface Reply {
   readonly status: number;
   readonly body: string | Uint8Array | BodyStream;
@@ -68,10 +61,7 @@ export interface GatewayResponse {
 
 /** Paths that Portico answers itself, such as `/readyz` or the web pages. */
 export interface OwnPaths {
-  /**
-   * @param path of the request target, without the query
-   * @returns undefined at a path that is none of these
-   */
+  /** The reply at a path, without the query; undefined at a path that is none of these. */
   reply(path: string, request: GatewayRequest): Reply | undefined | Promise<Reply>;
 }
 
@@ -126,10 +116,7 @@ export interface SocketSession {
 
 /** An open WebSocket, one message a frame. After the close its methods do nothing. */
 export interface MessageSocket {
-  /**
-   * Sends a text frame.
-   * @returns false to ask for no more until `onDrain`
-   */
+  /** Sends a text frame. @returns false to ask for no more until `onDrain` */
   send(text: string): boolean;
   /** Stops `onMessage`, and so, through flow control, the client. */
   pause(): void;
@@ -195,10 +182,7 @@ function decode(text: string): string {
   );
 }
 
-/**
- * The request headers that the gateway reads. A header that may be sent once but came twice is an attack or a broken client:
- * the gateway never guesses which of the two counts.
- */
+/** The request headers that the gateway reads. Of a header that came twice and must not, it never guesses which one counts. */
 export class RequestHeaders {
   authorization: string | undefined;
   contentEncoding: string | undefined;
@@ -281,18 +265,12 @@ export function announcesBody(headers: RequestHeaders): boolean {
   );
 }
 
-/**
- * Refuses a second Host, which is refused even where no other header is looked at (RFC 9112 §3.2).
- * @throws {HttpError} 400
- */
+/** Refuses a second Host, even where no other header is looked at (RFC 9112 §3.2). @throws {HttpError} 400 */
 export function checkHost({ repeated }: RequestHeaders): void {
   if (repeated?.toLowerCase() === "host") throw new HttpError(400, "The header Host was sent more than once");
 }
 
-/**
- * Refuses headers that are ambiguous in any request: repeated ones, and transfer codings other than chunked.
- * @throws {HttpError} 400
- */
+/** Refuses repeated headers, and transfer codings other than chunked. @throws {HttpError} 400 */
 export function checkUnambiguous(headers: RequestHeaders): void {
   if (headers.repeated !== undefined) {
     throw new HttpError(400, `The header ${headers.repeated} was sent more than once`);

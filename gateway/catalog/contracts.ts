@@ -35,10 +35,7 @@ interface Schema {
 }
 
 export interface ContractsOptions {
-  /**
-   * Whether answers leave fields without presence out when they are zero or empty; default false. Those of the authority
-   * and the registry never do: Portico's own commands read them.
-   */
+  /** Whether responses leave out zero and empty fields without presence; default false. Portico's own services never do. */
   readonly omitZeros?: boolean | undefined;
   /** Most bytes of a request message; default 4 MiB. */
   readonly maxMessage?: number | undefined;

@@ -1,7 +1,4 @@
-/**
- * The instances of one service: the channels to their addresses, the contract at the end of each channel, and the routes
- * made from these contracts.
- */
+/** The instances of one service: their channels, the contract at the end of each channel, and the routes made from these. */
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
@@ -51,10 +48,7 @@ export interface KnownInstance {
   readonly contract: Contract;
 }
 
-/**
- * Compiles what the registry announces.
- * @throws {Error} when its descriptors cannot be used
- */
+/** Compiles what the registry announces. @throws {Error} when its descriptors cannot be used */
 export function toKnownInstance(instance: Instance, contracts: Contracts): KnownInstance {
   const { service, id, addresses, reflected } = instance;
   const contract = contracts.hold(instance);
@@ -219,10 +213,7 @@ export class Instances {
     }
   }
 
-  /**
-   * Makes the routes from the contracts of all instances, the newest first; where these exclude each other, from the newest
-   * one that can be routed.
-   */
+  /** Makes the routes from the contracts of all instances, the newest first; where these exclude each other, from one alone. */
   #route(): void {
     const { service, routes, log } = this.#options;
     const identity = commonIdentityForm([...this.#instances.values()]);
@@ -260,10 +251,7 @@ function identityFormOf({ service, joined, identity }: Instance): IdentityForm {
   return joined === Joined.CONFIGURATION && identity ? "names" : "none";
 }
 
-/**
- * The form that fits every instance: the metadata is made before the balancer chooses one, so what one instance may not get
- * none gets.
- */
+/** The form that fits every instance, since the metadata is made before the balancer chooses one. */
 function commonIdentityForm([first, ...others]: readonly KnownInstance[]): IdentityForm {
   return first !== undefined && others.every(({ identity }) => identity === first.identity) ? first.identity : "none";
 }

@@ -1,10 +1,9 @@
 /**
- * The routes: one map from every path of every endpoint, in lower case, to the endpoint. Finding a route is one lookup, or
- * two where the client's letters differ in case or are percent-encoded.
+ * One map from every path of every endpoint, in lower case, to the endpoint. A second lookup finds a path in other letters or
+ * percent-encoded.
  *
- * A path has one meaning or none. Percent-encoded unreserved characters are decoded once (RFC 3986 §6.2.2.2); nothing
- * else is repaired: no dot segment is removed, no empty segment or trailing slash is ignored, and `%2F` does not become
- * `/`.
+ * A path has one meaning or none: percent-encoded unreserved characters are decoded once (RFC 3986 §6.2.2.2), and nothing else
+ * is repaired, neither dot segments, empty segments and trailing slashes, nor `%2F`.
  */
 import { Callers, type Endpoint, pathOf } from "../../src/contract/endpoint.js";
 import { NAME, RESERVED_NAMES } from "../../src/contract/names.js";
@@ -31,8 +30,7 @@ export class Routes {
 
   /**
    * Adds a service, or replaces all its routes at once.
-   * @throws {Error} when the service's name is malformed or reserved, or two of its endpoints have the same path; then nothing
-   * has changed
+   * @throws {Error} for a malformed or reserved name, or two endpoints with one path; then nothing has changed
    */
   set(service: string, targets: readonly Target[]): void {
     if (!NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
@@ -58,10 +56,7 @@ export class Routes {
     return this.#services.get(service)?.targets;
   }
 
-  /**
-   * The route of a path, as sent; undefined where there is none.
-   * @throws {HttpError} 400 when no URI has such a path
-   */
+  /** The route of a path as sent, if any. @throws {HttpError} 400 when no URI has such a path */
   find(path: string): Route | undefined {
     return this.#routes.get(path) ?? this.#routes.get(canonical(path));
   }

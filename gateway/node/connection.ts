@@ -29,19 +29,15 @@ export type Connection = Socket & { [ACTIVE]?: ActiveExchange | undefined; [MEMO
 export const GONE = new HttpError(499, "The client has gone");
 
 /**
- * How long a connection stays open after a response to a request that is still being sent, in milliseconds; what arrives
- * meanwhile is dropped. Closing at once would reset the connection, and the client might never see the response (RFC 9112
- * §9.6).
+ * How long a connection stays open, in milliseconds, after a response to a request that is still being sent. Closing at once
+ * would reset the connection, and the client might never see the response (RFC 9112 §9.6).
  */
 export const LINGER_MS = 1000;
 
 /** Fewer bytes are not reserved where nothing else of the connection is waiting. */
 export const MIN_RESERVED = 4_096;
 
-/**
- * What the connection has reserved of the process's memory budget. Made when it first reserves anything, because most
- * connections never do; closed with the connection.
- */
+/** The memory budget of a connection. Made when it first reserves anything, since most never do; closed with the connection. */
 export function memoryOf(socket: Connection, budget: MemoryBudget): ConnectionMemory {
   const known = socket[MEMORY];
   if (known !== undefined) return known;

@@ -58,10 +58,7 @@ export class HttpMessage extends IncomingMessage {
 
 // TypeScript cannot override a property that is declared as a field with a getter.
 Object.defineProperties(HttpMessage.prototype, {
-  /**
-   * Node looks for `Expect` in the headers of each request, and would make an object of all of them for that. So `headers` of
-   * a plain request has nothing else; `rawHeaders` has all.
-   */
+  /** Node looks for `Expect` in each request, and would make an object of all headers for that. `rawHeaders` has all. */
   headers: {
     get(this: HttpMessage & { readonly upgrade: boolean }): IncomingHttpHeaders {
       return this.upgrade

@@ -1,7 +1,6 @@
 /**
- * Puts a handler on an HTTP port. Node's parser and timeouts do the work. This file, and the others of this folder, add the
- * limits that Node lacks (bodies, number of headers), and have the handler answer every error, even of bytes that never
- * became a request: so all errors look the same, are logged and are counted.
+ * Puts a handler on an HTTP port of Node's. This folder adds the limits that Node lacks, and has the handler answer every
+ * error, even of bytes that never became a request: so all errors look the same, are logged and are counted.
  */
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
@@ -181,10 +180,7 @@ class HttpPort implements Listening {
     else exchange.answer(response, this.#isLast);
   }
 
-  /**
-   * Writes the responses of a turn together: a client on this machine is woken by the first, and is awake for the others. To
-   * wake it for each is expensive; see docs/performance.md.
-   */
+  /** Writes the responses of a turn together: waking a client on this machine for each is expensive (docs/performance.md). */
   #answer(exchange: HttpExchange, response: GatewayResponse): void {
     const { body, length } = response;
     // While a request is still being sent, how much of it has arrived decides how it is answered.

@@ -1,7 +1,4 @@
-/**
- * The requests of a port that are no plain HTTP requests (http-exchange.ts): those for a WebSocket, and bytes that never became
- * a request.
- */
+/** The requests of a port that are no plain ones (http-exchange.ts): for a WebSocket, and bytes that never became a request. */
 import type { Socket } from "node:net";
 import { HttpError } from "../errors.js";
 import { type GatewayRequest, RequestHeaders } from "../http.js";

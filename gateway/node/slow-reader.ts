@@ -1,14 +1,12 @@
 /**
- * The timeout of clients that stop reading. A client may read a response slowly, but not stop for good: what waits for it is
- * held in memory. Progress is measured by the bytes that leave this process; Node's own timeout would count bytes that the
- * client sends as well.
+ * The timeout of clients that stop reading, because what waits for them is held in memory. Progress is measured by the bytes
+ * that leave this process; Node's own timeout would count bytes that the client sends as well.
  */
 import type { Socket } from "node:net";
 
 /**
- * A client that reads nothing for this long, and at most twice as long, while something waits for it is cut. It is this long
- * because the system buffers some 4 MiB ahead of the client, and takes no more before a good part is read: a client that
- * reads 1 KiB/s takes nothing for some twenty minutes.
+ * A client is cut that reads nothing for this long, and at most twice as long, while something waits for it. The system buffers
+ * some 4 MiB ahead of the client: one that reads 1 KiB/s takes nothing for some twenty minutes.
  */
 export const SLOW_READER_MS = 30 * 60_000;
 

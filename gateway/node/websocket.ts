@@ -1,7 +1,6 @@
 /**
- * WebSockets on the HTTP port, spoken by the package ws. This file adds a limit of messages a second, pings that must be
- * answered, writing that reports when the client does not keep up, and a little reading ahead while the service takes
- * nothing: only by reading is it noticed that a client has gone.
+ * WebSockets on the HTTP port, by the package ws. This file adds a limit of messages a second, pings that must be answered,
+ * writing that reports a slow client, and a little reading ahead: only by reading is it noticed that a client has gone.
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";

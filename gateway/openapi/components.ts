@@ -1,6 +1,5 @@
 /**
- * Components that every OpenAPI document has: the request headers that the gateway reads, the headers of its responses, and the
- * error object with its responses.
+ * Components of every OpenAPI document: the request headers that the gateway reads, its response headers, and the error object.
  */
 import { NAME } from "../../src/contract/names.js";
 import type { Schema } from "./schema.js";

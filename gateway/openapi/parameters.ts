@@ -1,7 +1,6 @@
 /**
- * The fields of a message as query parameters, in the form that src/json/read/query.ts reads: `inner.text=x` for a field of a
- * nested message, a repeated name for the elements of a list, `counts[key]=1` for a map. Lists and maps of messages have no
- * such form.
+ * The fields of a message as query parameters (src/json/read/query.ts): `inner.text=x` for a nested field, a repeated name for
+ * a list, `counts[key]=1` for a map. Lists and maps of messages have no such form.
  */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";

@@ -147,10 +147,7 @@ function isAlwaysWritten(field: Field): boolean {
   return field.kind === "field" && (field.fieldKind === "list" || field.fieldKind === "map" || isImplicit(field));
 }
 
-/**
- * Marks a scalar or enum for which absent and zero differ, a wrapper included. Of messages that is always so, and of lists and
- * maps never.
- */
+/** Marks a scalar, enum or wrapper for which absent and zero differ. Of messages that is always so, of lists and maps never. */
 function presence(field: Field): { "x-explicit-presence"?: true } {
   const isValue = field.fieldKind === "scalar" || field.fieldKind === "enum";
   const isWrapper = field.fieldKind === "message" && wrapped(field.message) !== undefined;

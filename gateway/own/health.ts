@@ -1,6 +1,5 @@
 /**
- * Health: `/livez` says that the process runs, `/readyz` whether it has all it needs to answer calls. A load balancer asks
- * `/readyz`, and sends nothing while it is 503.
+ * `/livez` says that the process runs, `/readyz` whether it can answer calls: while it is 503, a load balancer sends nothing.
  */
 import { HttpError, toErrorReply } from "../errors.js";
 import type { OwnPaths, Reply } from "../http.js";

@@ -1,6 +1,5 @@
 /**
- * Usage: counts calls by namespace and endpoint, and reports the counts to the authority every ten seconds. A call costs two
- * lookups and a few additions.
+ * Counts calls by namespace and endpoint, and reports the counts to the authority every ten seconds.
  *
  * A report that does not reach the authority is sent again unchanged under its sequence number, so that it counts once; calls
  * made meanwhile wait for the next report. So there are never more than two reports in memory.

@@ -1,9 +1,8 @@
 /**
  * Stage 5, admit: the guard decides whether the caller may call the endpoint; the body is received here.
  *
- * Where there is a body the guard decides twice. Before the first byte is received: who may not call must not make the
- * gateway hold a body. After the last byte: a rule deleted while a slow client was sending does not admit the call. Only
- * the body of an admitted call is parsed.
+ * Where there is a body the guard decides twice. Before the first byte: who may not call must not make the gateway hold a body.
+ * After the last: a rule deleted meanwhile does not admit the call. Only the body of an admitted call is parsed.
  */
 import type { Admission, Credentials } from "../../src/access/admission.js";
 import type { Target } from "../catalog/target.js";

@@ -1,12 +1,10 @@
 /**
- * Stage 1, cors: which hosts are served, and which web pages may send requests here. Pages of the gateway's own origin
- * may, and those of the origins in `PORTICO_CORS` (https://fetch.spec.whatwg.org/#http-cors-protocol), never with
- * credentials.
+ * Stage 1, cors: which hosts are served, and which web pages may send requests: those of the gateway's own origin, and of the
+ * origins in `PORTICO_CORS` (https://fetch.spec.whatwg.org/#http-cors-protocol), never with credentials.
  *
- * CORS alone keeps a page from reading an answer, not from sending a request: an image, a form or a "simple" fetch
- * arrives all the same. So a request that a page of another origin made is rejected, by what browsers say of it:
- * `Sec-Fetch-Site` (https://www.w3.org/TR/fetch-metadata/), which they send to https and loopback addresses, else
- * `Origin`, which they send with all requests but GET and HEAD without CORS.
+ * CORS keeps a page from reading a response, not from sending a request, such as an image or a form. So requests of pages of
+ * other origins are rejected, by `Sec-Fetch-Site` (https://www.w3.org/TR/fetch-metadata/), which browsers send to https and
+ * loopback addresses, else `Origin`, which they send with all requests but GET and HEAD without CORS.
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -49,10 +47,7 @@ export class Cors {
     this.#origins = origins === "*" ? "*" : new Set(origins);
   }
 
-  /**
-   * Headers of a response. `Vary: Origin` is left out where every origin gets the same ones, and where only requests
-   * without an Origin differ: no response may be stored, so that it would change nothing.
-   */
+  /** Headers of a response. `Vary: Origin` is left out where all origins get the same headers: no response may be stored. */
   headers({ origin }: RequestHeaders): readonly string[] {
     if (this.#origins === "*") return origin === undefined ? NONE : ANY;
     if (this.#origins.size === 0) return NONE;
@@ -88,10 +83,7 @@ export class Cors {
   }
 }
 
-/**
- * Whether a browser follows a link or a redirect. The response becomes a page of its own, which the page before it cannot
- * read.
- */
+/** Whether a browser follows a link. The response becomes a page of its own, which the page before cannot read. */
 function isNavigation(method: string, { fetchMode }: RequestHeaders): boolean {
   return method === "GET" && fetchMode === "navigate";
 }
@@ -137,10 +129,7 @@ export class Hosts {
     return new Hosts(names, names.length === 0 && !(await isLoopback(host)));
   }
 
-  /**
-   * Refuses a request for another host. A request without Host is HTTP/1.0, which no browser speaks.
-   * @throws {HttpError} 421
-   */
+  /** Refuses a request for another host. One without Host is HTTP/1.0, which no browser speaks. @throws {HttpError} 421 */
   check({ host }: RequestHeaders): void {
     if (this.#any || host === undefined || host === this.#accepted) return;
     const name = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/.exec(host)?.[1]?.toLowerCase();

@@ -1,7 +1,4 @@
-/**
- * Stage 3, headers: refuses headers that are ambiguous, or that do not go with the endpoint, before anything else is
- * done for the request.
- */
+/** Stage 3, headers: refuses headers that are ambiguous, or do not go with the endpoint. */
 import { parseTimeout } from "../../src/rpc/metadata.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../errors.js";

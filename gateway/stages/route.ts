@@ -22,8 +22,7 @@ import type { RequestState } from "./record.js";
  * - 404 no endpoint, page or document has the path
  * - 405 the method is not one of those in the header Allow
  * - 503 the catalog of services has not arrived yet; `/readyz` says that the gateway is not ready
- * @returns the route, its target being the endpoint as the instance whose turn it is has it; the reply where there is no
- * route
+ * @returns the route, its target being the endpoint as the instance whose turn it is has it; the reply where there is no route
  */
 export function findRoute(
   request: GatewayRequest,

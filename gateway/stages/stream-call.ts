@@ -1,10 +1,9 @@
 /**
- * One streaming call over a channel, in wire bytes. It ends with the service's status, when the guard no longer admits
- * the caller, or when the gateway stops it.
+ * One streaming call over a channel, in wire bytes. It ends with the service's status, when the guard no longer admits the
+ * caller, or when the gateway stops it.
  *
- * The call is opened at the service with its first message, and the guard decides again at that moment: a client may wait
- * for any time between opening a stream and sending on it, and what the service is told of its caller must not be older
- * than the message.
+ * The call is opened at the service with its first message, however late that comes, and the guard decides again then: what the
+ * service is told of its caller must not be older than the message.
  */
 import type { Admission, Guard } from "../../src/access/admission.js";
 import { Code, StatusError } from "../../src/errors.js";

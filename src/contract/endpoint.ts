@@ -1,7 +1,4 @@
-/**
- * Endpoints: what a service's descriptors say can be called, under the one canonical name that rules, logs, metrics
- * and errors use. The gateway routes by them, and servers guard by them.
- */
+/** Endpoints: what can be called of a service, by the one canonical name that rules, routes, logs, metrics and errors use. */
 import {
   createFileRegistry,
   type DescMethod,

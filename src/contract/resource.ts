@@ -15,10 +15,7 @@ const SEGMENT = /(\*|[a-z0-9._-]+\*?)/.source;
 const PATTERN = new RegExp(`^${SEGMENT}:${SEGMENT}:${SEGMENT}$`);
 const ONE_SEGMENT = new RegExp(`^${SEGMENT}$`);
 
-/**
- * Reads a pattern.
- * @throws {SyntaxError} with a message for the person who wrote it.
- */
+/** Reads a pattern. @throws {SyntaxError} with a message for the person who wrote it */
 export function parsePattern(text: string): Resource {
   // A character of a string has at most three bytes.
   if (text.length > MAX_LENGTH / 3 && new TextEncoder().encode(text).length > MAX_LENGTH)

@@ -1,7 +1,6 @@
 /**
- * JSON text as bytes: names of the ASCII bytes that it is made of, and 32-bit words. Text is searched, compared and copied four
- * bytes at a time, since most characters are not special (see docs/performance.md, "JSON"). Loops over single bytes handle the
- * rest: the bytes after the last full word, and special characters.
+ * JSON text as bytes: names of ASCII bytes, and 32-bit words. Text is searched, compared and copied four bytes at a time
+ * (docs/performance.md, "JSON"); loops over single bytes handle special characters, and what follows the last full word.
  */
 export const TAB = 0x09;
 export const LINE_FEED = 0x0a;
@@ -43,9 +42,8 @@ export const NON_ASCII_IS_SPECIAL = 0x80808080 | 0;
 export const NON_ASCII_IS_PLAIN = 0;
 
 /**
- * Whether one of four bytes is a quote, a backslash, a control character or, if wanted, not ASCII. The answer is exact;
- * which of the bytes it is, is not: the bytes after a special one may seem special too.
- * (https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord, #HasLessInWord)
+ * Whether one of four bytes is a quote, a backslash, a control character or, if wanted, not ASCII. Exact for the word; bytes
+ * after a special one may seem special too (https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord, #HasLessInWord).
  */
 export function hasSpecial(word: number, nonAscii: number): boolean {
   const control = word - 0x20202020;

@@ -1,13 +1,11 @@
 /**
  * Makes codecs between JSON text and wire bytes for the message types of a registry.
  *
- * A type is compiled when it is first used, into objects and closures that hold what is known of its fields: names as
- * bytes, tags, readers and writers, and what an absent field means. No source code is generated, since descriptors may
- * come from anyone.
+ * A type is compiled at its first use, into objects and closures that hold what is known of its fields. No source code is
+ * generated, since descriptors may come from anyone.
  *
  *     read/    JSON to wire: `Scanner` reads the text, `ObjectReader` a message, and `WireWriter` writes its wire bytes
- *     write/   wire to JSON: `WireReader` reads the bytes, `Layout` finds the fields, and `ObjectWriter` writes the
- *              message to `TextWriter`
+ *     write/   wire to JSON: `WireReader` reads the bytes, `Layout` finds the fields, `ObjectWriter` writes to `TextWriter`
  */
 import { Buffer, constants } from "node:buffer";
 import type { DescMessage, FileRegistry } from "@bufbuild/protobuf";
@@ -28,9 +26,7 @@ import { WireReader } from "./write/wire-reader.js";
 export interface CodecOptions {
   /** Whether JSON leaves out fields without presence that are zero or empty, as proto3 JSON does by default. */
   readonly omitZeros?: boolean;
-  /**
-   * Maximum bytes of a message that JSON is read to; JSON that is written may have eight times as many. Default 4 MiB.
-   */
+  /** Maximum bytes of a message that JSON is read to; JSON that is written may have eight times as many. Default 4 MiB. */
   readonly maxMessage?: number | undefined;
 }
 
@@ -46,10 +42,7 @@ const MAX_JSON_RATIO = 8;
  */
 const MAX_COPIES = 4;
 
-/**
- * Gives a function from a message type to its codec, which is the same one each time.
- * @param registry has the types that an Any may hold, and the extensions
- */
+/** Gives a function from a message type of the registry to its codec, which is the same one each time. */
 export function compileCodecs(registry: FileRegistry, options: CodecOptions = {}): (type: DescMessage) => Codec {
   const extensions = extensionsByType(registry);
   const extensionsOf = ({ typeName }: DescMessage) => extensions.get(typeName) ?? [];

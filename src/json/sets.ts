@@ -25,13 +25,11 @@ interface OuterSet {
 }
 
 /**
- * Finds out whether a map has a key twice, without making strings. A key is its offset in the text or message; the
- * caller computes hashes and compares keys.
+ * Finds out whether a map has a key twice, without making strings. A key is its offset in the text or message.
  *
- * Maps nest, and only the innermost one grows. The keys of a small map are on a stack that all maps share, and are
- * searched linearly. A larger map has a hash table of offsets only, so that it costs few bytes a key: hashes are
- * computed again when the table grows. The hash function has a secret of this process. Without it a caller could send
- * keys that all collide, and make the search quadratic.
+ * Maps nest, and only the innermost one grows. The keys of a small map are on a stack that all maps share, and are searched
+ * linearly. A larger map has a hash table of offsets only; hashes are computed again when it grows. The hash function has a
+ * secret of this process, so that no caller can send keys that all collide.
  */
 export class KeySet {
   /** Hash and offset of each key of the sets that have no table. */

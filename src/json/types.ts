@@ -1,7 +1,6 @@
 /**
- * What the codec has to know about a protobuf type: how a scalar is on the wire
- * (https://protobuf.dev/programming-guides/encoding/), which fields have presence, and which messages have a JSON form
- * of their own (https://protobuf.dev/programming-guides/json/).
+ * What the codec has to know about a protobuf type: its wire type (https://protobuf.dev/programming-guides/encoding/),
+ * presence, and whether it has a JSON form of its own (https://protobuf.dev/programming-guides/json/).
  */
 import { type DescExtension, type DescField, type DescMessage, type Registry, ScalarType } from "@bufbuild/protobuf";
 

@@ -1,7 +1,4 @@
-/**
- * Messages in Portico's JSON dialect: the content types in which a request may be sent, and how each becomes wire bytes and
- * an answer's wire bytes become a body.
- */
+/** Messages of the JSON dialect: the content types of requests, how they become wire bytes, and wire bytes a body. */
 import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
 import { HttpError } from "../../errors.js";
@@ -9,10 +6,7 @@ import { type GatewayRequest, parseQuery, queryOf, type Reply, type RequestHeade
 import { isForm, readForm } from "./bodies/form.js";
 import { decodeHttpBody, encodeHttpBody, isHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
 
-/**
- * Refuses a body of a content type that the endpoint's request does not take.
- * @throws {HttpError} 415
- */
+/** Refuses a body of a content type that the endpoint's request does not take. @throws {HttpError} 415 */
 export function checkBody({ endpoint }: Target, { contentType, contentEncoding }: RequestHeaders): void {
   const { input } = endpoint.method;
   if (!isJson(contentType) && !isHttpBody(input) && !isForm(contentType, input)) {
@@ -33,11 +27,7 @@ export function takesPieces({ endpoint }: Target): boolean {
   return endpoint.shape === "client_streaming" && isHttpBody(endpoint.method.input);
 }
 
-/**
- * The message of a POST, from its body; of a GET, from its query.
- * @throws {JsonError}
- * @throws {HttpError} 400
- */
+/** The message of a POST, from its body; of a GET, from its query. @throws {JsonError} @throws {HttpError} 400 */
 export function readMessage(
   { method, target, headers: { contentType = "" } }: GatewayRequest,
   { endpoint, request }: Target,
@@ -52,10 +42,7 @@ export function readMessage(
   return isJson(contentType) ? request.read(body) : readForm(input, request, contentType, body);
 }
 
-/**
- * Bodies of several pieces are joined here. All that is read from a body is copied, so the next one may overwrite it; a new
- * buffer for each would be garbage of the body's size.
- */
+/** Where a body of several pieces is joined. All that is read from it is copied, so the next one may overwrite it. */
 const joinBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /** The pieces as one body, valid until the next call. */
@@ -72,10 +59,7 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
   return joinBuffer.subarray(0, size);
 }
 
-/**
- * Refuses a request target with a query where the message does not come from it.
- * @throws {HttpError} 400
- */
+/** Refuses a query where the message does not come from it. @throws {HttpError} 400 */
 export function checkNoQuery(target: string): void {
   if (queryOf(target) === "") return;
   throw new HttpError(
@@ -87,10 +71,7 @@ export function checkNoQuery(target: string): void {
 /** The message of a request that sends none. */
 export const EMPTY_OBJECT = Buffer.from("{}");
 
-/**
- * The answer of a unary call.
- * @throws {HttpError} 502 when the bytes are not a message of the endpoint's response type, or too large a one
- */
+/** The reply of a unary call. @throws {HttpError} 502 for bytes that are no message of the response type, or too large a one */
 export function writeMessage(target: Target, message: Uint8Array): Reply {
   if (isHttpBody(target.endpoint.method.output)) {
     const { contentType, data } = decodeHttpBody(target.endpoint.service, message);
@@ -103,10 +84,7 @@ export function writeMessage(target: Target, message: Uint8Array): Reply {
   }
 }
 
-/**
- * One message of a stream, as JSON without line breaks.
- * @throws {HttpError} 502 when the bytes are not a message of the endpoint's response type, or too large a one
- */
+/** A message of a stream as JSON without line breaks. @throws {HttpError} 502 as `writeMessage` */
 export function writeJson(target: Target, message: Uint8Array): string {
   try {
     return target.response.write(message);

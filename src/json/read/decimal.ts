@@ -1,8 +1,6 @@
 /**
- * Parses decimal numbers without losing a digit: JSON has no limits, and an int64 does not fit in a JavaScript number.
- * An integer may have a fraction or an exponent, as in `1.0` and `1e3`.
- *
- * The cost is linear in the length of the text, whatever the exponent is.
+ * Parses decimal numbers without losing a digit: an int64 does not fit in a JavaScript number, and may be written as `1.0` or
+ * `1e3`. The cost is linear in the length of the text, whatever the exponent is.
  */
 import { Buffer } from "node:buffer";
 import { DIGIT_0, DIGIT_9, DOT, LOWER_E, MINUS, PLUS, UPPER_E } from "../bytes.js";

@@ -1,7 +1,6 @@
 /**
- * Makes the errors for JSON that is refused. Readers know only the offset at which they stopped. The path of the field
- * (`items[3].price`), or the line and column, is computed from the text when there is an error, so that valid JSON
- * costs nothing for it.
+ * Makes the errors for JSON that is refused. Readers know only the offset at which they stopped: the path of the field
+ * (`items[3].price`), or line and column, is computed from the text, so that valid JSON costs nothing for it.
  *
  * An error quotes at most 64 characters of the input, 40 of the path and 24 of the value, and no invisible ones.
  */

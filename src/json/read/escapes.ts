@@ -27,8 +27,7 @@ for (let value = 0; value < 16; value++) {
 }
 
 /**
- * Writes the content of a string, from `start` to `end`, to `target` from `pos` on. Decoded text is never longer than
- * its escapes.
+ * Writes the content of a string, from `start` to `end`, to `target` from `pos` on. Text is never longer than its escapes.
  * @returns the position after the text, or the negative number of what is wrong
  */
 export function decodeEscapes(src: Uint8Array, start: number, end: number, target: Uint8Array, pos: number): number {

@@ -1,7 +1,4 @@
-/**
- * A hash table by name, searched with the bytes of the name, so that no string is made. Its names come from descriptors
- * and are fixed, so callers cannot add collisions.
- */
+/** A hash table by the bytes of names. These come from descriptors and are fixed, so callers cannot add collisions. */
 import { Buffer } from "node:buffer";
 
 interface Entry<T> {

@@ -1,7 +1,6 @@
 /**
- * Converts query parameters to JSON: `a.b=1&tags=x&tags=y&m[k]=v` becomes
- * `{"a":{"b":"1"},"tags":["x","y"],"m":{"k":"v"}}`. The readers of JSON then parse the values, since in JSON numbers,
- * times and bytes may be strings too.
+ * Converts query parameters to JSON, for the readers of JSON, in which numbers, times and bytes may be strings too:
+ * `a.b=1&tags=x&tags=y&m[k]=v` becomes `{"a":{"b":"1"},"tags":["x","y"],"m":{"k":"v"}}`.
  */
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { JsonError } from "../codec.js";
@@ -18,10 +17,7 @@ type Target = Pick<DescField, "message" | "enum" | "scalar">;
 const MAX_PARTS = 64;
 const MAX_ECHO = 40;
 
-/**
- * The JSON of query parameters.
- * @throws {JsonError} for an unknown parameter, and for one that is given twice but is not a list
- */
+/** The JSON of query parameters. @throws {JsonError} for one that is unknown, or given twice and no list */
 export function queryJson(type: DescMessage, parameters: Iterable<readonly [name: string, value: string]>): string {
   const root = new Map<string, Node>();
   for (const [name, value] of parameters) {

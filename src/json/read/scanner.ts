@@ -144,10 +144,7 @@ export class Scanner {
     this.pos++;
   }
 
-  /**
-   * Steps to the next member or element after one was read, or out of the object or array.
-   * @returns whether there is a next one; `pos` is at it.
-   */
+  /** Steps to the next member or element, or out of the object or array. @returns whether `pos` is at a next one */
   next(close: typeof BRACE_CLOSE | typeof BRACKET_CLOSE): boolean {
     const byte = this.peek();
     if (byte === COMMA) {
@@ -170,10 +167,7 @@ export class Scanner {
     return false;
   }
 
-  /**
-   * An integer of at most nine digits, plainly written and without quotes: nearly all there are. NOT_SMALL, without a
-   * step, when it is anything else.
-   */
+  /** An integer of at most nine digits without quotes: nearly all there are. NOT_SMALL, without a step, for anything else. */
   smallInteger(): number {
     const { src, end } = this;
     let pos = this.pos;
@@ -196,10 +190,7 @@ export class Scanner {
     return negative ? -value : value;
   }
 
-  /**
-   * A number without an exponent and without quotes: nearly all there are. NaN, without a step, when it is anything
-   * else.
-   */
+  /** A number without an exponent and quotes: nearly all there are. NaN, without a step, for anything else. */
   plainDecimal(): number {
     const { src, end } = this;
     let pos = this.pos;
@@ -257,10 +248,7 @@ export class Scanner {
     this.pos = stop + 1;
   }
 
-  /**
-   * A string whose characters are to be looked at: `text` has them from `textStart` to `textEnd`. They are checked to
-   * be UTF-8.
-   */
+  /** A string to be looked at: `text` has its characters from `textStart` to `textEnd`, which are checked to be UTF-8. */
   readText(expected: string): void {
     if (this.src[this.pos] !== QUOTE) throw this.unexpected(expected);
     const start = this.pos + 1;

@@ -78,10 +78,7 @@ function fieldMask(s: Scanner, w: WireWriter): void {
   }
 }
 
-/**
- * Writes one path of a FieldMask, `fooBar.baz` as `foo_bar.baz`. False for an empty path and one with an underscore,
- * which could not be converted back.
- */
+/** Writes a path of a FieldMask, `fooBar.baz` as `foo_bar.baz`. False for an empty one, and one with an underscore. */
 function fieldMaskPath(s: Scanner, w: WireWriter, start: number, end: number): boolean {
   if (start === end) return false;
   w.varint32(PATH_TAG);
@@ -154,8 +151,7 @@ const TYPE_URL_TAG = tagOf(1, LENGTH);
 const ANY_VALUE_TAG = tagOf(2, LENGTH);
 
 /**
- * Reads google.protobuf.Any: an object whose member `@type` names the type of the others. It may be anywhere in the object, so it
- * is searched for before the rest is read.
+ * Reads google.protobuf.Any, whose member `@type` names the type of the others. It may come last, so it is searched for first.
  */
 function anyReader(find: FindMessage, readers: MessageReaders): MessageReader {
   return {

@@ -1,14 +1,13 @@
 /**
  * Writes protobuf wire format (https://protobuf.dev/programming-guides/encoding/) from front to back.
  *
- * The length of a nested message is written before its content but known only after it. `open` reserves as many bytes
- * for it as the caller guesses, and `close` moves the content where the guess was wrong. A field guesses what it needed
- * last, so content is seldom moved, and at most once for each level of nesting.
+ * The length of a nested message is written before its content but known only after it. `open` reserves the bytes that the
+ * caller guesses, and `close` moves the content where the guess was wrong. A field guesses what it needed last, so content is
+ * seldom moved.
  *
- * Short messages are written one after another into a shared block, so that none allocates memory. A long one gets a
- * block of the size of its JSON, which is seldom shorter than the wire; a very long one twice that size, since growing
- * needs both blocks at once, and the system provides no memory for the unwritten part of a large block. Garbage
- * collection counts the full size though, so other blocks are not larger than needed.
+ * Short messages share a block, so that none allocates memory. A long one gets a block of the size of its JSON, which is seldom
+ * shorter than the wire; a very long one twice that size, since growing needs both blocks at once, and the system provides no
+ * memory for the unwritten part of a large block.
  */
 import { Buffer } from "node:buffer";
 import { JsonError } from "../codec.js";
@@ -53,10 +52,7 @@ export class WireWriter implements Keys {
     this.#start = this.pos;
   }
 
-  /**
-   * What was written since `begin`.
-   * @throws {JsonError} when it is larger than it may be.
-   */
+  /** What was written since `begin`. @throws {JsonError} when it is larger than it may be */
   finish(): Buffer {
     this.#checkSize();
     const message = this.bytes.subarray(this.#start, this.pos);
@@ -208,10 +204,7 @@ export class WireWriter implements Keys {
     while (start < end) bytes[pos++] = source[start++]!;
   }
 
-  /**
-   * Starts content with a length in front. Takes a guess at how many bytes the length needs, and gives the argument of
-   * `close`.
-   */
+  /** Starts content with a length in front, for which it reserves so many bytes; gives the argument of `close`. */
   open(lengthSize: number): number {
     this.ensure(lengthSize);
     const start = this.pos;

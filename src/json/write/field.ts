@@ -15,8 +15,7 @@ export type FieldWriter = (r: WireReader, out: TextWriter, first: number, last: 
 export interface MessageWriter {
   write(r: WireReader, out: TextWriter, end: number): void;
   /**
-   * Writes the members of the object without its braces, to be put beside others in an Any. Not for types whose JSON is
-   * no object of their fields.
+   * Writes the members without the braces, beside others in an Any. Absent for types whose JSON is no object of their fields.
    * @param before the byte to write before the first member
    * @returns whether there are any
    */
@@ -145,10 +144,7 @@ export function elements(
   };
 }
 
-/**
- * Whether a list, given its marks, has no element: its occurrences are empty or have only unknown values of a closed
- * enum.
- */
+/** Whether a list, given its marks, has no element: only empty occurrences, or unknown values of a closed enum. */
 export function emptyTest(field: ListField): (r: WireReader, first: number, last: number) => boolean {
   if (field.listKind === "message") return () => false;
   const type = field.enum === undefined ? wireType(field.scalar) : VARINT;

@@ -1,10 +1,9 @@
 /**
- * Finds where the fields of a message are. On the wire they may come in any order and more than once, so they are found
- * before they are written: of a singular field the last occurrence counts (of a message field all, merged), of a oneof
- * the last member, of a list or map all.
+ * Finds the fields of a message, which may come in any order and more than once: of a singular field the last occurrence counts
+ * (of a message field all, merged), of a oneof the last member, of a list or map all.
  *
- * In nearly every message the occurrences of a field follow each other. Where they do not, the fields are first put in
- * order (`regrouped`), so that writers always see one run for each field, and none searches the message.
+ * In nearly every message the occurrences of a field follow each other. Where they do not, the fields are first put in order
+ * (`regrouped`), so that writers see one run for each field, and none searches the message.
  */
 import type { Buffer } from "node:buffer";
 import type { DescEnum, DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
@@ -103,9 +102,7 @@ export class Layout {
     return base;
   }
 
-  /**
-   * The known fields from `start` to `end`, grouped by field; those of a oneof keep their order, since the last counts.
-   */
+  /** The known fields from `start` to `end`, grouped by field; those of a oneof keep their order, since the last counts. */
   regrouped(r: WireReader, start: number, end: number): Buffer {
     // For each slot or oneof: first the length of its fields, then where they start, then where the next one goes.
     const places = new Int32Array(this.#marks);

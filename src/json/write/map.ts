@@ -1,7 +1,6 @@
 /**
- * Writes a map as an object. On the wire a map is a list of entries, and of two with the same key the last counts; an
- * object must not have a key twice. So the keys are compared first, without making strings, and entries are dropped
- * only where two keys are equal.
+ * Writes a map as an object. On the wire a key may come twice, and the last counts; in an object it must not. So the keys are
+ * compared first, without making strings, and entries are dropped only where two are equal.
  */
 import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COLON, COMMA, Literal } from "../bytes.js";

@@ -1,6 +1,4 @@
-/**
- * Writes the JSON object of a message: its fields by number, those without presence always unless zeros are omitted.
- */
+/** Writes the JSON object of a message: its fields by number, those without presence always unless zeros are omitted. */
 import type { Buffer } from "node:buffer";
 import type { DescExtension, DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA, Literal } from "../bytes.js";

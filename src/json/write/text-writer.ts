@@ -1,9 +1,8 @@
 /**
- * Writes JSON text as bytes into a block. When the block is full it is converted to a part of the JavaScript string, or
- * copied. Strings on the wire are UTF-8, as JSON is, so most bytes are only copied.
+ * Writes JSON text as bytes into a block. A full block becomes a part of the JavaScript string, or is copied. Strings on the
+ * wire are UTF-8, as JSON is, so most bytes are only copied.
  *
- * The text is checked to be UTF-8 once, at the end: an incomplete sequence in a string would include the quote after
- * it, so it is found there too.
+ * The text is checked to be UTF-8 once, at the end: an incomplete sequence would include the quote after it.
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { SHORT_TEXT, shortText } from "../../wire/short-text.js";
@@ -22,10 +21,7 @@ import {
 import { TooLargeError } from "../codec.js";
 
 const BLOCK = 64 * 1024;
-/**
- * A longer text is given as bytes, and so is one that is not ASCII: they cost less to send (see docs/performance.md,
- * "JSON").
- */
+/** A longer text is given as bytes, and so is one that is not ASCII: they cost less to send (docs/performance.md, "JSON"). */
 const MAX_STRING = 16 * 1024;
 /** Long strings are written in pieces of so many bytes. */
 const PIECE = 4 * 1024;
@@ -86,21 +82,13 @@ export class TextWriter {
     this.#lastLength = 0;
   }
 
-  /**
-   * The text written since `begin`.
-   * @throws {TooLargeError}
-   * @throws {Error} when it is not UTF-8.
-   */
+  /** The text written since `begin`. @throws {TooLargeError} @throws {Error} when it is not UTF-8 */
   finish(): string {
     this.#checkSize();
     return this.#text === "" ? this.#piece() : this.#text + this.#piece();
   }
 
-  /**
-   * The text written since `begin`: a string where that costs less to send, else UTF-8.
-   * @throws {TooLargeError}
-   * @throws {Error} when it is not UTF-8.
-   */
+  /** The same, as a string where that costs less to send, else UTF-8. */
   finishBody(): string | Buffer {
     this.#checkSize();
     if (this.#length === 0 && this.#pos <= MAX_STRING && !this.#beyondAscii) return this.#piece();

@@ -8,10 +8,7 @@ import { checked, truncated, type WireReader } from "./wire-reader.js";
 const SECONDS_TAG = tagOf(1, VARINT);
 const NANOS_TAG = tagOf(2, VARINT);
 
-/**
- * Seconds and nanoseconds of the message from the cursor to `end`. Seconds beyond 2^53 lose precision, but are out of
- * range anyway.
- */
+/** Seconds and nanoseconds of the message from the cursor to `end`. Seconds beyond 2^53 are out of range anyway. */
 function secondsAndNanos(r: WireReader, end: number): [seconds: number, nanos: number] {
   let seconds = 0;
   let nanos = 0;

@@ -241,10 +241,7 @@ export class WireReader {
     return this.src.toString("latin1", start, end);
   }
 
-  /**
-   * Bytes as text, which must be UTF-8.
-   * @throws {Error} when they are not
-   */
+  /** Bytes as text. @throws {Error} when they are not UTF-8 */
   utf8(start: number, end: number): string {
     if (!isUtf8(this.src.subarray(start, end))) throw new Error("a string is not valid UTF-8");
     return this.src.toString("utf8", start, end);

@@ -58,8 +58,7 @@ export function decodeHttpBody(service: string, message: Uint8Array): HttpBody {
 export const RAW_HEADERS: readonly string[] = ["Content-Security-Policy", "sandbox"];
 
 /**
- * A stream of raw bytes, of the content type of its first message. It has no place for an error: a stream that fails breaks
- * off.
+ * A stream of raw bytes, of the content type of its first message. Where it fails it breaks off, having no place for an error.
  */
 export function rawChunks(service: string): StreamFormat {
   return {

@@ -22,11 +22,7 @@ const LINE_END = Buffer.from("\r\n");
 const HEAD_END = Buffer.from("\r\n\r\n");
 const [TAB, SPACE] = [0x09, 0x20];
 
-/**
- * The parts, in their order.
- * @param contentType the header of the request, which names the boundary
- * @throws {HttpError} 400 when the body is no form
- */
+/** The parts, in their order; Content-Type names their boundary. @throws {HttpError} 400 when the body is no form */
 export function* partsOf(contentType: string, body: Buffer): Generator<FormPart> {
   const delimiter = Buffer.from(`\r\n--${boundaryOf(contentType)}`);
   let at = afterFirst(body, delimiter);

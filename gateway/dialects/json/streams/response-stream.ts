@@ -1,10 +1,9 @@
 /**
- * The messages of a server-streaming endpoint as the body of an HTTP response, written as they come and as fast as the client
- * reads them.
+ * The messages of a server-streaming endpoint as the body of a response, written as fast as the client reads them.
  *
- * The response begins with the first message, with the end of an empty stream, or with the first heartbeat of a silent one:
- * proxies and clients give up on a response that does not begin. A failure before that is an ordinary error with its own HTTP
- * status; a later one is written as the last frame.
+ * The response begins with the first message, the end of an empty stream, or the first heartbeat of a silent one, since clients
+ * give up on one that does not begin. A failure before that is an ordinary error with its own status; a later one is the last
+ * frame.
  */
 import type { BodySink, BodyStream } from "../../../http.js";
 import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
@@ -23,9 +22,7 @@ export interface StreamFormat {
   readonly end: string | undefined;
 }
 
-/**
- * Opens the call at once. `contentType` resolves when the response may begin, and rejects with the failure before that.
- */
+/** Opens the call at once. `contentType` resolves when the response may begin, and rejects with the failure before that. */
 export class ResponseStream implements BodyStream, StreamListener {
   readonly contentType: Promise<string>;
   readonly #options: StreamOptions;
