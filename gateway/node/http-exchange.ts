@@ -27,8 +27,11 @@ const PIECE_OVERHEAD = 128;
 const PAUSED_UPLOAD = 128 * 1024;
 /** Memory that a request and its response take beside their bytes, about. */
 const EXCHANGE_OVERHEAD = 8 * 1024;
-/** A longer text is converted to a Buffer first: else the text, too, would be held until the client has read it. */
-const MAX_TEXT = 256 * 1024;
+/**
+ * A longer text is converted to a Buffer first: until the client has read it Node holds the text, and beside it a block
+ * of three bytes for each of its characters.
+ */
+const MAX_TEXT = 16 * 1024;
 
 const TOO_SLOW = new HttpError(408, "The next piece of the body took too long to arrive");
 const STALLED = new HttpError(504, "The service has taken nothing of the body for too long");
@@ -211,7 +214,11 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
    */
   answer({ status, headers, body, length }: GatewayResponse, isLast: () => boolean): void {
     this.answered = true;
-    this.#tryResizeBody(0);
+    // A service that answers with a stream may hold the request to the end.
+    if (!isStream(body)) {
+      this.endCall();
+      this.#tryResizeBody(0);
+    }
     const res = this.#res;
     if (this.#closed || this.req.socket.destroyed) return;
     const lingers = this.#mustLinger();
@@ -222,8 +229,7 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
     const { socket } = this.req;
     socket.cork();
     const encoding = length === body.length ? "latin1" : "utf8";
-    const isLongText = length > MAX_TEXT && typeof body === "string";
-    res.write(isLongText ? Buffer.from(body, encoding) : body, encoding);
+    res.write(length > MAX_TEXT && typeof body === "string" ? Buffer.from(body, encoding) : body, encoding);
     socket.uncork();
     // The system takes most responses at once.
     if (res.writableLength > 0 && !this.tryReserveResponse(length)) return void socket.destroy();
@@ -273,7 +279,7 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
           this.abort(GONE); // Node emits no "close" here while an earlier response is still being sent.
           return false;
         }
-        const more = res.write(piece);
+        const more = res.write(typeof piece === "string" && piece.length > MAX_TEXT ? Buffer.from(piece) : piece);
         if (!more) slowReader.start();
         if (!this.#tryResizeResponse(res.writableLength)) this.#cut();
         return more;

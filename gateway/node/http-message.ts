@@ -111,4 +111,9 @@ export abstract class HttpRequest {
     this.#reason = reason;
     this.#onAbort?.(reason);
   }
+
+  /** The call is over. Its listener is dropped: it holds the call's messages, and the response may wait long for its client. */
+  protected endCall(): void {
+    this.#onAbort = undefined;
+  }
 }

@@ -67,12 +67,13 @@ export abstract class Stream {
 
   /**
    * Reserves what the stream holds now.
+   * @param more bytes that it is about to hold
    * @returns false where that does not fit; then the stream is to be ended
    */
-  reserve(): boolean {
+  reserve(more = 0): boolean {
     const { connection } = this;
     if (connection === undefined || this.#reserved === undefined) return true;
-    const held = STREAM_COST + this.heldBytes;
+    const held = STREAM_COST + this.heldBytes + more;
     if (held === this.#reserved) return true;
     if (!connection.memory.tryResize(this.#reserved, held)) return false;
     this.#reserved = held;

@@ -81,6 +81,8 @@ export interface CallEnd {
 /** Responses of a stream that are sent without a pause; then timers and other calls have their turn. */
 const MAX_RESPONSES_IN_A_ROW = 64;
 
+const NOTHING = new Uint8Array(0);
+
 export class RunningCall implements IncomingListener, Expiring {
   index = -1;
   readonly deadline: number;
@@ -95,7 +97,7 @@ export class RunningCall implements IncomingListener, Expiring {
   /** The first message of a stream has come. */
   #received = false;
   #context: EndpointContext | undefined;
-  /** The request of an endpoint that takes one message. */
+  /** The request of an endpoint that takes one message; empty from when the endpoint runs. */
   #request: Uint8Array | undefined;
   /** The requests of an endpoint that takes a stream. */
   #requests: MessageQueue<unknown> | undefined;
@@ -231,8 +233,10 @@ export class RunningCall implements IncomingListener, Expiring {
   }
 
   #runOne(admitted: Admitted): void {
+    const request = this.#request as Uint8Array;
+    this.#request = NOTHING;
     try {
-      this.#run(this.#method.decode(this.#request as Uint8Array), admitted);
+      this.#run(this.#method.decode(request), admitted);
     } catch (error) {
       this.fail(error);
     }
@@ -280,18 +284,22 @@ export class RunningCall implements IncomingListener, Expiring {
       const iterator = responses[Symbol.asyncIterator]();
       this.#responses = iterator;
       let sent = 0;
-      for (;;) {
-        const { done, value } = await iterator.next();
-        if (this.#ended) return;
-        if (done) break;
-        if (!this.#reply.send(this.#method.encode(value))) await this.#drained();
+      while (!this.#ended) {
+        // The response is not a variable of this function, which would keep it while it waits.
+        if (!this.#sendNext(await iterator.next())) await this.#drained();
         else if (++sent % MAX_RESPONSES_IN_A_ROW === 0) await new Promise(setImmediate);
-        if (this.#ended) return;
       }
-      this.#end(this.#success());
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  /** @returns false to wait until `onDrain` */
+  #sendNext({ done, value }: IteratorResult<unknown>): boolean {
+    if (this.#ended) return true;
+    if (!done) return this.#reply.send(this.#method.encode(value));
+    this.#end(this.#success());
+    return true;
   }
 
   #drained(): Promise<void> {

@@ -7,12 +7,12 @@ import type { Connection } from "../../http2/connection.js";
 import { MAX_FRAME_SIZE } from "../../http2/frames.js";
 import { Stream } from "../../http2/stream.js";
 import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES } from "../message-queue.js";
-import { compress, type Encoding, MessageReader, PREFIX_SIZE, writeMessage } from "./messages.js";
+import { compress, type Encoding, type MemoryHolder, MessageReader, PREFIX_SIZE, writeMessage } from "./messages.js";
 
 /** Bytes that a stream writes before the other streams of the connection have their turn. */
 const MAX_TURN = 4 * MAX_FRAME_SIZE;
 
-export abstract class MessageStream extends Stream {
+export abstract class MessageStream extends Stream implements MemoryHolder {
   protected headersWritten = false;
   /** No more messages will be sent. */
   protected ending = false;
@@ -141,9 +141,13 @@ export abstract class MessageStream extends Stream {
   // Receiving.
 
   protected onData(buffer: Buffer, start: number, end: number): void {
-    if (start < end && !this.over) this.reader.push(buffer, start, end);
-    this.deliver();
-    if (!this.over && !this.reserve()) this.onNoMemory();
+    const fits = start === end || this.over || this.reader.push(buffer, start, end, this);
+    if (fits) this.deliver();
+    if (!this.over && !(fits && this.reserve())) this.onNoMemory();
+  }
+
+  tryHold(bytes: number): boolean {
+    return this.reserve(bytes);
   }
 
   /** Delivers the messages that have come, as long as the reader takes them. */

@@ -53,6 +53,11 @@ export function writeMessage(
   if (end > PREFIX_SIZE) output.append(message, Math.max(from - PREFIX_SIZE, 0), end - PREFIX_SIZE);
 }
 
+/** Says whether so many further bytes may be held. */
+export interface MemoryHolder {
+  tryHold(bytes: number): boolean;
+}
+
 /** Cuts the bytes of a stream into messages. */
 export class MessageReader {
   encoding: Encoding = "identity";
@@ -76,18 +81,29 @@ export class MessageReader {
     return this.#pending !== undefined;
   }
 
-  push(buffer: Buffer, start: number, end: number): void {
+  /**
+   * Takes the bytes of a buffer from `start` to `end`.
+   * @param holder is asked before memory is allocated for more than these bytes
+   * @returns false where the holder refuses: the bytes were not taken
+   */
+  push(buffer: Buffer, start: number, end: number, holder?: MemoryHolder): boolean {
     const more = end - start;
     if (this.#pending === undefined) {
       const announced = sizeAt(buffer, start, end);
-      this.#pending = Buffer.allocUnsafe(announced > more ? roomFor(more, announced) : more);
+      const room = announced > more ? roomFor(more, announced) : more;
+      if (room > more && holder?.tryHold(room) === false) return false;
+      this.#pending = Buffer.allocUnsafe(room);
       this.#start = 0;
       this.#end = 0;
     } else if (this.#pending.length - this.#end < more) {
-      this.#grow(this.#pending, more);
+      const size = this.#end - this.#start + more;
+      const room = roomFor(size, sizeAt(this.#pending, this.#start, this.#end));
+      if (holder?.tryHold(room) === false) return false;
+      this.#grow(this.#pending, room);
     }
     if (more > SHORT_COPY) this.#end += buffer.copy(this.#pending, this.#end, start, end);
     else for (let at = start; at < end; at++) this.#pending[this.#end++] = buffer[at] as number;
+    return true;
   }
 
   /**
@@ -110,10 +126,9 @@ export class MessageReader {
     return flag === 0 ? message : this.#decompress(message);
   }
 
-  /** Makes room behind the pending bytes. The old buffer is left as it is: messages returned before may lie in it. */
-  #grow(pending: Buffer, more: number): void {
-    const size = this.#end - this.#start + more;
-    const grown = Buffer.allocUnsafe(roomFor(size, sizeAt(pending, this.#start, this.#end)));
+  /** Copies the pending bytes to a larger buffer. The old one is left as it is: messages returned before may lie in it. */
+  #grow(pending: Buffer, room: number): void {
+    const grown = Buffer.allocUnsafe(room);
     this.#end = pending.copy(grown, 0, this.#start, this.#end);
     this.#start = 0;
     this.#pending = grown;

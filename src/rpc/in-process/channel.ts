@@ -137,7 +137,7 @@ class ReplyEnd implements Reply, Indexed {
     this.#headersSent = true;
     this.#messages.push(message);
     this.#deliver();
-    this.#endpointWaits = this.#messages.length > 0;
+    this.#endpointWaits = this.paused || this.#messages.length > 0;
     return !this.#endpointWaits;
   }
 
@@ -176,7 +176,8 @@ class ReplyEnd implements Reply, Indexed {
   /** Delivers in a microtask, because the caller is about to return to its own code, which must not be called back. */
   leave(): void {
     this.#inside--;
-    if (this.#inside > 0 || this.#delivering || this.#scheduled || !this.#isDue()) return;
+    if (this.#inside > 0 || this.#delivering || this.#scheduled) return;
+    if (!this.#isDue() && !this.#canSendOn()) return;
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
@@ -192,10 +193,15 @@ class ReplyEnd implements Reply, Indexed {
     } finally {
       this.#delivering = false;
     }
-    if (this.#endpointWaits && this.#messages.length === 0) {
+    if (this.#canSendOn()) {
       this.#endpointWaits = false;
       this.endpoint?.onDrain();
     }
+  }
+
+  /** Whether the endpoint waits, and may send again. */
+  #canSendOn(): boolean {
+    return this.#endpointWaits && !this.paused && this.#messages.length === 0;
   }
 
   #isDue(): boolean {

@@ -75,6 +75,29 @@ t.test("memory grows with the bytes that came, not with the length that was anno
   t.ok(process.memoryUsage().arrayBuffers - before < 1_000_000);
 });
 
+t.test("memory for what has not come yet is asked for before it is allocated", async (t) => {
+  const promise = Buffer.from([0, 0xff, 0xff, 0xff, 0xff, 0x61]);
+  const asked: number[] = [];
+  let grants = false;
+  const holder = { tryHold: (bytes: number) => asked.push(bytes) > 0 && grants };
+  const reader = new MessageReader(2 ** 32);
+  t.notOk(reader.push(promise, 0, 6, holder));
+  t.equal(reader.held, 0);
+  grants = true;
+  t.ok(reader.push(promise, 0, 6, holder));
+  t.same(asked, [reader.held, reader.held]);
+  const held = reader.held;
+  grants = false;
+  t.notOk(reader.push(Buffer.alloc(held), 0, held, holder));
+  t.equal(reader.held, held);
+  t.ok((asked.at(-1) as number) > held);
+});
+
+t.test("a message that has come is not asked for", async (t) => {
+  const bytes = message(Buffer.from("a"));
+  t.ok(new MessageReader(MAX).push(bytes, 0, bytes.length, { tryHold: () => false }));
+});
+
 const COMPRESSED: [encoding: "gzip" | "deflate", compress: (bytes: Buffer) => Buffer][] = [
   ["gzip", gzipSync],
   ["deflate", deflateSync],

@@ -1,0 +1,70 @@
+// A stream whose caller takes no more for now holds nothing: neither a response that was sent, nor the next one, nor the request.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import t, { type Test } from "tap";
+import type { Call } from "../../src/rpc/channel.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { RawService, rawService } from "./raw-service.js";
+import { dispatcherOf, stayAlive } from "./serve.js";
+
+setFlagsFromString("--expose-gc");
+const collect: () => void = runInNewContext("gc");
+
+stayAlive(t);
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A stream of responses that its caller has paused at the first one. */
+async function pausedStream(t: Test) {
+  const made: WeakRef<object>[] = [];
+  let request: WeakRef<object> | undefined;
+  const service = rawService({
+    download(received) {
+      request = new WeakRef(received);
+      return responses(made);
+    },
+  });
+  const channel = new InProcessChannel(dispatcherOf([service]));
+  t.teardown(() => channel.close());
+  let received = 0;
+  const call: Call = channel.open(
+    { path: RawService.download.path, metadata: [] },
+    {
+      onMessage() {
+        received++;
+        call.pause();
+      },
+      onEnd() {},
+    },
+  );
+  call.send(Buffer.alloc(1_000));
+  call.end();
+  await turn();
+  return { call, made, request: () => request, received: () => received };
+}
+
+async function* responses(made: WeakRef<object>[]): AsyncGenerator<Buffer> {
+  for (;;) yield response(made);
+}
+
+function response(made: WeakRef<object>[]): Buffer {
+  const bytes = Buffer.alloc(1_000);
+  made.push(new WeakRef(bytes));
+  return bytes;
+}
+
+t.test("the endpoint makes no response before the caller takes more", async (t) => {
+  const { call, made, received } = await pausedStream(t);
+  t.equal(made.length, 1);
+  call.resume();
+  await turn();
+  t.equal(made.length, 2);
+  t.equal(received(), 2);
+});
+
+t.test("the call keeps neither the request nor a response", async (t) => {
+  const { made, request } = await pausedStream(t);
+  await turn();
+  collect();
+  t.same([request()?.deref(), ...made.map((one) => one.deref())], [undefined, undefined]);
+});
