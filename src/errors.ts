@@ -85,6 +85,11 @@ export function resourceExhausted(message: string): StatusError {
   return new StatusError(Code.RESOURCE_EXHAUSTED, message);
 }
 
+/** The error for a place in a sequence that is not there, such as a position whose changes are not kept any more. */
+export function outOfRange(message: string): StatusError {
+  return new StatusError(Code.OUT_OF_RANGE, message);
+}
+
 /** The error for a call that lost a race with others, and may be made again. */
 export function aborted(message: string): StatusError {
   return new StatusError(Code.ABORTED, message);

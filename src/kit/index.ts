@@ -7,11 +7,13 @@ export {
   failedPrecondition,
   invalidArgument,
   notFound,
+  outOfRange,
   permissionDenied,
   resourceExhausted,
   StatusError,
   unauthenticated,
 } from "../errors.js";
+export { durationMs, timestampMs, toTimestamp } from "../time.js";
 export type { Call, Caller, Log } from "./call.js";
 export type { Client } from "./client.js";
 export { type Handler, type Implementation, type Part, part } from "./part.js";

@@ -147,6 +147,8 @@ export interface Store<T> {
   ): Promise<T | undefined>;
   /** The first entries of the collection, as they were at one moment: `limit` of them, or as many as 4 MiB hold. */
   range(options?: RangeOptions): Promise<Range<T>>;
+  /** How many entries have keys that begin with a prefix. Reads all these keys. */
+  count(prefix?: string): Promise<number>;
   /** Makes all of at most 100 writes, in their order, or none; their values have at most 4 MiB in all. */
   commit(writes: readonly Write[]): Promise<Committed>;
 }
@@ -245,6 +247,11 @@ export class CollectionStore<T> implements Store<T> {
     const found = await this.#use((store) => store.range(range));
     const entries = found.entries.map((entry) => this.#entryOf(entry));
     return { entries, next: found.more ? entries.at(-1)?.key : undefined };
+  }
+
+  async count(prefix = ""): Promise<number> {
+    const first = this.#prefix + (prefix === "" ? "" : checkKey(prefix));
+    return this.#use((store) => store.count(first, endOf(first)));
   }
 
   async commit(writes: readonly Write[]): Promise<Committed> {

@@ -124,6 +124,12 @@ class SqliteServiceStore implements ServiceStore {
     return { entries, more: (rows[0]?.picked ?? 0) > entries.length };
   }
 
+  async count(from: string, to: string): Promise<number> {
+    const query = `SELECT count(*) AS number FROM ${TABLE} WHERE key >= ? AND key < ? AND (expires IS NULL OR expires > ?)`;
+    const rows: { readonly number: number }[] = await this.#within(this.#reader.query(query, from, to, Date.now()));
+    return rows[0]!.number;
+  }
+
   commit(writes: readonly StoredWrite[]): Promise<CommitResult> {
     let length = 0;
     for (const write of writes) if (write.kind === "set") length += write.value.length;

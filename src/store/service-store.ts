@@ -74,6 +74,8 @@ export interface ServiceStore {
    * than what it returns.
    */
   range(range: KeyRange): Promise<{ readonly entries: readonly StoredEntry[]; readonly more: boolean }>;
+  /** How many entries the keys from `from` to `to`, which is not included, have. Reads all these keys. */
+  count(from: string, to: string): Promise<number>;
   /**
    * Makes all the writes in their order, or none where the condition of one does not hold. All of it happens at one moment;
    * each write sees those before it. Of several commits that race, in any processes, one is after the other. Once it
