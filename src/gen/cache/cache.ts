@@ -1144,7 +1144,7 @@ export const CacheService = {
   },
   /**
    * Adds to the whole number that a key has, and returns the sum. No racing call is lost. An absent key counts as 0. A value
-   * that is no whole number, and a sum beyond 64 bits, is refused with FAILED_PRECONDITION.
+   * that is no whole number, and a sum beyond 9,007,199,254,740,991 (2^53 - 1), is refused with FAILED_PRECONDITION.
    */
   increment: {
     path: "/cache.Cache/Increment" as const,

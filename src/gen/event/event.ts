@@ -88,6 +88,39 @@ export interface ReadResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface ListTopicsRequest {
+  /** Only topics whose name sorts after this one; empty means from the first. Pass the `next` of the last response to read on. */
+  after: string;
+  /** 1 to 1000, such as `100`; 0 means 100. */
+  limit: number;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListTopicsResponse {
+  topics: Topic[];
+  /** What to pass as `after` for the rest; empty at the end. */
+  next: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface Topic {
+  /** The topic, such as `orders`. */
+  name: string;
+  /** The offset of the next event, such as `2`. */
+  nextOffset: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface DeleteTopicRequest {
+  /** The topic, such as `orders`. */
+  topic: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface DeleteTopicResponse {
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBasePublishRequest(): PublishRequest {
   return { topic: "", payload: undefined, _unknownFields: {} };
 }
@@ -796,6 +829,390 @@ export const ReadResponse: MessageFns<ReadResponse> = {
   },
 };
 
+function createBaseListTopicsRequest(): ListTopicsRequest {
+  return { after: "", limit: 0, _unknownFields: {} };
+}
+
+export const ListTopicsRequest: MessageFns<ListTopicsRequest> = {
+  encode(message: ListTopicsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.after !== "") {
+      writer.uint32(10).string(message.after);
+    }
+    if (message.limit !== 0) {
+      writer.uint32(16).int32(message.limit);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListTopicsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListTopicsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.after = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.limit = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ListTopicsRequest>, I>>(base?: I): ListTopicsRequest {
+    return ListTopicsRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ListTopicsRequest>, I>>(object: I): ListTopicsRequest {
+    const message = createBaseListTopicsRequest();
+    message.after = object.after ?? "";
+    message.limit = object.limit ?? 0;
+    return message;
+  },
+};
+
+function createBaseListTopicsResponse(): ListTopicsResponse {
+  return { topics: [], next: "", _unknownFields: {} };
+}
+
+export const ListTopicsResponse: MessageFns<ListTopicsResponse> = {
+  encode(message: ListTopicsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.topics) {
+      Topic.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.next !== "") {
+      writer.uint32(18).string(message.next);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListTopicsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListTopicsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.topics.push(Topic.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.next = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ListTopicsResponse>, I>>(base?: I): ListTopicsResponse {
+    return ListTopicsResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ListTopicsResponse>, I>>(object: I): ListTopicsResponse {
+    const message = createBaseListTopicsResponse();
+    message.topics = object.topics?.map((e) => Topic.fromPartial(e)) || [];
+    message.next = object.next ?? "";
+    return message;
+  },
+};
+
+function createBaseTopic(): Topic {
+  return { name: "", nextOffset: 0n, _unknownFields: {} };
+}
+
+export const Topic: MessageFns<Topic> = {
+  encode(message: Topic, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.nextOffset !== 0n) {
+      if (BigInt.asIntN(64, message.nextOffset) !== message.nextOffset) {
+        throw new globalThis.Error("value provided for field message.nextOffset of type int64 too large");
+      }
+      writer.uint32(16).int64(message.nextOffset);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Topic {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTopic();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.nextOffset = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<Topic>, I>>(base?: I): Topic {
+    return Topic.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<Topic>, I>>(object: I): Topic {
+    const message = createBaseTopic();
+    message.name = object.name ?? "";
+    message.nextOffset = (object.nextOffset !== undefined && object.nextOffset !== null)
+      ? BigInt(object.nextOffset)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseDeleteTopicRequest(): DeleteTopicRequest {
+  return { topic: "", _unknownFields: {} };
+}
+
+export const DeleteTopicRequest: MessageFns<DeleteTopicRequest> = {
+  encode(message: DeleteTopicRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.topic !== "") {
+      writer.uint32(10).string(message.topic);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteTopicRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteTopicRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.topic = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<DeleteTopicRequest>, I>>(base?: I): DeleteTopicRequest {
+    return DeleteTopicRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<DeleteTopicRequest>, I>>(object: I): DeleteTopicRequest {
+    const message = createBaseDeleteTopicRequest();
+    message.topic = object.topic ?? "";
+    return message;
+  },
+};
+
+function createBaseDeleteTopicResponse(): DeleteTopicResponse {
+  return { _unknownFields: {} };
+}
+
+export const DeleteTopicResponse: MessageFns<DeleteTopicResponse> = {
+  encode(message: DeleteTopicResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteTopicResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteTopicResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<DeleteTopicResponse>, I>>(base?: I): DeleteTopicResponse {
+    return DeleteTopicResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<DeleteTopicResponse>, I>>(_: I): DeleteTopicResponse {
+    const message = createBaseDeleteTopicResponse();
+    return message;
+  },
+};
+
 /**
  * Publishes events to topics, keeps them for replay, and delivers them to groups of consumers at least once.
  *
@@ -845,6 +1262,26 @@ export const EventService = {
     requestDeserialize: (value: Buffer): AcknowledgeRequest => AcknowledgeRequest.decode(value),
     responseSerialize: (value: AcknowledgeResponse): Buffer => AcknowledgeResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): AcknowledgeResponse => AcknowledgeResponse.decode(value),
+  },
+  /** Lists the topics, by name. */
+  listTopics: {
+    path: "/event.Event/ListTopics" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListTopicsRequest): Buffer => ListTopicsRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): ListTopicsRequest => ListTopicsRequest.decode(value),
+    responseSerialize: (value: ListTopicsResponse): Buffer => ListTopicsResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ListTopicsResponse => ListTopicsResponse.decode(value),
+  },
+  /** Deletes a topic with its events and groups. A topic that does not exist is NOT_FOUND. */
+  deleteTopic: {
+    path: "/event.Event/DeleteTopic" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeleteTopicRequest): Buffer => DeleteTopicRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): DeleteTopicRequest => DeleteTopicRequest.decode(value),
+    responseSerialize: (value: DeleteTopicResponse): Buffer => DeleteTopicResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): DeleteTopicResponse => DeleteTopicResponse.decode(value),
   },
   /** Returns events of a topic that were published before: a replay from any offset or time. */
   read: {

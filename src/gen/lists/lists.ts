@@ -22,7 +22,7 @@ export enum End {
 export interface PushRequest {
   /** The list, `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, such as `groceries`. */
   list: string;
-  /** 1 to 100 items of at most 16 KiB in UTF-8, such as `tea`. At the front, the first of them becomes the first of the list. */
+  /** 1 to 64 items of at most 16 KiB in UTF-8, such as `tea`. At the front, the first of them becomes the first of the list. */
   items: string[];
   /** Where the items go; absent means BACK. */
   end: End;
@@ -38,7 +38,7 @@ export interface PushResponse {
 export interface PopRequest {
   /** The list, such as `groceries`. */
   list: string;
-  /** How many items to take, 1 to 100, such as `1`; 0 means 1. */
+  /** How many items to take, 1 to 64, such as `1`; 0 means 1. */
   count: number;
   /** Where the items are taken; absent means FRONT. */
   end: End;

@@ -23,23 +23,26 @@ export enum Format {
 export enum Correction {
   /** CORRECTION_UNSPECIFIED - Means MEDIUM. */
   CORRECTION_UNSPECIFIED = 0,
-  /** LOW - 7 %. Holds up to 2953 bytes. */
+  /** LOW - 7 %. */
   LOW = 1,
-  /** MEDIUM - 15 %. Holds up to 2331 bytes. */
+  /** MEDIUM - 15 %. */
   MEDIUM = 2,
-  /** QUARTILE - 25 %. Holds up to 1663 bytes. */
+  /** QUARTILE - 25 %. */
   QUARTILE = 3,
-  /** HIGH - 30 %, enough for a logo in the middle. Holds up to 1273 bytes. */
+  /** HIGH - 30 %, enough for a logo in the middle. */
   HIGH = 4,
   UNRECOGNIZED = -1,
 }
 
 export interface GenerateRequest {
-  /** What a scanner reads, 1 to 2953 bytes in UTF-8, such as `https://example.com/`. */
+  /** What a scanner reads, 1 to 1024 bytes in UTF-8, such as `https://example.com/`. */
   text: string;
   /** The format of the image; absent means PNG. */
   format: Format;
-  /** Width and height of a PNG in pixels, 64 to 2048, such as `256`; 0 means 256. An SVG has any size. */
+  /**
+   * Width and height of a PNG in pixels, 64 to 512, such as `256`; 0 means 256. A pattern that needs more pixels gets
+   * them. An SVG has any size.
+   */
   size: number;
   /** The error correction; absent means MEDIUM. */
   correction: Correction;
@@ -247,10 +250,7 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
 /** Generates QR codes (ISO/IEC 18004) as PNG or SVG images. It stores nothing. */
 export type QrService = typeof QrService;
 export const QrService = {
-  /**
-   * Generates the QR code of a text, such as a link. A text that does not fit into a QR code of the chosen correction is
-   * refused with INVALID_ARGUMENT.
-   */
+  /** Generates the QR code of a text, such as a link. */
   generate: {
     path: "/qr.Qr/Generate" as const,
     requestStream: false as const,

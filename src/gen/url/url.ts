@@ -42,7 +42,7 @@ export interface ShortenRequest {
 export interface ListRequest {
   /** Only links whose name sorts after this one; empty means from the first. Pass the `next` of the last response to read on. */
   after: string;
-  /** 1 to 1000, such as `100`; 0 means 100. */
+  /** 1 to 100, such as `100`; 0 means 100. */
   limit: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }

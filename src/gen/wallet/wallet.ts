@@ -52,7 +52,7 @@ export interface CreditRequest {
   /**
    * Makes a repeated call safe, 1 to 64 characters, such as `order-4711`. It must be given. A call with a key that the
    * account used in the last 30 days gets the same answer and moves nothing. The same key with another request is refused
-   * with INVALID_ARGUMENT.
+   * with INVALID_ARGUMENT. A call that was refused is not remembered.
    */
   idempotencyKey: string;
   /** What the transaction is for, at most 200 characters, such as `Order 4711`. */
@@ -73,8 +73,8 @@ export interface DebitRequest {
 }
 
 export interface Transaction {
-  /** Unique in the account; later transactions have greater ones, such as `01ARZ3NDEKTSV4RRFFQ69G5FAV`. */
-  id: string;
+  /** The transaction's place in its wallet: 1 for the first, such as `1`. */
+  number: bigint;
   /** The wallet, such as `ada`. */
   wallet: string;
   /** What was added; negative where it was taken, such as `1250`. */
@@ -121,8 +121,8 @@ export interface ListResponse {
 export interface TransactionsRequest {
   /** The wallet, such as `ada`. */
   id: string;
-  /** Only transactions before this one, by ID; empty means from the newest. Pass the `next` of the last response to read on. */
-  before: string;
+  /** Only transactions with a lower number; 0 means from the newest. Pass the `next` of the last response to read on. */
+  before: bigint;
   /** 1 to 1000, such as `100`; 0 means 100. */
   limit: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -130,8 +130,8 @@ export interface TransactionsRequest {
 
 export interface TransactionsResponse {
   transactions: Transaction[];
-  /** What to pass as `before` for the rest; empty at the end. */
-  next: string;
+  /** What to pass as `before` for the rest; 0 at the end. */
+  next: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -777,7 +777,7 @@ export const DebitRequest: MessageFns<DebitRequest> = {
 
 function createBaseTransaction(): Transaction {
   return {
-    id: "",
+    number: 0n,
     wallet: "",
     amount: 0n,
     balance: 0n,
@@ -790,8 +790,11 @@ function createBaseTransaction(): Transaction {
 
 export const Transaction: MessageFns<Transaction> = {
   encode(message: Transaction, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.id !== "") {
-      writer.uint32(10).string(message.id);
+    if (message.number !== 0n) {
+      if (BigInt.asIntN(64, message.number) !== message.number) {
+        throw new globalThis.Error("value provided for field message.number of type int64 too large");
+      }
+      writer.uint32(8).int64(message.number);
     }
     if (message.wallet !== "") {
       writer.uint32(18).string(message.wallet);
@@ -842,11 +845,11 @@ export const Transaction: MessageFns<Transaction> = {
         const tag = reader.uint32();
         switch (tag >>> 3) {
           case 1: {
-            if (tag !== 10) {
+            if (tag !== 8) {
               break;
             }
 
-            message.id = reader.string();
+            message.number = reader.int64() as bigint;
             continue;
           }
           case 2: {
@@ -922,7 +925,7 @@ export const Transaction: MessageFns<Transaction> = {
   },
   fromPartial<I extends Exact<DeepPartial<Transaction>, I>>(object: I): Transaction {
     const message = createBaseTransaction();
-    message.id = object.id ?? "";
+    message.number = (object.number !== undefined && object.number !== null) ? BigInt(object.number) : 0n;
     message.wallet = object.wallet ?? "";
     message.amount = (object.amount !== undefined && object.amount !== null) ? BigInt(object.amount) : 0n;
     message.balance = (object.balance !== undefined && object.balance !== null) ? BigInt(object.balance) : 0n;
@@ -1245,7 +1248,7 @@ export const ListResponse: MessageFns<ListResponse> = {
 };
 
 function createBaseTransactionsRequest(): TransactionsRequest {
-  return { id: "", before: "", limit: 0, _unknownFields: {} };
+  return { id: "", before: 0n, limit: 0, _unknownFields: {} };
 }
 
 export const TransactionsRequest: MessageFns<TransactionsRequest> = {
@@ -1253,8 +1256,11 @@ export const TransactionsRequest: MessageFns<TransactionsRequest> = {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
     }
-    if (message.before !== "") {
-      writer.uint32(18).string(message.before);
+    if (message.before !== 0n) {
+      if (BigInt.asIntN(64, message.before) !== message.before) {
+        throw new globalThis.Error("value provided for field message.before of type int64 too large");
+      }
+      writer.uint32(16).int64(message.before);
     }
     if (message.limit !== 0) {
       writer.uint32(24).int32(message.limit);
@@ -1292,11 +1298,11 @@ export const TransactionsRequest: MessageFns<TransactionsRequest> = {
             continue;
           }
           case 2: {
-            if (tag !== 18) {
+            if (tag !== 16) {
               break;
             }
 
-            message.before = reader.string();
+            message.before = reader.int64() as bigint;
             continue;
           }
           case 3: {
@@ -1333,14 +1339,14 @@ export const TransactionsRequest: MessageFns<TransactionsRequest> = {
   fromPartial<I extends Exact<DeepPartial<TransactionsRequest>, I>>(object: I): TransactionsRequest {
     const message = createBaseTransactionsRequest();
     message.id = object.id ?? "";
-    message.before = object.before ?? "";
+    message.before = (object.before !== undefined && object.before !== null) ? BigInt(object.before) : 0n;
     message.limit = object.limit ?? 0;
     return message;
   },
 };
 
 function createBaseTransactionsResponse(): TransactionsResponse {
-  return { transactions: [], next: "", _unknownFields: {} };
+  return { transactions: [], next: 0n, _unknownFields: {} };
 }
 
 export const TransactionsResponse: MessageFns<TransactionsResponse> = {
@@ -1348,8 +1354,11 @@ export const TransactionsResponse: MessageFns<TransactionsResponse> = {
     for (const v of message.transactions) {
       Transaction.encode(v!, writer.uint32(10).fork()).join();
     }
-    if (message.next !== "") {
-      writer.uint32(18).string(message.next);
+    if (message.next !== 0n) {
+      if (BigInt.asIntN(64, message.next) !== message.next) {
+        throw new globalThis.Error("value provided for field message.next of type int64 too large");
+      }
+      writer.uint32(16).int64(message.next);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1384,11 +1393,11 @@ export const TransactionsResponse: MessageFns<TransactionsResponse> = {
             continue;
           }
           case 2: {
-            if (tag !== 18) {
+            if (tag !== 16) {
               break;
             }
 
-            message.next = reader.string();
+            message.next = reader.int64() as bigint;
             continue;
           }
         }
@@ -1417,7 +1426,7 @@ export const TransactionsResponse: MessageFns<TransactionsResponse> = {
   fromPartial<I extends Exact<DeepPartial<TransactionsResponse>, I>>(object: I): TransactionsResponse {
     const message = createBaseTransactionsResponse();
     message.transactions = object.transactions?.map((e) => Transaction.fromPartial(e)) || [];
-    message.next = object.next ?? "";
+    message.next = (object.next !== undefined && object.next !== null) ? BigInt(object.next) : 0n;
     return message;
   },
 };
@@ -1651,7 +1660,7 @@ export const WalletService = {
     responseSerialize: (value: WalletInfo): Buffer => WalletInfo.encode(value).finish(),
     responseDeserialize: (value: Buffer): WalletInfo => WalletInfo.decode(value),
   },
-  /** Deletes a wallet whose balance is 0; any other is refused with FAILED_PRECONDITION. An absent wallet is NOT_FOUND. */
+  /** Deletes a wallet whose balance is 0, with its transactions; any other is refused with FAILED_PRECONDITION. An absent wallet is NOT_FOUND. */
   delete: {
     path: "/wallet.Wallet/Delete" as const,
     requestStream: false as const,
