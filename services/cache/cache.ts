@@ -1,0 +1,92 @@
+/** Keeps texts by key for a while, and counts. */
+import { CacheService } from "../../src/gen/cache/cache.js";
+import { type Call, failedPrecondition, invalidArgument, part, toTimestamp } from "../../src/kit/index.js";
+import { checkBytes, checkDuration, checkNumber, checkPrintable, PAGE } from "../checks.js";
+import { Room } from "../room.js";
+
+const DAY = 86_400_000;
+const KEY = { min: 1, max: 256 };
+const VALUE = { min: 0, max: 65_536 };
+const LIFETIME = { min: 1000, max: 30 * DAY, absent: 30 * DAY };
+/** A whole number as `String` writes it. Such a value is stored as a number, so that the store can add to it. */
+const WHOLE_NUMBER = /^(0|-?[1-9]\d{0,15})$/;
+
+/** The largest number that JSON's numbers hold exactly, as the store keeps them. */
+const MAX_NUMBER = BigInt(Number.MAX_SAFE_INTEGER);
+
+const room = new Room(100_000);
+
+/** The service `cache`. */
+export const parts = [
+  part(CacheService, {
+    async get({ key }, call) {
+      checkKey("key", key);
+      const entry = await entriesOf(call).getEntry(key);
+      return { value: entry && `${entry.value}`, expires: entry && toTimestamp(entry.expires!) };
+    },
+
+    async set({ key, value, lifetime }, call) {
+      checkKey("key", key);
+      checkBytes("value", value, VALUE);
+      const ttlMs = checkDuration("lifetime", lifetime, LIFETIME);
+      await checkRoom(call);
+      const expires = toTimestamp(Date.now() + ttlMs);
+      await entriesOf(call).set(key, storedValue(value), { ttlMs });
+      return { expires };
+    },
+
+    async delete({ key }, call) {
+      checkKey("key", key);
+      return { deleted: await entriesOf(call).delete(key) };
+    },
+
+    async increment({ key, by, lifetime }, call) {
+      const ttlMs = checkDuration("lifetime", lifetime, LIFETIME);
+      return { value: await add(call, { key, by: by ?? 1n, ttlMs }) };
+    },
+
+    async decrement({ key, by, lifetime }, call) {
+      const ttlMs = checkDuration("lifetime", lifetime, LIFETIME);
+      return { value: await add(call, { key, by: -(by ?? 1n), ttlMs }) };
+    },
+
+    async listKeys({ prefix, after, limit }, call) {
+      if (prefix !== "") checkKey("prefix", prefix);
+      if (after !== "") checkKey("after", after);
+      const { entries, next } = await entriesOf(call).range({
+        limit: checkNumber("limit", limit, PAGE),
+        prefix,
+        after: after || undefined,
+      });
+      return { keys: entries.map(({ key }) => key), next: next ?? "" };
+    },
+  }),
+];
+
+function entriesOf(call: Call) {
+  return call.store<string | number>("entries");
+}
+
+function checkKey(field: string, key: string): void {
+  checkBytes(field, key, KEY);
+  checkPrintable(field, key);
+}
+
+function checkRoom(call: Call): Promise<void> {
+  return room.check(call.namespace, entriesOf(call), "", "entries in the cache of the namespace");
+}
+
+function storedValue(value: string): string | number {
+  return WHOLE_NUMBER.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+/** Adds to the number of a key, in the store, so that no racing call is lost. @param ttlMs for an absent key */
+async function add(call: Call, { key, by, ttlMs }: { key: string; by: bigint; ttlMs: number }): Promise<bigint> {
+  checkKey("key", key);
+  if (by < -MAX_NUMBER || by > MAX_NUMBER)
+    throw invalidArgument(`by: must be from -${MAX_NUMBER} to ${MAX_NUMBER}, got ${by}`);
+  await checkRoom(call);
+  const sum = await entriesOf(call).increment(key, Number(by), { ttlMs });
+  if (sum === undefined) throw failedPrecondition(`The value of ${key} would be beyond ${MAX_NUMBER}`);
+  return BigInt(sum);
+}

@@ -1,0 +1,130 @@
+import t from "tap";
+import { parts } from "../../services/otp/otp.js";
+import { Code } from "../../src/errors.js";
+import { serveCatalogue } from "../support/catalogue.js";
+
+const RACERS = 64;
+const subject = "ada@example.com";
+
+/** A code that is not this one. */
+const wrong = (code: string) => `${(Number(code[0]) + 1) % 10}${code.slice(1)}`;
+
+t.test("a code is valid once", async (t) => {
+  const { call } = serveCatalogue(t, "otp", parts);
+  const { code } = await call("Generate", { subject });
+  t.match(code, /^\d{6}$/);
+  t.same(await call("Validate", { subject, code }), { valid: true });
+  t.same(await call("Validate", { subject, code }), { valid: false });
+});
+
+t.test("a code has as many digits as asked for", async (t) => {
+  const { call } = serveCatalogue(t, "otp", parts);
+  const { code } = await call("Generate", { subject, digits: 8 });
+  t.match(code, /^\d{8}$/);
+  t.same(await call("Validate", { subject, code: code.slice(0, 6) }), { valid: false });
+  t.same(await call("Validate", { subject, code }), { valid: true });
+});
+
+t.test("a wrong code and a code of another subject are not valid", async (t) => {
+  const { call } = serveCatalogue(t, "otp", parts);
+  const { code } = await call("Generate", { subject });
+  t.same(await call("Validate", { subject, code: wrong(code) }), { valid: false });
+  t.same(await call("Validate", { subject: "bob@example.com", code }), { valid: false });
+});
+
+t.test("a new code replaces the earlier one", async (t) => {
+  const { call } = serveCatalogue(t, "otp", parts);
+  const { code: first } = await call("Generate", { subject });
+  const { code: second } = await call("Generate", { subject, digits: 7 });
+  t.same(await call("Validate", { subject, code: first }), { valid: false });
+  t.same(await call("Validate", { subject, code: second }), { valid: true });
+});
+
+t.test("five wrong codes void the current one", async (t) => {
+  const { call } = serveCatalogue(t, "otp", parts);
+  const { code } = await call("Generate", { subject });
+  for (let attempt = 0; attempt < 5; attempt++) await call("Validate", { subject, code: wrong(code) });
+  t.same(await call("Validate", { subject, code }), { valid: false });
+});
+
+t.test("four wrong codes do not", async (t) => {
+  const { call } = serveCatalogue(t, "otp", parts);
+  const { code } = await call("Generate", { subject });
+  for (let attempt = 0; attempt < 4; attempt++) await call("Validate", { subject, code: wrong(code) });
+  t.same(await call("Validate", { subject, code }), { valid: true });
+});
+
+t.test("says when a code expires", async (t) => {
+  const { call } = serveCatalogue(t, "otp", parts);
+  const before = Date.now();
+  const { expires } = await call("Generate", { subject, lifetime: "60s" });
+  const lifetime = Date.parse(expires) - before;
+  t.ok(lifetime >= 60_000 && lifetime < 70_000, `expires in ${lifetime} ms`);
+});
+
+t.test(`of ${RACERS} racing calls with the right code one gets true`, async (t) => {
+  const { call } = serveCatalogue(t, "otp", parts);
+  const { code } = await call("Generate", { subject });
+  const answers = await Promise.all(Array.from({ length: RACERS }, () => call("Validate", { subject, code })));
+  t.equal(answers.filter(({ valid }) => valid).length, 1);
+});
+
+t.test(`${RACERS} racing calls with one key are one`, async (t) => {
+  const { call } = serveCatalogue(t, "otp", parts);
+  const race = (endpoint: string, request: object) =>
+    Promise.all(
+      Array.from({ length: RACERS }, () => call(endpoint, { ...request, idempotencyKey: `key-${endpoint}` })),
+    );
+  const made = await race("Generate", { subject });
+  t.equal(new Set(made.map(({ code }) => code)).size, 1, "the same code");
+  const answers = await race("Validate", { subject, code: made[0].code });
+  t.ok(
+    answers.every(({ valid }) => valid),
+    "the same answer",
+  );
+  t.same(await call("Validate", { subject, code: made[0].code }), { valid: false }, "and the code is used up");
+});
+
+t.test("a key that was used with another request is refused", async (t) => {
+  const { call } = serveCatalogue(t, "otp", parts);
+  await call("Generate", { subject, idempotencyKey: "a" });
+  const refused = { code: Code.INVALID_ARGUMENT, message: /^idempotencyKey: / };
+  await t.rejects(call("Generate", { subject: "bob", idempotencyKey: "a" }), refused);
+  await t.rejects(call("Validate", { subject, code: "123456", idempotencyKey: "a" }), refused);
+});
+
+t.test("a code belongs to the account that generated it", async (t) => {
+  const { call } = serveCatalogue(t, "otp", parts);
+  const { code } = await call("Generate", { subject });
+  t.same(await call("Validate", { subject, code }, { account: "bob" }), { valid: false });
+  t.same(await call("Validate", { subject, code }, { namespace: "other" }), { valid: false });
+  t.same(await call("Validate", { subject, code }), { valid: true });
+});
+
+const { call } = serveCatalogue(t, "otp", parts);
+
+for (const [endpoint, request] of Object.entries({ Generate: { subject }, Validate: { subject, code: "123456" } })) {
+  t.test(`${endpoint} needs an account`, async (t) => {
+    await t.rejects(call(endpoint, request, { account: undefined }), { code: Code.UNAUTHENTICATED });
+  });
+}
+
+const WRONG = [
+  { endpoint: "Generate", request: {}, field: "subject" },
+  { endpoint: "Generate", request: { subject: "x".repeat(257) }, field: "subject" },
+  { endpoint: "Generate", request: { subject, lifetime: "29s" }, field: "lifetime" },
+  { endpoint: "Generate", request: { subject, lifetime: "86401s" }, field: "lifetime" },
+  { endpoint: "Generate", request: { subject, digits: 5 }, field: "digits" },
+  { endpoint: "Generate", request: { subject, digits: 9 }, field: "digits" },
+  { endpoint: "Generate", request: { subject, idempotencyKey: "x".repeat(65) }, field: "idempotencyKey" },
+  { endpoint: "Generate", request: { subject, idempotencyKey: "a\u0000" }, field: "idempotencyKey" },
+  { endpoint: "Validate", request: { code: "123456" }, field: "subject" },
+  { endpoint: "Validate", request: { subject, code: "12345" }, field: "code" },
+  { endpoint: "Validate", request: { subject, code: "12345a" }, field: "code" },
+];
+
+for (const { endpoint, request, field } of WRONG) {
+  t.test(`${endpoint} refuses ${JSON.stringify(request).slice(0, 60)} and names the field`, async (t) => {
+    await t.rejects(call(endpoint, request), { code: Code.INVALID_ARGUMENT, message: new RegExp(`^${field}: `) });
+  });
+}

@@ -1,0 +1,118 @@
+import t from "tap";
+import { parts } from "../../services/url/url.js";
+import { Code } from "../../src/errors.js";
+import { serveCatalogue } from "../support/catalogue.js";
+
+const address = "https://example.com/a/long/path?with=query";
+
+t.test("a link is created, resolved, changed, listed and deleted", async (t) => {
+  const { call } = serveCatalogue(t, "url", parts);
+  const created = await call("Create", { name: "docs", address });
+  t.match(created, { name: "docs", address });
+  t.same(await call("Resolve", { name: "docs" }), { address });
+
+  const other = "https://example.com/another/path";
+  const updated = await call("Update", { name: "docs", address: other });
+  t.match(updated, { name: "docs", address: other, created: created.created });
+  t.same(await call("Resolve", { name: "docs" }), { address: other });
+  t.same(await call("List"), { links: [updated], next: "" });
+
+  t.same(await call("Delete", { name: "docs" }), {});
+  await t.rejects(call("Resolve", { name: "docs" }), { code: Code.NOT_FOUND });
+  t.same(await call("List"), { links: [], next: "" });
+});
+
+t.test("Shorten makes a random name of 7 letters and digits", async (t) => {
+  const { call } = serveCatalogue(t, "url", parts);
+  const names = await Promise.all(Array.from({ length: 20 }, async () => (await call("Shorten", { address })).name));
+  for (const name of names) t.match(name, /^[A-Za-z0-9]{7}$/);
+  t.equal(new Set(names).size, names.length);
+  t.same(await call("Resolve", { name: names[0] }), { address });
+});
+
+t.test("of 64 racing calls for a name one gets it", async (t) => {
+  const { call } = serveCatalogue(t, "url", parts);
+  const race = Array.from({ length: 64 }, (_, racer) =>
+    call("Create", { name: "docs", address: `https://example.com/${racer}` }, { account: `racer-${racer}` }),
+  );
+  const settled = await Promise.allSettled(race);
+  const won = settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  t.equal(won.length, 1);
+  t.same(await call("Resolve", { name: "docs" }), { address: won[0].address });
+  for (const result of settled) if (result.status === "rejected") t.equal(result.reason.code, Code.ALREADY_EXISTS);
+});
+
+t.test("a link is read on from the last name of a page", async (t) => {
+  const { call } = serveCatalogue(t, "url", parts);
+  for (const name of ["c", "a", "b"]) await call("Create", { name, address });
+  const first = await call("List", { limit: 2 });
+  t.same(
+    first.links.map(({ name }: { name: string }) => name),
+    ["a", "b"],
+  );
+  const second = await call("List", { limit: 2, after: first.next });
+  t.same(
+    second.links.map(({ name }: { name: string }) => name),
+    ["c"],
+  );
+  t.equal(second.next, "");
+});
+
+t.test("only the account that made a link lists, changes and deletes it; everyone resolves it", async (t) => {
+  const { call } = serveCatalogue(t, "url", parts);
+  await call("Create", { name: "docs", address });
+  const bob = { account: "bob" };
+  t.same((await call("List", {}, bob)).links, []);
+  await t.rejects(call("Update", { name: "docs", address }, bob), { code: Code.NOT_FOUND });
+  await t.rejects(call("Delete", { name: "docs" }, bob), { code: Code.NOT_FOUND });
+  await t.rejects(call("Create", { name: "docs", address }, bob), { code: Code.ALREADY_EXISTS });
+  t.same(await call("Resolve", { name: "docs" }, { account: undefined }), { address });
+});
+
+t.test("namespaces share no names", async (t) => {
+  const { call } = serveCatalogue(t, "url", parts);
+  await call("Create", { name: "docs", address });
+  await t.rejects(call("Resolve", { name: "docs" }, { namespace: "other" }), { code: Code.NOT_FOUND });
+  await call("Create", { name: "docs", address: "https://example.org/" }, { namespace: "other" });
+  t.same(await call("Resolve", { name: "docs" }), { address });
+});
+
+const { call } = serveCatalogue(t, "url", parts);
+
+const OWN = {
+  Create: { name: "a", address },
+  Shorten: { address },
+  List: {},
+  Update: { name: "a", address },
+  Delete: { name: "a" },
+};
+
+for (const [endpoint, request] of Object.entries(OWN)) {
+  t.test(`${endpoint} needs an account`, async (t) => {
+    await t.rejects(call(endpoint, request, { account: undefined }), { code: Code.UNAUTHENTICATED });
+  });
+}
+
+const WRONG = [
+  { endpoint: "Create", request: { name: "", address }, field: "name" },
+  { endpoint: "Create", request: { name: "a/b", address }, field: "name" },
+  { endpoint: "Create", request: { name: "x".repeat(65), address }, field: "name" },
+  { endpoint: "Create", request: { name: "a" }, field: "address" },
+  { endpoint: "Shorten", request: { address: "example.com" }, field: "address" },
+  { endpoint: "Shorten", request: { address: "//example.com/" }, field: "address" },
+  // A page that follows the link would run it.
+  { endpoint: "Shorten", request: { address: "javascript:alert(1)" }, field: "address" },
+  { endpoint: "Shorten", request: { address: "https://ada:secret@example.com/" }, field: "address" },
+  { endpoint: "Shorten", request: { address: "https://example.com/a b" }, field: "address" },
+  { endpoint: "Shorten", request: { address: "https://" }, field: "address" },
+  { endpoint: "Shorten", request: { address: `https://example.com/${"x".repeat(2048)}` }, field: "address" },
+  { endpoint: "Resolve", request: {}, field: "name" },
+  { endpoint: "List", request: { limit: 101 }, field: "limit" },
+  { endpoint: "List", request: { after: "a/b" }, field: "after" },
+];
+
+for (const { endpoint, request, field } of WRONG) {
+  t.test(`${endpoint} refuses ${JSON.stringify(request).slice(0, 60)} and names the field`, async (t) => {
+    await t.rejects(call(endpoint, request), { code: Code.INVALID_ARGUMENT, message: new RegExp(`^${field}: `) });
+  });
+}

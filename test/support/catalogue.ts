@@ -1,0 +1,137 @@
+/**
+ * A service of the catalogue in this process, called as a gateway calls it: JSON in, JSON out, by an account of a namespace. It
+ * keeps what it keeps in a file of SQLite, in a folder of the test.
+ */
+import pino from "pino";
+import type { Test } from "tap";
+import { type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
+import { descriptors } from "../../src/gen/descriptors.js";
+import { compileCodecs } from "../../src/json/compile.js";
+import type { Part } from "../../src/kit/index.js";
+import { createService } from "../../src/kit/service.js";
+import { sharedStore } from "../../src/kit/shared-store.js";
+import type { Context } from "../../src/rpc/service.js";
+import { openServiceStore } from "../../src/store/open.js";
+import type { ServiceStore, StoredWrite } from "../../src/store/service-store.js";
+import { temporaryFolder } from "./temporary.js";
+
+const types = readDescriptors(descriptors);
+const codec = compileCodecs(types);
+
+/** The members of a message as JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read the members that they expect.
+export type Message = any;
+
+export interface CatalogueOptions {
+  /** Where the store is; default a folder of its own. */
+  readonly folder?: string;
+  /** Changes the store, such as to take a safeguard out. */
+  readonly through?: (store: ServiceStore) => ServiceStore;
+}
+
+/** Who calls. */
+export interface As {
+  /** Undefined for a call without a token. */
+  readonly account?: string | undefined;
+  readonly namespace?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface Calls {
+  /** Calls an endpoint, `Get`. @throws {StatusError} (rejects) as the service does; {JsonError} as the gateway does */
+  call(endpoint: string, request?: object, as?: As): Promise<Message>;
+  stream(endpoint: string, request?: object, as?: As): AsyncGenerator<Message>;
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** Serves a service. Calls are made by the account `ada` of the namespace `default` unless they say otherwise. */
+export function serveCatalogue(
+  t: Test,
+  service: string,
+  parts: readonly Part[],
+  options: CatalogueOptions = {},
+): Calls {
+  const { folder = temporaryFolder(t), through = (store) => store } = options;
+  const store = sharedStore(async () => through(await openServiceStore("sqlite:", folder)));
+  t.teardown(() => store.close());
+  const clientOf = () => {
+    throw new Error("it calls no other service");
+  };
+  const log = pino({ level: "silent" });
+  const served = createService(parts, { descriptors, environment: { service, log, openStore: store.open, clientOf } });
+  const names = [...types].flatMap((type) =>
+    type.kind === "service" && type.file.proto.package === service ? [type.typeName] : [],
+  );
+  const endpoints = endpointsOf(service, types, names);
+
+  function open(name: string, request: object, as: As) {
+    const endpoint = endpoints.find(({ method }) => method.name === name);
+    if (endpoint === undefined) throw new Error(`${service} has no endpoint ${name}`);
+    const { localName, input, output } = endpoint.method;
+    for (const part of served.parts) {
+      if (!("implementation" in part)) continue;
+      const definition = part.definition[localName];
+      const handler = part.implementation[localName];
+      if (definition === undefined || handler === undefined) continue;
+      const wire = Buffer.from(codec(input).read(Buffer.from(JSON.stringify(request))));
+      const answer = handler(definition.requestDeserialize(wire), contextOf(endpoint, as));
+      const toJson = (message: unknown) => JSON.parse(codec(output).write(definition.responseSerialize(message)));
+      return { answer, toJson };
+    }
+    throw new Error(`${service} does not implement ${name}`);
+  }
+
+  return {
+    endpoints,
+    async call(endpoint, request = {}, as = {}) {
+      const { answer, toJson } = open(endpoint, request, as);
+      return toJson(await answer);
+    },
+    async *stream(endpoint, request = {}, as = {}) {
+      const { answer, toJson } = open(endpoint, request, as);
+      for await (const message of answer) yield toJson(message);
+    },
+  };
+}
+
+function contextOf({ name }: Endpoint, as: As): Context {
+  const { namespace = "default", signal = new AbortController().signal } = as;
+  const account = "account" in as ? as.account : "ada";
+  return {
+    caller:
+      account === undefined
+        ? undefined
+        : { account, namespace, scopes: [], expires: Number.POSITIVE_INFINITY, resources: [] },
+    namespace,
+    system: false,
+    endpoint: name,
+    metadata: [],
+    deadline: undefined,
+    signal,
+    clientAddress: "127.0.0.1",
+    sendHeaders() {},
+    setTrailers() {},
+  };
+}
+
+/**
+ * The safeguard of racing calls taken out: commits do not look whether what they replace is what was read, and add to what was
+ * read before.
+ */
+export function withoutConditions(store: ServiceStore): ServiceStore {
+  const unguarded = async (write: StoredWrite): Promise<StoredWrite> => {
+    if (write.kind !== "increment") return { ...write, condition: undefined };
+    const [entry] = await store.get([write.key]);
+    const value = `${Number(entry?.value ?? 0) + write.by}`;
+    return { key: write.key, kind: "set", value, expires: write.expires };
+  };
+  return {
+    name: store.name,
+    get: (keys) => store.get(keys),
+    range: (range) => store.range(range),
+    count: (from, to) => store.count(from, to),
+    commit: async (writes) => store.commit(await Promise.all(writes.map(unguarded))),
+    sweep: () => store.sweep(),
+    close: () => store.close(),
+  };
+}
