@@ -30,7 +30,7 @@ function isFresh() {
  */
 export async function bundleProgram(bundle, folder, plugins = []) {
   const { metafile } = await bundle({
-    entryPoints: { portico: "cli/main.ts" },
+    entryPoints: { portico: "cli/main.ts", service: "src/kit/index.ts" },
     outdir: folder,
     bundle: true,
     splitting: true,

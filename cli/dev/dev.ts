@@ -6,7 +6,7 @@ import { formatAddress } from "../../src/address.js";
 import type { Config, Flags } from "../../src/config.js";
 import { createLog } from "../../src/log.js";
 import { exitSoon, loadRoleConfig } from "../roles/run.js";
-import { aborted } from "../roles/shutdown.js";
+import { aborted } from "../roles/stop.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { DevService, type DevServiceOptions } from "./dev-service.js";

@@ -5,16 +5,18 @@ import { createRegistry } from "../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import type { Flags } from "../../src/config.js";
 import { Code, StatusError } from "../../src/errors.js";
+import { messageLimits, type ProcessContext } from "../../src/process/context.js";
+import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Service } from "../../src/rpc/service.js";
 import { openStore } from "../../src/store/open.js";
 import type { Io } from "../terminal/io.js";
+import { openAdminPort } from "./admin-port.js";
 import { followServices } from "./follow-services.js";
-import { type GrpcPort, instanceOf, openAdminPort, openGrpcPort } from "./ports.js";
-import { keepGrpcHealth, whyNotReady } from "./readiness.js";
+import { whyNotReady } from "./readiness.js";
 import { runRole } from "./run.js";
-import { messageLimits, type ProcessContext, processOf, type Running } from "./start.js";
+import { processOf, type Running } from "./start.js";
 
 /** Options of the command line that are no settings: they hold for one start. */
 export interface StoreOptions {

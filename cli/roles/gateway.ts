@@ -12,10 +12,12 @@ import { readConnection } from "../../services/registry/connection-contract.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { type Address, type GrpcTarget, parseGrpcTarget } from "../../src/address.js";
 import { GATEWAY } from "../../src/contract/names.js";
-import { joinAuthority } from "./join.js";
-import { listening, openAdminPort } from "./ports.js";
-import { waitForAuthority, whyNotReady } from "./readiness.js";
-import { messageLimits, type ProcessContext, processOf, type Running } from "./start.js";
+import { messageLimits, type ProcessContext } from "../../src/process/context.js";
+import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
+import { listening } from "../../src/process/listen.js";
+import { openAdminPort } from "./admin-port.js";
+import { whyNotReady } from "./readiness.js";
+import { processOf, type Running } from "./start.js";
 
 /** Starts a gateway that follows the authority and the registry of another process. */
 export const startGateway = processOf((context) => {

@@ -2,10 +2,10 @@
 import { descriptors } from "../../src/gen/descriptors.js";
 import { createLazyService } from "../../src/kit/service.js";
 import { sharedStore } from "../../src/kit/shared-store.js";
+import type { ProcessContext } from "../../src/process/context.js";
 import type { Service } from "../../src/rpc/service.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { OWN_SERVICES } from "./own-services.js";
-import type { ProcessContext } from "./start.js";
 
 /** @param names keys of OWN_SERVICES */
 export function openServices({ config, log, shutdown }: ProcessContext, names: readonly string[]): Service[] {

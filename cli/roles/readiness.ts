@@ -1,14 +1,7 @@
-/** Whether a process can serve calls, and why not: in words for its operator, and as gRPC health. */
+/** Why a process cannot serve calls, in words for its operator. */
 import type { OpenGuard } from "../../src/access/guard.js";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { Dispatcher } from "../../src/rpc/dispatch.js";
-import type { Shutdown } from "./shutdown.js";
-
-/** How often gRPC health is brought up to date, in milliseconds. */
-const HEALTH_INTERVAL_MS = 500;
-/** How long a start waits for the authority before it goes on without it, in milliseconds. */
-const AUTHORITY_WAIT_MS = 3_000;
 
 /**
  * Why a process refuses calls.
@@ -35,29 +28,4 @@ function faultInWords(fault: unknown): string {
   if (code === Code.CANCELLED) return "does not answer";
   if (code === Code.UNAVAILABLE && cause instanceof Error) return `cannot be reached: ${cause.message}`;
   return `failed: ${message}`;
-}
-
-/** Keeps gRPC health equal to `/readyz`: a process whose guard cannot decide does not serve. */
-export function keepGrpcHealth(shutdown: Shutdown, dispatcher: Dispatcher, guard: OpenGuard): void {
-  let stopping = false;
-  const update = () => {
-    dispatcher.health.serving = !stopping && guard.state === "ready";
-  };
-  const timer = setInterval(update, HEALTH_INTERVAL_MS);
-  shutdown.add(() => clearInterval(timer));
-  shutdown.onBegin(() => {
-    stopping = true;
-    update();
-  });
-  update();
-}
-
-/** Waits for what the authority sends, for three seconds at most. */
-export async function waitForAuthority(ready: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, AUTHORITY_WAIT_MS);
-  });
-  await Promise.race([ready, late]);
-  clearTimeout(timer);
 }

@@ -5,8 +5,8 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { banner, readiness } from "./banner.js";
 import { openRoleLog } from "./log.js";
-import { aborted } from "./shutdown.js";
 import type { Start } from "./start.js";
+import { aborted } from "./stop.js";
 
 /** What distinguishes a role. */
 export interface Role {

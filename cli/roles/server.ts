@@ -3,15 +3,16 @@ import type { Authority } from "../../services/auth/authority.js";
 import { SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address.js";
 import type { Flags } from "../../src/config.js";
+import type { ProcessContext } from "../../src/process/context.js";
+import type { GrpcPort } from "../../src/process/grpc-port.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Io } from "../terminal/io.js";
 import { openCore, type StoreOptions } from "./authority.js";
 import { openGateway } from "./gateway.js";
 import { openServices } from "./open-services.js";
 import { OWN_SERVICES } from "./own-services.js";
-import type { GrpcPort } from "./ports.js";
 import { runRole } from "./run.js";
-import { type ProcessContext, processOf, type Running } from "./start.js";
+import { processOf, type Running } from "./start.js";
 
 /**
  * Runs until the process is told to stop.

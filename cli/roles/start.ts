@@ -2,14 +2,13 @@
 import { setFlagsFromString } from "node:v8";
 import type { Authority } from "../../services/auth/authority.js";
 import type { Address, GrpcTarget } from "../../src/address.js";
-import { readCertificates } from "../../src/certificates.js";
 import type { Config } from "../../src/config.js";
 import type { Logger } from "../../src/log.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
-import { Metrics } from "../../src/metrics.js";
-import { loadTransport } from "../../src/rpc/load-transport.js";
-import type { Transport } from "../../src/rpc/transport.js";
-import { Shutdown, unlessStopped } from "./shutdown.js";
+import { createContext, type ProcessContext } from "../../src/process/context.js";
+import { ListenError } from "../../src/process/listen.js";
+import { Shutdown } from "../../src/process/shutdown.js";
+import { CommandError } from "../terminal/exit.js";
+import { unlessStopped } from "./stop.js";
 
 /** A process that runs: its addresses, and how to stop it. */
 export interface Running {
@@ -35,19 +34,6 @@ export interface WorkerProcess {
   readonly admin: Address;
 }
 
-/** What all parts of a process share. */
-export interface ProcessContext {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  /** Of the bodies and messages on all ports. */
-  readonly budget: MemoryBudget;
-  /** gRPC to and from other processes. */
-  readonly transport: Transport;
-  /** Each part that is opened adds here what closes it. */
-  readonly shutdown: Shutdown;
-}
-
 /** Opens the parts of a process. */
 type Open = (context: ProcessContext) => Promise<Omit<Running, "stop">>;
 
@@ -63,20 +49,13 @@ export function processOf(open: Open): Start {
     configureGarbageCollection();
     const shutdown = new Shutdown(log);
     try {
-      const running = await unlessStopped(openWith(open, { config, log, shutdown }), signal);
+      const running = await unlessStopped(createContext({ config, log, shutdown }).then(open), signal);
       return { ...running, stop: () => shutdown.run({ noticeMs: config.drainNotice, drainMs: config.drain }) };
     } catch (error) {
       await shutdown.abandonStart();
-      throw error;
+      throw error instanceof ListenError ? new CommandError(error.message) : error;
     }
   };
-}
-
-async function openWith(open: Open, own: Pick<ProcessContext, "config" | "log" | "shutdown">) {
-  const { config } = own;
-  const budget = new MemoryBudget({ maxBody: config.maxBody, trustedProxies: config.trustedProxies });
-  const transport = await loadTransport(config.transport, messageLimits(config), readCertificates(config), budget);
-  return open({ ...own, metrics: new Metrics(), budget, transport });
 }
 
 /**
@@ -90,12 +69,4 @@ async function openWith(open: Open, own: Pick<ProcessContext, "config" | "log" |
 function configureGarbageCollection(): void {
   setFlagsFromString("--no-concurrent-array-buffer-sweeping");
   setFlagsFromString("--no-allocation-site-pretenuring");
-}
-
-/** In bytes. */
-const MIN_GRPC_MESSAGE = 4 * 1024 ** 2;
-
-/** The limits of gRPC messages: at least 4 MiB, whatever bodies callers may send, because the registry sends descriptors. */
-export function messageLimits(config: Config): Config {
-  return { ...config, maxBody: Math.max(config.maxBody, MIN_GRPC_MESSAGE) };
 }

@@ -17,8 +17,8 @@ import { CommandError, EXIT, type Exit } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { openRoleLog } from "./log.js";
 import { exitSoon, loadRoleConfig, onChange, runRole } from "./run.js";
-import { aborted, unlessStopped } from "./shutdown.js";
 import type { Running, Start, WorkerProcess } from "./start.js";
+import { aborted, unlessStopped } from "./stop.js";
 
 /** Before a worker that died is replaced, in milliseconds: at first, doubled each time, and at most. */
 const MIN_PAUSE_MS = 100;

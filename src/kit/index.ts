@@ -17,6 +17,7 @@ export { durationMs, timestampMs, toTimestamp } from "../time.js";
 export type { Call, Caller, Log } from "./call.js";
 export type { Client } from "./client.js";
 export { type Handler, type Implementation, type Part, part } from "./part.js";
+export { type Served, type ServeOptions, serve } from "./serve.js";
 export type {
   Committed,
   Entry,

@@ -35,7 +35,8 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ["src/rpc/load-transport.ts", "src", "src/rpc", "src/rpc/grpc-js", "src/rpc/http2"],
   ["src/access", "src", "src/gen", "src/contract", "src/rpc"],
   ["src/store", "src"],
-  ["src/kit", "src", "src/contract", "src/rpc", "src/store"],
+  ["src/process", "src", "src/gen", "src/rpc", "src/rpc/load-transport.ts", "src/access"],
+  ["src/kit", "src", "src/contract", "src/rpc", "src/store", "src/process"],
 
   ["services/auth/log", "src", "src/gen", "src/contract", "src/access", "src/store"],
   ["services/auth/login", "src", "src/gen", "src/contract", "src/access", "services/auth/log"],
@@ -113,17 +114,8 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   // The only room that puts services and gateway together.
   [
     "cli/roles",
-    ...[
-      "src",
-      "src/gen",
-      "src/contract",
-      "src/rpc",
-      "src/rpc/in-process",
-      "src/rpc/load-transport.ts",
-      "src/access",
-      "src/store",
-    ],
-    ...["src/kit", "services/auth", "services/registry", "services"],
+    ...["src", "src/gen", "src/contract", "src/rpc", "src/rpc/in-process", "src/access", "src/store"],
+    ...["src/process", "src/kit", "services/auth", "services/registry", "services"],
     ...["gateway/node", "gateway/catalog", "gateway/stages", "gateway/own", "gateway/openapi", "gateway/handler.ts"],
     ...["cli/terminal", "cli/command"],
   ],

@@ -1,7 +1,7 @@
 // Everything that a process has opened is closed at its stop and after a failed start, even if closing a part fails.
 import t from "tap";
-import { Shutdown } from "../../../cli/roles/shutdown.js";
-import { createLog } from "../../../src/log.js";
+import { createLog } from "../../src/log.js";
+import { Shutdown } from "../../src/process/shutdown.js";
 
 function recorded() {
   const logged: string[] = [];

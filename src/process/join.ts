@@ -1,13 +1,13 @@
 /** How a gateway or a service alone joins the authority and the registry of another process. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { OpenGuard } from "../../src/access/guard.js";
-import { formatGrpcTarget } from "../../src/address.js";
-import { type Config, ConfigError } from "../../src/config.js";
-import type { Logger } from "../../src/log.js";
-import type { Channel } from "../../src/rpc/channel.js";
-import type { Metadata } from "../../src/rpc/metadata.js";
-import type { ProcessContext } from "./start.js";
+import { OpenGuard } from "../access/guard.js";
+import { formatGrpcTarget } from "../address.js";
+import { type Config, ConfigError } from "../config.js";
+import type { Logger } from "../log.js";
+import type { Channel } from "../rpc/channel.js";
+import type { Metadata } from "../rpc/metadata.js";
+import type { ProcessContext } from "./context.js";
 
 /** The connection to the authority's process. */
 export interface Joined {
@@ -21,6 +21,8 @@ export interface Joined {
   readonly log: Logger;
 }
 
+/** How long a start waits for the authority before it goes on without it, in milliseconds. */
+const AUTHORITY_WAIT_MS = 3_000;
 /** How soon a lost authority is connected to again, in milliseconds: within a lease, so that its restart fails no call. */
 const AUTHORITY_RECONNECT_MS = 200;
 
@@ -51,4 +53,14 @@ function readEnrolment(name: string, config: Config): string {
         `Create one where the authority runs: portico auth create enrolment ${name}`,
     );
   }
+}
+
+/** Waits for what the authority sends, for three seconds at most. */
+export async function waitForAuthority(ready: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, AUTHORITY_WAIT_MS);
+  });
+  await Promise.race([ready, late]);
+  clearTimeout(timer);
 }

@@ -3,8 +3,7 @@
  * throws or hangs keeps neither the others nor the process open.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Logger } from "../../src/log.js";
-import { CommandError } from "../terminal/exit.js";
+import type { Logger } from "../log.js";
 
 /** Closes one part. `drainMs` is what is left of the time in which calls may finish. */
 export type Close = (drainMs: number) => unknown;
@@ -77,21 +76,4 @@ export class Shutdown {
       this.#log.error({ err }, "a part could not be closed");
     }
   }
-}
-
-/** Resolves when the signal is aborted. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-/**
- * Waits for a start.
- * @throws {CommandError} when the process is told to stop first.
- */
-export function unlessStopped<T>(start: Promise<T>, signal: AbortSignal): Promise<T> {
-  const stopped = aborted(signal).then(() => Promise.reject(new CommandError("Stopped before it was ready")));
-  return Promise.race([start, stopped]);
 }

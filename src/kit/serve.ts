@@ -1,0 +1,109 @@
+/** Runs a service in a process of its own, joined to a Portico: `await serve(GreeterService, { … }, { name: "greeter" })`. */
+import { readFileSync } from "node:fs";
+import { formatGrpcTarget } from "../address.js";
+import { type Flags, loadConfig } from "../config.js";
+import { NAME } from "../contract/names.js";
+import { createLog } from "../log.js";
+import { createContext } from "../process/context.js";
+import { joinAuthority, waitForAuthority } from "../process/join.js";
+import { openServiceProcess } from "../process/service.js";
+import { Shutdown } from "../process/shutdown.js";
+import type { ServiceDefinition } from "../rpc/service.js";
+import { openServiceStore } from "../store/open.js";
+import { descriptorsOf } from "./loaded-definition.js";
+import { type Implementation, type Part, part } from "./part.js";
+import { createService } from "./service.js";
+import { sharedStore } from "./shared-store.js";
+
+/** How a service is served. */
+export interface ServeOptions {
+  /** The name that callers use, `greeter`: lower-case letters, digits and `-`. */
+  readonly name: string;
+  /**
+   * The contract with its comments, which callers see: a google.protobuf.FileDescriptorSet, or the file with it. May be left
+   * out for a definition of @grpc/proto-loader, which has its contract without the comments.
+   */
+  readonly descriptors?: Uint8Array | string | URL | undefined;
+  /** Settings of `portico service`, as text, before those of the environment: `{ authority: "10.0.0.5:8081" }`. */
+  readonly settings?: Flags | undefined;
+}
+
+/** A service that runs. */
+export interface Served {
+  /** Where it is reached, `127.0.0.1:40123`. */
+  readonly address: string;
+  /** Takes the service out of the registry, lets the calls in flight finish, and closes everything. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves one gRPC service. Resolves when it is served. Until the authority and the registry have answered, which it goes on
+ * asking, calls are refused with UNAVAILABLE. At SIGTERM and SIGINT it closes, and the process exits.
+ * @throws {Error} (rejects) where it cannot start; the message says why and what to do.
+ */
+export async function serve<D extends ServiceDefinition>(
+  definition: D,
+  implementation: Implementation<D>,
+  options: ServeOptions,
+): Promise<Served>;
+/** Serves several gRPC services under one name. */
+export async function serve(parts: readonly Part[], options: ServeOptions): Promise<Served>;
+export async function serve(
+  what: ServiceDefinition | readonly Part[],
+  ...rest: [Implementation<ServiceDefinition>, ServeOptions] | [ServeOptions]
+): Promise<Served> {
+  const options = rest.at(-1) as ServeOptions;
+  const parts = Array.isArray(what)
+    ? what
+    : [part(what as ServiceDefinition, rest[0] as Implementation<ServiceDefinition>)];
+  return serveParts(parts, options);
+}
+
+async function serveParts(parts: readonly Part[], { name, descriptors, settings }: ServeOptions): Promise<Served> {
+  if (!NAME.test(name)) throw new TypeError(`name ${JSON.stringify(name)}: must be lower-case letters, digits and -`);
+  const grpc = settings?.grpc ?? process.env.PORTICO_GRPC ?? "127.0.0.1:0";
+  const config = loadConfig({ ...settings, grpc });
+  const log = createLog(config.logLevel);
+  const shutdown = new Shutdown(log);
+  try {
+    const context = await createContext({ config, log, shutdown });
+    const joined = joinAuthority(context, name);
+    const store = sharedStore(() => openServiceStore(config.serviceStore, config.data));
+    shutdown.add(() => store.close());
+    const clientOf = () => {
+      throw new Error("clients of other services come later");
+    };
+    const service = createService(parts, {
+      descriptors: readContract(descriptors) ?? descriptorsOf(parts),
+      environment: { service: name, log, openStore: store.open, clientOf },
+    });
+    const { guard, grpc } = await openServiceProcess(context, joined, service);
+    await waitForAuthority(guard.ready());
+    const close = closeOnce(() => shutdown.run({ noticeMs: 0, drainMs: config.drain }));
+    return { address: formatGrpcTarget(grpc.target), close };
+  } catch (error) {
+    await shutdown.abandonStart();
+    throw error;
+  }
+}
+
+function readContract(descriptors: ServeOptions["descriptors"]): Uint8Array | undefined {
+  return descriptors === undefined || descriptors instanceof Uint8Array ? descriptors : readFileSync(descriptors);
+}
+
+const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+
+/** Closes at the first call or signal; after a signal the process exits. */
+function closeOnce(close: () => Promise<void>): () => Promise<void> {
+  let closing: Promise<void> | undefined;
+  const onSignal = (): void => {
+    void closeNow().finally(() => process.exit(0));
+  };
+  const closeNow = (): Promise<void> => {
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+    closing ??= close();
+    return closing;
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  return closeNow;
+}

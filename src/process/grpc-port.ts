@@ -1,0 +1,91 @@
+/** The gRPC port of a process: what it serves, what the registry is told of it, and its health. */
+import { randomUUID } from "node:crypto";
+import type { Guard, OpenGuard } from "../access/guard.js";
+import { type Address, formatGrpcTarget, type GrpcTarget } from "../address.js";
+import { asBuffer } from "../buffer.js";
+import type { Config } from "../config.js";
+import { Code } from "../errors.js";
+import { Instance } from "../gen/portico/registry/v1/registry.js";
+import type { Logger } from "../log.js";
+import type { Metrics } from "../metrics.js";
+import { Dispatcher, type DispatcherOptions } from "../rpc/dispatch.js";
+import { requestIdOf } from "../rpc/metadata.js";
+import type { Service } from "../rpc/service.js";
+import { messageLimits, type ProcessContext } from "./context.js";
+import { listening } from "./listen.js";
+import type { Shutdown } from "./shutdown.js";
+
+/** How often gRPC health is brought up to date, in milliseconds. */
+const HEALTH_INTERVAL_MS = 500;
+
+/** A gRPC port that is open, and what answers the calls on it. */
+export interface GrpcPort {
+  readonly dispatcher: Dispatcher;
+  /** How other processes reach it, unless PORTICO_ADVERTISE names another address. */
+  readonly target: GrpcTarget;
+}
+
+/**
+ * Opens the gRPC port.
+ * @throws {ListenError} when it cannot listen.
+ */
+export async function openGrpcPort(
+  { config, log, metrics, transport, shutdown }: ProcessContext,
+  services: readonly Service[],
+  guard: Guard,
+): Promise<GrpcPort> {
+  const onEnd = recordCall(metrics, log);
+  const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd });
+  const server = await listening("grpc", config, () => transport.serve(dispatcher, config.grpc));
+  shutdown.add((drainMs) => server.close(drainMs));
+  return { dispatcher, target: withTls(server.address, config) };
+}
+
+/** Counts and logs each call that came over gRPC, as the gateway does for calls over HTTP. */
+function recordCall(metrics: Metrics, log: Logger): NonNullable<DispatcherOptions["onEnd"]> {
+  return ({ code, milliseconds, metadata, caller, namespace }, endpoint) => {
+    metrics.grpcCall(endpoint, code, milliseconds / 1000);
+    if (!log.isLevelEnabled("info")) return;
+    log.info({
+      requestId: requestIdOf(metadata),
+      endpoint: endpoint.name,
+      code: Code[code],
+      ms: Math.round(milliseconds * 1000) / 1000,
+      account: caller?.account,
+      namespace,
+    });
+  };
+}
+
+function withTls(address: Address, { tlsCert }: Config): GrpcTarget {
+  return tlsCert === undefined ? address : { ...address, tls: true };
+}
+
+/** What the registry is told of a service that this process serves. */
+export function instanceOf(service: Service, { target }: GrpcPort, config: Config): Instance {
+  const advertised = config.advertise === undefined ? target : withTls(config.advertise, config);
+  return Instance.fromPartial({
+    service: service.name,
+    id: randomUUID(),
+    addresses: [formatGrpcTarget(advertised)],
+    // The same object where possible: by its identity the registry knows what it has read before.
+    descriptors: asBuffer(service.descriptors),
+    grpcServices: service.parts.map((part) => part.grpcService),
+    reflected: true,
+  });
+}
+
+/** Keeps gRPC health equal to `/readyz`: a process whose guard cannot decide does not serve. */
+export function keepGrpcHealth(shutdown: Shutdown, dispatcher: Dispatcher, guard: OpenGuard): void {
+  let stopping = false;
+  const update = () => {
+    dispatcher.health.serving = !stopping && guard.state === "ready";
+  };
+  const timer = setInterval(update, HEALTH_INTERVAL_MS);
+  shutdown.add(() => clearInterval(timer));
+  shutdown.onBegin(() => {
+    stopping = true;
+    update();
+  });
+  update();
+}

@@ -1,0 +1,30 @@
+/** A service in a process of its own, joined to the authority and the registry of another. */
+import type { OpenGuard } from "../access/guard.js";
+import { register } from "../rpc/registration.js";
+import type { Service } from "../rpc/service.js";
+import type { ProcessContext } from "./context.js";
+import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "./grpc-port.js";
+import type { Joined } from "./join.js";
+
+/** A service that runs. */
+export interface ServiceProcess {
+  readonly guard: OpenGuard;
+  readonly grpc: GrpcPort;
+}
+
+/**
+ * Opens the gRPC port with the service, behind a guard, and keeps it registered until the process stops.
+ * @throws {ListenError} when the port cannot be listened on.
+ */
+export async function openServiceProcess(
+  context: ProcessContext,
+  { channel, metadata, guard, log }: Joined,
+  service: Service,
+): Promise<ServiceProcess> {
+  const { config, shutdown } = context;
+  const grpc = await openGrpcPort(context, [service], guard);
+  keepGrpcHealth(shutdown, grpc.dispatcher, guard);
+  const registration = register({ channel, metadata, log, instance: instanceOf(service, grpc, config) });
+  shutdown.add(() => registration.close());
+  return { guard, grpc };
+}
