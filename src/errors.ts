@@ -50,47 +50,23 @@ export class StatusError extends Error {
   }
 }
 
-/** The error for a request that is wrong by itself. @param message begins with the field: `name: must have 1 to 100 characters` */
-export function invalidArgument(message: string, cause?: unknown): StatusError {
-  return new StatusError(Code.INVALID_ARGUMENT, message, { cause });
-}
+const errorOf = (code: Code) => (message: string, cause?: unknown) => new StatusError(code, message, { cause });
 
-/** The error for what does not exist, or is not the caller's. */
-export function notFound(message: string): StatusError {
-  return new StatusError(Code.NOT_FOUND, message);
-}
-
-/** The error for something that is to be created and exists. */
-export function alreadyExists(message: string): StatusError {
-  return new StatusError(Code.ALREADY_EXISTS, message);
-}
-
-/** The error for a call that the state of things does not allow; the same call may succeed once that has changed. */
-export function failedPrecondition(message: string): StatusError {
-  return new StatusError(Code.FAILED_PRECONDITION, message);
-}
-
-/** The error for a call that takes a known caller. */
-export function unauthenticated(message: string): StatusError {
-  return new StatusError(Code.UNAUTHENTICATED, message);
-}
-
-/** The error for a caller who is known, and may not do this. */
-export function permissionDenied(message: string): StatusError {
-  return new StatusError(Code.PERMISSION_DENIED, message);
-}
-
-/** The error for a limit or a quota that is used up. */
-export function resourceExhausted(message: string): StatusError {
-  return new StatusError(Code.RESOURCE_EXHAUSTED, message);
-}
-
-/** The error for a place in a sequence that is not there, such as a position whose changes are not kept any more. */
-export function outOfRange(message: string): StatusError {
-  return new StatusError(Code.OUT_OF_RANGE, message);
-}
-
-/** The error for a call that lost a race with others, and may be made again. */
-export function aborted(message: string): StatusError {
-  return new StatusError(Code.ABORTED, message);
-}
+/** For a request that is wrong by itself. The message begins with the field: `name: must have 1 to 100 characters` */
+export const invalidArgument = errorOf(Code.INVALID_ARGUMENT);
+/** For what does not exist, or is not the caller's. */
+export const notFound = errorOf(Code.NOT_FOUND);
+/** For something that is to be created and exists. */
+export const alreadyExists = errorOf(Code.ALREADY_EXISTS);
+/** For a call that the state of things does not allow; the same call may succeed once that has changed. */
+export const failedPrecondition = errorOf(Code.FAILED_PRECONDITION);
+/** For a call that takes a known caller. */
+export const unauthenticated = errorOf(Code.UNAUTHENTICATED);
+/** For a caller who is known, and may not do this. */
+export const permissionDenied = errorOf(Code.PERMISSION_DENIED);
+/** For a limit or a quota that is used up. */
+export const resourceExhausted = errorOf(Code.RESOURCE_EXHAUSTED);
+/** For a place in a sequence that is not there, such as a position whose changes are not kept any more. */
+export const outOfRange = errorOf(Code.OUT_OF_RANGE);
+/** For a call that lost a race with others, and may be made again. */
+export const aborted = errorOf(Code.ABORTED);

@@ -6,7 +6,7 @@
  * rather than every contract there ever was in between. One that falls too far behind is cut, and starts anew.
  */
 import type { Logger } from "pino";
-import { Code, invalidArgument, StatusError } from "../../src/errors.js";
+import { aborted, alreadyExists, Code, invalidArgument, resourceExhausted, StatusError } from "../../src/errors.js";
 import { Instance, Joined, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { checkInstance } from "./check-instance.js";
 import { type Contract, isContractOf, readContract } from "./contract.js";
@@ -108,14 +108,14 @@ export class Directory {
         "instances differ in their contract: each is called by its own",
       );
     }
-    replaced?.onPutOut(new StatusError(Code.ABORTED, `another instance of ${service} registered with the id ${id}`));
+    replaced?.onPutOut(aborted(`another instance of ${service} registered with the id ${id}`));
     return () => this.#leave(entry);
   }
 
   /** Sends every instance, then each change, until the signal is aborted. */
   async *watch(signal: AbortSignal): AsyncGenerator<WatchResponse, void, undefined> {
     if (this.#closed) throw closing();
-    if (this.#watches.size >= MAX_WATCHES) throw new StatusError(Code.RESOURCE_EXHAUSTED, "too many watches");
+    if (this.#watches.size >= MAX_WATCHES) throw resourceExhausted("too many watches");
     const watch: Watch = { changed: new Set(this.#entries.keys()), failure: undefined, wake: nothing };
     const stop = () => {
       this.#watches.delete(watch);
@@ -165,7 +165,7 @@ export class Directory {
   }
 
   #checkRoom({ instance, contract }: Entry): void {
-    const full = (what: string) => new StatusError(Code.RESOURCE_EXHAUSTED, `the registry is full: ${what}`);
+    const full = (what: string) => resourceExhausted(`the registry is full: ${what}`);
     const more = this.#contracts.has(contract) ? 0 : contract.descriptors.length;
     if (this.#bytes + more > MAX_BYTES) throw full(`${MAX_BYTES} bytes of descriptors`);
     if (this.#entries.has(keyOf(instance))) return;
@@ -214,7 +214,7 @@ export class Directory {
       watch.changed.add(key);
       if (watch.changed.size > MAX_BEHIND) {
         this.#watches.delete(watch);
-        fail(watch, new StatusError(Code.RESOURCE_EXHAUSTED, "this watch is too slow; watch anew"));
+        fail(watch, resourceExhausted("this watch is too slow; watch anew"));
       }
       watch.wake();
     }
@@ -255,7 +255,7 @@ function fail(watch: Watch, failure: StatusError): void {
 }
 
 function taken({ service, id }: Instance): StatusError {
-  return new StatusError(Code.ALREADY_EXISTS, `another instance of ${service} has the id ${id}; choose another`);
+  return alreadyExists(`another instance of ${service} has the id ${id}; choose another`);
 }
 
 function closing(): StatusError {

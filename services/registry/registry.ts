@@ -10,7 +10,7 @@ import type { ForeignService } from "../../src/config.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, pathOf } from "../../src/contract/endpoint.js";
 import { GATEWAY } from "../../src/contract/names.js";
-import { Code, invalidArgument, StatusError } from "../../src/errors.js";
+import { Code, invalidArgument, notFound, permissionDenied, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
 import {
   type DescribeRequest,
@@ -92,7 +92,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     const entries = directory.services.get(name) ?? [];
     const endpoints = endpointsOf(entries).filter(visibleTo(context));
     if (endpoints.length === 0) {
-      throw new StatusError(Code.NOT_FOUND, `There is no service ${JSON.stringify(service.slice(0, 64))} to be seen`);
+      throw notFound(`There is no service ${JSON.stringify(service.slice(0, 64))} to be seen`);
     }
     return {
       service: listService(name, endpoints, await reach.count(entries)),
@@ -171,14 +171,14 @@ async function firstInstance(stream: AsyncIterator<RegisterRequest>): Promise<In
 /** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: an enrolled service need not know of others. */
 function checkGateway({ caller, system, endpoint }: Context): void {
   if (system || caller?.enrolment === GATEWAY) return;
-  throw new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint}: only gateways may`);
+  throw permissionDenied(`Forbidden call made to ${endpoint}: only gateways may`);
 }
 
 function checkEnrolment({ service }: Instance, { caller, system }: Context): void {
   if (system || (caller?.enrolment !== undefined && caller.enrolment === service)) return;
   const shown = JSON.stringify(service.slice(0, 80));
   const has = caller?.enrolment === undefined ? "none was given" : `this one is for "${caller.enrolment}"`;
-  throw new StatusError(Code.PERMISSION_DENIED, `Registering ${shown} takes the enrolment token of that name; ${has}`);
+  throw permissionDenied(`Registering ${shown} takes the enrolment token of that name; ${has}`);
 }
 
 /** @throws {StatusError} for a unix socket: an enrolled service must not make gateways talk to other programs of their machine. */

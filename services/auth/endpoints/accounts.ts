@@ -3,7 +3,7 @@
 import { isAdmin } from "../../../src/access/admission.js";
 import { checkScope } from "../../../src/access/rules.js";
 import { ACCOUNT_NAME, ADMIN_SCOPE } from "../../../src/contract/names.js";
-import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
+import { alreadyExists, failedPrecondition, invalidArgument, notFound, permissionDenied } from "../../../src/errors.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   type Account,
@@ -18,7 +18,7 @@ import type { Changes } from "../log/changes.js";
 import type { AccountState, State } from "../log/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
-import { accountOf } from "./checks.js";
+import { accountOf, checkEach } from "./checks.js";
 
 const MAX_ACCOUNTS = 10_000;
 const MAX_SCOPES = 100;
@@ -35,8 +35,8 @@ export function accounts(options: Options): Part {
   return part("portico.auth.v1.Accounts", AccountsService, {
     list: async (_, context) => {
       await changes.sync();
-      const present = [...(changes.state.namespaces.get(accountOf(context).namespace)?.accounts.values() ?? [])];
-      return { accounts: present.map(shown).sort((a, b) => (a.name < b.name ? -1 : 1)) };
+      const present = changes.state.accounts(accountOf(context).namespace).map(shown);
+      return { accounts: present.sort((a, b) => (a.name < b.name ? -1 : 1)) };
     },
     create: (request, context) => create(options, request, context),
     delete: async ({ name }, context) => {
@@ -66,15 +66,16 @@ async function create(
     throw invalidArgument("name: must be 1 to 128 letters, digits or . _ @ + -, and start with a letter or digit");
   }
   checkPassword("password", password);
-  const checked = checkScopes(scopes);
+  checkEach("scopes", scopes, MAX_SCOPES, checkScope);
+  const checked = [...new Set(scopes)];
   const hash = await passwords.hash(password);
   await changes.make(caller, ({ namespaces }) => {
     const present = namespaces.get(caller.namespace)?.accounts;
     if (present?.has(name)) {
-      throw new StatusError(Code.ALREADY_EXISTS, `an account with the name ${name} exists already`);
+      throw alreadyExists(`an account with the name ${name} exists already`);
     }
     if (present && present.size >= MAX_ACCOUNTS) {
-      throw new StatusError(Code.FAILED_PRECONDITION, `the namespace has ${MAX_ACCOUNTS} accounts, the most it may`);
+      throw failedPrecondition(`the namespace has ${MAX_ACCOUNTS} accounts, the most it may`);
     }
     return [{ $case: "accountCreated", value: { namespace: caller.namespace, name, scopes: checked, password: hash } }];
   });
@@ -83,7 +84,8 @@ async function create(
 
 async function setScopes(changes: Changes, { name, scopes }: SetScopesRequest, context: Context): Promise<Account> {
   const caller = accountOf(context);
-  const checked = checkScopes(scopes);
+  checkEach("scopes", scopes, MAX_SCOPES, checkScope);
+  const checked = [...new Set(scopes)];
   let account: Account | undefined;
   await changes.make(caller, (state) => {
     account = { ...shown(find(state, caller.namespace, name)), scopes: checked };
@@ -104,7 +106,7 @@ async function setPassword(
   checkPassword("new_password", newPassword);
   if (!isAdmin(caller)) {
     if (name !== caller.account) {
-      throw new StatusError(Code.PERMISSION_DENIED, "name: only an administrator may set another's password");
+      throw permissionDenied("name: only an administrator may set another's password");
     }
     const { clientAddress: address, metadata } = context;
     const attempt = { namespace, account: name, address, requestId: requestIdOf(metadata) };
@@ -113,7 +115,7 @@ async function setPassword(
       return find(changes.state, namespace, name).password;
     };
     if (!(await attempts.verify(attempt, currentPassword, readHash))) {
-      throw new StatusError(Code.PERMISSION_DENIED, "current_password: is wrong");
+      throw permissionDenied("current_password: is wrong");
     }
   }
   const password = await passwords.hash(newPassword);
@@ -129,29 +131,14 @@ function shown({ name, scopes, created }: AccountState): Account {
 
 function find(state: State, namespace: string, name: string): AccountState {
   const account = state.account(namespace, name);
-  if (account === undefined) throw new StatusError(Code.NOT_FOUND, `no account with the name ${name}`);
+  if (account === undefined) throw notFound(`no account with the name ${name}`);
   return account;
 }
 
 /** @throws {StatusError} when no other account holds the scope `admin`. */
 function keepAnAdmin(state: State, namespace: string, name: string): void {
-  const present = [...(state.namespaces.get(namespace)?.accounts.values() ?? [])];
-  if (present.some((account) => account.name !== name && account.scopes.includes(ADMIN_SCOPE))) return;
+  if (state.accounts(namespace).some((account) => account.name !== name && account.scopes.includes(ADMIN_SCOPE)))
+    return;
   if (!state.account(namespace, name)?.scopes.includes(ADMIN_SCOPE)) return;
-  throw new StatusError(
-    Code.FAILED_PRECONDITION,
-    `${name} is the last account with the scope ${ADMIN_SCOPE}; give it to another first`,
-  );
-}
-
-function checkScopes(scopes: readonly string[]): string[] {
-  if (scopes.length > MAX_SCOPES) throw invalidArgument(`scopes: must be at most ${MAX_SCOPES}`);
-  for (const [index, scope] of scopes.entries()) {
-    try {
-      checkScope(scope);
-    } catch (error) {
-      throw invalidArgument(`scopes[${index}]: ${(error as Error).message}`);
-    }
-  }
-  return [...new Set(scopes)];
+  throw failedPrecondition(`${name} is the last account with the scope ${ADMIN_SCOPE}; give it to another first`);
 }

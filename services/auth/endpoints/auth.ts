@@ -2,7 +2,7 @@
 
 import { createToken, hashToken, isToken } from "../../../src/access/token.js";
 import { DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../../../src/contract/names.js";
-import { Code, StatusError } from "../../../src/errors.js";
+import { failedPrecondition, type StatusError, unauthenticated } from "../../../src/errors.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   AuthService,
@@ -39,7 +39,7 @@ export function auth(options: Options): Part {
         if (token?.kind === "access") {
           return [{ $case: "loginRevoked", value: { login: token.login.login, reused: false } }];
         }
-        throw new StatusError(Code.FAILED_PRECONDITION, "This token came from no login; an API key is revoked instead");
+        throw failedPrecondition("This token came from no login; an API key is revoked instead");
       });
       return {};
     },
@@ -85,7 +85,7 @@ async function refresh(changes: Changes, { refreshToken }: RefreshRequest): Prom
     if ((token?.kind === "refresh" || token?.kind === "spent") && timestampMs(token.token.expires) > changes.now) {
       return { kind: token.kind, ...token.login };
     }
-    throw new StatusError(Code.UNAUTHENTICATED, "refresh_token: is unknown, expired or revoked; log in again");
+    throw unauthenticated("refresh_token: is unknown, expired or revoked; log in again");
   };
   await changes.sync();
   const { namespace, account } = found();
@@ -99,10 +99,7 @@ async function refresh(changes: Changes, { refreshToken }: RefreshRequest): Prom
   const revision = await changes.issue({ namespace, account }, decide);
   if (!reused) return { ...pair.shown, namespace, account };
   await changes.settled(revision);
-  throw new StatusError(
-    Code.UNAUTHENTICATED,
-    "refresh_token: was used before, so every token of its login is revoked; log in again",
-  );
+  throw unauthenticated("refresh_token: was used before, so every token of its login is revoked; log in again");
 }
 
 function createPair(now: number) {
@@ -121,5 +118,5 @@ function createPair(now: number) {
 
 /** One error for an unknown account and a wrong password, so that it does not disclose which accounts exist. */
 function wrong(): StatusError {
-  return new StatusError(Code.UNAUTHENTICATED, "Wrong account or password");
+  return unauthenticated("Wrong account or password");
 }

@@ -3,23 +3,20 @@
 import { KnownCaller } from "../../../src/access/caller-cache.js";
 import { DEFAULT_NAMESPACE, MAX_NAME, NAME } from "../../../src/contract/names.js";
 import { parsePattern, type Resource } from "../../../src/contract/resource.js";
-import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
+import { invalidArgument, permissionDenied, unauthenticated } from "../../../src/errors.js";
 import type { Context } from "../../../src/rpc/service.js";
 
 /** @throws {StatusError} UNAUTHENTICATED when no account calls. */
 export function accountOf({ caller, endpoint }: Context): KnownCaller {
   if (caller instanceof KnownCaller && caller.enrolment === undefined) return caller;
-  throw new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint}`);
+  throw unauthenticated(`Unauthorized call made to ${endpoint}`);
 }
 
 /** @throws {StatusError} PERMISSION_DENIED unless an account of the namespace `default` calls. */
 export function accountOfDefault(context: Context): KnownCaller {
   const caller = accountOf(context);
   if (caller.namespace === DEFAULT_NAMESPACE) return caller;
-  throw new StatusError(
-    Code.PERMISSION_DENIED,
-    `Only administrators of the namespace ${DEFAULT_NAMESPACE} may do this`,
-  );
+  throw permissionDenied(`Only administrators of the namespace ${DEFAULT_NAMESPACE} may do this`);
 }
 
 /**
@@ -31,6 +28,27 @@ export function checkName(field: string, name: string): void {
   throw invalidArgument(
     `${field}: must be 1 to ${MAX_NAME} lower-case letters, digits or -, and start with a letter or digit`,
   );
+}
+
+/**
+ * Checks each text of a list.
+ * @param check throws where it is wrong
+ * @throws {StatusError} INVALID_ARGUMENT naming the field.
+ */
+export function checkEach(
+  field: string,
+  texts: readonly string[],
+  max: number,
+  check: (text: string) => unknown,
+): void {
+  if (texts.length > max) throw invalidArgument(`${field}: must be at most ${max}`);
+  for (const [index, text] of texts.entries()) {
+    try {
+      check(text);
+    } catch (error) {
+      throw invalidArgument(`${field}[${index}]: ${(error as Error).message}`);
+    }
+  }
 }
 
 /**

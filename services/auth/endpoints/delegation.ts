@@ -9,7 +9,7 @@ import { ticketKeyOf } from "../../../src/access/context-keys.js";
 import { type Decision, RuleSet } from "../../../src/access/rules.js";
 import { DEFAULT_NAMESPACE, GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
-import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
+import { Code, invalidArgument, permissionDenied, StatusError, unauthenticated } from "../../../src/errors.js";
 import {
   type CallContext,
   DelegationService,
@@ -92,7 +92,7 @@ function issue(current: Current, request: IssueRequest, context: Context): Issue
 function enrolmentOf({ caller }: Context): string {
   const name = caller?.enrolment;
   if (name !== undefined && name !== GATEWAY) return name;
-  throw new StatusError(Code.PERMISSION_DENIED, "Only an enrolled service calls other services by a context");
+  throw permissionDenied("Only an enrolled service calls other services by a context");
 }
 
 /**
@@ -112,12 +112,12 @@ function actingFor(
   const [root] = state.contextKeys(GATEWAY);
   const given = root && verifyTicket(text, ticketKeyOf({ generation: Number(root.generation), secret: root.key }));
   const isGood = given !== undefined && Number(given.expires) > now && serviceOf(given.resource) === service;
-  if (!isGood) throw new StatusError(Code.UNAUTHENTICATED, "acting_for: is no valid context of a call to this service");
+  if (!isGood) throw unauthenticated("acting_for: is no valid context of a call to this service");
   const sha256 = hex(given.sha256);
   if (given.caller === undefined) return { namespace: given.namespace, caller: undefined, sha256 };
   const current = state.callerOf(sha256, now);
   if (current !== undefined) return { namespace: given.namespace, caller: current, sha256 };
-  throw new StatusError(Code.UNAUTHENTICATED, "acting_for: the token of its caller was revoked or has expired");
+  throw unauthenticated("acting_for: the token of its caller was revoked or has expired");
 }
 
 /** The caller with those of its token's limits that cover the resource, as contexts carry it (src/access/context-cache.ts). */
@@ -144,9 +144,8 @@ function judged(
 
 function refused(decision: Exclude<Decision, "granted">, resource: string, who: string): StatusError {
   const name = resource.slice(resource.indexOf(":") + 1);
-  if (decision === "forbidden")
-    return new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${name} by ${who}`);
-  return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${name} by ${who}`);
+  if (decision === "forbidden") return permissionDenied(`Forbidden call made to ${name} by ${who}`);
+  return unauthenticated(`Unauthorized call made to ${name} by ${who}`);
 }
 
 /** @throws {StatusError} INVALID_ARGUMENT unless it is an endpoint that takes contexts. */

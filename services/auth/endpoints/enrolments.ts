@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
 import { GATEWAY } from "../../../src/contract/names.js";
-import { Code, StatusError } from "../../../src/errors.js";
+import { failedPrecondition, notFound, type StatusError } from "../../../src/errors.js";
 import type { Enrolment as StoredEnrolment } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   type CreateEnrolmentRequest,
@@ -77,7 +77,7 @@ export function contextSecretCreated(): LogEvent {
 /** @throws {StatusError} FAILED_PRECONDITION when there are too many. */
 function checkRoom(state: State, name: string): void {
   const full = (most: number, of: string): StatusError =>
-    new StatusError(Code.FAILED_PRECONDITION, `there are ${most} enrolments${of}, the most there may be; delete some`);
+    failedPrecondition(`there are ${most} enrolments${of}, the most there may be; delete some`);
   if (state.enrolments.size >= MAX_ENROLMENTS) throw full(MAX_ENROLMENTS, "");
   if (state.enrolmentsOf(name).length >= MAX_OF_NAME) throw full(MAX_OF_NAME, ` of ${name}`);
 }
@@ -96,8 +96,4 @@ function idOf({ prefix, sha256 }: StoredEnrolment): string {
 
 function shown(enrolment: StoredEnrolment): Enrolment {
   return { name: enrolment.name, id: idOf(enrolment), created: enrolment.created };
-}
-
-function notFound(message: string): StatusError {
-  return new StatusError(Code.NOT_FOUND, message);
 }

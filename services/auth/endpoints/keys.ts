@@ -4,7 +4,7 @@ import { isAdmin } from "../../../src/access/admission.js";
 import type { KnownCaller } from "../../../src/access/caller-cache.js";
 import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
 import { parsePattern } from "../../../src/contract/resource.js";
-import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
+import { aborted, failedPrecondition, invalidArgument, notFound, permissionDenied } from "../../../src/errors.js";
 import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   type CreateKeyRequest,
@@ -18,7 +18,7 @@ import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 import { hex, type State } from "../log/state.js";
-import { accountOf } from "./checks.js";
+import { accountOf, checkEach } from "./checks.js";
 
 const DAY = 24 * 60 * 60_000;
 const DEFAULT_LIFE = 90 * DAY;
@@ -65,10 +65,10 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
   if (name !== name.trim()) throw invalidArgument("name: must not begin or end with white space");
   const life = request.lifetime === undefined ? DEFAULT_LIFE : durationMs(request.lifetime);
   if (!(life >= DAY && life <= MAX_LIFE)) throw invalidArgument("lifetime: must be from 1 to 365 days");
-  checkResources(resources);
+  checkEach("resources", resources, MAX_RESOURCES, parsePattern);
   const { namespace, account } = caller;
   if (isKey(changes.state, caller) && changes.now + life > caller.expires) {
-    throw new StatusError(Code.PERMISSION_DENIED, "lifetime: a key cannot create one that outlives it; log in to");
+    throw permissionDenied("lifetime: a key cannot create one that outlives it; log in to");
   }
   const { secret, key } = createKey({ namespace, account, name, resources }, changes.now, life);
   await changes.issue(caller, (state) => {
@@ -131,21 +131,21 @@ function visible(state: State, caller: KnownCaller): StoredKey[] {
 /** @throws {StatusError} NOT_FOUND, the same for a key that is not the caller's. */
 function find(state: State, caller: KnownCaller, prefix: string, now: number): StoredKey {
   const key = visible(state, caller).find((key) => key.prefix === prefix && timestampMs(key.expires) > now);
-  if (key === undefined) throw new StatusError(Code.NOT_FOUND, `no key with the prefix ${prefix}`);
+  if (key === undefined) throw notFound(`no key with the prefix ${prefix}`);
   return key;
 }
 
 function checkRoom(state: State, { namespace, account, prefix }: StoredKey, now: number): void {
   if (state.account(namespace, account) === undefined) {
-    throw new StatusError(Code.NOT_FOUND, `no account with the name ${account}`);
+    throw notFound(`no account with the name ${account}`);
   }
   const alive = state.keys(namespace, account).filter(({ expires }) => timestampMs(expires) > now);
   if (alive.length >= MAX_KEYS) {
-    throw new StatusError(Code.FAILED_PRECONDITION, `the account has ${MAX_KEYS} keys, the most it may; revoke one`);
+    throw failedPrecondition(`the account has ${MAX_KEYS} keys, the most it may; revoke one`);
   }
   // One in 57 billion for each key there is.
   if (state.keys(namespace).some((key) => key.prefix === prefix)) {
-    throw new StatusError(Code.ABORTED, "the new key's prefix is taken; try again");
+    throw aborted("the new key's prefix is taken; try again");
   }
 }
 
@@ -157,32 +157,14 @@ function isKey(state: State, { sha256 }: KnownCaller): boolean {
 function unlimited(context: Context): KnownCaller {
   const caller = accountOf(context);
   if (caller.resources.length === 0) return caller;
-  throw new StatusError(Code.PERMISSION_DENIED, "A key that is limited to resources cannot create keys");
-}
-
-function checkResources(resources: readonly string[]): void {
-  if (resources.length > MAX_RESOURCES) throw invalidArgument(`resources: must be at most ${MAX_RESOURCES}`);
-  for (const [index, resource] of resources.entries()) {
-    try {
-      parsePattern(resource);
-    } catch (error) {
-      throw invalidArgument(`resources[${index}]: ${(error as Error).message}`);
-    }
-  }
+  throw permissionDenied("A key that is limited to resources cannot create keys");
 }
 
 function shown(key: StoredKey, keyUses?: KeyUses): Key {
   const { prefix, name, account, created, expires, resources } = key;
   const unwritten = keyUses?.lastUse(key.sha256);
-  return {
-    prefix,
-    name,
-    account,
-    created,
-    expires,
-    lastUsed: unwritten === undefined ? key.lastUsed : toTimestamp(unwritten),
-    resources,
-  };
+  const lastUsed = unwritten === undefined ? key.lastUsed : toTimestamp(unwritten);
+  return { prefix, name, account, created, expires, lastUsed, resources };
 }
 
 /** How often the uses of keys are written down, in milliseconds. */

@@ -1,6 +1,6 @@
 /** Namespaces: creates, lists and deletes namespaces, for the administrators of `default`. */
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
-import { Code, StatusError } from "../../../src/errors.js";
+import { alreadyExists, failedPrecondition, notFound } from "../../../src/errors.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
@@ -25,13 +25,10 @@ export function namespaces({ changes, passwords }: { changes: Changes; passwords
       const password = await passwords.hash(adminPassword);
       await changes.make(caller, (state) => {
         if (state.namespaces.has(name)) {
-          throw new StatusError(Code.ALREADY_EXISTS, `a namespace with the name ${name} exists already`);
+          throw alreadyExists(`a namespace with the name ${name} exists already`);
         }
         if (state.namespaces.size >= MAX_NAMESPACES) {
-          throw new StatusError(
-            Code.FAILED_PRECONDITION,
-            `there are ${MAX_NAMESPACES} namespaces, the most there may be`,
-          );
+          throw failedPrecondition(`there are ${MAX_NAMESPACES} namespaces, the most there may be`);
         }
         const admin = { namespace: name, name: "admin", scopes: [ADMIN_SCOPE], password };
         return [
@@ -44,10 +41,10 @@ export function namespaces({ changes, passwords }: { changes: Changes; passwords
     delete: async ({ name }, context) => {
       const caller = accountOfDefault(context);
       if (name === DEFAULT_NAMESPACE) {
-        throw new StatusError(Code.FAILED_PRECONDITION, `the namespace ${DEFAULT_NAMESPACE} stays`);
+        throw failedPrecondition(`the namespace ${DEFAULT_NAMESPACE} stays`);
       }
       await changes.make(caller, (state) => {
-        if (!state.namespaces.has(name)) throw new StatusError(Code.NOT_FOUND, `no namespace with the name ${name}`);
+        if (!state.namespaces.has(name)) throw notFound(`no namespace with the name ${name}`);
         return [{ $case: "namespaceDeleted", value: { name } }];
       });
       return {};

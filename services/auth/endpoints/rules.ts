@@ -1,7 +1,14 @@
 /** Rules: lists, creates and deletes the rules of the caller's namespace, explains decisions and previews changes. */
 
 import { checkRule, RuleSet } from "../../../src/access/rules.js";
-import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
+import {
+  alreadyExists,
+  Code,
+  failedPrecondition,
+  invalidArgument,
+  notFound,
+  StatusError,
+} from "../../../src/errors.js";
 import {
   type ExplainRequest,
   type ExplainResponse,
@@ -34,7 +41,7 @@ export function rules({ changes, maxRules }: Options): Part {
     delete: async ({ id }, context) => {
       const caller = accountOf(context);
       await changes.make(caller, () => {
-        if (!rulesOf(changes, caller.namespace).has(id)) throw notFound(id);
+        if (!rulesOf(changes, caller.namespace).has(id)) throw unknown(id);
         return [{ $case: "ruleDeleted", value: { namespace: caller.namespace, id } }];
       });
       return {};
@@ -50,10 +57,7 @@ async function create({ changes, maxRules }: Options, rule: Rule, context: Conte
     const present = rulesOf(changes, caller.namespace);
     if (present.has(rule.id)) throw taken(rule.id);
     if (present.size >= maxRules) {
-      throw new StatusError(
-        Code.FAILED_PRECONDITION,
-        `the namespace has ${maxRules} rules, the most it may; delete one`,
-      );
+      throw failedPrecondition(`the namespace has ${maxRules} rules, the most it may; delete one`);
     }
     return [{ $case: "ruleCreated", value: { namespace: caller.namespace, rule } }];
   });
@@ -88,19 +92,17 @@ async function preview(
   const created = change.$case === "create" ? checked(change.value, "create") : undefined;
   await changes.sync();
   const present = rulesOf(changes, namespace);
-  const accounts = [...(changes.state.namespaces.get(namespace)?.accounts.values() ?? [])];
   if (created !== undefined && present.has(created.id)) throw taken(created.id);
   const deleted = change.$case === "delete" ? present.get(change.value) : undefined;
-  if (change.$case === "delete" && deleted === undefined) throw notFound(change.value);
-  return {
-    effects: await previewOf({
-      rules: [...present.values()],
-      change: created === undefined ? { delete: deleted! } : { create: created },
-      resources,
-      accounts,
-      signal: context.signal,
-    }),
-  };
+  if (change.$case === "delete" && deleted === undefined) throw unknown(change.value);
+  const effects = await previewOf({
+    rules: [...present.values()],
+    change: created === undefined ? { delete: deleted! } : { create: created },
+    resources,
+    accounts: changes.state.accounts(namespace),
+    signal: context.signal,
+  });
+  return { effects };
 }
 
 function rulesOf(changes: Changes, namespace: string): ReadonlyMap<string, Rule> {
@@ -123,9 +125,9 @@ function checked(rule: Rule | undefined, field = "rule"): Rule {
 }
 
 function taken(id: string): StatusError {
-  return new StatusError(Code.ALREADY_EXISTS, `a rule with the ID ${id} exists already`);
+  return alreadyExists(`a rule with the ID ${id} exists already`);
 }
 
-function notFound(id: string): StatusError {
-  return new StatusError(Code.NOT_FOUND, `no rule with the ID ${id}`);
+function unknown(id: string): StatusError {
+  return notFound(`no rule with the ID ${id}`);
 }

@@ -2,7 +2,7 @@
 
 import { BoundedMap } from "../../../src/bounded-map.js";
 import { GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
-import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
+import { invalidArgument, permissionDenied } from "../../../src/errors.js";
 import {
   type ListUsageRequest,
   type ListUsageResponse,
@@ -94,7 +94,7 @@ function isAskedFor(tally: Tally, { service, endpoint }: ListUsageRequest): bool
 /** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: a service could report made-up numbers of others. */
 function checkReporter({ caller, system, endpoint }: Context): void {
   if (system || caller?.enrolment === GATEWAY) return;
-  throw new StatusError(Code.PERMISSION_DENIED, `Only gateways may call ${endpoint}`);
+  throw permissionDenied(`Only gateways may call ${endpoint}`);
 }
 
 function checked({ reporter, sequence, tallies }: ReportUsageRequest) {

@@ -5,7 +5,7 @@
  */
 import { isAdmin } from "../../../src/access/admission.js";
 import { KnownCaller } from "../../../src/access/caller-cache.js";
-import { Code, StatusError } from "../../../src/errors.js";
+import { permissionDenied, unauthenticated } from "../../../src/errors.js";
 import type { Author, Decide, Journal } from "./journal.js";
 import type { Leases } from "./leases.js";
 import type { State } from "./state.js";
@@ -63,9 +63,9 @@ export class Changes {
 function checkStill(caller: KnownCaller, state: State, now: number): void {
   const current = state.callerOf(caller.sha256, now);
   if (current === undefined) {
-    throw new StatusError(Code.UNAUTHENTICATED, "The token of this call was revoked or has expired; log in again");
+    throw unauthenticated("The token of this call was revoked or has expired; log in again");
   }
   if (isAdmin(caller) && !isAdmin(current)) {
-    throw new StatusError(Code.PERMISSION_DENIED, `${caller.account} is no administrator any more`);
+    throw permissionDenied(`${caller.account} is no administrator any more`);
   }
 }

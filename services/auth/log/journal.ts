@@ -5,7 +5,7 @@
  */
 import type { Logger } from "pino";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
-import { Code, StatusError } from "../../../src/errors.js";
+import { aborted, Code, StatusError } from "../../../src/errors.js";
 import type { Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { StoreError } from "../../../src/store/store.js";
@@ -160,7 +160,7 @@ export class Journal {
       }
       await this.sync();
     }
-    throw new StatusError(Code.ABORTED, "Too many changes at once; try again");
+    throw aborted("Too many changes at once; try again");
   }
 
   /** Folds the entry in, unless a reading that ran at the same time has done so. */

@@ -11,7 +11,7 @@
  * lease only, and later changes do not wait for it.
  */
 import type { Logger } from "pino";
-import { Code, StatusError } from "../../../src/errors.js";
+import { resourceExhausted } from "../../../src/errors.js";
 import { type Claims, leaseSpan } from "./claims.js";
 import { unavailable } from "./journal.js";
 
@@ -148,10 +148,10 @@ export class Leases {
 
   #checkRoom(token: string): void {
     const others = [...this.#holders].filter(({ owner }) => owner !== "own process");
-    if (others.length >= MAX_HOLDERS) throw new StatusError(Code.RESOURCE_EXHAUSTED, "Too many guards at once");
+    if (others.length >= MAX_HOLDERS) throw resourceExhausted("Too many guards at once");
     if (others.filter(({ owner }) => keyOf(owner) === token).length >= MAX_HOLDERS_OF_TOKEN) {
       const message = `Too many guards with one enrolment token: at most ${MAX_HOLDERS_OF_TOKEN}; create another token`;
-      throw new StatusError(Code.RESOURCE_EXHAUSTED, message);
+      throw resourceExhausted(message);
     }
   }
 

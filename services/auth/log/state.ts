@@ -61,10 +61,13 @@ export class State {
     return this.namespaces.get(namespace)?.accounts.get(name);
   }
 
+  accounts(namespace: string): AccountState[] {
+    return [...(this.namespaces.get(namespace)?.accounts.values() ?? [])];
+  }
+
   /** The keys of an account, or of all accounts of the namespace. */
   keys(namespace: string, account?: string): Key[] {
-    const accounts = [...(this.namespaces.get(namespace)?.accounts.values() ?? [])];
-    return accounts
+    return this.accounts(namespace)
       .filter(({ name }) => account === undefined || name === account)
       .flatMap(({ keys }) => [...keys].map((hash) => this.tokens.get(hash)))
       .flatMap((token) => (token?.kind === "key" ? [token.key] : []));

@@ -6,7 +6,7 @@
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import { networkOf } from "../../../src/client-address.js";
-import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
+import { invalidArgument, resourceExhausted } from "../../../src/errors.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 
 /** scrypt's cost, block size and parallelization: what hashing a password takes, and guessing one. */
@@ -113,7 +113,7 @@ export class Passwords {
   async #turn(client: string | undefined): Promise<void> {
     const ofClient = client === undefined ? [] : this.#waiting.filter((waiting) => waiting.client === client);
     if (this.#waiting.length >= MAX_WAITING || ofClient.length >= MAX_WAITING_OF_A_CLIENT) {
-      throw new StatusError(Code.RESOURCE_EXHAUSTED, "Too many logins at once; try again");
+      throw resourceExhausted("Too many logins at once; try again");
     }
     if (this.#running >= AT_ONCE) await new Promise<void>((begin) => this.#waiting.push({ client, begin }));
     else this.#running += 1;
