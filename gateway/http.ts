@@ -130,7 +130,7 @@ const ABSOLUTE = /^https?:\/\/[^/?#]+(?=[/?])/i;
 
 /** The path of a request target, as sent. */
 export function pathOf(target: string): string {
-  const origin = originForm(target);
+  const origin = target.startsWith("/") ? target : target.replace(ABSOLUTE, "");
   const question = origin.indexOf("?");
   return question < 0 ? origin : origin.slice(0, question);
 }
@@ -139,10 +139,6 @@ export function pathOf(target: string): string {
 export function queryOf(target: string): string {
   const question = target.indexOf("?");
   return question < 0 ? "" : target.slice(question + 1);
-}
-
-function originForm(target: string): string {
-  return target.startsWith("/") ? target : target.replace(ABSOLUTE, "");
 }
 
 /** Most characters of a path that are logged and repeated in errors. */

@@ -70,7 +70,7 @@ export class WebSockets {
     this.#server.handleUpgrade(req, socket, head, (opened) => {
       const memory = memoryOf(socket, this.#budget);
       const slowReader = new SlowReaderTimeout(socket, this.#stallMs, () => memory.isShort);
-      session.open(new OpenWebSocket({ opened, socket, session, onAbort, slowReader, memory }, this.#heartbeatMs));
+      session.open(new OpenWebSocket(opened, socket, session, onAbort, slowReader, memory, this.#heartbeatMs));
     });
   }
 }
@@ -83,22 +83,7 @@ export interface Upgrade {
   readonly head: Buffer;
 }
 
-interface OpenWebSocketOptions {
-  readonly opened: WebSocket;
-  readonly socket: Socket;
-  readonly session: SocketSession;
-  readonly onAbort: (reason: HttpError) => void;
-  readonly slowReader: SlowReaderTimeout;
-  readonly memory: ConnectionMemory;
-}
-
 class OpenWebSocket implements MessageSocket {
-  readonly #opened: WebSocket;
-  readonly #socket: Socket;
-  readonly #session: SocketSession;
-  readonly #onAbort: (reason: HttpError) => void;
-  readonly #slowReader: SlowReaderTimeout;
-  readonly #memory: ConnectionMemory;
   /** Bytes that this WebSocket has reserved. */
   #reserved = 0;
   readonly #heartbeat: NodeJS.Timeout;
@@ -118,13 +103,15 @@ class OpenWebSocket implements MessageSocket {
   #frames = 0;
   #second = performance.now();
 
-  constructor({ opened, socket, session, onAbort, slowReader, memory }: OpenWebSocketOptions, heartbeatMs: number) {
-    this.#opened = opened;
-    this.#socket = socket;
-    this.#session = session;
-    this.#onAbort = onAbort;
-    this.#slowReader = slowReader;
-    this.#memory = memory;
+  constructor(
+    readonly opened: WebSocket,
+    readonly socket: Socket,
+    readonly session: SocketSession,
+    readonly onAbort: (reason: HttpError) => void,
+    readonly slowReader: SlowReaderTimeout,
+    readonly memory: ConnectionMemory,
+    heartbeatMs: number,
+  ) {
     // Called before the package parses the bytes.
     socket.prependListener("data", (bytes: Buffer) => this.#received(bytes.length));
     opened.on("message", (data, isBinary) => this.#message(data, isBinary));
@@ -141,10 +128,10 @@ class OpenWebSocket implements MessageSocket {
   }
 
   send(text: string): boolean {
-    if (this.#opened.readyState === this.#opened.OPEN) this.#opened.send(text);
-    if (this.#socket.writableLength > 0) this.#reserve();
-    if (!this.#socket.writableNeedDrain) return true;
-    this.#slowReader.start();
+    if (this.opened.readyState === this.opened.OPEN) this.opened.send(text);
+    if (this.socket.writableLength > 0) this.#reserve();
+    if (!this.socket.writableNeedDrain) return true;
+    this.slowReader.start();
     return false;
   }
 
@@ -158,13 +145,13 @@ class OpenWebSocket implements MessageSocket {
       const text = this.#held.shift();
       this.#heldBytes -= sizeOf(text);
       this.#reserve();
-      this.#session.onMessage(text);
+      this.session.onMessage(text);
     }
     this.#readOn();
   }
 
   close(code: number, reason: string): void {
-    this.#opened.close(code, reason);
+    this.opened.close(code, reason);
     // Until the client's own close arrives, what it sends is read and dropped.
     this.resume();
   }
@@ -182,17 +169,17 @@ class OpenWebSocket implements MessageSocket {
 
   /** Reserves memory for what is held now. Where there is none the call ends, and a little later the connection. */
   #reserve(): void {
-    const held = this.#heldBytes + this.#partialBytes + this.#socket.writableLength;
+    const held = this.#heldBytes + this.#partialBytes + this.socket.writableLength;
     const reserved = held > MIN_RESERVED ? held : 0;
-    if (this.#memory.tryResize(this.#reserved, reserved)) {
+    if (this.memory.tryResize(this.#reserved, reserved)) {
       this.#reserved = reserved;
       return;
     }
     if (this.#outOfMemory) return;
     this.#outOfMemory = true;
-    this.#opened.pause();
-    this.#onAbort(NO_MEMORY);
-    setTimeout(() => this.#opened.terminate(), LINGER_MS).unref();
+    this.opened.pause();
+    this.onAbort(NO_MEMORY);
+    setTimeout(() => this.opened.terminate(), LINGER_MS).unref();
   }
 
   #message(data: RawData, isBinary: boolean): void {
@@ -201,19 +188,19 @@ class OpenWebSocket implements MessageSocket {
     if (this.#reserved > 0) this.#reserve();
     const text = isBinary ? undefined : (data as Buffer);
     if (this.#paused) this.#hold(text);
-    else this.#session.onMessage(text);
+    else this.session.onMessage(text);
   }
 
   #hold(text: Uint8Array | undefined): void {
     this.#held.push(text);
     this.#heldBytes += sizeOf(text);
     this.#reserve();
-    if (this.#heldBytes >= MAX_HELD) this.#opened.pause();
+    if (this.#heldBytes >= MAX_HELD) this.opened.pause();
   }
 
   #readOn(): void {
     if (this.#outOfMemory) return;
-    if (this.#throttle === undefined && this.#heldBytes < MAX_HELD) this.#opened.resume();
+    if (this.#throttle === undefined && this.#heldBytes < MAX_HELD) this.opened.resume();
   }
 
   #count(): void {
@@ -224,7 +211,7 @@ class OpenWebSocket implements MessageSocket {
       this.#frames = 0;
     }
     if (++this.#frames !== MAX_FRAMES_PER_SECOND) return;
-    this.#opened.pause();
+    this.opened.pause();
     this.#throttle = setTimeout(() => this.#endThrottle(), 1000 - (now - this.#second));
   }
 
@@ -235,25 +222,25 @@ class OpenWebSocket implements MessageSocket {
 
   /** Pings the client, but not where one side does not keep up: the ping, or the pong, would wait behind all the rest. */
   #beat(): void {
-    if (this.#socket.writableNeedDrain) {
-      this.#slowReader.start(); // What waits may be pongs, which the package sends.
+    if (this.socket.writableNeedDrain) {
+      this.slowReader.start(); // What waits may be pongs, which the package sends.
       return;
     }
-    if (!this.#isAlive && !this.#opened.isPaused) {
-      this.#onAbort(new HttpError(499, "The client did not answer a ping"));
-      this.#opened.terminate();
+    if (!this.#isAlive && !this.opened.isPaused) {
+      this.onAbort(new HttpError(499, "The client did not answer a ping"));
+      this.opened.terminate();
       return;
     }
     // While a client is not read, only a failed write shows that it has gone.
-    this.#isAlive = this.#opened.isPaused;
-    this.#opened.ping();
+    this.#isAlive = this.opened.isPaused;
+    this.opened.ping();
   }
 
   #closed(): void {
     clearInterval(this.#heartbeat);
     clearTimeout(this.#throttle);
-    this.#slowReader.stop();
-    this.#onAbort(new HttpError(499, "The client has gone"));
+    this.slowReader.stop();
+    this.onAbort(new HttpError(499, "The client has gone"));
   }
 }
 

@@ -26,7 +26,9 @@ export function checkCors(
 ): Reply | undefined {
   hosts.check(headers);
   if (cors.isForeign(headers) && !isNavigation(method, headers)) throw foreignPage(headers);
-  return cors.isPreflight(method, headers) ? { status: 204, headers: cors.preflight(headers), body: "" } : undefined;
+  // A CORS-preflight request asks whether a page may send a request.
+  if (method !== "OPTIONS" || headers.origin === undefined || headers.requestMethod === undefined) return undefined;
+  return { status: 204, headers: cors.preflight(headers), body: "" };
 }
 
 const METHODS = "GET, HEAD, POST";
@@ -65,11 +67,6 @@ export class Cors {
   /** A request for an image or a script has no Origin, so it is allowed only where every origin is. */
   #allows(origin: string | undefined): boolean {
     return this.#origins === "*" || (origin !== undefined && this.#origins.has(origin));
-  }
-
-  /** Whether a browser asks if it may send a request (a CORS-preflight request). */
-  isPreflight(method: string, { origin, requestMethod }: RequestHeaders): boolean {
-    return method === "OPTIONS" && origin !== undefined && requestMethod !== undefined;
   }
 
   /** Headers that only the response to a preflight has. */

@@ -1,11 +1,6 @@
 /** Comments of a .proto file, found by the element that they belong to. */
 import type { DescFile } from "@bufbuild/protobuf";
-import type {
-  DescriptorProto,
-  EnumDescriptorProto,
-  FileDescriptorProto,
-  ServiceDescriptorProto,
-} from "@bufbuild/protobuf/wkt";
+import type { FileDescriptorProto } from "@bufbuild/protobuf/wkt";
 
 type Comments = ReadonlyMap<object, string>;
 
@@ -49,32 +44,23 @@ function clean(comment: string): string {
   );
 }
 
-/** Follows a path of field numbers and indexes, as google/protobuf/descriptor.proto has them; undefined for others. */
-function elementAt(file: FileDescriptorProto, path: readonly number[]): object | undefined {
-  let element: Element | undefined = file;
-  for (let step = 0; step < path.length && element !== undefined; step += 2) {
-    const members: readonly Element[] | undefined = membersOf(element, path[step]!);
-    element = members?.[path[step + 1]!];
-  }
-  return element === file ? undefined : element;
-}
+/** The members that have comments of their own, by their field numbers in google/protobuf/descriptor.proto. */
+const MEMBERS: Readonly<Record<string, Readonly<Record<number, string>>>> = {
+  "google.protobuf.FileDescriptorProto": { 4: "messageType", 5: "enumType", 6: "service" },
+  "google.protobuf.DescriptorProto": { 2: "field", 3: "nestedType", 4: "enumType", 8: "oneofDecl" },
+  "google.protobuf.EnumDescriptorProto": { 2: "value" },
+  "google.protobuf.ServiceDescriptorProto": { 2: "method" },
+};
 
 type Element = { readonly $typeName: string };
 
-function membersOf(element: Element, field: number): readonly Element[] | undefined {
-  switch (element.$typeName) {
-    case "google.protobuf.FileDescriptorProto": {
-      const file = element as FileDescriptorProto;
-      return { 4: file.messageType, 5: file.enumType, 6: file.service }[field];
-    }
-    case "google.protobuf.DescriptorProto": {
-      const message = element as DescriptorProto;
-      return { 2: message.field, 3: message.nestedType, 4: message.enumType, 8: message.oneofDecl }[field];
-    }
-    case "google.protobuf.EnumDescriptorProto":
-      return field === 2 ? (element as EnumDescriptorProto).value : undefined;
-    case "google.protobuf.ServiceDescriptorProto":
-      return field === 2 ? (element as ServiceDescriptorProto).method : undefined;
+/** Follows a path of field numbers and indexes; undefined for a path that leads to no member above. */
+function elementAt(file: FileDescriptorProto, path: readonly number[]): object | undefined {
+  let element: Element | undefined = file;
+  for (let step = 0; step < path.length && element !== undefined; step += 2) {
+    const name: string | undefined = MEMBERS[element.$typeName]?.[path[step]!];
+    const members: readonly Element[] | undefined = name === undefined ? undefined : Reflect.get(element, name);
+    element = members?.[path[step + 1]!];
   }
-  return undefined;
+  return element === file ? undefined : element;
 }

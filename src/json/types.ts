@@ -14,8 +14,8 @@ export const START_GROUP = 3;
 export const END_GROUP = 4;
 export const FIXED32 = 5;
 
-/** How a scalar is written on the wire. Enums are like int32. */
-export function wireType(scalar: ScalarType): number {
+/** How a value is written on the wire: a scalar, or an enum, which has no scalar type. */
+export function wireType(scalar: ScalarType | undefined): number {
   switch (scalar) {
     case ScalarType.DOUBLE:
     case ScalarType.FIXED64:

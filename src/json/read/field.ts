@@ -1,7 +1,7 @@
 /** Readers of fields. Each reads the value after a member's name, and writes it with its tag. */
 import type { DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, LOWER_N, QUOTE } from "../bytes.js";
-import { END_GROUP, isImplicit, LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../types.js";
+import { END_GROUP, isImplicit, LENGTH, START_GROUP, tagOf, wireType } from "../types.js";
 import { enumReader, mapKeyReader, NULL, scalarReader, type ValueReader } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
@@ -45,7 +45,7 @@ export function fieldReader(field: DescField | DescExtension, readers: MessageRe
 
 /** The reader and the wire type of a scalar or an enum. */
 function valueReader({ scalar, enum: type }: Pick<DescField, "scalar" | "enum">): [read: ValueReader, type: number] {
-  return type === undefined ? [scalarReader(scalar!), wireType(scalar!)] : [enumReader(type), VARINT];
+  return [type === undefined ? scalarReader(scalar!) : enumReader(type), wireType(scalar)];
 }
 
 function singularField(tag: number, read: ValueReader, implicit: boolean): FieldReader {

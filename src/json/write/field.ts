@@ -2,7 +2,7 @@
 import type { Buffer } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../bytes.js";
-import { LENGTH, START_GROUP, tagOf, VARINT, wireType } from "../types.js";
+import { LENGTH, START_GROUP, tagOf, wireType } from "../types.js";
 import { type Field, knownNumbers } from "./layout.js";
 import { enumWriter, scalarWriter, type ValueWriter } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
@@ -108,7 +108,7 @@ export function listField(field: ListField, writers: MessageWriters): FieldWrite
     const tag = tagOf(number, delimited ? START_GROUP : LENGTH);
     return elements(tag, 0, delimited ? group(number, message) : embedded(message));
   }
-  const type = field.enum === undefined ? wireType(field.scalar) : VARINT;
+  const type = wireType(field.scalar);
   const packed = type === LENGTH ? 0 : tagOf(field.number, LENGTH);
   return elements(tagOf(field.number, type), packed, valueWriter(field), knownNumbers(field.enum));
 }
@@ -147,7 +147,7 @@ export function elements(
 /** Whether a list, given its marks, has no element: only empty occurrences, or unknown values of a closed enum. */
 export function emptyTest(field: ListField): (r: WireReader, first: number, last: number) => boolean {
   if (field.listKind === "message") return () => false;
-  const type = field.enum === undefined ? wireType(field.scalar) : VARINT;
+  const type = wireType(field.scalar);
   const single = tagOf(field.number, type);
   const packed = type === LENGTH ? 0 : tagOf(field.number, LENGTH);
   const known = knownNumbers(field.enum);

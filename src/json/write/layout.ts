@@ -171,7 +171,7 @@ function slotOf(field: Field, index: number, oneof: number): Slot {
 function typeOf(field: Field): number {
   if (field.fieldKind === "map") return LENGTH;
   if (field.message !== undefined) return field.delimitedEncoding ? START_GROUP : LENGTH;
-  return field.enum !== undefined ? VARINT : wireType(field.scalar!);
+  return wireType(field.scalar);
 }
 
 /** The numbers of a closed enum; undefined for an open one. */

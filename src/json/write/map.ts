@@ -32,7 +32,7 @@ export function mapField(field: MapField, writers: MessageWriters): FieldWriter 
     return mapWriter({ number, key, checksUtf8, valueTag: tagOf(2, LENGTH), message: writers(field.message) });
   }
   const scalar = { write: valueWriter(field), zero: new Literal(zeroOf(field)) };
-  const valueTag = tagOf(2, field.enum === undefined ? wireType(field.scalar) : VARINT);
+  const valueTag = tagOf(2, wireType(field.scalar));
   return mapWriter({ number, key, checksUtf8, valueTag, scalar, known: knownNumbers(field.enum) });
 }
 

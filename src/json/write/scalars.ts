@@ -37,22 +37,13 @@ const WRITERS: Readonly<Record<ScalarType, ValueWriter>> = {
 /** Writers of map keys, which are always strings in JSON. */
 export function mapKeyWriter(type: ScalarType, checksUtf8: boolean): ValueWriter {
   const write = scalarWriter(type, checksUtf8);
-  return writesText(type) ? write : quoted(write);
+  return type === ScalarType.STRING || IS_64_BITS.has(type) ? write : quoted(write);
 }
 
-function writesText(type: ScalarType): boolean {
-  switch (type) {
-    case ScalarType.STRING:
-    case ScalarType.INT64:
-    case ScalarType.SINT64:
-    case ScalarType.SFIXED64:
-    case ScalarType.UINT64:
-    case ScalarType.FIXED64:
-      return true;
-    default:
-      return false;
-  }
-}
+/** The integers of 64 bits, which JSON has in strings. */
+const IS_64_BITS: ReadonlySet<ScalarType> = new Set([
+  ...[ScalarType.INT64, ScalarType.SINT64, ScalarType.SFIXED64, ScalarType.UINT64, ScalarType.FIXED64],
+]);
 
 interface ValueType {
   readonly scalar?: ScalarType | undefined;
@@ -64,7 +55,7 @@ export function zeroOf({ scalar, enum: type }: ValueType): string {
   if (type !== undefined) return type.typeName === NULL_VALUE ? "null" : JSON.stringify(type.values[0]!.jsonName);
   if (scalar === ScalarType.BOOL) return "false";
   if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return '""';
-  return writesText(scalar!) ? '"0"' : "0";
+  return IS_64_BITS.has(scalar!) ? '"0"' : "0";
 }
 
 /** Whether the value at the reader's cursor is the type's zero; -0 is not. */
