@@ -16,6 +16,7 @@ import { usage } from "./nouns/usage.js";
 import { user } from "./nouns/user.js";
 import { report, usageError } from "./report.js";
 import { roles } from "./roles/commands.js";
+import { addService, removeService } from "./roles/configured-services.js";
 import { examples, newCommand, pathOf } from "./terminal/command.js";
 import { CommandError, EXIT } from "./terminal/exit.js";
 import type { Io } from "./terminal/io.js";
@@ -91,7 +92,12 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
   group("Run Portico:", roles(io, onExit));
   group("Log in:", [login(io), logout(io), user(io)]);
   group("Manage:", [auth(io), usage(io)]);
-  group("Call services:", [services(io), describe(io), openapi(io), call(io)]);
+  group("Call services:", [
+    services(io).addCommand(addService(io)).addCommand(removeService(io)),
+    describe(io),
+    openapi(io),
+    call(io),
+  ]);
   group("Write services:", [newService(io), dev(io, onExit), build(io)]);
   group("Other:", [completion(io), help(program)]);
   configure(program, io, onUsageError);

@@ -75,7 +75,8 @@ function followService(service: ForeignService, options: ForeignOptions): () => 
   };
 }
 
-function checkNames(services: readonly ForeignService[]): void {
+/** @throws {ConfigError} when a service has a name that it cannot have, or that is there twice. */
+export function checkNames(services: readonly ForeignService[]): void {
   const seen = new Set<string>();
   for (const { name } of services) {
     try {

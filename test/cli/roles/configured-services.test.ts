@@ -7,6 +7,7 @@ import t from "tap";
 import { installation } from "../../support/installation.js";
 import { call, start } from "../../support/process.js";
 import { until } from "../../support/until.js";
+import { portico as command } from "../command-line.js";
 
 const data = await installation(t.testdir());
 const file = join(data, "portico.json");
@@ -15,7 +16,7 @@ execFileSync("node_modules/.bin/buf", ["build", "examples/foreign-greeter", "-o"
 const greeter = spawn(process.execPath, ["examples/foreign-greeter/server.js", "127.0.0.1:0"]);
 t.teardown(() => greeter.kill());
 const [line] = await once(greeter.stdout.setEncoding("utf8"), "data");
-const target = /listening on (\S+)/.exec(line)?.[1];
+const target = /listening on (\S+)/.exec(line)?.[1] ?? "";
 
 const portico = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => portico.stop());
@@ -29,8 +30,11 @@ function save(text: string): void {
   renameSync(`${file}.new`, file);
 }
 
-t.test("a service of a file that was not there at the start joins", async (t) => {
-  save(JSON.stringify({ services: [{ name: "greeter", target, descriptors }] }));
+t.test("a service that is added joins, though the file was not there at the start", async (t) => {
+  const added = await command(["services", "add", "greeter", target, "--descriptors", descriptors], {
+    env: { PORTICO_DATA: data },
+  });
+  t.equal(added.exit, 0);
   await until(() => answers("greeter", 200));
   t.pass("greeter answers");
 });

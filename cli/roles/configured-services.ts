@@ -1,0 +1,95 @@
+/**
+ * `portico services add` and `portico services remove`: the services that the configuration file names. A server that runs
+ * with the file takes up the change (follow-services.ts).
+ */
+import { existsSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { Command } from "commander";
+import { checkNames } from "../../services/registry/foreign.js";
+import { ConfigError, type Flags, loadConfig, readServices, SETTINGS } from "../../src/config.js";
+import { makeFolder } from "../../src/folder.js";
+import { CompletedOption } from "../command/candidates.js";
+import { examples, newCommand } from "../terminal/command.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
+import { completionOf } from "./commands.js";
+
+/** The configuration file; what else it has is kept as it is. */
+interface File {
+  services?: { name?: unknown }[];
+}
+
+interface AddOptions extends Pick<Flags, "config"> {
+  readonly descriptors?: string;
+  readonly identity?: true;
+}
+
+export function addService(io: Io): Command {
+  const command = newCommand("add <name> <target...>", "let a gRPC server join, also while Portico runs");
+  const descriptors =
+    "file with its google.protobuf.FileDescriptorSet; without it, Portico asks the server by reflection";
+  command.addOption(new CompletedOption("--descriptors <file>", descriptors, completionOf(SETTINGS.config)));
+  command.option("--identity", "tell it the account and the namespace of each caller");
+  command.addOption(fileOption());
+  examples(command, "portico services add shop 127.0.0.1:9000", "portico services add shop grpcs://shop.example:9000");
+  return command.action((name: string, targets: string[], { descriptors, identity, config }: AddOptions) => {
+    const target = targets.length === 1 ? targets[0] : targets;
+    const entry = { name, target, descriptors: descriptors && resolve(descriptors), identity };
+    const file = changeServices({ ...(config && { config }) }, io, (services) => [...services, entry]);
+    io.stdout.write(`Service added to ${file}\n`);
+  });
+}
+
+export function removeService(io: Io): Command {
+  const command = newCommand("remove <name>", "take out what portico services add has added");
+  command.addOption(fileOption());
+  examples(command, "portico services remove shop");
+  return command.action((name: string, { config }: Pick<Flags, "config">) => {
+    const file = changeServices({ ...(config && { config }) }, io, (services, file) => {
+      const others = services.filter((service) => service.name !== name);
+      if (others.length === services.length) throw new CommandError(`${file} has no service ${name}`);
+      return others;
+    });
+    io.stdout.write(`Service removed from ${file}\n`);
+  });
+}
+
+function fileOption(): CompletedOption {
+  return new CompletedOption("--config <file>", SETTINGS.config.meaning, completionOf(SETTINGS.config));
+}
+
+/**
+ * Replaces the services of the configuration file, which appears at once as a whole.
+ * @returns the file.
+ * @throws {CommandError} for services that cannot be; then nothing has changed.
+ */
+function changeServices(
+  flags: Flags,
+  { env }: Io,
+  change: (services: readonly { name?: unknown }[], file: string) => { name?: unknown }[],
+): string {
+  const { configFile } = loadConfig(flags, env);
+  const isThere = existsSync(configFile);
+  const path = isThere ? realpathSync(configFile) : configFile;
+  const before: File = isThere ? JSON.parse(readFileSync(path, "utf8")) : {};
+  const file: File = { ...before, services: change(before.services ?? [], configFile) };
+  const draft = `${path}.${process.pid}.new`;
+  makeFolder(dirname(path));
+  try {
+    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: isThere ? statSync(path).mode : 0o600 });
+    checkServices(draft);
+    renameSync(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return configFile;
+}
+
+function checkServices(file: string): void {
+  try {
+    checkNames(readServices(file));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new CommandError(error.message, EXIT.usage);
+  }
+}

@@ -1,0 +1,75 @@
+// `portico services add` and `remove` change the services of the configuration file, and nothing else of it.
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import t, { type Test } from "tap";
+import { EXIT } from "../../../cli/terminal/exit.js";
+import { portico } from "../command-line.js";
+
+const SHOP = { name: "shop", target: "127.0.0.1:9000" };
+
+/** Runs `portico services` with a data folder whose portico.json has this content, if any. */
+function services(t: Test, before?: object) {
+  const data = t.testdir(before === undefined ? {} : { "portico.json": JSON.stringify(before) });
+  const file = join(data, "portico.json");
+  return {
+    data,
+    file,
+    run: (...args: string[]) => portico(["services", ...args], { env: { PORTICO_DATA: data } }),
+    content: () => JSON.parse(readFileSync(file, "utf8")),
+  };
+}
+
+t.test("add makes the file where there is none", async (t) => {
+  const { run, file, content } = services(t);
+  const { exit, stdout } = await run("add", "shop", "127.0.0.1:9000");
+  t.same({ exit, stdout }, { exit: EXIT.ok, stdout: `Service added to ${file}\n` });
+  t.same(content(), { services: [SHOP] });
+});
+
+t.test("add keeps what else the file has, its mode, and a link to it", async (t) => {
+  const { run, file, content, data } = services(t, { maxBody: "1MiB", services: [SHOP] });
+  chmodSync(file, 0o640);
+  const link = join(data, "link.json");
+  symlinkSync(file, link);
+  const args = ["add", "orders", "127.0.0.1:1", "127.0.0.1:2", "--descriptors", "x.binpb", "--identity"];
+  await run(...args, "--config", link);
+  const descriptors = resolve("x.binpb");
+  const orders = { name: "orders", target: ["127.0.0.1:1", "127.0.0.1:2"], descriptors, identity: true };
+  t.same(content(), { maxBody: "1MiB", services: [SHOP, orders] });
+  t.equal(statSync(file).mode & 0o777, 0o640);
+  t.same(readdirSync(data).sort(), ["link.json", "portico.json"]);
+});
+
+t.test("remove takes out the service of that name", async (t) => {
+  const { run, file, content } = services(t, { services: [SHOP, { ...SHOP, name: "orders" }] });
+  const { stdout } = await run("remove", "orders");
+  t.equal(stdout, `Service removed from ${file}\n`);
+  t.same(content(), { services: [SHOP] });
+});
+
+const refused: [what: string, args: string[], message: RegExp][] = [
+  ["a name that is there", ["add", "shop", "127.0.0.1:1"], /"shop" is there twice/],
+  ["a name of Portico's own", ["add", "auth", "127.0.0.1:1"], /"auth" is reserved/],
+  ["what is no address", ["add", "orders", "nowhere"], /target: must be host:port/],
+  ["to remove what is not there", ["remove", "orders"], /has no service orders/],
+];
+for (const [what, args, message] of refused) {
+  t.test(`refuses ${what}, and changes nothing`, async (t) => {
+    const { run, content, data } = services(t, { services: [SHOP] });
+    const { exit, stdout, stderr } = await run(...args);
+    t.not(exit, EXIT.ok);
+    t.equal(stdout, "");
+    t.match(stderr, message);
+    t.same(content(), { services: [SHOP] });
+    t.same(readdirSync(data), ["portico.json"]);
+  });
+}
+
+t.test("refuses a file that it does not understand", async (t) => {
+  const { run, file } = services(t, {});
+  writeFileSync(file, "{");
+  const { exit, stderr } = await run("add", "shop", "127.0.0.1:9000");
+  t.equal(exit, EXIT.usage);
+  t.match(stderr, /portico\.json cannot be read/);
+  t.equal(readFileSync(file, "utf8"), "{");
+});
