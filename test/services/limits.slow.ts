@@ -1,0 +1,23 @@
+// What the services of the catalogue hold at most, where it takes long to fill.
+import t from "tap";
+import { parts as listsParts } from "../../services/lists/lists.js";
+import { parts as notesParts } from "../../services/notes/notes.js";
+import { Code } from "../../src/errors.js";
+import { serveCatalogue } from "../support/catalogue.js";
+
+t.test("a full list refuses a push as a whole", async (t) => {
+  const { call } = serveCatalogue(t, "lists", listsParts);
+  const items = Array(64).fill("x");
+  for (let length = 0; length + 64 <= 10_000; length += 64) await call("Push", { list: "full", items });
+  t.equal((await call("Push", { list: "full", items: items.slice(0, 15) })).length, 9999);
+  await t.rejects(call("Push", { list: "full", items: ["1", "2"] }), { code: Code.RESOURCE_EXHAUSTED });
+  t.equal((await call("Push", { list: "full", items: ["1"] })).length, 10_000);
+});
+
+t.test("of the changes of notes the last thousand are kept", async (t) => {
+  const { call, stream } = serveCatalogue(t, "notes", notesParts);
+  const { id } = await call("Create", { title: "Groceries" });
+  for (let update = 0; update < 1000; update++) await call("Update", { id, text: `${update}` });
+  await t.rejects(stream("Events", { position: 0 }).next(), { code: Code.OUT_OF_RANGE });
+  t.equal((await stream("Events", { position: 1 }).next()).value.position, "2");
+});
