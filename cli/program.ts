@@ -4,6 +4,7 @@ import { afterService } from "./call/completion.js";
 import { describe, openapi, services } from "./call/service.js";
 import { callService } from "./call/with-fields.js";
 import { call } from "./call/with-json.js";
+import { client } from "./client/client.js";
 import { CompletedArgument, serviceNames } from "./command/candidates.js";
 import { connectionOptions } from "./command/connection.js";
 import { complete } from "./completion/complete.js";
@@ -97,6 +98,7 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
     describe(io),
     openapi(io),
     call(io),
+    client(io),
   ]);
   group("Write services:", [newService(io), dev(io, onExit), build(io)]);
   group("Other:", [completion(io), help(program)]);

@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { buildClient } from "./build-client.mjs";
 import { buildWeb } from "./build-web.mjs";
 
 const OUTPUT = "dist";
@@ -77,7 +78,8 @@ async function buildAnew() {
   // Made whole beside the old one, so that a failed build leaves the old one as it was.
   const draft = `${OUTPUT}.${process.pid}.new`;
   const metafile = await bundleProgram(bundle, draft);
-  const sources = [...Object.keys(metafile.inputs), ...(await buildWeb(bundle, draft))];
+  const others = [...(await buildWeb(bundle, draft)), ...(await buildClient(bundle, draft))];
+  const sources = [...Object.keys(metafile.inputs), ...others];
   const inputs = [...sources.filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
   writeFileSync(`${draft}/${RECORD}`, JSON.stringify({ inputs, sha256: hash(inputs) }));
   rmSync(OUTPUT, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 // Writes spec/: the OpenAPI documents of the services that everyone's Portico has, as its gateway serves them to an
-// administrator, and an index of them. Run after every change of a .proto; with --check it writes nothing and fails
-// where spec/ is not what it would write.
+// administrator, and an index of them. Writes src/client/gen/ from these: the services of `portico/client`. Run after every
+// change of a .proto; with --check it writes nothing and fails where one of them is not what it would write.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { register } from "tsx/esm/api";
@@ -10,15 +10,17 @@ const { Callers, endpointsOf, readDescriptors } = await import("../src/contract/
 const { descriptors } = await import("../src/gen/descriptors.ts");
 const { openApi } = await import("../gateway/openapi/document.ts");
 const { indexEntry } = await import("../gateway/openapi/served.ts");
+const { writeCatalogue } = await import("../cli/client/catalogue.ts");
 
-const FOLDER = "spec";
+const FOLDERS = ["spec", "src/client/gen"];
 /** Where a gateway listens unless told otherwise. */
 const SERVER = "http://127.0.0.1:8080";
 const PACKAGES = { auth: "portico.auth.v1", helloworld: "helloworld", registry: "portico.registry.v1" };
 
-function documents() {
+/** Text by path. */
+function filesOf() {
   const types = readDescriptors(descriptors);
-  const files = new Map();
+  const documents = new Map();
   const services = Object.entries(PACKAGES).map(([service, name]) => {
     const own = [...types].filter((type) => type.kind === "service" && type.file.proto.package === name);
     const all = endpointsOf(
@@ -27,29 +29,32 @@ function documents() {
       own.map(({ typeName }) => typeName),
     );
     const endpoints = all.filter(({ callers }) => callers !== Callers.ENROLLED);
-    files.set(`${service}.json`, openApi({ service, endpoints, types, server: SERVER }, 2));
+    documents.set(service, openApi({ service, endpoints, types, server: SERVER }, 2));
     return indexEntry(service, endpoints, "");
   });
-  return files.set("index.json", JSON.stringify({ services }, null, 2));
+  const index = `${JSON.stringify({ services }, null, 2)}\n`;
+  const spec = Array.from(documents, ([service, text]) => [`spec/${service}.json`, `${text}\n`]);
+  const modules = Array.from(writeCatalogue(documents), ([name, text]) => [`src/client/gen/${name}`, text]);
+  return new Map([...spec, ["spec/index.json", index], ...modules]);
 }
 
 function differing(wanted) {
-  const there = new Set(readdirSync(FOLDER));
-  const missing = [...wanted.keys()].filter((name) => !there.has(name));
-  const stale = [...there].filter((name) => readFileSync(join(FOLDER, name), "utf8") !== `${wanted.get(name)}\n`);
+  const there = FOLDERS.flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
+  const missing = [...wanted.keys()].filter((file) => !there.includes(file));
+  const stale = there.filter((file) => readFileSync(file, "utf8") !== wanted.get(file));
   return [...missing, ...stale].sort();
 }
 
-const wanted = documents();
-mkdirSync(FOLDER, { recursive: true });
+const wanted = filesOf();
+for (const folder of FOLDERS) mkdirSync(folder, { recursive: true });
 const differ = differing(wanted);
 if (process.argv.includes("--check")) {
-  if (differ.length > 0) console.error(`spec/ is out of date: ${differ.join(", ")}. Run: npm run spec`);
+  if (differ.length > 0) console.error(`Out of date: ${differ.join(", ")}. Run: npm run spec`);
   process.exitCode = differ.length > 0 ? 1 : 0;
 } else {
-  for (const name of differ) {
-    if (wanted.has(name)) writeFileSync(join(FOLDER, name), `${wanted.get(name)}\n`);
-    else rmSync(join(FOLDER, name));
+  for (const file of differ) {
+    if (wanted.has(file)) writeFileSync(file, wanted.get(file));
+    else rmSync(file);
   }
-  console.log(differ.length > 0 ? `spec/ written: ${differ.join(", ")}` : "spec/ is up to date");
+  console.log(differ.length > 0 ? `Written: ${differ.join(", ")}` : "All files are up to date");
 }

@@ -67,7 +67,7 @@ const methods = {
   add: method("Add", picture, kept, false, false),
 };
 
-function createStudio(): Service {
+export function createStudio(): Service {
   const files = new Map<string, Uint8Array>([["Ada", new Uint8Array(1000)]]);
   return {
     name: "studio",

@@ -17,6 +17,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ["src", "src/gen", "src/contract"],
   ["src/json", "src", "src/wire"],
   ["src/api"],
+  ["src/client"],
   ["src/http2", "src", "src/wire"],
   // Of access control only the words: what decides asks the authority, and so lies above.
   [
@@ -109,6 +110,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ["cli/command", "src/contract", "src/api", "cli/terminal", "cli/http"],
   ["cli/nouns", "src/contract", "src/api", "cli/terminal", "cli/http", "cli/command"],
   ["cli/call", "src/contract", "src/api", "cli/terminal", "cli/http", "cli/command"],
+  ["cli/client", "cli/terminal", "cli/command"],
   ["cli/completion", "cli/terminal", "cli/command"],
   ["cli/new", "src/contract", "cli/terminal"],
   // The only room that puts services and gateway together.
@@ -132,6 +134,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
     "cli/command",
     "cli/nouns",
     "cli/call",
+    "cli/client",
     "cli/completion",
     "cli/new",
     "cli/roles",

@@ -1,0 +1,199 @@
+/**
+ * The contract of a service as client generators need it, read from the OpenAPI document that the gateway serves to the
+ * caller. The document may come from anyone: names and comments in it are any text, and generators quote them.
+ */
+import { CommandError } from "../terminal/exit.js";
+import type { Document, Operation, PathItem, Schema } from "./document.js";
+import { type FieldType, fieldTypeOf, type ValueType, valueTypeOf } from "./value-type.js";
+
+export interface ServiceContract {
+  /** `helloworld` */
+  readonly name: string;
+  readonly comment: string;
+  /** The gRPC service whose name paths leave out comes first, if there is one. */
+  readonly groups: readonly GroupContract[];
+  readonly messages: readonly MessageContract[];
+  readonly enums: readonly EnumContract[];
+}
+
+/** The endpoints of a gRPC service. */
+export interface GroupContract {
+  /** `Rules` of `/auth/Rules/List`; undefined where paths have no such segment. */
+  readonly name: string | undefined;
+  readonly comment: string;
+  readonly endpoints: readonly EndpointContract[];
+}
+
+export interface EndpointContract {
+  /** `Call` */
+  readonly name: string;
+  /** Without a version: `/helloworld/Call`. */
+  readonly path: string;
+  readonly comment: string;
+  readonly deprecated: boolean;
+  /** Which sides stream. A stream of raw bytes that the client sends is one body, and so no stream here. */
+  readonly shape: "unary" | "server" | "client" | "bidi";
+  readonly idempotent: boolean;
+  /** `bytes` stands for a body of any content. */
+  readonly request: ValueType;
+  readonly response: ValueType;
+  readonly takesBytes: boolean;
+  readonly answersBytes: boolean;
+}
+
+export interface MessageContract {
+  /** With its package: `helloworld.CallRequest`. */
+  readonly name: string;
+  readonly comment: string;
+  readonly deprecated: boolean;
+  /** As it may be sent; undefined for a message that is only answered. */
+  readonly sent: readonly FieldContract[] | undefined;
+  /** As it is answered; undefined for a message that is only sent. */
+  readonly answered: readonly FieldContract[] | undefined;
+}
+
+export interface FieldContract {
+  /** Its name in JSON. */
+  readonly name: string;
+  readonly type: FieldType;
+  /** Whether the field can be absent, as messages and `optional` values can: then absent and zero differ. */
+  readonly optional: boolean;
+  /** Whether the schema names it as required: in every answer, or needed in every request. */
+  readonly required: boolean;
+  readonly comment: string;
+  readonly deprecated: boolean;
+}
+
+export interface EnumContract {
+  readonly name: string;
+  readonly comment: string;
+  readonly deprecated: boolean;
+  readonly values: readonly string[];
+}
+
+/** Names and paths that a gateway would have: they become names of files, and are called with a token. */
+const NAME = /^[a-z0-9][a-z0-9-]*$/;
+const PATH = /^\/[A-Za-z0-9-]+(?:\/[A-Za-z0-9._]+){1,2}$/;
+
+/** @throws {CommandError} when the text is no document of a Portico service */
+export function readContract(service: string, text: string): ServiceContract {
+  if (!NAME.test(service)) throw new CommandError(`There is no service ${JSON.stringify(service)}`);
+  const document = JSON.parse(text.toWellFormed()) as Document;
+  const groups = new Map<string, EndpointContract[]>();
+  const tags = new Map<string, string>();
+  for (const [path, item] of Object.entries(document.paths)) {
+    const segments = path.split("/").length - 1;
+    if (path.startsWith("/v1/") || segments === 1) continue;
+    if (!PATH.test(path)) throw new CommandError(`The document of ${service} has a path that is none of Portico's`);
+    const group = segments === 2 ? "" : (path.split("/")[2] ?? "");
+    const operation = item.post ?? item.get;
+    if (operation === undefined) continue;
+    tags.set(group, operation.tags?.[0] ?? "");
+    groups.set(group, [...(groups.get(group) ?? []), endpointOf(path, item, operation, document)]);
+  }
+  const describedAs = (group: string) => document.tags?.find(({ name }) => name === tags.get(group))?.description ?? "";
+  return {
+    name: service,
+    comment: firstParagraphs(document.info.description ?? "", /^Fields are named in lowerCamelCase\./),
+    groups: [...groups].map(([name, endpoints]) => ({
+      name: name || undefined,
+      comment: describedAs(name),
+      endpoints,
+    })),
+    ...typesOf(document),
+  };
+}
+
+function endpointOf(path: string, item: PathItem, operation: Operation, document: Document): EndpointContract {
+  const socket = item["x-websocket"];
+  const body = operation.requestBody?.content ?? {};
+  const answer = operation.responses?.[200]?.content ?? {};
+  const isSocket = item.post === undefined;
+  const takesBytes = !isSocket && "*/*" in body;
+  const answersBytes = !isSocket && "*/*" in answer;
+  const streams = "application/x-ndjson" in answer;
+  const answered = answer["application/json"]?.schema ?? answer["application/x-ndjson"]?.["x-item-schema"]?.anyOf?.[0];
+  return {
+    name: path.slice(path.lastIndexOf("/") + 1),
+    path,
+    comment: commentOf(operation),
+    deprecated: operation.deprecated === true,
+    shape: isSocket
+      ? socketShape(operation)
+      : streams || (answersBytes && socket !== undefined && !takesBytes)
+        ? "server"
+        : "unary",
+    idempotent: operation["x-idempotency-level"] !== undefined,
+    request: valueTypeOf(
+      socket !== undefined && !takesBytes ? socket.sends : body["application/json"]?.schema,
+      document,
+    ),
+    response: valueTypeOf(isSocket ? socket?.receives : answered, document),
+    takesBytes,
+    answersBytes,
+  };
+}
+
+/** An endpoint with a WebSocket only says in words which sides stream. */
+function socketShape({ description = "" }: Operation): "client" | "bidi" {
+  return /^Takes and answers streams: /m.test(description) ? "bidi" : "client";
+}
+
+/** Sentences of the gateway about HTTP, which callers of a client need not know. */
+const ABOUT_HTTP = /^(?:Answers with a stream: |Takes a stream: |Takes and answers streams: |Of parameters of which )/;
+
+/** The summary is the first sentence; the description repeats it only where more sentences follow. */
+function commentOf({ summary = "", description = "" }: Operation): string {
+  const comment = description.startsWith(summary) ? description : `${summary}.\n\n${description}`;
+  return firstParagraphs(comment, ABOUT_HTTP);
+}
+
+function firstParagraphs(text: string, except: RegExp): string {
+  const paragraphs = text.split("\n\n").filter((paragraph) => paragraph !== "" && !except.test(paragraph));
+  return paragraphs.join("\n\n");
+}
+
+/** Components of messages and enums: names with a package have no hyphen, as those of scalars have. */
+const DIRECTION = /(?<=^[^-]+)-(?:input|output)$/;
+
+function typesOf(document: Document): Pick<ServiceContract, "messages" | "enums"> {
+  const { schemas } = document.components;
+  const keys = Object.keys(schemas).filter((key) => DIRECTION.test(key));
+  const messages: MessageContract[] = [];
+  const enums: EnumContract[] = [];
+  for (const name of new Set(keys.map((key) => key.replace(DIRECTION, "")))) {
+    const [sent, answered] = [schemas[`${name}-input`], schemas[`${name}-output`]];
+    const { description = "", deprecated = false, ...any } = answered ?? sent ?? {};
+    const words = { name, comment: description, deprecated };
+    const { kind } = valueTypeOf({ $ref: answered === undefined ? `${name}-input` : `${name}-output` }, document);
+    if (kind === "enum") enums.push({ ...words, values: valuesOf(any) });
+    if (kind !== "message") continue;
+    const fields = (schema: Schema | undefined) => schema && fieldsOf(schema, document);
+    messages.push({ ...words, sent: fields(sent), answered: fields(answered) });
+  }
+  return { messages, enums };
+}
+
+function fieldsOf({ properties = {}, required = [] }: Schema, document: Document): FieldContract[] {
+  return Object.entries(properties).map(([name, schema]) => {
+    const type = fieldTypeOf(schema, document);
+    return {
+      name,
+      type,
+      optional: schema["x-explicit-presence"] === true || (type.many === undefined && IS_MESSAGE.has(type.value.kind)),
+      required: required.includes(name),
+      comment: schema.description ?? "",
+      deprecated: schema.deprecated === true,
+    };
+  });
+}
+
+/** Kinds of values that are messages in the contract, and so have presence. */
+const IS_MESSAGE: ReadonlySet<ValueType["kind"]> = new Set<ValueType["kind"]>([
+  ...(["message", "timestamp", "duration", "mask", "struct", "list", "value", "any"] as const),
+]);
+
+function valuesOf(schema: Schema): string[] {
+  const values = schema.enum ?? schema.anyOf?.find((one) => one.enum !== undefined)?.enum ?? [];
+  return values.filter((value): value is string => typeof value === "string");
+}

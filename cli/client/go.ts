@@ -1,0 +1,214 @@
+/** Writes the messages and endpoints of a service in Go: structs with Go's own types, which the runtime reads by reflection. */
+import type {
+  EndpointContract,
+  EnumContract,
+  FieldContract,
+  GroupContract,
+  MessageContract,
+  ServiceContract,
+} from "./contract.js";
+import { linesOf, pascal, Scope, typeNames } from "./names.js";
+import type { FieldType, ValueType } from "./value-type.js";
+
+/** Exported names of the runtime (src/client/portico.go) and of the generated part. */
+export const RESERVED_TYPES: readonly string[] = "Client Error HTTPBody New Options Ptr".split(" ");
+
+const KEYWORDS: ReadonlySet<string> = new Set(
+  "break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var".split(
+    " ",
+  ),
+);
+
+/** The name of the package: letters and digits of the service's name. */
+export function packageName(service: string): string {
+  const name = service.replace(/[^a-z0-9]/g, "").replace(/^(?=\d|$)/, "p");
+  return KEYWORDS.has(name) || name === "main" || name === "init" ? `${name}client` : name;
+}
+
+export function writeGo(contract: ServiceContract): string {
+  return new GoWriter(contract).write();
+}
+
+interface Group {
+  readonly group: GroupContract;
+  readonly typeName: string;
+  /** Its name as a member of the service; undefined for the service's own endpoints. */
+  readonly member: string | undefined;
+  readonly methods: readonly (readonly [name: string, endpoint: EndpointContract])[];
+}
+
+class GoWriter {
+  readonly #contract: ServiceContract;
+  readonly #scope = new Scope(RESERVED_TYPES);
+  readonly #names: ReadonlyMap<string, string>;
+  readonly #typeName: string;
+  readonly #groups: readonly Group[];
+
+  constructor(contract: ServiceContract) {
+    this.#contract = contract;
+    this.#names = typeNames(contract, this.#scope);
+    this.#typeName = this.#scope.add(`${pascal(contract.name)}Service`);
+    const members = new Scope();
+    this.#groups = contract.groups.map((group) => {
+      const name = group.name === undefined ? undefined : members.add(pascal(group.name));
+      const scope = name === undefined ? members : new Scope();
+      const typeName = name === undefined ? this.#typeName : this.#scope.add(`${pascal(contract.name)}${name}Service`);
+      const endpoints = group.endpoints.filter(isCallable);
+      return { group, typeName, member: name, methods: endpoints.map((one) => [scope.add(pascal(one.name)), one]) };
+    });
+  }
+
+  write(): string {
+    const { messages, enums } = this.#contract;
+    const main = this.#groups.find(({ member }) => member === undefined);
+    const others = this.#groups.filter(({ member }) => member !== undefined);
+    return [
+      ...enums.map((one) => this.#enumeration(one)),
+      ...messages.map((message) => this.#message(message)),
+      ...others.map((group) => this.#service(group.typeName, group.group.comment, group, [])),
+      this.#service(this.#typeName, this.#contract.comment, main, others),
+      this.#client(others),
+    ].join("\n");
+  }
+
+  #enumeration({ name, comment, deprecated, values }: EnumContract): string {
+    const own = this.#names.get(name) ?? "";
+    const constants = values.map((value) => {
+      const short = value.replace(new RegExp(`^${name.split(".").at(-1)}_`, "i"), "");
+      return `const ${this.#scope.add(own + words(short))} ${own} = ${quoted(value)}\n`;
+    });
+    const about = [comment, "A value that the contract does not name is the digits of its number."];
+    return `${doc(about.filter((text) => text !== "").join("\n\n"), deprecated)}type ${own} string\n\n${constants.join("\n")}`;
+  }
+
+  #message({ name, comment, deprecated, sent, answered }: MessageContract): string {
+    const scope = new Scope();
+    const fields = (sent ?? answered ?? []).map((field) => this.#field(scope.add(pascal(field.name)), field));
+    const body = fields.length === 0 ? "struct{}" : `struct {\n${fields.join("\n")}}`;
+    return `${doc(comment, deprecated)}type ${this.#names.get(name)} ${body}\n`;
+  }
+
+  #field(name: string, { name: json, type, optional, comment, deprecated }: FieldContract): string {
+    const tag = `json:${quoted(`${json},omitempty`)}`;
+    const written = /[`\r]|[^\x20-\x7e]/.test(tag) ? quoted(tag) : `\`${tag}\``;
+    return `${doc(comment, deprecated, "\t")}\t${name} ${this.#fieldType(type, optional)} ${written}\n`;
+  }
+
+  #fieldType({ many, key, value }: FieldType, optional: boolean): string {
+    const one = this.#value(value);
+    if (many === "list") return `[]${one}`;
+    if (many === "map") return `map[${KEYS[key]}]${one}`;
+    return optional && !/^(?:\*|\[|map\[|any$)/.test(one) ? `*${one}` : one;
+  }
+
+  #value(type: ValueType): string {
+    switch (type.kind) {
+      case "message":
+        return `*${this.#names.get(type.name)}`;
+      case "enum":
+        return this.#names.get(type.name) ?? "string";
+      case "int":
+        return `${type.signed ? "" : "u"}int${type.bits}`;
+      case "float":
+        return `float${type.bits}`;
+      default:
+        return PLAIN[type.kind];
+    }
+  }
+
+  #service(name: string, comment: string, group: Group | undefined, others: readonly Group[]): string {
+    const left = group?.group.endpoints.filter((one) => !isCallable(one)).map((one) => one.name) ?? [];
+    const without =
+      left.length === 0
+        ? []
+        : [`Not here, because they take a stream, which needs a WebSocket: ${left.join(", ")}. net/http has none.`];
+    const members = [
+      "\ttransport *transport\n",
+      ...others.map(({ group, member, typeName }) => `${doc(group.comment, false, "\t")}\t${member} *${typeName}\n`),
+    ];
+    const methods = (group?.methods ?? []).map(([method, endpoint]) => `\n${this.#method(name, method, endpoint)}`);
+    const about = [comment, ...without].filter((text) => text !== "").join("\n\n");
+    return `${doc(about, false)}type ${name} struct {\n${members.join("\n")}}\n${methods.join("")}`;
+  }
+
+  #method(typeName: string, name: string, endpoint: EndpointContract): string {
+    const { path, shape, idempotent } = endpoint;
+    const sent = endpoint.takesBytes ? "*HTTPBody" : this.#value(endpoint.request);
+    const answered = endpoint.answersBytes ? "*HTTPBody" : this.#value(endpoint.response);
+    const result = shape === "server" ? `iter.Seq2[${answered}, error]` : `(${answered}, error)`;
+    const members = [quoted(this.#contract.name), quoted(path), `${idempotent}`];
+    const call = `${shape === "server" ? "stream" : "unary"}[${answered}]`;
+    return `${doc(endpoint.comment, endpoint.deprecated)}func (s *${typeName}) ${name}(ctx context.Context, request ${sent}) ${result} {
+	return ${call}(ctx, s.transport, endpoint{${members.join(", ")}}, request)
+}
+`;
+  }
+
+  #client(others: readonly Group[]): string {
+    const { name } = this.#contract;
+    const member = pascal(name);
+    const members = others.map((group) => `, ${group.member}: &${group.typeName}{transport: t}`).join("");
+    return `// Client is a client of Portico with the service ${name}. It is safe for use by several goroutines.
+type Client struct {
+	${member} *${this.#typeName}
+}
+
+// New makes a client. The zero Options read PORTICO_URL, PORTICO_TOKEN and PORTICO_NAMESPACE.
+func New(options Options) *Client {
+	t := newTransport(options)
+	return &Client{${member}: &${this.#typeName}{transport: t${members}}}
+}
+`;
+  }
+}
+
+function isCallable({ shape }: EndpointContract): boolean {
+  return shape === "unary" || shape === "server";
+}
+
+const KEYS: Readonly<Record<FieldType["key"], string>> = {
+  string: "string",
+  bool: "bool",
+  int: "int64",
+  uint: "uint64",
+};
+
+const PLAIN: Readonly<Record<Exclude<ValueType["kind"], "message" | "enum" | "int" | "float">, string>> = {
+  string: "string",
+  bool: "bool",
+  bytes: "[]byte",
+  null: "any",
+  none: "any",
+  timestamp: "time.Time",
+  duration: "time.Duration",
+  mask: "string",
+  struct: "map[string]any",
+  list: "[]any",
+  value: "any",
+  any: "map[string]any",
+};
+
+/** `AdminOnly` of `ADMIN_ONLY`. */
+function words(value: string): string {
+  return pascal(/[a-z]/.test(value) ? value : value.toLowerCase());
+}
+
+/** JSON's escapes are Go's, too, for characters that are no half of a pair. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(
+    /[^\x20-\x7e]/gu,
+    (one) => `\\U${(one.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`,
+  );
+}
+
+/** A comment: every line of the text begins with two slashes and a space, so none is a directive. */
+function doc(comment: string, deprecated: boolean, indent = ""): string {
+  const lines = [...linesOf(comment), ...(deprecated ? ["", "Deprecated: the contract marks it as deprecated."] : [])];
+  const first = lines.findIndex((line) => line !== "");
+  return first < 0
+    ? ""
+    : lines
+        .slice(first)
+        .map((line) => `${indent}// ${line.trim()}`.trimEnd().concat("\n"))
+        .join("");
+}

@@ -1,0 +1,270 @@
+/** Writes the messages and endpoints of a service in Python: dataclasses with Python's own types, which the runtime reads. */
+import type {
+  EndpointContract,
+  EnumContract,
+  FieldContract,
+  GroupContract,
+  MessageContract,
+  ServiceContract,
+} from "./contract.js";
+import { linesOf, pascal, Scope, snake, typeNames } from "./names.js";
+import type { FieldType, ValueType } from "./value-type.js";
+
+/** Classes of the runtime (src/client/portico_client.py), of the generated part, and of the language. */
+export const RESERVED_TYPES: readonly string[] = [
+  ..."AsyncPortico AsyncPorticoClient HttpBody Portico PorticoClient PorticoError".split(" "),
+  ..."AssertionError BaseException Ellipsis Exception False KeyError None NotImplemented True TypeError ValueError".split(
+    " ",
+  ),
+];
+
+const KEYWORDS: readonly string[] = [
+  ..."False None True and as assert async await break class continue def del elif else except finally for from global".split(
+    " ",
+  ),
+  ..."if import in is lambda nonlocal not or pass raise return try while with yield match case type".split(" "),
+];
+/** Names of fields that would hide a type that the annotation of another field has. */
+const TYPES_IN_FIELDS: readonly string[] =
+  "bool bytes dataclasses datetime dict float int list str typing object".split(" ");
+
+export function writePython(contract: ServiceContract): string {
+  return new PythonWriter(contract).write();
+}
+
+/** The two clients: a call of one waits, a call of the other is awaited. */
+const FORMS = [
+  { prefix: "", base: "PorticoClient", define: "def", wait: "", iterator: "typing.Iterator" },
+  {
+    prefix: "Async",
+    base: "AsyncPorticoClient",
+    define: "async def",
+    wait: "await ",
+    iterator: "typing.AsyncIterator",
+  },
+] as const;
+type Form = (typeof FORMS)[number];
+
+interface Group {
+  readonly group: GroupContract;
+  readonly className: string;
+  /** Its name as a member of the service; undefined for the service's own endpoints. */
+  readonly member: string | undefined;
+  readonly methods: readonly (readonly [name: string, endpoint: EndpointContract])[];
+}
+
+class PythonWriter {
+  readonly #contract: ServiceContract;
+  readonly #names: ReadonlyMap<string, string>;
+  readonly #className: string;
+  readonly #groups: readonly Group[];
+
+  constructor(contract: ServiceContract) {
+    const scope = new Scope(RESERVED_TYPES);
+    this.#contract = contract;
+    this.#names = typeNames(contract, scope);
+    const classNames = (name: string) => {
+      const free = scope.add(name);
+      return scope.add(`Async${free}`) === `Async${free}` ? free : scope.add(`${free}Service`);
+    };
+    this.#className = classNames(pascal(contract.name));
+    const members = new Scope(KEYWORDS);
+    this.#groups = contract.groups.map((group) => {
+      const member = group.name === undefined ? undefined : members.add(snake(group.name));
+      const className =
+        member === undefined ? this.#className : classNames(`${this.#className}${pascal(group.name ?? "")}`);
+      const scope = member === undefined ? members : new Scope(KEYWORDS);
+      return { group, className, member, methods: callable(group).map((one) => [scope.add(snake(one.name)), one]) };
+    });
+  }
+
+  write(): string {
+    const { messages, enums } = this.#contract;
+    const parts = [
+      ...enums.map((one) => this.#enumeration(one)),
+      ...messages.map((message) => this.#message(message)),
+      ...FORMS.flatMap((form) => this.#services(form)),
+      ...FORMS.map((form) => this.#client(form)),
+    ];
+    return parts.join("\n\n");
+  }
+
+  #enumeration({ name, comment, values }: EnumContract): string {
+    const names = enumNames(values);
+    const members = values.map((value, at) => `    ${names[at]} = ${quoted(value)}\n`).join("");
+    return `class ${this.#names.get(name)}(_OpenEnum):\n${doc(comment, false, "    ", true)}${members}`;
+  }
+
+  #message({ name, comment, deprecated, sent, answered }: MessageContract): string {
+    const scope = new Scope([...KEYWORDS, ...TYPES_IN_FIELDS]);
+    const fields = (sent ?? answered ?? []).map((field) => this.#field(scope.add(snake(field.name)), field));
+    const body = [doc(comment, deprecated, "    "), ...fields].filter((text) => text !== "").join("\n");
+    return `@dataclasses.dataclass\nclass ${this.#names.get(name)}:\n${body || "    pass\n"}`;
+  }
+
+  #field(name: string, field: FieldContract): string {
+    const { hint, initial } = this.#typeOf(field);
+    const settings = [
+      `default${initial.endsWith("()") ? "_factory" : ""}=${initial.replace(/\(\)$/, "")}`,
+      ...(name === field.name ? [] : [`metadata={"json": ${quoted(field.name)}}`]),
+    ];
+    const isPlain = settings.length === 1 && !initial.endsWith("()");
+    const value = isPlain ? initial : `dataclasses.field(${settings.join(", ")})`;
+    return `    ${name}: ${hint} = ${value}\n${doc(field.comment, field.deprecated, "    ")}`;
+  }
+
+  #typeOf({ type, optional, required }: FieldContract): { hint: string; initial: string } {
+    if (type.many !== undefined) return { hint: this.#hint(type), initial: type.many === "list" ? "list()" : "dict()" };
+    const hint = this.#value(type.value);
+    const mayBeAbsent = optional || type.value.kind === "null" || (required && type.value.kind === "message");
+    if (hint === "typing.Any" || hint === "None") return { hint, initial: "None" };
+    return mayBeAbsent ? { hint: `${hint} | None`, initial: "None" } : { hint, initial: this.#zero(type.value) };
+  }
+
+  #hint({ many, key, value }: FieldType): string {
+    const one = this.#value(value);
+    if (many === "list") return `list[${one}]`;
+    return many === "map" ? `dict[${KEYS[key]}, ${one}]` : one;
+  }
+
+  #value(type: ValueType): string {
+    return type.kind === "message" || type.kind === "enum"
+      ? (this.#names.get(type.name) ?? "typing.Any")
+      : PLAIN[type.kind];
+  }
+
+  #zero(type: ValueType): string {
+    if (type.kind !== "enum") return ZEROS[type.kind] ?? "None";
+    const { values = [] } = this.#contract.enums.find(({ name }) => name === type.name) ?? {};
+    return `${this.#names.get(type.name)}.${enumNames(values)[0]}`;
+  }
+
+  #services(form: Form): string[] {
+    const groups = this.#groups.filter(({ member }) => member !== undefined);
+    const main = this.#groups.find(({ member }) => member === undefined);
+    const attributes = groups.map(
+      ({ member, className }) => `        self.${member} = ${form.prefix}${className}(portico)\n`,
+    );
+    return [
+      ...groups.map((group) => this.#service(form, group.className, group.group.comment, group, [])),
+      this.#service(form, this.#className, this.#contract.comment, main, attributes),
+    ];
+  }
+
+  #service(
+    form: Form,
+    className: string,
+    comment: string,
+    group: Group | undefined,
+    attributes: readonly string[],
+  ): string {
+    const left = group?.group.endpoints.filter((endpoint) => !isCallable(endpoint)).map(({ name }) => name) ?? [];
+    const without =
+      left.length === 0 ? "" : `Not here, because they take a stream, which needs a WebSocket: ${left.join(", ")}.`;
+    const words = [comment, without].filter((text) => text !== "").join("\n\n");
+    const methods = (group?.methods ?? []).map(([name, endpoint]) => this.#method(form, name, endpoint));
+    return `class ${form.prefix}${className}:
+${doc(words, false, "    ", true)}    def __init__(self, portico: ${form.prefix}Portico) -> None:
+        self._portico = portico
+${attributes.join("")}${methods.map((method) => `\n${method}`).join("")}`;
+  }
+
+  #method(form: Form, name: string, endpoint: EndpointContract): string {
+    const { path, idempotent, shape, request, response } = endpoint;
+    const sent = endpoint.takesBytes ? "HttpBody" : this.#value(request);
+    const answered = endpoint.answersBytes ? "HttpBody" : this.#value(response);
+    const mayBeLeftOut = request.kind === "message" && !endpoint.takesBytes;
+    const parameter = `request: ${sent}${mayBeLeftOut ? " | None = None" : ""}`;
+    const result = shape === "server" ? `${form.iterator}[${answered}]` : answered;
+    const [define, wait] = shape === "server" ? ["def", ""] : [form.define, form.wait];
+    const about = [quoted(this.#contract.name), quoted(path), idempotent ? "True" : "False", answerOf(answered)];
+    return `    ${define} ${name}(
+        self, ${parameter}, *, timeout: float | None = None, retries: int | None = None
+    ) -> ${result}:
+${doc(endpoint.comment, endpoint.deprecated, "        ")}        call = _Call(${about.join(", ")}, request, timeout, retries)
+        return ${wait}self._portico._${shape === "server" ? "stream" : "unary"}(call)
+`;
+  }
+
+  #client({ prefix, base }: Form): string {
+    const name = snake(this.#contract.name);
+    return `class ${prefix}Portico(${base}):
+    """A client of Portico with the service ${this.#contract.name}${prefix === "" ? "" : ", for asyncio"}."""
+
+    def _bind(self) -> None:
+        self.${new Scope(KEYWORDS).add(name)} = ${prefix}${this.#className}(self)
+`;
+  }
+}
+
+/** A type as an argument: a type checker takes no \`dict[str, typing.Any]\` for a class. */
+function answerOf(hint: string): string {
+  return /^\w+$/.test(hint) ? hint : `typing.cast("type[${hint}]", ${hint})`;
+}
+
+function isCallable({ shape }: EndpointContract): boolean {
+  return shape === "unary" || shape === "server";
+}
+
+function callable({ endpoints }: GroupContract): readonly EndpointContract[] {
+  return endpoints.filter(isCallable);
+}
+
+const KEYS: Readonly<Record<FieldType["key"], string>> = { string: "str", bool: "bool", int: "int", uint: "int" };
+
+const PLAIN: Readonly<Record<Exclude<ValueType["kind"], "message" | "enum">, string>> = {
+  string: "str",
+  bool: "bool",
+  int: "int",
+  float: "float",
+  bytes: "bytes",
+  null: "None",
+  none: "None",
+  timestamp: "datetime.datetime",
+  duration: "datetime.timedelta",
+  mask: "str",
+  struct: "dict[str, typing.Any]",
+  list: "list[typing.Any]",
+  value: "typing.Any",
+  any: "dict[str, typing.Any]",
+};
+
+const ZEROS: Readonly<Partial<Record<ValueType["kind"], string>>> = {
+  string: '""',
+  bool: "False",
+  int: "0",
+  float: "0.0",
+  bytes: 'b""',
+};
+
+function enumNames(values: readonly string[]): string[] {
+  const scope = new Scope([...KEYWORDS, "name", "value", "mro"]);
+  return values.map((value) => scope.add(identifier(value)));
+}
+
+function identifier(text: string): string {
+  return text
+    .replace(/\W/g, "_")
+    .replace(/^(?=\d|$)/, "_")
+    .replace(/^__/, "_");
+}
+
+/** JSON's escapes are Python's, too. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(
+    /[^\x20-\x7e]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** A docstring that nothing in its text can end. */
+function doc(comment: string, deprecated: boolean, indent: string, beforeCode = false): string {
+  const lines = [...linesOf(comment), ...(deprecated ? ["Deprecated."] : [])];
+  if (lines.length === 0) return "";
+  const text = lines.map((line) => line.replaceAll("\\", "\\\\").replaceAll('"', '\\"'));
+  const body =
+    text.length === 1
+      ? text[0]
+      : `${text.map((line, at) => (at === 0 ? line : `${indent}${line}`.trimEnd())).join("\n")}\n${indent}`;
+  return `${indent}"""${body}"""\n${beforeCode ? "\n" : ""}`;
+}

@@ -1,0 +1,243 @@
+/** Writes the types and the table of a service's endpoints in TypeScript. Messages are canonical JSON, as they are sent. */
+import type {
+  EndpointContract,
+  EnumContract,
+  FieldContract,
+  GroupContract,
+  MessageContract,
+  ServiceContract,
+} from "./contract.js";
+import { camel, linesOf, pascal, Scope, typeNames } from "./names.js";
+import type { FieldType, ValueType } from "./value-type.js";
+
+/** Type names of the runtime (src/client/), and of the language where the runtime or generated code uses them. */
+export const RESERVED_TYPES: readonly string[] = [
+  ..."AnyMessage Bytes BytesInput CallOptions CallScope Duration EndpointEntry EndpointTable ErrorCircumstances ErrorObject".split(
+    " ",
+  ),
+  ..."FieldMask Float FloatInput Handshake HttpBody HttpBodyInput Int64 Int64Input JsonObject JsonValue Messages".split(
+    " ",
+  ),
+  ..."Portico PorticoClient PorticoError PorticoOptions Reader Socket Timestamp TimestampInput WebSocketClass WebSocketLike".split(
+    " ",
+  ),
+  ..."AbortSignal AsyncGenerator AsyncIterable Blob Date Iterable Partial Promise PromiseLike ReadableStreamDefaultReader".split(
+    " ",
+  ),
+  ..."Readonly Record Response ReturnType Uint8Array".split(" "),
+  // To name a type like these would be legal, and misleading.
+  ..."Array Boolean Error Function JSON Map Math Number Object Set String Symbol".split(" "),
+];
+
+/** Names that a member of an object of methods must not have: objects have them, or promises. */
+const RESERVED_MEMBERS: readonly string[] = [
+  "__proto__",
+  "constructor",
+  "prototype",
+  "then",
+  "toString",
+  "toJSON",
+  "valueOf",
+];
+
+/** What a generated part exports besides its types. */
+export interface ServiceModule {
+  readonly text: string;
+  /** The interface of the service's methods. */
+  readonly interfaceName: string;
+  /** The constant with the table of its endpoints. */
+  readonly tableName: string;
+}
+
+export function writeModule(contract: ServiceContract): ServiceModule {
+  const scope = new Scope(RESERVED_TYPES);
+  const interfaceName = scope.add(pascal(contract.name));
+  const tableName = `${camel(contract.name)}Endpoints`;
+  const writer = new TypeWriter(contract, scope);
+  const parts = [
+    ...contract.messages.flatMap((message) => writer.message(message)),
+    ...contract.enums.map((one) => writer.enumeration(one)),
+    writer.service(interfaceName),
+    `export const ${tableName}: EndpointTable = ${tableOf(contract)};\n`,
+  ];
+  return { text: parts.join("\n"), interfaceName, tableName };
+}
+
+/** The class that has the services as members. */
+export function classOf(comment: string, contracts: readonly ServiceContract[]): string {
+  const members = contracts.map((contract) => {
+    const { interfaceName, tableName } = writeModule(contract);
+    const value = `this.bind(${quoted(contract.name)}, ${tableName})`;
+    return `${doc(contract.comment, false, "  ")}  readonly ${camel(contract.name)}: ${interfaceName} = ${value};\n`;
+  });
+  return `/** ${comment} */\nexport class Portico extends PorticoClient {\n${members.join("")}}\n`;
+}
+
+/** All that follows the runtime in the file of a service's client. */
+export function writeTypescript(contract: ServiceContract): string {
+  const client = classOf(`A client of Portico with the service ${contract.name}.`, [contract]);
+  return `${writeModule(contract).text}\n${client}`;
+}
+
+class TypeWriter {
+  readonly #contract: ServiceContract;
+  readonly #names: ReadonlyMap<string, string>;
+  /** Of messages that are both sent and answered: the name of the form to send. */
+  readonly #inputNames: ReadonlyMap<string, string>;
+
+  constructor(contract: ServiceContract, scope: Scope) {
+    this.#contract = contract;
+    this.#names = typeNames(contract, scope);
+    const both = contract.messages.filter(({ sent, answered }) => sent !== undefined && answered !== undefined);
+    this.#inputNames = new Map(both.map(({ name }) => [name, scope.add(`${this.#names.get(name)}Input`)]));
+  }
+
+  message({ name, comment, deprecated, sent, answered }: MessageContract): string[] {
+    const written: string[] = [];
+    const write = (own: string | undefined, fields: readonly FieldContract[], toSend: boolean) => {
+      const members = fields.map((field) => this.#field(field, toSend)).join("");
+      const type =
+        members === "" ? `type ${own} = Readonly<Record<string, never>>;` : `interface ${own} {\n${members}}`;
+      written.push(`${doc(comment, deprecated)}export ${type}\n`);
+    };
+    if (answered !== undefined) write(this.#names.get(name), answered, false);
+    if (sent !== undefined) write(this.#inputNames.get(name) ?? this.#names.get(name), sent, true);
+    return written;
+  }
+
+  enumeration({ name, comment, deprecated, values }: EnumContract): string {
+    const names = [...values.map(quoted), "number"].join(" | ");
+    const words = [comment, "A value that this contract does not name is a number."].filter((text) => text !== "");
+    return `${doc(words.join("\n\n"), deprecated)}export type ${this.#names.get(name)} = ${names};\n`;
+  }
+
+  service(name: string): string {
+    const groups = membersOf(this.#contract).map(({ name, group, endpoints }) => {
+      const indent = name === undefined ? "  " : "    ";
+      const methods = endpoints.map(([member, endpoint]) => this.#method(member, endpoint, indent)).join("");
+      if (name === undefined) return methods;
+      return `${doc(group.comment, false, "  ")}  readonly ${name}: {\n${methods}  };\n`;
+    });
+    return `${doc(this.#contract.comment, false)}export interface ${name} {\n${groups.join("")}}\n`;
+  }
+
+  #method(name: string, endpoint: EndpointContract, indent: string): string {
+    const { shape } = endpoint;
+    const sent = endpoint.takesBytes ? "HttpBodyInput" : this.#value(endpoint.request, true);
+    const answered = endpoint.answersBytes ? "HttpBody" : this.#value(endpoint.response, false);
+    const parameter =
+      shape === "client" || shape === "bidi"
+        ? `requests: Messages<${sent}>`
+        : `request${this.#mayBeLeftOut(endpoint) ? "?" : ""}: ${sent}`;
+    const result = shape === "unary" || shape === "client" ? `Promise<${answered}>` : `AsyncGenerator<${answered}>`;
+    const words = doc(endpoint.comment, endpoint.deprecated, indent);
+    return `${words}${indent}${name}(${parameter}, options?: CallOptions): ${result};\n`;
+  }
+
+  #mayBeLeftOut({ request, takesBytes }: EndpointContract): boolean {
+    if (takesBytes || request.kind !== "message") return false;
+    const message = this.#contract.messages.find(({ name }) => name === request.name);
+    return message?.sent?.every(({ required }) => !required) === true;
+  }
+
+  #field({ name, type, required, comment, deprecated }: FieldContract, toSend: boolean): string {
+    const optional = required ? "" : "?";
+    // A field that is not set may be given as undefined, also under exactOptionalPropertyTypes.
+    const absent = required || !toSend ? "" : " | undefined";
+    const words = doc(comment, deprecated, "  ");
+    return `${words}  readonly ${propertyName(name)}${optional}: ${this.#fieldType(type, toSend)}${absent};\n`;
+  }
+
+  #fieldType({ many, value }: FieldType, toSend: boolean): string {
+    const one = this.#value(value, toSend);
+    if (many === "list") return `readonly ${/^\w+$/.test(one) ? one : `(${one})`}[]`;
+    return many === "map" ? `{ readonly [key: string]: ${one} }` : one;
+  }
+
+  #value(type: ValueType, toSend: boolean): string {
+    const form = (name: string) => (toSend ? `${name}Input` : name);
+    switch (type.kind) {
+      case "message":
+        return (toSend ? this.#inputNames.get(type.name) : undefined) ?? this.#names.get(type.name) ?? "unknown";
+      case "enum":
+        return this.#names.get(type.name) ?? "unknown";
+      case "int":
+        if (type.bits === 64) return form("Int64");
+        return toSend ? "number | string" : "number";
+      case "float":
+        return form("Float");
+      case "bytes":
+        return form("Bytes");
+      case "timestamp":
+        return form("Timestamp");
+      default:
+        return PLAIN[type.kind];
+    }
+  }
+}
+
+const PLAIN: Readonly<
+  Record<Exclude<ValueType["kind"], "message" | "enum" | "int" | "float" | "bytes" | "timestamp">, string>
+> = {
+  string: "string",
+  bool: "boolean",
+  null: "null",
+  none: "undefined",
+  duration: "Duration",
+  mask: "FieldMask",
+  struct: "JsonObject",
+  list: "readonly JsonValue[]",
+  value: "JsonValue",
+  any: "AnyMessage",
+};
+
+/** The groups of a service and their endpoints, under the names that they have as members. */
+function membersOf({ groups }: ServiceContract) {
+  const service = new Scope(RESERVED_MEMBERS);
+  return groups.map((group) => {
+    const name = group.name === undefined ? undefined : service.add(camel(group.name));
+    const scope = name === undefined ? service : new Scope(RESERVED_MEMBERS);
+    return { name, group, endpoints: endpointsOf(group, scope) };
+  });
+}
+
+function endpointsOf({ endpoints }: GroupContract, scope: Scope): [string, EndpointContract][] {
+  return endpoints.map((endpoint) => [scope.add(camel(endpoint.name)), endpoint]);
+}
+
+function tableOf(contract: ServiceContract): string {
+  const groups = membersOf(contract).map(({ name, endpoints }) => {
+    const indent = name === undefined ? "  " : "    ";
+    const rows = endpoints.map(([member, endpoint]) => `${indent}${member}: ${entryOf(endpoint)},\n`).join("");
+    return name === undefined ? rows : `  ${name}: {\n${rows}  },\n`;
+  });
+  return `{\n${groups.join("")}}`;
+}
+
+function entryOf({ path, shape, idempotent, takesBytes, answersBytes }: EndpointContract): string {
+  const flags = Object.entries({ idempotent, takesBytes, answersBytes }).filter(([, is]) => is);
+  const members = [`path: ${quoted(path)}`, `shape: ${quoted(shape)}`, ...flags.map(([name]) => `${name}: true`)];
+  return `{ ${members.join(", ")} }`;
+}
+
+function propertyName(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name);
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(/[\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** A comment that nothing in its text can end. */
+export function doc(comment: string, deprecated: boolean, indent = ""): string {
+  const lines = [...linesOf(comment), ...(deprecated ? ["@deprecated"] : [])].map((line) =>
+    line.replaceAll("*/", "*\\/"),
+  );
+  if (lines.length === 0) return "";
+  if (lines.length === 1) return `${indent}/** ${lines[0]} */\n`;
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
+}

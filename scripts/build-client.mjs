@@ -1,0 +1,55 @@
+// Writes what a client needs into <folder>/client/: the package's `portico/client` with its types, and the texts of the
+// runtimes that `portico client` writes into generated clients.
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+
+const SOURCE = "src/client";
+/** The runtime in TypeScript, each file after those that it imports. */
+const RUNTIME = ["values", "error", "options", "scope", "lines", "websocket", "client"].map(
+  (name) => `${SOURCE}/${name}.ts`,
+);
+const COPIED = [`${SOURCE}/portico_client.py`, `${SOURCE}/portico.go`];
+
+/** Gives the source files that went into it. */
+export async function buildClient(bundle, folder) {
+  const output = `${folder}/client`;
+  await bundle({
+    entryPoints: { index: `${SOURCE}/index.ts` },
+    outdir: output,
+    bundle: true,
+    format: "esm",
+    platform: "neutral",
+    target: "es2022",
+    logLevel: "warning",
+  });
+  const modules = readdirSync(SOURCE, { recursive: true })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => join(SOURCE, name));
+  const { default: ts } = await import("typescript");
+  const compilerOptions = { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.NodeNext };
+  for (const file of modules) {
+    const { outputText } = ts.transpileDeclaration(readFileSync(file, "utf8"), { fileName: file, compilerOptions });
+    const declaration = join(output, relative(SOURCE, file).replace(/\.ts$/, ".d.ts"));
+    mkdirSync(dirname(declaration), { recursive: true });
+    writeFileSync(declaration, outputText);
+  }
+  writeFileSync(`${output}/runtime.ts`, runtimeText());
+  for (const file of COPIED) copyFileSync(file, join(output, relative(SOURCE, file)));
+  return [...modules, ...COPIED, "scripts/build-client.mjs"];
+}
+
+/** The runtime as one file, of which only what `portico/client` exports is exported. */
+function runtimeText() {
+  const exported = new Set(readFileSync(`${SOURCE}/index.ts`, "utf8").match(/\b\w+\b/g));
+  const texts = RUNTIME.map((file) =>
+    readFileSync(file, "utf8")
+      .replace(/^import [^;]*;\n/gm, "")
+      .replace(/^export (?=(?:class|const|function|async function|interface|type) (\w+))/gm, (word, name) =>
+        exported.has(name) ? word : "",
+      ),
+  );
+  return texts
+    .map((text) => text.trim())
+    .join("\n\n")
+    .concat("\n");
+}

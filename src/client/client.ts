@@ -1,0 +1,230 @@
+/**
+ * A client of Portico for Node and browsers: calls by fetch, streams by lines or WebSocket, errors, deadlines and retries.
+ * A generated client extends it by its services. Nothing here imports a package, because `portico client` writes these files
+ * as one into the file of a generated client.
+ */
+import { PorticoError, readFailure, toConnectionError } from "./error.js";
+import { messagesOf, piecesOf } from "./lines.js";
+import type { CallOptions, EndpointEntry, EndpointTable, Messages, PorticoOptions } from "./options.js";
+import { CallScope } from "./scope.js";
+import { type HttpBodyInput, toJson } from "./values.js";
+import { Socket } from "./websocket.js";
+
+const DEFAULT_URL = "http://127.0.0.1:8080";
+const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_RETRIES = 2;
+/** The longest first wait before another try. Each later one may be twice as long. */
+const FIRST_WAIT_MS = 100;
+const MAX_WAIT_MS = 2_000;
+/** A call is not tried again where the answer asks for a longer wait. */
+const MAX_RETRY_AFTER_MS = 30_000;
+/** Of the header Grpc-Timeout in milliseconds: eight digits. */
+const MAX_GRPC_TIMEOUT_MS = 99_999_999;
+
+export class PorticoClient {
+  readonly #url: string;
+  readonly #token: string | undefined;
+  readonly #namespace: string | undefined;
+  readonly #timeout: number;
+  readonly #retries: number;
+
+  constructor({ url, token, namespace, timeout, retries }: PorticoOptions = {}) {
+    this.#url = (url ?? (fromEnvironment("PORTICO_URL") || pageOrigin() || DEFAULT_URL)).replace(/\/+$/, "");
+    this.#token = (token ?? fromEnvironment("PORTICO_TOKEN")) || undefined;
+    this.#namespace = (namespace ?? fromEnvironment("PORTICO_NAMESPACE")) || undefined;
+    this.#timeout = timeout ?? DEFAULT_TIMEOUT_MS;
+    this.#retries = retries ?? DEFAULT_RETRIES;
+  }
+
+  /** Makes the methods of a service of its table. */
+  protected bind<T>(service: string, table: EndpointTable): T {
+    const methods = Object.entries(table).map(([name, entry]) => [
+      name,
+      isEndpoint(entry) ? this.#method(service, entry) : this.bind(service, entry),
+    ]);
+    return Object.fromEntries(methods) as T;
+  }
+
+  #method(service: string, endpoint: EndpointEntry): unknown {
+    switch (endpoint.shape) {
+      case "unary":
+        return (request: unknown, options?: CallOptions) => this.#unary(service, endpoint, request, options);
+      case "server":
+        return (request: unknown, options?: CallOptions) => this.#stream(service, endpoint, request, options);
+      case "client":
+        return (requests: Messages<unknown>, options?: CallOptions) =>
+          this.#collect(service, endpoint, requests, options);
+      case "bidi":
+        return (requests: Messages<unknown>, options?: CallOptions) =>
+          this.#converse(service, endpoint, requests, options);
+    }
+  }
+
+  async #unary(service: string, endpoint: EndpointEntry, request: unknown, options?: CallOptions): Promise<unknown> {
+    const timeout = options?.timeout ?? this.#timeout;
+    const scope = new CallScope(service, { signal: options?.signal, timeout });
+    try {
+      return await this.#retry(scope, endpoint, options, async () => {
+        const response = await this.#post(scope, endpoint, request);
+        return await this.#read(scope, () => (endpoint.answersBytes ? readBytes(response) : response.json()));
+      });
+    } finally {
+      scope.end();
+    }
+  }
+
+  async *#stream(
+    service: string,
+    endpoint: EndpointEntry,
+    request: unknown,
+    options: CallOptions = {},
+  ): AsyncGenerator<unknown> {
+    const scope = new CallScope(service, options);
+    try {
+      const response = await this.#retry(scope, endpoint, options, () => this.#post(scope, endpoint, request));
+      if (!endpoint.answersBytes) return yield* messagesOf(scope, response);
+      const contentType = response.headers.get("content-type") ?? "";
+      for await (const data of piecesOf(scope, response)) yield { contentType, data };
+    } finally {
+      scope.end();
+    }
+  }
+
+  async #collect(
+    service: string,
+    endpoint: EndpointEntry,
+    requests: Messages<unknown>,
+    options?: CallOptions,
+  ): Promise<unknown> {
+    for await (const answer of this.#converse(service, endpoint, requests, options)) return answer;
+    const Detail = "The call ended without an answer";
+    throw new PorticoError({ Id: service, Code: 502, Detail, Status: "Bad Gateway" });
+  }
+
+  async *#converse(
+    service: string,
+    endpoint: EndpointEntry,
+    requests: Messages<unknown>,
+    options: CallOptions = {},
+  ): AsyncGenerator<unknown> {
+    const scope = new CallScope(service, options);
+    let socket: Socket | undefined;
+    try {
+      // The service is called with the first message: a WebSocket that does not open has called nothing.
+      socket = await this.#retry(scope, { ...endpoint, idempotent: true }, options, () => this.#open(scope, endpoint));
+      socket.sendAll(requests).catch((error) => scope.fail(error));
+      yield* socket.messages();
+    } finally {
+      socket?.close();
+      scope.end();
+    }
+  }
+
+  /**
+   * Tries again where that is safe: where no connection could be opened, and for an idempotent endpoint also where the
+   * answer is 429 or 503, or the connection broke.
+   */
+  async #retry<T>(
+    scope: CallScope,
+    { idempotent }: EndpointEntry,
+    { retries = this.#retries }: CallOptions = {},
+    attempt: () => Promise<T>,
+  ): Promise<T> {
+    for (let tried = 0; ; tried++) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (tried >= retries || !(error instanceof PorticoError) || scope.signal.aborted) throw error;
+        const isSafe = error.neverSent || (idempotent && (error.Code === 429 || error.Code === 503));
+        const wait = waitBefore(tried, error.retryAfter);
+        if (!isSafe || wait > (scope.timeLeft ?? MAX_RETRY_AFTER_MS)) throw error;
+        await scope.wait(wait);
+      }
+    }
+  }
+
+  /** @throws {PorticoError} the answer's error */
+  async #post(scope: CallScope, endpoint: EndpointEntry, request: unknown): Promise<Response> {
+    scope.check();
+    const { contentType, data } = endpoint.takesBytes
+      ? (request as HttpBodyInput)
+      : { contentType: "application/json", data: toJson(request) };
+    const headers = { ...this.#headers(scope), "Content-Type": contentType, Accept: "application/json" };
+    const init = {
+      method: "POST",
+      headers: this.#token === undefined ? headers : { ...headers, Authorization: `Bearer ${this.#token}` },
+      body: data as string,
+      signal: scope.signal,
+      redirect: "error",
+      credentials: "omit",
+    } as const;
+    const response = await this.#read(scope, () => fetch(this.#url + this.#pathOf(endpoint), init));
+    if (response.status === 200 && (endpoint.answersBytes || isJson(response))) return response;
+    throw await this.#read(scope, () => readFailure(scope.service, response));
+  }
+
+  /** Reads from the connection, and gives what goes wrong there its reason. */
+  async #read<T>(scope: CallScope, read: () => Promise<T>): Promise<T> {
+    try {
+      return await read();
+    } catch (error) {
+      throw scope.signal.aborted ? scope.signal.reason : toConnectionError(scope.service, this.#url, error);
+    }
+  }
+
+  /** A WebSocket is not told why it was refused. A plain request for the same path is, and calls nothing there. */
+  async #open(scope: CallScope, endpoint: EndpointEntry): Promise<Socket> {
+    const url = this.#url + this.#pathOf(endpoint);
+    try {
+      return await Socket.open(scope, { url, token: this.#token, headers: this.#headers(scope) });
+    } catch (error) {
+      scope.check();
+      if (!(error instanceof PorticoError)) throw error;
+      const refused = await this.#post(scope, endpoint, {}).catch((refusal: unknown) => refusal);
+      throw refused instanceof PorticoError && refused.Code !== UPGRADE_REQUIRED ? refused : error;
+    }
+  }
+
+  /** With a token below `/v1`, where it must be valid; but a token counts in its own namespace only. */
+  #pathOf({ path }: EndpointEntry): string {
+    return this.#token !== undefined && this.#namespace === undefined ? `/v1${path}` : path;
+  }
+
+  #headers({ timeLeft }: CallScope): Record<string, string> {
+    return {
+      ...(this.#namespace !== undefined && { "Platform-Namespace": this.#namespace }),
+      ...(timeLeft !== undefined && { "Grpc-Timeout": `${Math.min(Math.ceil(timeLeft), MAX_GRPC_TIMEOUT_MS)}m` }),
+    };
+  }
+}
+
+/** The answer to a plain request for an endpoint that takes a stream. */
+const UPGRADE_REQUIRED = 426;
+
+function isEndpoint(entry: EndpointEntry | EndpointTable): entry is EndpointEntry {
+  return typeof entry.path === "string";
+}
+
+function isJson({ headers }: Response): boolean {
+  return /^application\/(?:json|x-ndjson)\b/.test(headers.get("content-type") ?? "");
+}
+
+async function readBytes(response: Response): Promise<{ contentType: string; data: Uint8Array }> {
+  const data = new Uint8Array(await response.arrayBuffer());
+  return { contentType: response.headers.get("content-type") ?? "", data };
+}
+
+/** In milliseconds, with jitter, so that clients that failed together do not come back together. */
+function waitBefore(tried: number, retryAfter = 0): number {
+  return retryAfter * 1000 + Math.random() * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** tried);
+}
+
+function fromEnvironment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Readonly<Record<string, string | undefined>> } };
+  return process?.env?.[name];
+}
+
+function pageOrigin(): string | undefined {
+  const { location } = globalThis as { location?: { origin?: string } };
+  return location?.origin?.startsWith("http") ? location.origin : undefined;
+}

@@ -1,0 +1,92 @@
+/** The error of a call, whoever refused it, and how it is read from an answer. */
+import type { AnyMessage } from "./values.js";
+
+/** The error object, as Portico sends it. */
+export interface ErrorObject {
+  readonly Id: string;
+  readonly Code: number;
+  readonly Detail: string;
+  readonly Status: string;
+  readonly Details?: readonly AnyMessage[];
+}
+
+/** What a client knows of an error besides. */
+interface ErrorCircumstances {
+  readonly requestId?: string | undefined;
+  readonly retryAfter?: number | undefined;
+  readonly neverSent?: boolean;
+  readonly cause?: unknown;
+}
+
+/** A call that failed: refused, or not answered. */
+export class PorticoError extends Error {
+  override readonly name = "PorticoError";
+  /** The service that was called; `gateway` where none was found. */
+  readonly Id: string;
+  /** HTTP status. 503 also where Portico could not be reached, 504 also where the call's own deadline passed. */
+  readonly Code: number;
+  /** What is wrong, in words for the caller. */
+  readonly Detail: string;
+  /** Name of the code, such as `Unauthorized`. */
+  readonly Status: string;
+  /** What the service said besides: messages of google.rpc, such as BadRequest. */
+  readonly Details: readonly AnyMessage[];
+  /** `X-Request-Id` of the answer, by which an operator finds the call in the log. */
+  readonly requestId: string | undefined;
+  /** Seconds to wait before another try, where the answer said so. */
+  readonly retryAfter: number | undefined;
+  /** Whether the call certainly did not reach Portico, because no connection could be opened. */
+  readonly neverSent: boolean;
+
+  constructor({ Id, Code, Detail, Status, Details = [] }: ErrorObject, circumstances: ErrorCircumstances = {}) {
+    super(`${Detail} (${Code} ${Status})`, { cause: circumstances.cause });
+    this.Id = Id;
+    this.Code = Code;
+    this.Detail = Detail;
+    this.Status = Status;
+    this.Details = Details;
+    this.requestId = circumstances.requestId;
+    this.retryAfter = circumstances.retryAfter;
+    this.neverSent = circumstances.neverSent ?? false;
+  }
+}
+
+/** Codes of Node's errors that come before anything was sent. */
+const NEVER_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** A connection that could not be opened, or broke. A page is not told which of them it was. */
+export function toConnectionError(service: string, url: string, thrown: unknown): PorticoError {
+  const { cause = thrown } = Object(thrown) as { cause?: unknown };
+  const { code = "", message = "" } = Object(cause) as { code?: string; message?: string };
+  const Detail = `No answer from ${url}: ${message || code || String(thrown)}`;
+  const error = { Id: service, Code: 503, Detail, Status: "Service Unavailable" };
+  return new PorticoError(error, { cause: thrown, neverSent: NEVER_SENT.test(code) });
+}
+
+/** The error of an answer whose status is not 200. */
+export async function readFailure(service: string, response: Response): Promise<PorticoError> {
+  const { status, statusText, headers, url } = response;
+  const text = await response.text();
+  const retryAfter = Number(headers.get("retry-after") ?? Number.NaN);
+  const circumstances = {
+    requestId: requestIdOf(response),
+    retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+  };
+  const Detail = `${url} answered ${status} ${statusText}, but not as Portico does`;
+  const other = { Id: service, Code: status, Detail, Status: statusText };
+  return new PorticoError(readErrorObject(text) ?? other, circumstances);
+}
+
+export function requestIdOf({ headers }: Response): string | undefined {
+  return headers.get("x-request-id") ?? undefined;
+}
+
+/** The error object in a JSON text; undefined for any other text. */
+export function readErrorObject(text: string): ErrorObject | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<ErrorObject> | null;
+    return typeof value?.Code === "number" && typeof value.Detail === "string" ? (value as ErrorObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}

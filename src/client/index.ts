@@ -1,0 +1,24 @@
+/** The package's `portico/client`: a client with the services of the catalogue, and what generated clients consist of. */
+export { PorticoClient } from "./client.js";
+export { PorticoError } from "./error.js";
+export { Portico } from "./gen/portico.js";
+export type * from "./gen/services.js";
+export type { CallOptions, EndpointEntry, EndpointTable, Messages, PorticoOptions } from "./options.js";
+export type {
+  AnyMessage,
+  Bytes,
+  BytesInput,
+  Duration,
+  FieldMask,
+  Float,
+  FloatInput,
+  HttpBody,
+  HttpBodyInput,
+  Int64,
+  Int64Input,
+  JsonObject,
+  JsonValue,
+  Timestamp,
+  TimestampInput,
+} from "./values.js";
+export { toBytes } from "./values.js";

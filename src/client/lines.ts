@@ -1,0 +1,57 @@
+/** The messages of a server stream: a JSON object a line (docs/streams.md). */
+import { type ErrorObject, PorticoError, readErrorObject, requestIdOf, toConnectionError } from "./error.js";
+import type { CallScope } from "./scope.js";
+
+/** Portico sends an empty line every 15 s while a stream has no message. */
+const MAX_SILENCE_MS = 45_000;
+
+/** The bytes of a body as they come. */
+export async function* piecesOf(scope: CallScope, response: Response): AsyncGenerator<Uint8Array> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return;
+  for (;;) {
+    const { done, value } = await scope.within(read(scope, response, reader), MAX_SILENCE_MS);
+    if (done) return;
+    yield value;
+  }
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+async function read({ service, signal }: CallScope, { url }: Response, reader: Reader) {
+  try {
+    return await reader.read();
+  } catch (error) {
+    throw signal.aborted ? signal.reason : toConnectionError(service, new URL(url).origin, error);
+  }
+}
+
+/** @throws {PorticoError} the error in the last line */
+export async function* messagesOf(scope: CallScope, response: Response): AsyncGenerator<unknown> {
+  const requestId = requestIdOf(response);
+  for await (const line of linesOf(piecesOf(scope, response))) {
+    if (line === "") continue; // A heartbeat.
+    const failure = line.startsWith('{"error":{"Id":') ? errorOf(line) : undefined;
+    if (failure !== undefined) throw new PorticoError(failure, { requestId });
+    yield JSON.parse(line);
+  }
+}
+
+function errorOf(line: string): ErrorObject | undefined {
+  const { error, ...others } = JSON.parse(line) as { readonly error: unknown };
+  return Object.keys(others).length === 0 ? readErrorObject(JSON.stringify(error)) : undefined;
+}
+
+async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest: string[] = [];
+  for await (const piece of pieces) {
+    const text = decoder.decode(piece, { stream: true });
+    const end = text.lastIndexOf("\n");
+    if (end >= 0) {
+      yield* `${rest.join("")}${text.slice(0, end)}`.split("\n");
+      rest = [];
+    }
+    rest.push(text.slice(end + 1));
+  }
+}

@@ -1,0 +1,602 @@
+// Package portico is the runtime of a client of Portico in Go: calls, server streams, errors, deadlines and retries over
+// net/http. `portico client <service> --lang go` writes it, and after it the messages and endpoints of the service.
+package portico
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options say how a client reaches Portico. The zero value reads the environment.
+type Options struct {
+	// URL is the base address. Default: PORTICO_URL, else http://127.0.0.1:8080.
+	URL string
+
+	// Token is an access token or API key. Default: PORTICO_TOKEN.
+	Token string
+
+	// Namespace is the namespace to call in. Default: PORTICO_NAMESPACE, else the token's own.
+	Namespace string
+
+	// Timeout is what a call may take with its retries where its context has no deadline; 30 s by default. A stream has a
+	// deadline only where its context has one.
+	Timeout time.Duration
+
+	// Retries is how often a call is tried again where that is safe; 2 by default, negative for never.
+	Retries int
+
+	// HTTPClient makes the requests; one of its own by default.
+	HTTPClient *http.Client
+}
+
+// Error is a call that failed: refused, or not answered.
+type Error struct {
+	// Id is the service that was called; "gateway" where none was found.
+	Id string
+
+	// Code is the HTTP status. 503 also where Portico could not be reached, 504 also where the deadline passed.
+	Code int
+
+	// Detail says what is wrong, in words for the caller.
+	Detail string
+
+	// Status is the name of the code, such as "Unauthorized".
+	Status string
+
+	// Details are what the service said besides: messages of google.rpc, such as BadRequest. "@type" names each.
+	Details []map[string]any
+
+	// RequestID is the X-Request-Id of the answer, by which an operator finds the call in the log.
+	RequestID string `json:"-"`
+
+	// RetryAfter is the time to wait before another try, where the answer said so.
+	RetryAfter time.Duration `json:"-"`
+
+	// NeverSent says that the call certainly did not reach Portico, because no connection could be opened.
+	NeverSent bool `json:"-"`
+
+	cause error
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s (%d %s)", e.Detail, e.Code, e.Status)
+}
+
+// Unwrap gives what was wrong with the connection or the context, such as context.Canceled.
+func (e *Error) Unwrap() error {
+	return e.cause
+}
+
+// HTTPBody is raw bytes, which an endpoint takes or answers instead of a message (google.api.HttpBody).
+type HTTPBody struct {
+	// ContentType is such as "image/png".
+	ContentType string
+
+	Data []byte
+}
+
+// Ptr is for optional fields: Ptr("Ada") is a *string.
+func Ptr[T any](value T) *T {
+	return &value
+}
+
+const (
+	defaultURL     = "http://127.0.0.1:8080"
+	defaultTimeout = 30 * time.Second
+	defaultRetries = 2
+	// The longest first wait before another try, and the longest of all. Each may be twice as long as the one before.
+	firstWait = 100 * time.Millisecond
+	maxWait   = 2 * time.Second
+	// A stream that has no deadline does not wait longer for another try than this.
+	maxRetryAfter = 30 * time.Second
+	// Portico sends an empty line every 15 s while a stream has no message.
+	maxSilence = 45 * time.Second
+	// Of the header Grpc-Timeout in milliseconds: eight digits.
+	maxGrpcTimeout = 99_999_999
+	maxMessage     = 64 << 20
+)
+
+// endpoint says how an endpoint is called.
+type endpoint struct {
+	service string
+	// Without a version: "/helloworld/Call".
+	path string
+	// Whether the contract declares it free of side effects or idempotent.
+	idempotent bool
+}
+
+// transport makes calls. It is safe for use by several goroutines.
+type transport struct {
+	options Options
+}
+
+func newTransport(options Options) *transport {
+	options.URL = strings.TrimRight(first(options.URL, os.Getenv("PORTICO_URL"), defaultURL), "/")
+	options.Token = first(options.Token, os.Getenv("PORTICO_TOKEN"))
+	options.Namespace = first(options.Namespace, os.Getenv("PORTICO_NAMESPACE"))
+	if options.Timeout == 0 {
+		options.Timeout = defaultTimeout
+	}
+	if options.Retries == 0 {
+		options.Retries = defaultRetries
+	}
+	if options.HTTPClient == nil {
+		notFollowed := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		options.HTTPClient = &http.Client{CheckRedirect: notFollowed}
+	}
+	return &transport{options}
+}
+
+func first(values ...string) string {
+	for _, value := range values {
+		if value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// unary calls an endpoint that answers once.
+func unary[A any](ctx context.Context, t *transport, e endpoint, request any) (A, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t.options.Timeout)
+		defer cancel()
+	}
+	return retry(ctx, t, e, func() (A, error) {
+		var answer A
+		response, err := open[A](ctx, t, e, request)
+		if err != nil {
+			return answer, err
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			return answer, t.failure(ctx, e, err)
+		}
+		return answer, read(&answer, response, body)
+	})
+}
+
+// stream calls an endpoint that answers many times. Messages come as they are sent; after an error there are no more.
+func stream[A any](ctx context.Context, t *transport, e endpoint, request any) iter.Seq2[A, error] {
+	return func(yield func(A, error) bool) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		response, err := retry(ctx, t, e, func() (*http.Response, error) { return open[A](ctx, t, e, request) })
+		if err != nil {
+			var none A
+			yield(none, err)
+			return
+		}
+		defer response.Body.Close()
+		silence := errors.New("the stream was silent for " + maxSilence.String())
+		timer := time.AfterFunc(maxSilence, func() { cancel(silence) })
+		defer timer.Stop()
+		next := messages[A](response)
+		for {
+			timer.Reset(maxSilence)
+			answer, err := next()
+			if err == io.EOF {
+				return
+			}
+			var sent *Error
+			if err != nil && !errors.As(err, &sent) {
+				err = t.failure(ctx, e, err)
+			}
+			timer.Stop() // The reader of the stream may take its time.
+			if !yield(answer, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// messages reads a JSON object a line, or raw bytes as they come.
+func messages[A any](response *http.Response) func() (A, error) {
+	reader := bufio.NewReaderSize(response.Body, 64<<10)
+	if isBytes[A]() {
+		piece := make([]byte, 64<<10)
+		return func() (answer A, err error) {
+			size, err := reader.Read(piece)
+			if size == 0 {
+				return answer, err
+			}
+			return answer, read(&answer, response, bytes.Clone(piece[:size]))
+		}
+	}
+	return func() (answer A, err error) {
+		for {
+			line, err := reader.ReadBytes('\n')
+			if err != nil {
+				return answer, err
+			}
+			if line = bytes.TrimSuffix(line, []byte("\n")); len(line) == 0 {
+				continue // A heartbeat.
+			}
+			if failure := lastLine(line, response); failure != nil {
+				return answer, failure
+			}
+			return answer, read(&answer, response, line)
+		}
+	}
+}
+
+// lastLine gives the error that ended a stream; nil for a message.
+func lastLine(line []byte, response *http.Response) error {
+	var last map[string]json.RawMessage
+	if !bytes.HasPrefix(line, []byte(`{"error":{"Id":`)) || json.Unmarshal(line, &last) != nil || len(last) != 1 {
+		return nil
+	}
+	failure := new(Error)
+	if json.Unmarshal(last["error"], failure) != nil || failure.Code == 0 {
+		return nil
+	}
+	failure.RequestID = response.Header.Get("X-Request-Id")
+	return failure
+}
+
+// retry tries again where that is safe: where no connection could be opened, and for an idempotent endpoint also where
+// the answer is 429 or 503, or the connection broke. Waits have jitter, so that clients that failed together do not come
+// back together.
+func retry[A any](ctx context.Context, t *transport, e endpoint, attempt func() (A, error)) (A, error) {
+	for tried := 0; ; tried++ {
+		answer, err := attempt()
+		var failure *Error
+		if err == nil || !errors.As(err, &failure) || tried >= t.options.Retries || ctx.Err() != nil {
+			return answer, err
+		}
+		isSafe := failure.NeverSent || (e.idempotent && (failure.Code == 429 || failure.Code == 503))
+		wait := failure.RetryAfter + time.Duration(rand.Int64N(int64(min(maxWait, firstWait<<min(tried, 10)))))
+		limit := maxRetryAfter
+		if deadline, ok := ctx.Deadline(); ok {
+			limit = time.Until(deadline)
+		}
+		if !isSafe || wait > limit {
+			return answer, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return answer, t.failure(ctx, e, ctx.Err())
+		}
+	}
+}
+
+// open sends a request and gives the answer, of which only the headers have come. With a token it goes below /v1, where
+// the token must be valid; but a token counts in its own namespace only.
+func open[A any](ctx context.Context, t *transport, e endpoint, request any) (*http.Response, error) {
+	contentType, body := "application/json", []byte(nil)
+	if raw, ok := request.(*HTTPBody); ok && raw != nil {
+		contentType, body = raw.ContentType, raw.Data
+	} else {
+		text, err := marshal(request)
+		if err != nil {
+			return nil, &Error{Id: e.service, Code: 400, Detail: err.Error(), Status: "Bad Request", cause: err}
+		}
+		body = text
+	}
+	url := t.options.URL + e.path
+	if t.options.Token != "" && t.options.Namespace == "" {
+		url = t.options.URL + "/v1" + e.path
+	}
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, &Error{Id: e.service, Code: 400, Detail: err.Error(), Status: "Bad Request", cause: err}
+	}
+	post.Header.Set("Content-Type", contentType)
+	post.Header.Set("Accept", "application/json")
+	if t.options.Token != "" {
+		post.Header.Set("Authorization", "Bearer "+t.options.Token)
+	}
+	if t.options.Namespace != "" {
+		post.Header.Set("Platform-Namespace", t.options.Namespace)
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		left := max(1, min(time.Until(deadline).Milliseconds()+1, maxGrpcTimeout))
+		post.Header.Set("Grpc-Timeout", strconv.FormatInt(left, 10)+"m")
+	}
+	response, err := t.options.HTTPClient.Do(post)
+	if err != nil {
+		return nil, t.failure(ctx, e, err)
+	}
+	given := response.Header.Get("Content-Type")
+	isJSON := strings.HasPrefix(given, "application/json") || strings.HasPrefix(given, "application/x-ndjson")
+	if response.StatusCode == http.StatusOK && (isJSON || isBytes[A]()) {
+		return response, nil
+	}
+	defer response.Body.Close()
+	return nil, refusal(e, response)
+}
+
+// refusal reads the error of an answer that is none.
+func refusal(e endpoint, response *http.Response) error {
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxMessage))
+	failure := new(Error)
+	if json.Unmarshal(body, failure) != nil || failure.Code == 0 {
+		detail := fmt.Sprintf("%s answered %d, but not as Portico does", response.Request.URL, response.StatusCode)
+		failure = &Error{Id: e.service, Code: response.StatusCode, Detail: detail, Status: http.StatusText(response.StatusCode)}
+	}
+	failure.RequestID = response.Header.Get("X-Request-Id")
+	if seconds, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31); err == nil {
+		failure.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return failure
+}
+
+// failure is the error of a connection that could not be opened, or broke, or of a context that ended.
+func (t *transport) failure(ctx context.Context, e endpoint, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &Error{Id: e.service, Code: 504, Detail: "No answer before the deadline", Status: "Gateway Timeout", cause: ctx.Err()}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, context.Canceled) {
+		return &Error{Id: e.service, Code: 499, Detail: "The call was cancelled", Status: "Client Closed Request", cause: err}
+	}
+	var dial *net.OpError
+	neverSent := errors.As(err, &dial) && dial.Op == "dial"
+	detail := fmt.Sprintf("No answer from %s: %v", t.options.URL, err)
+	return &Error{Id: e.service, Code: 503, Detail: detail, Status: "Service Unavailable", NeverSent: neverSent, cause: err}
+}
+
+func isBytes[A any]() bool {
+	return reflect.TypeFor[A]() == reflect.TypeFor[*HTTPBody]()
+}
+
+// read fills an answer from a body: raw bytes, or JSON.
+func read[A any](answer *A, response *http.Response, body []byte) error {
+	if raw, ok := any(answer).(**HTTPBody); ok {
+		*raw = &HTTPBody{ContentType: response.Header.Get("Content-Type"), Data: body}
+		return nil
+	}
+	return unmarshal(body, answer)
+}
+
+// Messages as proto3 JSON (https://protobuf.dev/programming-guides/json/), by the types of their fields: a pointer is
+// optional, a string type other than string is an enum.
+
+var (
+	timeType     = reflect.TypeFor[time.Time]()
+	durationType = reflect.TypeFor[time.Duration]()
+	bytesType    = reflect.TypeFor[[]byte]()
+	stringType   = reflect.TypeFor[string]()
+	digits       = regexp.MustCompile(`^-?[0-9]+$`)
+)
+
+func marshal(value any) ([]byte, error) {
+	encoded := encode(reflect.ValueOf(value))
+	if encoded == nil {
+		encoded = map[string]any{} // A request that is left out.
+	}
+	return json.Marshal(encoded)
+}
+
+func encode(value reflect.Value) any {
+	if !value.IsValid() {
+		return nil
+	}
+	switch value.Type() {
+	case timeType:
+		return value.Interface().(time.Time).UTC().Format(time.RFC3339Nano)
+	case durationType:
+		return durationText(value.Interface().(time.Duration))
+	case bytesType:
+		return base64.StdEncoding.EncodeToString(value.Bytes())
+	}
+	switch value.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return encode(value.Elem())
+	case reflect.Struct:
+		members := map[string]any{}
+		for at := range value.NumField() {
+			if field := value.Field(at); isSet(field) {
+				members[jsonName(value.Type().Field(at))] = encode(field)
+			}
+		}
+		return members
+	case reflect.Slice:
+		elements := make([]any, value.Len())
+		for at := range elements {
+			elements[at] = encode(value.Index(at))
+		}
+		return elements
+	case reflect.Map:
+		members := map[string]any{}
+		for entries := value.MapRange(); entries.Next(); {
+			members[fmt.Sprint(entries.Key())] = encode(entries.Value())
+		}
+		return members
+	case reflect.Float32, reflect.Float64:
+		return encodeFloat(value)
+	case reflect.String:
+		if value.Type() != stringType && digits.MatchString(value.String()) {
+			return json.Number(value.String())
+		}
+		return value.String()
+	}
+	return value.Interface()
+}
+
+func encodeFloat(value reflect.Value) any {
+	number := value.Float()
+	switch {
+	case math.IsNaN(number):
+		return "NaN"
+	case math.IsInf(number, 1):
+		return "Infinity"
+	case math.IsInf(number, -1):
+		return "-Infinity"
+	}
+	return value.Interface()
+}
+
+// isSet is whether a field has to be sent: not if it is zero. Where absent and zero differ, the field is a pointer.
+func isSet(field reflect.Value) bool {
+	switch field.Kind() {
+	case reflect.Slice:
+		// An optional field of bytes may be empty; a list that is empty is the same as none.
+		return field.Len() > 0 || (field.Type() == bytesType && !field.IsNil())
+	case reflect.Map:
+		return field.Len() > 0
+	}
+	return !field.IsZero()
+}
+
+func jsonName(field reflect.StructField) string {
+	return strings.TrimSuffix(field.Tag.Get("json"), ",omitempty")
+}
+
+func durationText(duration time.Duration) string {
+	sign, nanos := "", uint64(duration)
+	if duration < 0 {
+		sign, nanos = "-", -nanos
+	}
+	return fmt.Sprintf("%s%d.%09ds", sign, nanos/1e9, nanos%1e9)
+}
+
+func unmarshal(body []byte, answer any) error {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return fmt.Errorf("the answer is no JSON: %w", err)
+	}
+	return decode(value, reflect.ValueOf(answer).Elem())
+}
+
+func decode(value any, target reflect.Value) error {
+	if target.Kind() == reflect.Pointer {
+		if value == nil {
+			return nil
+		}
+		target.Set(reflect.New(target.Type().Elem()))
+		return decode(value, target.Elem())
+	}
+	switch target.Type() {
+	case timeType:
+		at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(value))
+		target.Set(reflect.ValueOf(at))
+		return err
+	case durationType:
+		duration, err := time.ParseDuration(fmt.Sprint(value))
+		target.SetInt(int64(duration))
+		return err
+	case bytesType:
+		data, err := base64.StdEncoding.DecodeString(fmt.Sprint(value))
+		target.SetBytes(data)
+		return err
+	}
+	switch given := value.(type) {
+	case map[string]any:
+		return decodeObject(given, target)
+	case []any:
+		return decodeList(given, target)
+	case nil:
+		return nil
+	}
+	return decodeScalar(value, target)
+}
+
+func decodeObject(members map[string]any, target reflect.Value) error {
+	switch target.Kind() {
+	case reflect.Interface:
+		object := map[string]any{}
+		err := decodeObject(members, reflect.ValueOf(&object).Elem())
+		target.Set(reflect.ValueOf(object))
+		return err
+	case reflect.Map:
+		target.Set(reflect.MakeMapWithSize(target.Type(), len(members)))
+		for name, member := range members {
+			key, element := reflect.New(target.Type().Key()).Elem(), reflect.New(target.Type().Elem()).Elem()
+			if err := errors.Join(decodeScalar(name, key), decode(member, element)); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			target.SetMapIndex(key, element)
+		}
+		return nil
+	case reflect.Struct:
+		for at := range target.NumField() {
+			name := jsonName(target.Type().Field(at))
+			if member, ok := members[name]; ok {
+				if err := decode(member, target.Field(at)); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("an object in the answer where %s was expected", target.Type())
+}
+
+func decodeList(elements []any, target reflect.Value) error {
+	if target.Kind() == reflect.Interface {
+		list := []any{}
+		err := decodeList(elements, reflect.ValueOf(&list).Elem())
+		target.Set(reflect.ValueOf(list))
+		return err
+	}
+	if target.Kind() != reflect.Slice {
+		return fmt.Errorf("a list in the answer where %s was expected", target.Type())
+	}
+	target.Set(reflect.MakeSlice(target.Type(), len(elements), len(elements)))
+	for at, element := range elements {
+		if err := decode(element, target.Index(at)); err != nil {
+			return fmt.Errorf("[%d]: %w", at, err)
+		}
+	}
+	return nil
+}
+
+// decodeScalar reads a scalar in either of its forms: 64-bit integers and some floats come as strings.
+func decodeScalar(value any, target reflect.Value) error {
+	text := fmt.Sprint(value)
+	switch target.Kind() {
+	case reflect.Interface:
+		if number, ok := value.(json.Number); ok {
+			value, _ = number.Float64()
+		}
+		target.Set(reflect.ValueOf(value))
+		return nil
+	case reflect.String:
+		target.SetString(text)
+		return nil
+	case reflect.Bool:
+		is, err := strconv.ParseBool(text)
+		target.SetBool(is)
+		return err
+	case reflect.Int32, reflect.Int64:
+		number, err := strconv.ParseInt(text, 10, target.Type().Bits())
+		target.SetInt(number)
+		return err
+	case reflect.Uint32, reflect.Uint64:
+		number, err := strconv.ParseUint(text, 10, target.Type().Bits())
+		target.SetUint(number)
+		return err
+	case reflect.Float32, reflect.Float64:
+		number, err := strconv.ParseFloat(text, target.Type().Bits())
+		target.SetFloat(number)
+		return err
+	}
+	return fmt.Errorf("%q in the answer where %s was expected", text, target.Type())
+}

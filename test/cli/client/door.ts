@@ -1,0 +1,48 @@
+/** A door with services of every kind, and the clients that `portico client` writes of them. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Test } from "tap";
+import { createStudio } from "../../docs/studio.js";
+import { deploy, login } from "../../gateway/deployment.js";
+import { createKinds } from "../../gateway/openapi/kinds.js";
+
+export interface Door {
+  readonly url: string;
+  readonly token: string;
+}
+
+/** With the services helloworld, auth, registry, kinds (every type), probe (failures) and studio (bytes, WebSockets). */
+export async function openDoor(t: Test): Promise<Door> {
+  const { handler, door, close } = await deploy(t.testdir(), { services: [createKinds(), createStudio()] });
+  t.teardown(close);
+  const token = await login(handler, "admin");
+  return { url: `http://127.0.0.1:${door.address.port}`, token };
+}
+
+interface Finished {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end. */
+export async function run(
+  command: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string | undefined>> } = {},
+): Promise<Finished> {
+  const { cwd, env } = options;
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { status, stdout, stderr };
+}
+
+/** Runs the command line as the administrator. */
+export async function portico({ url, token }: Door, ...args: readonly string[]): Promise<string> {
+  const env = { PORTICO_URL: url, PORTICO_TOKEN: token };
+  const { status, stdout, stderr } = await run(process.execPath, [resolve("dist/portico.js"), ...args], { env });
+  if (status !== 0) throw new Error(`portico ${args.join(" ")}: ${stderr}`);
+  return stdout;
+}

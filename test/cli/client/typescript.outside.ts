@@ -1,0 +1,224 @@
+// Clients in TypeScript pass tsc in its strictest form and biome, and call a running door.
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import t from "tap";
+import { temporaryFolder } from "../../support/temporary.js";
+import { until } from "../../support/until.js";
+import { openDoor, portico, run } from "./door.js";
+
+t.setTimeout(300_000);
+const door = await openDoor(t);
+const folder = temporaryFolder(t);
+const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio"];
+for (const service of SERVICES) await portico(door, "client", service, "--lang", "ts", "--dir", folder);
+writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+
+/** The client of a service, whose messages have no types here. */
+async function clientOf(service: string, options: object = door) {
+  const outfile = join(folder, `${service}.js`);
+  await build({ entryPoints: [join(folder, `${service}.ts`)], outfile, format: "esm", platform: "neutral" });
+  const { Portico } = await import(pathToFileURL(outfile).href);
+  return new Portico(options)[service];
+}
+
+async function collect<T>(messages: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const message of messages) all.push(message);
+  return all;
+}
+
+/** What tsc says of files, under its strictest rules. */
+async function typeErrors(files: readonly string[], options: object): Promise<string> {
+  const strict = {
+    ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noImplicitOverride: true },
+    ...{ noUnusedLocals: true, noUnusedParameters: true, noPropertyAccessFromIndexSignature: true },
+    ...{ verbatimModuleSyntax: true, isolatedModules: true, erasableSyntaxOnly: true, noEmit: true, target: "es2022" },
+  };
+  const config = { compilerOptions: { ...strict, ...options }, files };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  return (await run(resolve("node_modules/.bin/tsc"), ["-p", folder])).stdout;
+}
+
+const BROWSER = { lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable"], types: [], module: "preserve" };
+const NODE = { lib: ["es2022"], types: ["node"], module: "nodenext" };
+
+t.test("they compile under the strictest rules, for Node and for browsers", async (t) => {
+  const files = SERVICES.map((service) => `${service}.ts`);
+  t.equal(await typeErrors(files, BROWSER), "");
+  t.equal(await typeErrors(files, NODE), "");
+});
+
+t.test("a field that is not in the contract does not compile", async (t) => {
+  const code = 'import { Portico } from "./helloworld.js";\nawait new Portico().helloworld.call({ nam: "Ada" });\n';
+  writeFileSync(join(folder, "mistaken.ts"), code);
+  t.match(await typeErrors(["mistaken.ts"], NODE), /'nam' does not exist in type 'CallRequest'/);
+});
+
+t.test("biome finds nothing in them", async (t) => {
+  const args = ["lint", "--error-on-warnings", ...SERVICES.map((service) => `${service}.ts`)];
+  const { status, stderr } = await run(resolve("node_modules/.bin/biome"), args, { cwd: folder });
+  t.equal(status, 0, stderr);
+});
+
+t.test("the package's client has the services of the catalogue", async (t) => {
+  const code = `import { Portico, type helloworld } from ${JSON.stringify(resolve("dist/client/index.js"))};
+const portico = new Portico();
+const answer: helloworld.CallResponse = await portico.helloworld.call({ name: "Ada" });
+const { rules } = await portico.auth.rules.list();
+console.log(answer.message, rules.map(({ id }) => id));
+`;
+  writeFileSync(join(folder, "catalogue.ts"), code);
+  t.equal(await typeErrors(["catalogue.ts"], NODE), "");
+  const env = { PORTICO_URL: door.url, PORTICO_TOKEN: door.token };
+  const { stdout, stderr } = await run(resolve("node_modules/.bin/tsx"), ["catalogue.ts"], { cwd: folder, env });
+  t.same({ stdout, stderr }, { stdout: "Hello Ada [ 'default' ]\n", stderr: "" });
+});
+
+t.test("a call, and a stream", async (t) => {
+  const client = await clientOf("helloworld");
+  t.same(await client.call({ name: "Ada" }), { message: "Hello Ada", msg: "Hello Ada" });
+  const greetings = await collect(client.stream({ name: "Ada", messages: 3n }));
+  t.same(greetings, Array(3).fill({ message: "Hello Ada", msg: "Hello Ada" }));
+});
+
+t.test("a value of every type arrives as it was sent", async (t) => {
+  const client = await clientOf("kinds");
+  const big = 2n ** 63n - 1n;
+  const bytes = new Uint8Array([0, 255, 128]);
+  const nested = { int64: -1n, color: "COLOR_RED" };
+  const sent = {
+    double: Number.NaN,
+    float: 1.5,
+    int64: big,
+    uint64: "18446744073709551615",
+    bytes,
+    bool: true,
+    nested,
+  };
+  const answer = await client.call({ ...sent, string: '\u2028 "*/', color: "COLOR_BLUE" });
+  t.match(answer, { double: "NaN", float: 1.5, int64: `${big}`, uint64: "18446744073709551615", bytes: "AP+A" });
+  t.match(answer, {
+    bool: true,
+    string: '\u2028 "*/',
+    color: "COLOR_BLUE",
+    nested: { int64: "-1", color: "COLOR_RED" },
+  });
+  const time = new Date("2026-01-31T12:00:00.125Z");
+  const known = await client.wellKnown({
+    timestamp: time,
+    duration: "1.5s",
+    mask: "a,b",
+    struct: { a: [null] },
+    string: "",
+  });
+  t.match(known, { timestamp: time.toISOString(), duration: "1.500s", mask: "a,b", struct: { a: [null] }, string: "" });
+  t.match(await client.maps({ int64: { "-5": 5n }, bool: { true: false } }), {
+    int64: { "-5": "5" },
+    bool: { true: false },
+  });
+  t.same(await client.choice({ number: 0, yes: true }), { number: 0, yes: true });
+  t.equal(await client.wrapped(big), `${big}`);
+});
+
+t.test("raw bytes, taken and answered", async (t) => {
+  const client = await clientOf("studio");
+  const data = new Uint8Array([1, 2, 3]);
+  t.match(await client.upload({ contentType: "image/png", data }), { contentType: "image/png", bytes: 3 });
+  t.match(await client.store({ contentType: "video/mp4", data: new Blob([data]) }), {
+    contentType: "video/mp4",
+    bytes: 3,
+  });
+  await client.add({ title: "Bob", file: data });
+  t.same(await client.show({ title: "Bob" }), { contentType: "image/png", data });
+});
+
+t.test("a stream in both directions", async (t) => {
+  const client = await clientOf("studio");
+  t.same(await collect(client.talk([{ text: "Hello" }, { text: "Good night" }])), [
+    { text: "Hello to you" },
+    { text: "Good night to you" },
+  ]);
+});
+
+t.test("the caller's own messages may fail, and then the call does", async (t) => {
+  const client = await clientOf("studio");
+  async function* broken() {
+    yield { text: "Hello" };
+    throw new Error("no more words");
+  }
+  await t.rejects(collect(client.talk(broken())), { message: "no more words" });
+});
+
+t.test("a stream that is not read to its end ends the call", async (t) => {
+  const client = await clientOf("studio");
+  let ended = false;
+  async function* words() {
+    try {
+      for (;;) yield { text: "Hello" };
+    } finally {
+      ended = true;
+    }
+  }
+  for await (const answer of client.talk(words())) {
+    t.same(answer, { text: "Hello to you" });
+    break;
+  }
+  await until(() => ended);
+  t.ok(ended, "also the messages that it was to send");
+});
+
+t.test("an error has its members, and the service's details", async (t) => {
+  const client = await clientOf("probe");
+  const detail = { detailType: "type.googleapis.com/google.rpc.ErrorInfo", detailValue: new Uint8Array([10, 1, 65]) };
+  await t.rejects(client.fail({ code: 9, message: "not now", ...detail }), {
+    name: "PorticoError",
+    message: "not now (400 Bad Request)",
+    Id: "probe",
+    Code: 400,
+    Detail: "not now",
+    Status: "Bad Request",
+    Details: [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "A" }],
+    requestId: /./,
+  });
+});
+
+t.test("a deadline ends the call, and the service knows it", async (t) => {
+  const client = await clientOf("probe");
+  await t.rejects(client.hang({}, { timeout: 300 }), { name: "PorticoError", Code: 504 });
+  const { timeLeft } = await client.tell({}, { timeout: 20_000 });
+  t.ok(Number(timeLeft) > 0 && Number(timeLeft) <= 20_000);
+});
+
+t.test("a signal ends a call, and a stream in both directions", async (t) => {
+  const probe = await clientOf("probe");
+  const studio = await clientOf("studio");
+  const signal = AbortSignal.abort(new Error("enough"));
+  await t.rejects(probe.hang({}, { signal }), { message: "enough" });
+  const controller = new AbortController();
+  const hanging = probe.hang({}, { signal: controller.signal });
+  controller.abort(new Error("enough of that"));
+  await t.rejects(hanging, { message: "enough of that" });
+  await t.rejects(collect(studio.talk([], { signal })), { message: "enough" });
+});
+
+t.test("a token that is not valid is refused, on a WebSocket too", async (t) => {
+  const options = { url: door.url, token: "pta_wrong" };
+  const refused = { name: "PorticoError", Code: 401, Status: "Unauthorized" };
+  await t.rejects((await clientOf("helloworld", options)).call({ name: "Ada" }), refused);
+  await t.rejects(collect((await clientOf("helloworld", options)).stream({ name: "Ada" })), refused);
+  await t.rejects(collect((await clientOf("studio", options)).talk([{ text: "Hello" }])), refused);
+});
+
+t.test("rules decide: a call without a token after the rule for everyone is deleted", async (t) => {
+  const { rules } = await clientOf("auth");
+  await rules.create({ rule: { id: "accounts", access: "GRANTED", scope: "*", resource: "*:*:*" } });
+  await rules.delete({ id: "default" });
+  t.match(await rules.list(), { rules: [{ id: "accounts", access: "GRANTED", priority: 0 }] });
+  const nobody = await clientOf("helloworld", { url: door.url, token: "" });
+  const Detail = "Unauthorized call made to helloworld:Helloworld.Call";
+  await t.rejects(nobody.call({ name: "Ada" }), { name: "PorticoError", Code: 401, Detail });
+  t.match(await (await clientOf("helloworld")).call({ name: "Ada" }), { message: "Hello Ada" });
+});
