@@ -97,6 +97,7 @@ export class CodeGenerator {
 function adapted(code: string): string {
   return code
     .replace(/^(import \{ BinaryReader, BinaryWriter \} from) ".*";$/m, '$1 "portico/service";')
+    .replace(/Buffer\.from\((\w+\.encode\(value\)\.finish\(\))\)/g, "$1")
     .replace(/^export interface \w+Server extends UntypedServiceImplementation \{\n(?:.*\n)*?\}\n\n/gm, "")
     .replace(/^import type \{[^{}]*\} from "@grpc\/grpc-js";\n/m, "");
 }

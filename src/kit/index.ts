@@ -14,6 +14,9 @@ export {
   unauthenticated,
 } from "../errors.js";
 export { durationMs, timestampMs, toTimestamp } from "../time.js";
+// What generated code reads and writes messages with.
+export { BinaryReader } from "../wire/reader.js";
+export { BinaryWriter } from "../wire/writer.js";
 export type { Call, Caller, Log } from "./call.js";
 export type { Client } from "./client.js";
 export { type Handler, type Implementation, type Part, part } from "./part.js";
