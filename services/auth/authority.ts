@@ -31,10 +31,9 @@ import { Clock, type Clocks, MACHINE_CLOCKS } from "./log/clock.js";
 import { Journal, PORTICO } from "./log/journal.js";
 import { Leases } from "./log/leases.js";
 import { StoredTime } from "./log/stored-time.js";
-import { Attempts } from "./login/attempts.js";
+import { Attempts, Slowdown } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
-import { Slowdown } from "./login/slowdown.js";
 
 /** What an authority is opened with. */
 export interface AuthorityOptions {

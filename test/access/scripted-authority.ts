@@ -120,7 +120,7 @@ export class ScriptedAuthority {
   readonly streams: Watched[] = [];
   readonly #waiting = new Set<() => void>();
 
-  /** What `openGuard` takes. */
+  /** What `OpenGuard` takes. */
   readonly access: AuthorityAccess;
 
   constructor() {

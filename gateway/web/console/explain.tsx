@@ -7,8 +7,7 @@ import { Button } from "../ui/button.js";
 import { SelectField } from "../ui/field.js";
 import { ErrorNotice } from "../ui/notice.js";
 import { list, listResources } from "./authority.js";
-import { CodeBadge } from "./effects.js";
-import { RuleTable } from "./rule-table.js";
+import { CodeBadge, RuleTable } from "./rule-table.js";
 
 interface Question {
   /** Empty for a call without a token. */

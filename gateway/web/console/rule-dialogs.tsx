@@ -8,8 +8,8 @@ import { SelectField, TextField } from "../ui/field.js";
 import { ErrorNotice, Progress } from "../ui/notice.js";
 import { listResources, preview } from "./authority.js";
 import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
-import { Effects } from "./effects.js";
 import { coveredBy, problemOf } from "./pattern.js";
+import { Effects } from "./rule-table.js";
 
 /** A rule as it is typed. */
 interface Draft extends Omit<Rule, "priority"> {

@@ -2,16 +2,16 @@
  * A form made from a message's fields. Its value is the request's JSON itself, without the fields that are not filled
  * in. Nothing is validated here: the gateway and the service decide what a field takes.
  */
-import { type ComponentChildren, toChildArray, type VNode } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { type ComponentChildren, createContext, toChildArray, type VNode } from "preact";
+import { useContext, useRef, useState } from "preact/hooks";
 import { useKeptFocus } from "../state/focus.js";
 import { Button } from "../ui/button.js";
-import { Field as Labelled } from "../ui/field.js";
+import { Field as Labelled, SelectField, TextField } from "../ui/field.js";
 import { CloseIcon, PlusIcon } from "../ui/icons.js";
+import type { Failure } from "./calls.js";
 import { Control } from "./control.js";
 import type { Field, Message } from "./document.js";
 import { syntaxFaultOf, Unfinished } from "./json-text.js";
-import { memberPath, useRefusal } from "./refused-field.js";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 type Change = (value: unknown) => void;
@@ -109,20 +109,10 @@ function ChoiceForm({ fields, path, value, onChange }: ChoiceFormProps) {
     onChange(Object.fromEntries(next === undefined ? others : [...others, [name, emptyOf(next)]]));
   };
   const label = `One of ${namesOf(fields)}`;
+  const options = [["", "none"] as const, ...fields.map(({ name }) => [name, name] as const)];
   return (
     <fieldset class="form-choice" aria-label={label}>
-      <Labelled label={label}>
-        {(control) => (
-          <select {...control} value={field?.name ?? ""} onChange={(event) => choose(event.currentTarget.value)}>
-            <option value="">none</option>
-            {fields.map(({ name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Labelled>
+      <SelectField label={label} options={options} value={field?.name ?? ""} onInput={choose} />
       {field && (
         <FieldForm
           key={field.name}
@@ -211,15 +201,12 @@ function MapForm({ field, path, value, onChange }: FieldFormProps) {
         const isRepeated = rows.some(({ key }, at) => at > index && key === row.key);
         return (
           <div key={row.id} class="form-item form-entry">
-            <Labelled label={<code>{`${label} key`}</code>} error={isRepeated ? "Given again below" : undefined}>
-              {(control) => (
-                <input
-                  {...control}
-                  value={row.key}
-                  onInput={(event) => set(rows.with(index, { ...row, key: event.currentTarget.value }))}
-                />
-              )}
-            </Labelled>
+            <TextField
+              label={<code>{`${label} key`}</code>}
+              error={isRepeated ? "Given again below" : undefined}
+              value={row.key}
+              onInput={(key) => set(rows.with(index, { ...row, key }))}
+            />
             <SingleForm
               field={field}
               label={`${label} value`}
@@ -322,4 +309,34 @@ function emptyOf({ kind, cardinality, values }: Field): unknown {
   if (kind === "number") return 0;
   if (kind === "boolean") return false;
   return kind === "enum" ? values[0] : "";
+}
+
+interface RefusedField {
+  /** As the gateway writes it, such as `items[0].count`; the beginning of a long path is replaced by `…`. */
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** The field for which the request was refused, as long as the request is unchanged. */
+export const Refused = createContext<RefusedField | undefined>(undefined);
+
+const DETAIL = /^((?:[\w$@.…]|\[\d+\]|\["[^"]*"\])+): (.+)$/s;
+
+export function refusedField(failure: Failure | undefined): RefusedField | undefined {
+  const [, path, reason] = (failure?.status === 400 && DETAIL.exec(failure.detail)) || [];
+  return path === undefined || reason === undefined ? undefined : { path, reason };
+}
+
+/** Why the field at a path was refused. */
+export function useRefusal(path: string): string | undefined {
+  const refused = useContext(Refused);
+  if (refused === undefined) return undefined;
+  const isRefused = refused.path.startsWith("…") ? path.endsWith(refused.path.slice(1)) : path === refused.path;
+  return isRefused ? refused.reason : undefined;
+}
+
+/** The path of a field, or of an entry of a map, in the message at `path`. */
+export function memberPath(path: string, name: string): string {
+  if (!/^[A-Za-z_$@][\w$]*$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path === "" ? name : `${path}.${name}`;
 }

@@ -5,17 +5,18 @@ import { useSession } from "../session/session.js";
 import { askToSignIn } from "../session/sign-in.js";
 import { useKeptFocus } from "../state/focus.js";
 import { Button } from "../ui/button.js";
-import { Field } from "../ui/field.js";
-import type { CallProgress } from "./call-progress.js";
-import { ConfirmCall } from "./confirm-call.js";
+import { Dialog } from "../ui/dialog.js";
+import { TextField } from "../ui/field.js";
+import { type CallProgress, type CallTarget, useHttpCall, useWebSocketCall } from "./call-progress.js";
+import { Code } from "./code.js";
 import type { EndpointDocument, Message } from "./document.js";
+import { Refused, refusedField } from "./form.js";
 import { faultOf, parseExact } from "./json-text.js";
-import { Refused, refusedField } from "./refused-field.js";
+import { Prose } from "./prose.js";
 import { RequestEditor } from "./request-editor.js";
 import { ResponseView } from "./response-view.js";
 import { withoutSecrets } from "./secrets.js";
 import type { Endpoint } from "./services.js";
-import { type CallTarget, useHttpCall, useWebSocketCall } from "./use-call.js";
 
 export interface TryItState {
   /** The request, as JSON text; the form shows the same. */
@@ -84,18 +85,13 @@ function NamespaceField({ call, onCall }: Pick<TryItProps, "call" | "onCall">) {
   return (
     <details class="more">
       <summary>Namespace</summary>
-      <Field label="Namespace" hint="Sent as the header Platform-Namespace. Empty means the default one.">
-        {(control) => (
-          <input
-            {...control}
-            value={call.namespace}
-            placeholder="default"
-            autocapitalize="none"
-            spellcheck={false}
-            onInput={(event) => onCall({ ...call, namespace: event.currentTarget.value.trim() })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Namespace"
+        hint="Sent as the header Platform-Namespace. Empty means the default one."
+        value={call.namespace}
+        placeholder="default"
+        onInput={(text) => onCall({ ...call, namespace: text.trim() })}
+      />
     </details>
   );
 }
@@ -219,5 +215,52 @@ function CallForm({ progress, text, editor, confirm, onSend, children }: CallFor
       <ResponseView progress={progress} />
       {asking && confirm?.(send, () => setAsking(false))}
     </>
+  );
+}
+
+interface ConfirmCallProps {
+  /** Such as `Rules.Delete`. */
+  readonly name: string;
+  /** The endpoint's comment, which says what a call does. */
+  readonly summary: string;
+  readonly withToken: boolean;
+  /** The request as JSON, without secrets. */
+  readonly request: string;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+/** Asks before a call of an endpoint that is declared destructive. */
+function ConfirmCall({ name, summary, withToken, request, onConfirm, onClose }: ConfirmCallProps) {
+  const session = useSession();
+  return (
+    <Dialog title={`Call ${name}?`} onClose={onClose}>
+      <div class="stack dialog-body">
+        <Prose text={summary} />
+        <p>
+          This is sent{" "}
+          {withToken ? (
+            <>
+              as <code>{session?.account}</code> in the namespace <code>{session?.namespace}</code>
+            </>
+          ) : (
+            "without a token"
+          )}
+          , and may not be undone:
+        </p>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+        <pre class="code-block" tabIndex={0}>
+          <Code text={request} comment="//" />
+        </pre>
+      </div>
+      <div class="dialog-end">
+        <p class="actions end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="danger" onClick={onConfirm}>
+            Call {name}
+          </Button>
+        </p>
+      </div>
+    </Dialog>
   );
 }

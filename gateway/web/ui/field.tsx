@@ -56,6 +56,7 @@ interface TextFieldProps extends LabelProps {
   readonly max?: number | string;
   readonly minLength?: number;
   readonly maxLength?: number;
+  readonly placeholder?: string;
   readonly autocomplete?: "current-password" | "new-password";
   /** The id of a datalist with suggestions. */
   readonly list?: string;

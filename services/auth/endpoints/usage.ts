@@ -16,8 +16,7 @@ import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
 import { unavailable } from "../log/journal.js";
 import { accountOf } from "./checks.js";
-import { Count, Counts } from "./usage-counts.js";
-import { floor, HOUR, HOURS_KEPT, MINUTE, MINUTES_KEPT, type UsageWindow } from "./usage-window.js";
+import { Count, Counts, floor, HOUR, HOURS_KEPT, MINUTE, MINUTES_KEPT, type UsageWindow } from "./usage-window.js";
 
 const DAY = 24 * HOUR;
 /** The longest span that is shown by the hour, in milliseconds. */

@@ -7,9 +7,18 @@ import { asBuffer } from "../../buffer.js";
 import { Code } from "../../errors.js";
 import { ErrorCode } from "../../http2/errors.js";
 import type { Call, CallListener, CallStart, Status } from "../channel.js";
-import { isGrpc, notGrpc, statusOfHttp, statusOfReset } from "../http-to-status.js";
 import type { Indexed, IndexedList } from "../open-calls.js";
-import { cancelled, connectionLost, deadlineExceeded, protocolError, unsendable } from "../status.js";
+import {
+  cancelled,
+  connectionLost,
+  deadlineExceeded,
+  isGrpc,
+  notGrpc,
+  protocolError,
+  statusOfHttp,
+  statusOfReset,
+  unsendable,
+} from "../status.js";
 import { errorCodeOf, fromGrpc, fromGrpcStatus, replaceGrpcMessage, toGrpc } from "./convert.js";
 
 type GrpcJsCall = ReturnType<GrpcJsChannel["createCall"]>;

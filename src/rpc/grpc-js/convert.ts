@@ -4,7 +4,6 @@ import { asBuffer } from "../../buffer.js";
 import { Code } from "../../errors.js";
 import { ErrorCode } from "../../http2/errors.js";
 import type { Status } from "../channel.js";
-import { statusOfHttp } from "../http-to-status.js";
 import type { Metadata } from "../metadata.js";
 import {
   connectionLost,
@@ -13,6 +12,7 @@ import {
   decodeDetails,
   encodeDetails,
   protocolError,
+  statusOfHttp,
   unreachable,
 } from "../status.js";
 import { CUT_SHORT, UNKNOWN_FLAG } from "./strict.js";

@@ -5,15 +5,18 @@ import { ErrorCode } from "../../http2/errors.js";
 import { Flag } from "../../http2/frames.js";
 import { type HeaderField, type HeaderList, headerOf, isMalformed } from "../../http2/header-fields.js";
 import type { Call, CallListener, CallStart, Status } from "../channel.js";
-import { isGrpc, notGrpc, statusOfHttp, statusOfReset } from "../http-to-status.js";
 import { formatTimeout, type Metadata } from "../metadata.js";
 import type { Deadlines, Expiring } from "../open-calls.js";
 import {
   cancelled,
   connectionLost,
   deadlineExceeded,
+  isGrpc,
+  notGrpc,
   protocolError,
   status,
+  statusOfHttp,
+  statusOfReset,
   toStatus,
   unreachable,
 } from "../status.js";

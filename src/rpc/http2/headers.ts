@@ -8,9 +8,18 @@ import type { FrameWriter } from "../../http2/frame-writer.js";
 import { FIRST_OWN_KIND, type HeaderField, HeaderNames, Kind } from "../../http2/header-fields.js";
 import { type Field, sizeOf } from "../../http2/static-table.js";
 import type { Status } from "../channel.js";
-import { CONTENT_TYPE, isGrpc, statusOfHttp } from "../http-to-status.js";
 import { isBinaryName, type Metadata, NO_METADATA, parseTimeout } from "../metadata.js";
-import { DETAILS_TRAILER, deadlineExceeded, decodeDetails, encodeDetails, protocolError, status } from "../status.js";
+import {
+  CONTENT_TYPE,
+  DETAILS_TRAILER,
+  deadlineExceeded,
+  decodeDetails,
+  encodeDetails,
+  isGrpc,
+  protocolError,
+  status,
+  statusOfHttp,
+} from "../status.js";
 import { ACCEPTED_ENCODINGS, isEncoding } from "./messages.js";
 
 /** The names that gRPC has rules for, beside those of HTTP/2. */

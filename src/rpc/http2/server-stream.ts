@@ -8,10 +8,9 @@ import type { Field } from "../../http2/static-table.js";
 import type { ContentLength } from "../../http2/stream.js";
 import type { IncomingListener, Reply, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
-import { CONTENT_TYPE } from "../http-to-status.js";
 import { type Metadata, NO_METADATA } from "../metadata.js";
 import type { Deadlines, Expiring } from "../open-calls.js";
-import { NO_MEMORY, status, toStatus } from "../status.js";
+import { CONTENT_TYPE, NO_MEMORY, status, toStatus } from "../status.js";
 import {
   checkMetadata,
   metadataOf,

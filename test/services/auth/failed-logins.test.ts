@@ -2,10 +2,9 @@
 import pino from "pino";
 import t, { type Test } from "tap";
 import { State } from "../../../services/auth/log/state.js";
-import { Attempts } from "../../../services/auth/login/attempts.js";
+import { Attempts, Slowdown } from "../../../services/auth/login/attempts.js";
 import { FailedLogins, MAX_NAMED } from "../../../services/auth/login/failed-logins.js";
 import { Passwords } from "../../../services/auth/login/passwords.js";
-import { Slowdown } from "../../../services/auth/login/slowdown.js";
 import { createToken } from "../../../src/access/token.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";

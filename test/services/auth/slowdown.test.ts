@@ -1,6 +1,6 @@
 /** Whoever guesses passwords is slowed down. */
 import t from "tap";
-import { Slowdown } from "../../../services/auth/login/slowdown.js";
+import { Slowdown } from "../../../services/auth/login/attempts.js";
 import { Code } from "../../../src/errors.js";
 import { RetryInfo } from "../../../src/gen/google/rpc/error_details.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
