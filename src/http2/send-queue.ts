@@ -84,6 +84,8 @@ export class SendQueue {
     this.#flushing = false;
     if (this.#closed) return;
     while (this.#ready.length > 0 && this.#unread < MAX_BUFFERED) this.#writeReady();
+    // They hold what they could not write.
+    for (const waiting of this.#ready) if (!waiting.reserve()) waiting.onNoMemory();
     this.#output.flush(this.#options.socket);
     if (this.#unread > MAX_UNREAD || !this.#reserveUnread()) this.#options.onOverflow();
     else this.#options.onFlushed();
@@ -110,10 +112,7 @@ export class SendQueue {
     for (let index = 0; index < streams.length; index++) {
       const stream = streams[index] as Stream;
       if (this.#unread >= MAX_BUFFERED) {
-        const waiting = streams.slice(index);
-        this.#ready = [...waiting, ...this.#ready];
-        // They hold what they could not write.
-        for (const one of waiting) if (!one.reserve()) one.onNoMemory();
+        this.#ready = [...streams.slice(index), ...this.#ready];
         break;
       }
       stream.queued = false;
