@@ -52,7 +52,9 @@ t.test("a slow watch is sent how things are, not how they came about", async (t)
 
 t.test("more than fits in a message comes in several, complete with the last", async (t) => {
   const { directory, next } = setUp();
-  const ids = Array.from({ length: 60 }, (_, index) => `id${index}`);
+  // Somewhat fewer than fit in a message of 3 MiB: twice as many and three more need a third.
+  const fitting = Math.floor((3 * 1024 ** 2) / (LARGE.length + 1024));
+  const ids = Array.from({ length: 2 * fitting + 3 }, (_, index) => `id${index}`);
   for (const id of ids) directory.join(greeter({ id, descriptors: LARGE }), local);
   const messages: string[] = [];
   do messages.push(await next());
