@@ -31,20 +31,8 @@ export type Limits = Pick<
     readonly budget?: MemoryBudget | undefined;
   };
 
-export interface Listening {
-  /** Where it listens; with the port that the system chose, for port 0. */
-  readonly address: Address;
-  /** From now on each response is the last one of its connection. Requests are still accepted, on new connections too. */
-  leave(): void;
-  /**
-   * Stops accepting, and lets requests in flight finish. After `drainMs` the others are rejected with 503, streams in their
-   * last frame. Resolves when all connections are closed.
-   */
-  close(drainMs: number): Promise<void>;
-}
-
 /** @throws {Error} (rejects) when the port cannot be opened at the address */
-export async function listen(handler: Handler, address: Address, limits: Limits): Promise<Listening> {
+export async function listen(handler: Handler, address: Address, limits: Limits): Promise<HttpPort> {
   const port = new HttpPort(handler, limits);
   await port.open(address);
   return port;
@@ -70,7 +58,8 @@ interface WaitingResponse {
   readonly response: GatewayResponse;
 }
 
-class HttpPort implements Listening {
+/** An open HTTP port. */
+export class HttpPort {
   readonly #handler: Handler;
   readonly #server: Server;
   readonly #connections = new Set<Connection>();
@@ -129,14 +118,20 @@ class HttpPort implements Listening {
     });
   }
 
+  /** Where it listens; with the port that the system chose, for port 0. */
   get address(): Address {
     return this.#address;
   }
 
+  /** From now on each response is the last one of its connection. Requests are still accepted, on new connections too. */
   leave(): void {
     this.#leaving = true;
   }
 
+  /**
+   * Stops accepting, lets requests in flight finish, and rejects the others with 503 after `drainMs`. Resolves when all
+   * connections are closed.
+   */
   async close(drainMs: number): Promise<void> {
     this.leave();
     // Not the close of http.Server, which closes idle connections at once, even those on which a request is on its way.

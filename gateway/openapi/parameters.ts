@@ -2,13 +2,11 @@
  * The fields of a message as query parameters (src/json/read/query.ts): `inner.text=x` for a nested field, a repeated name for
  * a list, `counts[key]=1` for a map. Lists and maps of messages have no such form.
  */
-import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
 import { hasOwnForm, isRequired, wrapped } from "../../src/json/types.js";
 import { suchAs } from "./examples.js";
-import { mapKeySchema } from "./scalars.js";
-import type { Schema } from "./schema.js";
+import { mapKeySchema, type Schema } from "./schema.js";
 import { deprecation, described, type Schemas, secrecy } from "./schemas.js";
 
 /** Deepest nested message whose fields become parameters, since each level may multiply their number. */

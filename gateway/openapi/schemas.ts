@@ -4,22 +4,20 @@
  * descriptors has a hyphen, so these names are unique. Client generators make names from them and from the operations, such as
  * `HelloworldCallResponse` for the answer of `Helloworld.Call`; none of those ends in Input or Output, so they are unique, too.
  */
-import type {
-  DescEnum,
-  DescExtension,
-  DescField,
-  DescFile,
-  DescMessage,
-  DescOneof,
-  Registry,
+import {
+  type DescEnum,
+  type DescExtension,
+  type DescField,
+  type DescFile,
+  type DescMessage,
+  type DescOneof,
+  type Registry,
+  ScalarType,
 } from "@bufbuild/protobuf";
-import { ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
 import { takesNull } from "../../src/json/read/field.js";
 import { extensionsByType, isImplicit, isRequired, wrapped } from "../../src/json/types.js";
-import { mapKeySchema, scalarSchema } from "./scalars.js";
-import type { Direction, Schema } from "./schema.js";
-import { wellKnownSchema } from "./well-known.js";
+import { type Direction, mapKeySchema, type Schema, scalarSchema, wellKnownSchema } from "./schema.js";
 
 type Field = DescField | DescExtension;
 /** The type of one value: of a field, of an element of a list, or of a value of a map. */

@@ -65,26 +65,23 @@ const wireReader = new WireReader();
 const textWriter = new TextWriter();
 
 class CompiledCodec implements Codec {
-  readonly #type: DescMessage;
-  readonly #reader: MessageReader;
-  readonly #writer: MessageWriter;
-  readonly #maxMessage: number;
   readonly #maxText: number;
 
-  constructor(type: DescMessage, reader: MessageReader, writer: MessageWriter, maxMessage: number) {
-    this.#type = type;
-    this.#reader = reader;
-    this.#writer = writer;
-    this.#maxMessage = maxMessage;
+  constructor(
+    readonly type: DescMessage,
+    readonly reader: MessageReader,
+    readonly writer: MessageWriter,
+    readonly maxMessage: number,
+  ) {
     this.#maxText = Math.min(maxMessage * MAX_JSON_RATIO, constants.MAX_STRING_LENGTH);
   }
 
   read(json: Uint8Array): Uint8Array {
     scanner.begin(json);
-    wireWriter.begin(json.length, this.#maxMessage);
+    wireWriter.begin(json.length, this.maxMessage);
     try {
       if (scanner.peek() < 0) throw scanner.malformed("a value");
-      this.#reader.read(scanner, wireWriter);
+      this.reader.read(scanner, wireWriter);
       if (scanner.peek() >= 0) throw scanner.malformed("nothing after the value");
       return wireWriter.finish();
     } catch (error) {
@@ -96,10 +93,10 @@ class CompiledCodec implements Codec {
   }
 
   write(wire: Uint8Array): string {
-    wireReader.begin(wire, this.#maxMessage * MAX_COPIES);
+    wireReader.begin(wire, this.maxMessage * MAX_COPIES);
     textWriter.begin(this.#maxText);
     try {
-      this.#writer.write(wireReader, textWriter, wire.length);
+      this.writer.write(wireReader, textWriter, wire.length);
       return textWriter.finish();
     } finally {
       wireReader.finish();
@@ -108,10 +105,10 @@ class CompiledCodec implements Codec {
   }
 
   writeBody(wire: Uint8Array): string | Uint8Array {
-    wireReader.begin(wire, this.#maxMessage * MAX_COPIES);
+    wireReader.begin(wire, this.maxMessage * MAX_COPIES);
     textWriter.begin(this.#maxText, wire.length);
     try {
-      this.#writer.write(wireReader, textWriter, wire.length);
+      this.writer.write(wireReader, textWriter, wire.length);
       return textWriter.finishBody();
     } finally {
       wireReader.finish();
@@ -120,7 +117,7 @@ class CompiledCodec implements Codec {
   }
 
   readQuery(parameters: Iterable<readonly [name: string, value: string]>): Uint8Array {
-    return this.read(Buffer.from(queryJson(this.#type, parameters), "utf8"));
+    return this.read(Buffer.from(queryJson(this.type, parameters), "utf8"));
   }
 }
 

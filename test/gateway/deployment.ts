@@ -13,7 +13,7 @@ import {
   type OwnPaths,
   readHeaders,
 } from "../../gateway/http.js";
-import { type Listening, listen } from "../../gateway/node/listen.js";
+import { type HttpPort, listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Health } from "../../gateway/own/health.js";
 import { Hosts } from "../../gateway/stages/cors.js";
@@ -45,7 +45,7 @@ type ConnectOptions = Parameters<CatalogOptions["connect"]>[2];
 
 export interface Deployment {
   readonly handler: Handler;
-  readonly door: Listening;
+  readonly door: HttpPort;
   readonly catalog: Catalog;
   readonly health: Health;
   readonly guard: OpenGuard;

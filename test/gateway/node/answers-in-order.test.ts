@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import t, { type Test } from "tap";
 import type { BodySink, GatewayResponse, Handler } from "../../../gateway/http.js";
-import { type Listening, listen } from "../../../gateway/node/listen.js";
+import { type HttpPort, listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config.js";
 
 const get = (target: string, more = ""): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
@@ -18,7 +18,7 @@ function answer(body: string): GatewayResponse {
   return { status: 200, headers: ["Content-Length", String(body.length)], body, length: body.length };
 }
 
-interface Door extends Listening {
+interface Door extends HttpPort {
   /** Ends the answer of `/stream`. */
   finish(): void;
 }
@@ -45,7 +45,7 @@ async function open(t: Test): Promise<Door> {
   return Object.assign(door, { finish });
 }
 
-async function dial(t: Test, { address }: Listening): Promise<Socket> {
+async function dial(t: Test, { address }: HttpPort): Promise<Socket> {
   const socket = connect(address.port, "127.0.0.1").setEncoding("latin1");
   t.teardown(() => socket.destroy());
   socket.on("error", () => {});

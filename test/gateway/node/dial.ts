@@ -4,13 +4,13 @@ import { connect, type Socket } from "node:net";
 import type { Test } from "tap";
 import type { HttpError } from "../../../gateway/errors.js";
 import type { GatewayResponse, Handler } from "../../../gateway/http.js";
-import { type Limits, type Listening, listen } from "../../../gateway/node/listen.js";
+import { type HttpPort, type Limits, listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config.js";
 import { deferred } from "../../support/deferred.js";
 
 export const config = loadConfig({}, {});
 
-export async function open(t: Test, handler: Handler, limits: Partial<Limits> = {}): Promise<Listening> {
+export async function open(t: Test, handler: Handler, limits: Partial<Limits> = {}): Promise<HttpPort> {
   const door = await listen(handler, { host: "127.0.0.1", port: 0 }, { ...config, ...limits });
   t.teardown(() => door.close(0));
   return door;
@@ -51,7 +51,7 @@ export interface Client {
   rest(): Promise<string>;
 }
 
-export async function dial({ address }: Listening): Promise<Client> {
+export async function dial({ address }: HttpPort): Promise<Client> {
   const socket = connect(address.port, "127.0.0.1");
   let text = "";
   socket.setEncoding("latin1").on("data", (chunk) => {

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
-import { type Listening, listen } from "../../../gateway/node/listen.js";
+import { type HttpPort, listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config.js";
 
 /** More than systems take ahead of a client. */
@@ -10,7 +10,7 @@ const LENGTH = 32 * 1024 ** 2;
 /** Systems ask for more of an answer only after some MiB: a slow client must take these in less, on a busy machine too. */
 const PATIENCE = 2_000;
 
-async function open(t: Test): Promise<Listening> {
+async function open(t: Test): Promise<HttpPort> {
   const body = Buffer.alloc(LENGTH, "x");
   const response = { status: 200, headers: ["Content-Length", String(LENGTH)], body, length: LENGTH };
   const limits = { ...loadConfig({}, {}), maxCallTime: PATIENCE / 2, bodyTime: PATIENCE / 2 };
@@ -19,7 +19,7 @@ async function open(t: Test): Promise<Listening> {
   return door;
 }
 
-async function ask({ address }: Listening): Promise<Socket> {
+async function ask({ address }: HttpPort): Promise<Socket> {
   const socket = connect(address.port, "127.0.0.1");
   socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   await once(socket, "readable");

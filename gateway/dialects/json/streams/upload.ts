@@ -27,8 +27,6 @@ class Upload implements PieceReader, StreamListener {
   readonly #service: string;
   readonly #call: StreamCall;
   readonly #flow: PieceFlow;
-  readonly #resolve: (answer: Uint8Array) => void;
-  readonly #reject: (error: Error) => void;
   /** Of the body; undefined once it has been sent. */
   #contentType: string | undefined;
   #answer: Uint8Array = NOTHING;
@@ -38,13 +36,11 @@ class Upload implements PieceReader, StreamListener {
     request: GatewayRequest,
     contentType: string,
     options: StreamCallOptions,
-    resolve: (answer: Uint8Array) => void,
-    reject: (error: Error) => void,
+    readonly resolve: (answer: Uint8Array) => void,
+    readonly reject: (error: Error) => void,
   ) {
     this.#service = options.admission.endpoint.service;
     this.#contentType = contentType;
-    this.#resolve = resolve;
-    this.#reject = reject;
     this.#call = new StreamCall(options, this);
     this.#flow = request.pieces(this);
   }
@@ -80,8 +76,8 @@ class Upload implements PieceReader, StreamListener {
 
   onClose(error: Error | undefined): void {
     this.#flow.stop();
-    if (error !== undefined) this.#reject(error);
-    else if (this.#answers === 1) this.#resolve(this.#answer);
-    else this.#reject(notOneMessage(this.#service, this.#answers));
+    if (error !== undefined) this.reject(error);
+    else if (this.#answers === 1) this.resolve(this.#answer);
+    else this.reject(notOneMessage(this.#service, this.#answers));
   }
 }
