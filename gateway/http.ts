@@ -48,15 +48,11 @@ export interface Reply {
   readonly session?: SocketSession | undefined;
 }
 
-export interface GatewayResponse {
-  readonly status: number;
+export interface GatewayResponse extends Pick<Reply, "status" | "body" | "session"> {
   /** Name, value, name, value …: all headers but those of the connection. */
   readonly headers: readonly string[];
-  readonly body: string | Uint8Array | BodyStream;
   /** Bytes of the body; 0 for a stream. */
   readonly length: number;
-  /** With status 101: what speaks for the gateway on the WebSocket. */
-  readonly session?: SocketSession | undefined;
 }
 
 /** Paths that Portico answers itself, such as `/readyz` or the web pages. */

@@ -169,7 +169,7 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
     return late.then((admission) => startOf(admitted, admission, options));
   };
   return {
-    ...{ channel: target.channel, guard, admission, deadline, begin, target, heartbeatMs },
+    ...{ target, guard, admission, deadline, begin, heartbeatMs },
     toReply: (error) => reportError(error, state, log),
     onEnd: ({ status, bytes, ...counts }) => record(request, state, { status, length: bytes }, options, counts),
   };

@@ -7,15 +7,16 @@
  */
 import type { Admission, Guard } from "../../src/access/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { Call, CallListener, CallStart, Channel, Status } from "../../src/rpc/channel.js";
+import type { Call, CallListener, CallStart, Status } from "../../src/rpc/channel.js";
 import type { Target } from "../catalog/target.js";
 import { type ErrorReply, toCallError } from "../errors.js";
 
 /** How an admitted call begins. */
 export type AdmittedStart = CallStart & { readonly admission: Admission };
 
-export interface StreamCallOptions {
-  readonly channel: Channel;
+/** What a dialect needs to make a streaming call, and to tell how it went. */
+export interface StreamOptions {
+  readonly target: Target;
   readonly guard: Guard;
   /** The decision by which the stream was opened. */
   readonly admission: Admission;
@@ -26,11 +27,6 @@ export interface StreamCallOptions {
    * @throws {StatusError} (or rejects with one) for a call that is refused
    */
   readonly begin: () => AdmittedStart | Promise<AdmittedStart>;
-}
-
-/** What a dialect needs to make a streaming call, and to tell how it went. */
-export interface StreamOptions extends StreamCallOptions {
-  readonly target: Target;
   /** Converts an error into the reply that the client gets. */
   readonly toReply: (error: Error) => ErrorReply;
   /** Called when a stream ends, but not where it failed before its response began. */
@@ -61,7 +57,7 @@ export interface StreamListener {
 }
 
 export class StreamCall implements CallListener {
-  readonly #options: StreamCallOptions;
+  readonly #options: StreamOptions;
   readonly #listener: StreamListener;
   #admission: Admission;
   #unfollow: () => void;
@@ -74,7 +70,7 @@ export class StreamCall implements CallListener {
   #paused = false;
   #over = false;
 
-  constructor(options: StreamCallOptions, listener: StreamListener) {
+  constructor(options: StreamOptions, listener: StreamListener) {
     const { admission, deadline } = options;
     this.#options = options;
     this.#listener = listener;
@@ -157,7 +153,7 @@ export class StreamCall implements CallListener {
       this.#admission = start.admission;
       this.#unfollow = this.#follow(start.admission);
     }
-    this.#call = this.#options.channel.open(start, this);
+    this.#call = this.#options.target.channel.open(start, this);
     if (this.#paused) this.#call.pause();
   }
 

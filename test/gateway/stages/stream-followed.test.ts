@@ -1,8 +1,10 @@
 // The gateway's guard follows a stream for as long as it is open, and no longer.
 import t from "tap";
-import { StreamCall } from "../../../gateway/stages/stream-call.js";
+import type { Target } from "../../../gateway/catalog/target.js";
+import { StreamCall, type StreamOptions } from "../../../gateway/stages/stream-call.js";
 import type { Admission } from "../../../src/access/admission.js";
 import { Code, StatusError } from "../../../src/errors.js";
+import type { Channel } from "../../../src/rpc/channel.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { RawService, rawService } from "../../rpc/raw-service.js";
 import { dispatcherOf } from "../../rpc/serve.js";
@@ -39,8 +41,11 @@ for (const [how, finish, expected] of [
     let call!: StreamCall;
     const over = new Promise<Error | undefined>((onClose) => {
       const listener = { onMessage: () => finish({ guard, call }), onDrain() {}, onClose };
-      const channel = new InProcessChannel(dispatcher);
-      call = new StreamCall({ channel, guard, admission, deadline: undefined, begin }, listener);
+      const target = { channel: new InProcessChannel(dispatcher) as Channel } as Target;
+      call = new StreamCall(
+        { target, guard, admission, deadline: undefined, begin } as unknown as StreamOptions,
+        listener,
+      );
     });
     t.equal(guard.following, 1);
     call.send(Buffer.from("a"));

@@ -5,7 +5,7 @@
 
 import { notOneMessage } from "../../../errors.js";
 import type { GatewayRequest, PieceFlow, PieceReader } from "../../../http.js";
-import { StreamCall, type StreamCallOptions, type StreamListener } from "../../../stages/stream-call.js";
+import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
 import { encodeHttpBody } from "../bodies/http-body.js";
 
 /**
@@ -14,7 +14,7 @@ import { encodeHttpBody } from "../bodies/http-body.js";
  * @throws {HttpError} (rejects) 502 when it answered with no message or with several, or the failure of the body
  * @throws {Error} (rejects) the reason for which the call was ended early
  */
-export function upload(request: GatewayRequest, contentType: string, options: StreamCallOptions): Promise<Uint8Array> {
+export function upload(request: GatewayRequest, contentType: string, options: StreamOptions): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const sending = new Upload(request, contentType, options, resolve, reject);
     request.onAbort((reason) => sending.stop(reason));
@@ -35,7 +35,7 @@ class Upload implements PieceReader, StreamListener {
   constructor(
     request: GatewayRequest,
     contentType: string,
-    options: StreamCallOptions,
+    options: StreamOptions,
     readonly resolve: (answer: Uint8Array) => void,
     readonly reject: (error: Error) => void,
   ) {
