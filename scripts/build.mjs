@@ -11,7 +11,7 @@ const OUTPUT = "dist";
 const ENTRY = "portico.js";
 const RECORD = "built-from.json";
 const COMMIT = "commit";
-const ALWAYS = ["package-lock.json", "scripts/build.mjs"];
+const ALWAYS = ["package-lock.json", "scripts/build.mjs", "scripts/build-types.mjs"];
 
 function hash(files) {
   const sum = createHash("sha256");
@@ -78,7 +78,8 @@ async function buildAnew() {
   // Made whole beside the old one, so that a failed build leaves the old one as it was.
   const draft = `${OUTPUT}.${process.pid}.new`;
   const metafile = await bundleProgram(bundle, draft);
-  const others = [...(await buildWeb(bundle, draft)), ...(await buildClient(bundle, draft))];
+  const { buildTypes } = await import("./build-types.mjs");
+  const others = [...buildTypes(draft), ...(await buildWeb(bundle, draft)), ...(await buildClient(bundle, draft))];
   const sources = [...Object.keys(metafile.inputs), ...others];
   const inputs = [...sources.filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
   writeFileSync(`${draft}/${RECORD}`, JSON.stringify({ inputs, sha256: hash(inputs) }));

@@ -50,23 +50,29 @@ export class StatusError extends Error {
   }
 }
 
-const errorOf = (code: Code) => (message: string, cause?: unknown) => new StatusError(code, message, { cause });
+/** Makes the error of a code. The message is written for the caller, the cause is for the log. */
+type ErrorOf = (message: string, cause?: unknown) => StatusError;
+
+const errorOf =
+  (code: Code): ErrorOf =>
+  (message, cause) =>
+    new StatusError(code, message, { cause });
 
 /** For a request that is wrong by itself. The message begins with the field: `name: must have 1 to 100 characters` */
-export const invalidArgument = errorOf(Code.INVALID_ARGUMENT);
+export const invalidArgument: ErrorOf = errorOf(Code.INVALID_ARGUMENT);
 /** For what does not exist, or is not the caller's. */
-export const notFound = errorOf(Code.NOT_FOUND);
+export const notFound: ErrorOf = errorOf(Code.NOT_FOUND);
 /** For something that is to be created and exists. */
-export const alreadyExists = errorOf(Code.ALREADY_EXISTS);
+export const alreadyExists: ErrorOf = errorOf(Code.ALREADY_EXISTS);
 /** For a call that the state of things does not allow; the same call may succeed once that has changed. */
-export const failedPrecondition = errorOf(Code.FAILED_PRECONDITION);
+export const failedPrecondition: ErrorOf = errorOf(Code.FAILED_PRECONDITION);
 /** For a call that takes a known caller. */
-export const unauthenticated = errorOf(Code.UNAUTHENTICATED);
+export const unauthenticated: ErrorOf = errorOf(Code.UNAUTHENTICATED);
 /** For a caller who is known, and may not do this. */
-export const permissionDenied = errorOf(Code.PERMISSION_DENIED);
+export const permissionDenied: ErrorOf = errorOf(Code.PERMISSION_DENIED);
 /** For a limit or a quota that is used up. */
-export const resourceExhausted = errorOf(Code.RESOURCE_EXHAUSTED);
+export const resourceExhausted: ErrorOf = errorOf(Code.RESOURCE_EXHAUSTED);
 /** For a place in a sequence that is not there, such as a position whose changes are not kept any more. */
-export const outOfRange = errorOf(Code.OUT_OF_RANGE);
+export const outOfRange: ErrorOf = errorOf(Code.OUT_OF_RANGE);
 /** For a call that lost a race with others, and may be made again. */
-export const aborted = errorOf(Code.ABORTED);
+export const aborted: ErrorOf = errorOf(Code.ABORTED);

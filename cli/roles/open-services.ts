@@ -1,15 +1,14 @@
 /** Makes own services ready to be served by this process, with what their calls share. */
 import { descriptors } from "../../src/gen/descriptors.js";
 import { createLazyService } from "../../src/kit/service.js";
-import { sharedStore } from "../../src/kit/shared-store.js";
+import { openStoreIn } from "../../src/kit/shared-store.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import type { Service } from "../../src/rpc/service.js";
-import { openServiceStore } from "../../src/store/open.js";
 import { OWN_SERVICES } from "./own-services.js";
 
 /** @param names keys of OWN_SERVICES */
 export function openServices({ config, log, shutdown }: ProcessContext, names: readonly string[]): Service[] {
-  const store = sharedStore(() => openServiceStore(config.serviceStore, config.data));
+  const store = openStoreIn(config.data, config.serviceStore);
   shutdown.add(() => store.close());
   return names.map((service) => {
     const load = OWN_SERVICES[service];

@@ -1,10 +1,8 @@
 /** What a handler is told of the call that it answers, and what it may use: log, store, clients of other services. */
-import type { Logger } from "pino";
-import { requestIdOf } from "../rpc/metadata.js";
-import type { Context, ServiceDefinition } from "../rpc/service.js";
-import type { ServiceStore } from "../store/service-store.js";
+import type { ServiceDefinition } from "../rpc/definition.js";
+import type { Metadata } from "../rpc/metadata.js";
 import type { Client } from "./client.js";
-import { CollectionStore, type Store } from "./store.js";
+import type { Store } from "./store.js";
 
 /** The account that calls. */
 export interface Caller {
@@ -38,7 +36,7 @@ export interface Call {
   /** Canonical name of the endpoint, `helloworld:Helloworld.Call`. */
   readonly endpoint: string;
   /** Pairs of lower-case name and value. */
-  readonly metadata: Context["metadata"];
+  readonly metadata: Metadata;
   /** When the call must have ended, in milliseconds of `Date.now()`. */
   readonly deadline: number | undefined;
   /** Aborted when the caller has gone or the deadline has passed. */
@@ -59,86 +57,7 @@ export interface Call {
    */
   client<D extends ServiceDefinition>(definition: D, service: string): Client<D>;
   /** Sends response headers ahead of the first message; no effect once headers have gone. */
-  sendHeaders(metadata: Context["metadata"]): void;
+  sendHeaders(metadata: Metadata): void;
   /** Sets the trailers, which are sent with the status, OK or not. */
-  setTrailers(metadata: Context["metadata"]): void;
-}
-
-/** What all calls of a service share. */
-export interface Environment {
-  readonly service: string;
-  readonly log: Logger;
-  /** Opens the store when it is first used. */
-  readonly openStore: () => Promise<ServiceStore>;
-  /** Makes clients of other services, for the call with this context. */
-  readonly clientOf: <D extends ServiceDefinition>(definition: D, service: string, context: Context) => Client<D>;
-}
-
-/** A call, over the context that src/rpc has made of it. */
-export class ServiceCall implements Call {
-  readonly #context: Context;
-  readonly #environment: Environment;
-  #log: Logger | undefined;
-
-  constructor(context: Context, environment: Environment) {
-    this.#context = context;
-    this.#environment = environment;
-  }
-
-  get caller(): Caller | undefined {
-    return this.#context.caller;
-  }
-
-  get namespace(): string {
-    return this.#context.namespace;
-  }
-
-  get endpoint(): string {
-    return this.#context.endpoint;
-  }
-
-  get metadata(): Context["metadata"] {
-    return this.#context.metadata;
-  }
-
-  get deadline(): number | undefined {
-    return this.#context.deadline;
-  }
-
-  get signal(): AbortSignal {
-    return this.#context.signal;
-  }
-
-  get clientAddress(): string {
-    return this.#context.clientAddress;
-  }
-
-  get log(): Logger {
-    const { metadata, endpoint } = this.#context;
-    this.#log ??= this.#environment.log.child({ requestId: requestIdOf(metadata), endpoint });
-    return this.#log;
-  }
-
-  store<T>(collection: string): Store<T> {
-    const { service, openStore } = this.#environment;
-    return new CollectionStore<T>({
-      open: openStore,
-      service,
-      namespace: this.namespace,
-      collection,
-      onFailure: (err) => this.log.error({ err }, "the store of services failed"),
-    });
-  }
-
-  client<D extends ServiceDefinition>(definition: D, service: string): Client<D> {
-    return this.#environment.clientOf(definition, service, this.#context);
-  }
-
-  sendHeaders(metadata: Context["metadata"]): void {
-    this.#context.sendHeaders(metadata);
-  }
-
-  setTrailers(metadata: Context["metadata"]): void {
-    this.#context.setTrailers(metadata);
-  }
+  setTrailers(metadata: Metadata): void;
 }

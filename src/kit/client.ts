@@ -1,5 +1,5 @@
 /** Typed clients of other services: a method for each method of a definition. */
-import type { MethodDefinition, ServiceDefinition } from "../rpc/service.js";
+import type { MethodDefinition, ServiceDefinition } from "../rpc/definition.js";
 
 /** Calls one method. A call that fails rejects, or its responses throw, with a StatusError. */
 export type ClientMethod<M> =

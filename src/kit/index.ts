@@ -32,3 +32,4 @@ export type {
   Store,
   Write,
 } from "./store.js";
+export { type TestCallOptions, testCall } from "./test-call.js";

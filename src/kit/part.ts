@@ -1,6 +1,6 @@
 /** One gRPC service of a service, on the kit: its definition and one handler for each method. */
-import type { Context, MethodDefinition, Part as RpcPart, ServiceDefinition } from "../rpc/service.js";
-import { type Call, type Environment, ServiceCall } from "./call.js";
+import type { MethodDefinition, ServiceDefinition } from "../rpc/definition.js";
+import type { Call } from "./call.js";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -44,21 +44,4 @@ export function part<D extends ServiceDefinition>(definition: D, implementation:
 function byMethod(definition: ServiceDefinition): ServiceDefinition {
   const nameOf = (key: string, method: object) => ("originalName" in method ? String(method.originalName) : key);
   return Object.fromEntries(Object.entries(definition).map(([key, method]) => [nameOf(key, method), method]));
-}
-
-/** The part as src/rpc serves it: each handler gets a Call over the context. */
-export function bindPart({ definition, implementation }: Part, environment: Environment): RpcPart {
-  const bound: Record<string, (request: unknown, context: Context) => unknown> = {};
-  for (const key of Object.keys(definition)) {
-    const handler = implementation[key];
-    if (handler === undefined) continue;
-    bound[key] = (request, context) => handler.call(implementation, request, new ServiceCall(context, environment));
-  }
-  return { grpcService: grpcServiceOf(definition), definition, implementation: bound };
-}
-
-/** Full name, `helloworld.Helloworld` of `/helloworld.Helloworld/Call`. */
-function grpcServiceOf(definition: ServiceDefinition): string {
-  const [, name = ""] = Object.values(definition)[0]?.path.split("/") ?? [];
-  return name;
 }

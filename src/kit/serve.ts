@@ -1,19 +1,19 @@
 /** Runs a service in a process of its own, joined to a Portico: `await serve(GreeterService, { … }, { name: "greeter" })`. */
 import { readFileSync } from "node:fs";
 import { formatGrpcTarget } from "../address.js";
-import { type Flags, loadConfig } from "../config.js";
+import { ConfigError, loadConfig, SETTINGS } from "../config.js";
 import { NAME } from "../contract/names.js";
 import { createLog } from "../log.js";
 import { createContext } from "../process/context.js";
 import { joinAuthority, waitForAuthority } from "../process/join.js";
+import { ListenError } from "../process/listen.js";
 import { openServiceProcess } from "../process/service.js";
 import { Shutdown } from "../process/shutdown.js";
-import type { ServiceDefinition } from "../rpc/service.js";
-import { openServiceStore } from "../store/open.js";
+import type { ServiceDefinition } from "../rpc/definition.js";
 import { descriptorsOf } from "./loaded-definition.js";
 import { type Implementation, type Part, part } from "./part.js";
 import { createService } from "./service.js";
-import { sharedStore } from "./shared-store.js";
+import { openStoreIn } from "./shared-store.js";
 
 /** How a service is served. */
 export interface ServeOptions {
@@ -25,7 +25,7 @@ export interface ServeOptions {
    */
   readonly descriptors?: Uint8Array | string | URL | undefined;
   /** Settings of `portico service`, as text, before those of the environment: `{ authority: "10.0.0.5:8081" }`. */
-  readonly settings?: Flags | undefined;
+  readonly settings?: { readonly [name: string]: string } | undefined;
 }
 
 /** A service that runs. */
@@ -61,6 +61,8 @@ export async function serve(
 
 async function serveParts(parts: readonly Part[], { name, descriptors, settings }: ServeOptions): Promise<Served> {
   if (!NAME.test(name)) throw new TypeError(`name ${JSON.stringify(name)}: must be lower-case letters, digits and -`);
+  const unknown = Object.keys(settings ?? {}).find((key) => !Object.hasOwn(SETTINGS, key));
+  if (unknown !== undefined) throw new TypeError(`settings: there is no setting ${unknown}`);
   const grpc = settings?.grpc ?? process.env.PORTICO_GRPC ?? "127.0.0.1:0";
   const config = loadConfig({ ...settings, grpc });
   const log = createLog(config.logLevel);
@@ -68,7 +70,7 @@ async function serveParts(parts: readonly Part[], { name, descriptors, settings 
   try {
     const context = await createContext({ config, log, shutdown });
     const joined = joinAuthority(context, name);
-    const store = sharedStore(() => openServiceStore(config.serviceStore, config.data));
+    const store = openStoreIn(config.data, config.serviceStore);
     shutdown.add(() => store.close());
     const clientOf = () => {
       throw new Error("clients of other services come later");
@@ -77,14 +79,20 @@ async function serveParts(parts: readonly Part[], { name, descriptors, settings 
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
       environment: { service: name, log, openStore: store.open, clientOf },
     });
-    const { guard, grpc } = await openServiceProcess(context, joined, service);
-    await waitForAuthority(guard.ready());
+    const { guard, grpc, registration } = await openServiceProcess(context, joined, service);
+    await waitForAuthority(Promise.all([guard.ready(), registration.registered()]));
     const close = closeOnce(() => shutdown.run({ noticeMs: 0, drainMs: config.drain }));
     return { address: formatGrpcTarget(grpc.target), close };
   } catch (error) {
     await shutdown.abandonStart();
-    throw error;
+    throw withoutStack(error);
   }
+}
+
+/** A failure of a start is for the operator: what Node prints of it then is its message alone. */
+function withoutStack(error: unknown): unknown {
+  if (error instanceof ConfigError || error instanceof ListenError) error.stack = error.message;
+  return error;
 }
 
 function readContract(descriptors: ServeOptions["descriptors"]): Uint8Array | undefined {

@@ -1,8 +1,11 @@
 /** Makes a service of parts that are written on the kit, so that src/rpc can serve it. */
 import { readDescriptors } from "../contract/endpoint.js";
-import type { Part as RpcPart, Service } from "../rpc/service.js";
-import type { Environment } from "./call.js";
-import { bindPart, type Part } from "./part.js";
+import { Code, StatusError } from "../errors.js";
+import type { ServiceDefinition } from "../rpc/definition.js";
+import type { Context, Part as RpcPart, Service } from "../rpc/service.js";
+import type { Call } from "./call.js";
+import type { Part } from "./part.js";
+import { type Environment, ServiceCall } from "./service-call.js";
 
 /** A service and what its calls share. */
 export interface ServiceOptions {
@@ -51,4 +54,25 @@ export function createLazyService(
 
 function byName(parts: readonly RpcPart[]): ReadonlyMap<string, RpcPart> {
   return new Map(parts.map((part) => [part.grpcService, part]));
+}
+
+/** The part as src/rpc serves it: each handler gets a Call over the context. */
+function bindPart({ definition, implementation }: Part, environment: Environment): RpcPart {
+  const bound: Record<string, (request: unknown, context: Context) => unknown> = {};
+  for (const key of Object.keys(definition)) {
+    const handler = implementation[key] ?? notImplemented;
+    bound[key] = (request, context) => handler.call(implementation, request, new ServiceCall(context, environment));
+  }
+  return { grpcService: grpcServiceOf(definition), definition, implementation: bound };
+}
+
+/** For a method that a contract has got, and the code has not yet. */
+function notImplemented(_request: unknown, { endpoint }: Call): never {
+  throw new StatusError(Code.UNIMPLEMENTED, `${endpoint} is not implemented yet`);
+}
+
+/** Full name, `helloworld.Helloworld` of `/helloworld.Helloworld/Call`. */
+function grpcServiceOf(definition: ServiceDefinition): string {
+  const [, name = ""] = Object.values(definition)[0]?.path.split("/") ?? [];
+  return name;
 }

@@ -7,7 +7,7 @@ export interface SharedStore {
   close(): Promise<void>;
 }
 
-/** @param open opens it, such as openServiceStore (src/store/open.ts) */
+/** @param open opens it */
 export function sharedStore(open: () => Promise<ServiceStore>): SharedStore {
   let opening: Promise<ServiceStore> | undefined;
   return {
@@ -23,4 +23,12 @@ export function sharedStore(open: () => Promise<ServiceStore>): SharedStore {
       await store?.close();
     },
   };
+}
+
+/**
+ * The store that a setting names. The code of its engine too is loaded when it is first used.
+ * @param dataFolder where `sqlite:` is services.sqlite
+ */
+export function openStoreIn(dataFolder: string, url = "sqlite:"): SharedStore {
+  return sharedStore(async () => (await import("../store/open.js")).openServiceStore(url, dataFolder));
 }

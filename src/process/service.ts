@@ -1,6 +1,6 @@
 /** A service in a process of its own, joined to the authority and the registry of another. */
 import type { OpenGuard } from "../access/guard.js";
-import { register } from "../rpc/registration.js";
+import { type Registration, register } from "../rpc/registration.js";
 import type { Service } from "../rpc/service.js";
 import type { ProcessContext } from "./context.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "./grpc-port.js";
@@ -10,6 +10,7 @@ import type { Joined } from "./join.js";
 export interface ServiceProcess {
   readonly guard: OpenGuard;
   readonly grpc: GrpcPort;
+  readonly registration: Registration;
 }
 
 /**
@@ -26,5 +27,5 @@ export async function openServiceProcess(
   keepGrpcHealth(shutdown, grpc.dispatcher, guard);
   const registration = register({ channel, metadata, log, instance: instanceOf(service, grpc, config) });
   shutdown.add(() => registration.close());
-  return { guard, grpc };
+  return { guard, grpc, registration };
 }

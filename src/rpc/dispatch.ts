@@ -15,12 +15,13 @@ import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../contrac
 import { GATEWAY } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
 import type { CallStart, IncomingListener, Reply } from "./channel.js";
+import type { MethodDefinition } from "./definition.js";
 import { Health } from "./health.js";
 import { first, type Metadata } from "./metadata.js";
 import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
 import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
-import type { LazyPart, MethodDefinition, Part, Service } from "./service.js";
+import type { LazyPart, Part, Service } from "./service.js";
 import { status } from "./status.js";
 
 export type DispatchLimits = Pick<Config, "maxBody" | "callTime" | "maxCallTime">;

@@ -7,9 +7,11 @@
  *       parts: [part("helloworld.Helloworld", HelloworldService, { call: ({ name }) => ({ … }) })],
  *     };
  */
+
 import { type Admission, type Caller, SYSTEM } from "../access/admission.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import type { CallStart, Reply } from "./channel.js";
+import type { MethodDefinition, ServiceDefinition } from "./definition.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
 
 /** The call that a function answers, as the function sees it. */
@@ -33,20 +35,6 @@ export interface Context {
   /** Sets the trailers, which are sent with the status, OK or not. */
   setTrailers(metadata: Metadata): void;
 }
-
-/** One method of a ts-proto definition (`outputServices=grpc-js`). */
-export interface MethodDefinition<Request, Response> {
-  readonly path: string;
-  readonly requestStream: boolean;
-  readonly responseStream: boolean;
-  readonly requestSerialize: (value: Request) => Buffer;
-  readonly requestDeserialize: (bytes: Buffer) => Request;
-  readonly responseSerialize: (value: Response) => Buffer;
-  readonly responseDeserialize: (bytes: Buffer) => Response;
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: the one place where definitions of all messages meet.
-export type ServiceDefinition = Readonly<Record<string, MethodDefinition<any, any>>>;
 
 type MaybePromise<T> = T | Promise<T>;
 

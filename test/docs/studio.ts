@@ -2,7 +2,8 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Test } from "tap";
 import { readDescriptors } from "../../src/contract/endpoint.js";
-import { type MethodDefinition, part, type Service } from "../../src/rpc/service.js";
+import type { MethodDefinition } from "../../src/rpc/definition.js";
+import { part, type Service } from "../../src/rpc/service.js";
 import { ADMIN_PASSWORD, deploy, login } from "../gateway/deployment.js";
 import { buildDescriptors } from "../support/descriptors.js";
 

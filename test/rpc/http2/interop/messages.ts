@@ -19,7 +19,7 @@ import {
   FieldDescriptorProto_Label as Label,
   FieldDescriptorProto_Type as Type,
 } from "@bufbuild/protobuf/wkt";
-import type { MethodDefinition } from "../../../../src/rpc/service.js";
+import type { MethodDefinition } from "../../../../src/rpc/definition.js";
 
 type FieldOf = readonly [name: string, number: number, type: Type | string, label?: Label];
 

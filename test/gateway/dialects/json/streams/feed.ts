@@ -4,7 +4,8 @@ import { EventEmitter, once } from "node:events";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { readDescriptors } from "../../../../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../../../../src/errors.js";
-import { type Context, type MethodDefinition, part, type Service } from "../../../../../src/rpc/service.js";
+import type { MethodDefinition } from "../../../../../src/rpc/definition.js";
+import { type Context, part, type Service } from "../../../../../src/rpc/service.js";
 import { buildDescriptors } from "../../../../support/descriptors.js";
 
 const descriptors = buildDescriptors(

@@ -1,0 +1,233 @@
+/** A collection in the store that all services of a process share: types, limits, and the prefix that keeps it apart. */
+import { aborted, Code, invalidArgument, StatusError } from "../errors.js";
+import {
+  type CommitResult,
+  type Condition,
+  MAX_TOTAL_BYTES,
+  type ServiceStore,
+  type StoredEntry,
+  type StoredWrite,
+} from "../store/service-store.js";
+import { StoreError } from "../store/store.js";
+import type {
+  Committed,
+  Entry,
+  IncrementOptions,
+  Lifetime,
+  Precondition,
+  Range,
+  RangeOptions,
+  Store,
+  Write,
+} from "./store.js";
+
+/** Bytes of a key in UTF-8. */
+const MAX_KEY_BYTES = 512;
+/** Bytes of a value, as JSON in UTF-8. */
+const MAX_VALUE_BYTES = 1024 ** 2;
+const COLLECTION = /^[a-z0-9][a-z0-9-]{0,62}$/;
+const MAX_LIMIT = 1000;
+const DEFAULT_LIMIT = 100;
+/** Writes of one commit. */
+const MAX_WRITES = 100;
+/** Keys of one `getMany`. */
+const MAX_KEYS = 100;
+/** How often `update` tries again after another write to the key came between. */
+const MAX_ATTEMPTS = 1000;
+
+/** What a collection is kept in. */
+export interface CollectionOptions {
+  /** Opened when it is first used. */
+  readonly open: () => Promise<ServiceStore>;
+  readonly service: string;
+  readonly namespace: string;
+  readonly collection: string;
+  /** Called with what kept an operation from being done, which callers are not told. */
+  readonly onFailure: (error: StoreError) => void;
+}
+
+/** The entries of a collection, in a store that all services share. */
+export class CollectionStore<T> implements Store<T> {
+  readonly #options: CollectionOptions;
+  readonly #prefix: string;
+
+  constructor(options: CollectionOptions) {
+    this.#options = options;
+    this.#prefix = this.#prefixOf(options.collection);
+  }
+
+  async get(key: string): Promise<T | undefined> {
+    return (await this.getEntry(key))?.value;
+  }
+
+  async getEntry(key: string): Promise<Entry<T> | undefined> {
+    const name = this.#prefix + checkKey(key);
+    const [entry] = await this.#use((store) => store.get([name]));
+    return entry && this.#entryOf(entry);
+  }
+
+  async getMany(keys: readonly string[]): Promise<(T | undefined)[]> {
+    if (keys.length > MAX_KEYS) throw invalidArgument(`keys: must be at most ${MAX_KEYS}, got ${keys.length}`);
+    const names = keys.map((key) => this.#prefix + checkKey(key));
+    const entries = await this.#use((store) => store.get(names));
+    return entries.map((entry) => entry && this.#entryOf(entry).value);
+  }
+
+  async set(key: string, value: T, { ttlMs }: Lifetime = {}): Promise<void> {
+    await this.#commit([{ set: key, value, ttlMs }]);
+  }
+
+  async delete(key: string): Promise<boolean> {
+    const result = await this.#commit([{ delete: key }]);
+    return result.committed && result.changes[0]?.before !== undefined;
+  }
+
+  async createIfAbsent(key: string, value: T, { ttlMs }: Lifetime = {}): Promise<boolean> {
+    return (await this.#commit([{ set: key, value, ttlMs, ifAbsent: true }])).committed;
+  }
+
+  async compareAndSet(key: string, version: string, value: T, { ttlMs }: Lifetime = {}): Promise<boolean> {
+    return (await this.#commit([{ set: key, value, ttlMs, ifVersion: version }])).committed;
+  }
+
+  async increment(key: string, by = 1, options: IncrementOptions = {}): Promise<number | undefined> {
+    const result = await this.commit([{ increment: key, by, ...options }]);
+    return result.committed ? (result.values[0] as number) : undefined;
+  }
+
+  async update(
+    key: string,
+    change: (value: T | undefined) => T | undefined | Promise<T | undefined>,
+    { ttlMs }: Lifetime = {},
+  ): Promise<T | undefined> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const entry = await this.getEntry(key);
+      const value = await change(entry?.value);
+      const condition = entry === undefined ? "absent" : { version: entry.version };
+      const place = { key: this.#prefix + key, condition } as const;
+      const expires = ttlMs === undefined ? entry?.expires : expiryOf(ttlMs);
+      const write: StoredWrite =
+        value === undefined ? { ...place, kind: "delete" } : { ...place, kind: "set", value: textOf(value), expires };
+      const { committed } = await this.#use((store) => store.commit([write]));
+      if (committed) return value;
+    }
+    throw aborted("too many others write the same entry; try again");
+  }
+
+  async range({ prefix = "", after, limit = DEFAULT_LIMIT, reverse = false }: RangeOptions = {}): Promise<Range<T>> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+      throw invalidArgument(`limit: must be from 1 to ${MAX_LIMIT}, got ${limit}`);
+    }
+    const first = this.#prefix + (prefix === "" ? "" : checkKey(prefix));
+    const last = endOf(first);
+    if (after !== undefined && !checkKey(after).startsWith(prefix))
+      throw invalidArgument("after: must begin with the prefix");
+    const mark = after === undefined ? undefined : this.#prefix + after;
+    const from = reverse ? first : (mark ?? first);
+    const to = reverse ? (mark ?? last) : last;
+    const range = { from, afterFrom: !reverse && mark !== undefined, to, limit, reverse };
+    const found = await this.#use((store) => store.range(range));
+    const entries = found.entries.map((entry) => this.#entryOf(entry));
+    return { entries, next: found.more ? entries.at(-1)?.key : undefined };
+  }
+
+  async count(prefix = ""): Promise<number> {
+    const first = this.#prefix + (prefix === "" ? "" : checkKey(prefix));
+    return this.#use((store) => store.count(first, endOf(first)));
+  }
+
+  async commit(writes: readonly Write[]): Promise<Committed> {
+    const result = await this.#commit(writes);
+    if (!result.committed) return result;
+    return { committed: true, values: result.changes.map(({ after }) => after && JSON.parse(after)) };
+  }
+
+  #commit(writes: readonly Write[]): Promise<CommitResult> {
+    if (writes.length > MAX_WRITES)
+      throw invalidArgument(`writes: must be at most ${MAX_WRITES}, got ${writes.length}`);
+    const stored = writes.map((write) => this.#storedWrite(write));
+    const bytes = stored.reduce((sum, write) => sum + (write.kind === "set" ? Buffer.byteLength(write.value) : 0), 0);
+    if (bytes > MAX_TOTAL_BYTES) throw invalidArgument("writes: their values have more than 4 MiB in all");
+    return this.#use((store) => store.commit(stored));
+  }
+
+  #storedWrite(write: Write): StoredWrite {
+    const prefix = write.collection === undefined ? this.#prefix : this.#prefixOf(write.collection);
+    const condition = conditionOf(write);
+    const place = (key: string) => ({ key: prefix + checkKey(key), condition });
+    if ("set" in write) {
+      return { ...place(write.set), kind: "set", value: textOf(write.value), expires: expiryOf(write.ttlMs) };
+    }
+    if ("increment" in write) {
+      const { by, min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = write;
+      if (!Number.isSafeInteger(by)) throw invalidArgument(`by: must be a whole number, got ${by}`);
+      return { ...place(write.increment), kind: "increment", by, min, max, expires: expiryOf(write.ttlMs) };
+    }
+    if ("delete" in write) return { ...place(write.delete), kind: "delete" };
+    return { ...place(write.check), kind: "check" };
+  }
+
+  #prefixOf(collection: string): string {
+    if (!COLLECTION.test(collection))
+      throw new Error(`collection ${collection}: must be lower-case letters, digits and -`);
+    const { service, namespace } = this.#options;
+    return `${service}/${namespace}/${collection}/`;
+  }
+
+  #entryOf({ key, value, version, expires }: StoredEntry): Entry<T> {
+    return { key: key.slice(this.#prefix.length), value: JSON.parse(value) as T, version, expires };
+  }
+
+  /** @throws {StatusError} UNAVAILABLE where the store cannot be used. */
+  async #use<R>(operation: (store: ServiceStore) => Promise<R>): Promise<R> {
+    try {
+      return await operation(await this.#options.open());
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#options.onFailure(error);
+      throw new StatusError(Code.UNAVAILABLE, "what the service keeps cannot be read or written; try again", {
+        cause: error,
+      });
+    }
+  }
+}
+
+/** @throws {StatusError} INVALID_ARGUMENT */
+function checkKey(key: string): string {
+  const bytes = Buffer.byteLength(key);
+  if (bytes < 1 || bytes > MAX_KEY_BYTES)
+    throw invalidArgument(`key: must have 1 to ${MAX_KEY_BYTES} bytes, got ${bytes}`);
+  if (key.includes("\0") || !key.isWellFormed()) throw invalidArgument("key: must be Unicode text without NUL");
+  return key;
+}
+
+/** @throws {StatusError} INVALID_ARGUMENT */
+function textOf(value: unknown): string {
+  const text = JSON.stringify(value);
+  if (text === undefined) throw new TypeError("the value to store is undefined");
+  if (Buffer.byteLength(text) > MAX_VALUE_BYTES) throw invalidArgument("value: has more than 1 MiB as JSON");
+  return text;
+}
+
+function expiryOf(ttlMs: number | undefined): number | undefined {
+  if (ttlMs === undefined) return undefined;
+  if (!(ttlMs > 0)) throw invalidArgument(`ttl: must be more than 0, got ${ttlMs}`);
+  return Math.min(Math.ceil(Date.now() + ttlMs), Number.MAX_SAFE_INTEGER);
+}
+
+function conditionOf({ ifAbsent, ifPresent, ifVersion }: Precondition): Condition | undefined {
+  if (ifAbsent) return "absent";
+  if (ifPresent) return "present";
+  return ifVersion === undefined ? undefined : { version: ifVersion };
+}
+
+const MAX_CODE_POINT = 0x10ffff;
+const SURROGATES = { first: 0xd800, last: 0xdfff };
+
+/** The least text that is greater, by the bytes of UTF-8, than all texts that begin with the prefix. */
+function endOf(prefix: string): string {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
+  while (points.at(-1) === MAX_CODE_POINT) points.pop();
+  const last = points.pop() as number;
+  return String.fromCodePoint(...points, last + 1 === SURROGATES.first ? SURROGATES.last + 1 : last + 1);
+}

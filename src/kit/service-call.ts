@@ -1,0 +1,89 @@
+/** A call as handlers see it, over the context that src/rpc has made of it. */
+import type { Logger } from "pino";
+import type { ServiceDefinition } from "../rpc/definition.js";
+import { type Metadata, requestIdOf } from "../rpc/metadata.js";
+import type { Context } from "../rpc/service.js";
+import type { ServiceStore } from "../store/service-store.js";
+import type { Call, Caller } from "./call.js";
+import type { Client } from "./client.js";
+import { CollectionStore } from "./collection-store.js";
+import type { Store } from "./store.js";
+
+/** What all calls of a service share. */
+export interface Environment {
+  readonly service: string;
+  readonly log: Logger;
+  /** Opens the store when it is first used. */
+  readonly openStore: () => Promise<ServiceStore>;
+  /** Makes clients of other services, for the call with this context. */
+  readonly clientOf: <D extends ServiceDefinition>(definition: D, service: string, context: Context) => Client<D>;
+}
+
+/** A call, over the context that src/rpc has made of it. */
+export class ServiceCall implements Call {
+  readonly #context: Context;
+  readonly #environment: Environment;
+  #log: Logger | undefined;
+
+  constructor(context: Context, environment: Environment) {
+    this.#context = context;
+    this.#environment = environment;
+  }
+
+  get caller(): Caller | undefined {
+    return this.#context.caller;
+  }
+
+  get namespace(): string {
+    return this.#context.namespace;
+  }
+
+  get endpoint(): string {
+    return this.#context.endpoint;
+  }
+
+  get metadata(): Metadata {
+    return this.#context.metadata;
+  }
+
+  get deadline(): number | undefined {
+    return this.#context.deadline;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+
+  get clientAddress(): string {
+    return this.#context.clientAddress;
+  }
+
+  get log(): Logger {
+    const { metadata, endpoint } = this.#context;
+    this.#log ??= this.#environment.log.child({ requestId: requestIdOf(metadata), endpoint });
+    return this.#log;
+  }
+
+  store<T>(collection: string): Store<T> {
+    const { service, openStore } = this.#environment;
+    return new CollectionStore<T>({
+      open: openStore,
+      service,
+      namespace: this.namespace,
+      collection,
+      onFailure: (err) => this.log.error({ err }, "the store of services failed"),
+    });
+  }
+
+  client<D extends ServiceDefinition>(definition: D, service: string): Client<D> {
+    return this.#environment.clientOf(definition, service, this.#context);
+  }
+
+  sendHeaders(metadata: Metadata): void {
+    this.#context.sendHeaders(metadata);
+  }
+
+  setTrailers(metadata: Metadata): void {
+    this.#context.setTrailers(metadata);
+  }
+}

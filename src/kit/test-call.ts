@@ -1,0 +1,58 @@
+/** A call for tests of handlers, without a Portico: `await greeter.call({ name: "Ada" }, testCall({ account: "ada" }))`. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DEFAULT_NAMESPACE } from "../contract/names.js";
+import { createLog } from "../log.js";
+import type { Context } from "../rpc/service.js";
+import type { Call } from "./call.js";
+import { ServiceCall } from "./service-call.js";
+import { openStoreIn } from "./shared-store.js";
+
+/** What a test says of a call. */
+export interface TestCallOptions {
+  /** Who calls; without it nobody. */
+  readonly account?: string | undefined;
+  readonly scopes?: readonly string[] | undefined;
+  /** Default `default`. */
+  readonly namespace?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * A call by an account. All calls of a process share one store, in a folder that goes with the process.
+ * `call.client` throws: a handler that calls others is tested with a Portico.
+ */
+export function testCall(options: TestCallOptions = {}): Call {
+  const { account, scopes = [], namespace = DEFAULT_NAMESPACE, signal = new AbortController().signal } = options;
+  const identity = { namespace, scopes, expires: Number.POSITIVE_INFINITY, resources: [] };
+  const context: Context = {
+    caller: account === undefined ? undefined : { account, ...identity },
+    namespace,
+    system: false,
+    endpoint: "test:Test.Call",
+    metadata: [],
+    deadline: undefined,
+    signal,
+    clientAddress: "127.0.0.1",
+    sendHeaders() {},
+    setTrailers() {},
+  };
+  const clientOf = () => {
+    throw new Error("testCall has no clients of other services");
+  };
+  return new ServiceCall(context, { service: "test", log: createLog("silent"), openStore, clientOf });
+}
+
+let store: ReturnType<typeof openStoreIn> | undefined;
+
+function openStore(): ReturnType<ReturnType<typeof openStoreIn>["open"]> {
+  store ??= openStoreIn(temporaryFolder());
+  return store.open();
+}
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "portico-test-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
