@@ -1,5 +1,6 @@
 // What the services of the catalogue hold at most, where it takes long to fill.
 import t from "tap";
+import { parts as eventParts } from "../../services/event/event.js";
 import { parts as listsParts } from "../../services/lists/lists.js";
 import { parts as notesParts } from "../../services/notes/notes.js";
 import { Code } from "../../src/errors.js";
@@ -20,4 +21,12 @@ t.test("of the changes of notes the last thousand are kept", async (t) => {
   for (let update = 0; update < 1000; update++) await call("Update", { id, text: `${update}` });
   await t.rejects(stream("Events", { position: 0 }).next(), { code: Code.OUT_OF_RANGE });
   t.equal((await stream("Events", { position: 1 }).next()).value.position, "2");
+});
+
+t.test("of a topic the last ten thousand events are kept", async (t) => {
+  const { call } = serveCatalogue(t, "event", eventParts);
+  const publish = (number: number) => call("Publish", { topic: "orders", payload: { number } });
+  for (let number = 1; number <= 10_001; number++) await publish(number);
+  const { events } = await call("Read", { topic: "orders", limit: 1 });
+  t.match(events, [{ offset: "2", payload: { number: 2 } }]);
 });

@@ -53,7 +53,13 @@ export function serveCatalogue(
 ): Calls {
   const { folder = temporaryFolder(t), through = (store) => store } = options;
   const store = sharedStore(async () => through(await openServiceStore("sqlite:", folder)));
-  t.teardown(() => store.close());
+  const end = new AbortController();
+  const streams = new Set<AsyncIterator<unknown>>();
+  t.teardown(async () => {
+    end.abort();
+    await Promise.allSettled([...streams].map((stream) => stream.return?.()));
+    await store.close();
+  });
   const clientOf = () => {
     throw new Error("it calls no other service");
   };
@@ -74,7 +80,7 @@ export function serveCatalogue(
       const handler = part.implementation[localName];
       if (definition === undefined || handler === undefined) continue;
       const wire = Buffer.from(codec(input).read(Buffer.from(JSON.stringify(request))));
-      const answer = handler(definition.requestDeserialize(wire), contextOf(endpoint, as));
+      const answer = handler(definition.requestDeserialize(wire), contextOf(endpoint, { signal: end.signal, ...as }));
       const toJson = (message: unknown) => JSON.parse(codec(output).write(definition.responseSerialize(message)));
       return { answer, toJson };
     }
@@ -89,13 +95,20 @@ export function serveCatalogue(
     },
     async *stream(endpoint, request = {}, as = {}) {
       const { answer, toJson } = open(endpoint, request, as);
-      for await (const message of answer) yield toJson(message);
+      const messages: AsyncIterator<unknown> = answer[Symbol.asyncIterator]();
+      streams.add(messages);
+      try {
+        for (let next = await messages.next(); !next.done; next = await messages.next()) yield toJson(next.value);
+      } finally {
+        await messages.return?.();
+        streams.delete(messages);
+      }
     },
   };
 }
 
-function contextOf({ name }: Endpoint, as: As): Context {
-  const { namespace = "default", signal = new AbortController().signal } = as;
+function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }): Context {
+  const { namespace = "default", signal } = as;
   const account = "account" in as ? as.account : "ada";
   return {
     caller:
@@ -125,13 +138,19 @@ export function withoutConditions(store: ServiceStore): ServiceStore {
     const value = `${Number(entry?.value ?? 0) + write.by}`;
     return { key: write.key, kind: "set", value, expires: write.expires };
   };
+  return overriding(store, { commit: async (writes) => store.commit(await Promise.all(writes.map(unguarded))) });
+}
+
+/** A store with other methods in place of some of its own. */
+export function overriding(store: ServiceStore, methods: Partial<ServiceStore>): ServiceStore {
   return {
     name: store.name,
     get: (keys) => store.get(keys),
     range: (range) => store.range(range),
     count: (from, to) => store.count(from, to),
-    commit: async (writes) => store.commit(await Promise.all(writes.map(unguarded))),
+    commit: (writes) => store.commit(writes),
     sweep: () => store.sweep(),
     close: () => store.close(),
+    ...methods,
   };
 }

@@ -1,0 +1,71 @@
+/** Tables: a name, the fields that are indexed, and an ID under which records, indexes and their number are kept. */
+import { nanoid } from "nanoid";
+import {
+  alreadyExists,
+  type Call,
+  type Entry,
+  invalidArgument,
+  notFound,
+  resourceExhausted,
+} from "../../src/kit/index.js";
+import { checkName } from "../checks.js";
+import { checkField, type JsonObject } from "./filter.js";
+import type { Indexed } from "./indexes.js";
+
+/** Tables of a namespace. */
+const MAX_TABLES = 1000;
+const MAX_INDEXES = 8;
+/** Records of a table. */
+export const MAX_RECORDS = 100_000;
+
+/** A record, under its table's ID and its own. Times are in milliseconds since 1970. */
+export interface StoredRecord {
+  readonly fields: JsonObject;
+  readonly created: number;
+  readonly updated: number;
+  readonly revision: number;
+}
+
+export function tablesOf(call: Call) {
+  return call.store<Indexed>("tables");
+}
+
+export function recordsOf(call: Call) {
+  return call.store<StoredRecord>("records");
+}
+
+/** How many records tables have, by the table's ID; under `tables`, how many tables there are. */
+export function countsOf(call: Call) {
+  return call.store<number>("counts");
+}
+
+/** A table that must exist. @throws {StatusError} NOT_FOUND */
+export async function tableOf(call: Call, name: string, field = "table"): Promise<Entry<Indexed>> {
+  checkName(field, name);
+  const entry = await tablesOf(call).getEntry(name);
+  if (entry === undefined) throw notFound(`There is no table ${name}`);
+  return entry;
+}
+
+export function checkIndexes(indexes: readonly string[]): void {
+  if (indexes.length > MAX_INDEXES) throw invalidArgument(`indexes: must be at most ${MAX_INDEXES}`);
+  for (const [index, field] of indexes.entries()) {
+    checkField(`indexes[${index}]`, field);
+    if (indexes.indexOf(field) < index) throw invalidArgument(`indexes[${index}]: ${field} is named twice`);
+  }
+}
+
+/** Creates a table. @throws {StatusError} ALREADY_EXISTS, RESOURCE_EXHAUSTED */
+export async function createTable(call: Call, name: string, indexes: readonly string[]): Promise<void> {
+  const table: Indexed = { id: nanoid(), indexes };
+  const result = await tablesOf(call).commit([
+    { set: name, value: table, ifAbsent: true },
+    { increment: "tables", by: 1, max: MAX_TABLES, collection: "counts" },
+  ]);
+  if (result.committed) return;
+  if (result.failed === 0) throw alreadyExists(`table: there is a table ${name}`);
+  throw resourceExhausted(`There are ${MAX_TABLES} tables: drop some first`);
+}
+
+/** The collections where keys begin with the ID of a table. */
+export const KEPT_BY_TABLE = ["records", "indexes"] as const;

@@ -1,0 +1,153 @@
+/** Publishes events to topics, keeps them for replay, and delivers them to groups of consumers at least once. */
+import { type ConsumeResponse, EventService } from "../../src/gen/event/event.js";
+import {
+  type Call,
+  type Entry,
+  invalidArgument,
+  notFound,
+  outOfRange,
+  part,
+  timestampMs,
+  toTimestamp,
+} from "../../src/kit/index.js";
+import { Bell } from "../bell.js";
+import { checkAfter, checkName, checkNumber, PAGE } from "../checks.js";
+import { pageOf } from "../pages.js";
+import {
+  acknowledge,
+  acknowledgedBy,
+  append,
+  deleteTopic,
+  eventsFrom,
+  offsetOf,
+  type StoredEvent,
+  topicsOf,
+} from "./topics.js";
+import { Turn } from "./turn.js";
+
+/** Characters of a payload as JSON. */
+const MAX_PAYLOAD = 65_536;
+/** Events that a stream reads at once. */
+const MAX_READ = 20;
+
+const bell = new Bell();
+
+/** The service `event`. */
+export const parts = [
+  part(EventService, {
+    async publish({ topic, payload }, call) {
+      checkName("topic", topic);
+      if (payload === undefined) throw invalidArgument("payload: is missing");
+      if (JSON.stringify(payload).length > MAX_PAYLOAD) throw invalidArgument("payload: has more than 64 KiB as JSON");
+      const offset = await append(call, topic, { payload, time: Date.now() });
+      bell.ring(bellOf(call, topic));
+      return { offset: BigInt(offset) };
+    },
+
+    async *consume({ topic, group, offset }, call) {
+      checkName("topic", topic);
+      if (group === "") {
+        const start = offset === undefined ? await nextOf(call, topic) : checkOffset(offset);
+        return yield* follow(call, topic, start);
+      }
+      checkName("group", group);
+      if (offset !== undefined) throw invalidArgument("offset: must be absent with a group, which has its own");
+      // Makes the group, so that it has all events from here on.
+      await acknowledgedBy(call, topic, group);
+      const turn = await Turn.take(call, `${topic}/${group}`);
+      try {
+        if (turn !== undefined) yield* follow(call, topic, (await acknowledgedBy(call, topic, group)) + 1, turn);
+      } finally {
+        await turn?.end();
+      }
+    },
+
+    async acknowledge({ topic, group, offset }, call) {
+      checkName("topic", topic);
+      checkName("group", group);
+      const stored = await topicsOf(call).get(topic);
+      if (stored === undefined) throw notFound(`There is no topic ${topic}`);
+      const last = stored.next - 1;
+      if (offset < 1n || offset > BigInt(last)) throw outOfRange(`offset: must be from 1 to ${last}, got ${offset}`);
+      await acknowledgedBy(call, topic, group);
+      await acknowledge(call, stored, group, Number(offset));
+      return {};
+    },
+
+    async read({ topic, offset, since, limit: asked }, call) {
+      checkName("topic", topic);
+      const limit = checkNumber("limit", asked, PAGE);
+      const earliest = timestampMs(since);
+      let from = checkOffset(offset);
+      const stored = await topicsOf(call).get(topic);
+      if (stored === undefined) return { events: [], next: 1n };
+      for (;;) {
+        const { entries, next } = pageOf(await eventsFrom(call, stored, from, limit));
+        const events = entries.filter(({ value }) => value.time >= earliest).map(toEvent);
+        from = entries.length === 0 ? Math.max(from, stored.next) : offsetOf(entries.at(-1)!) + 1;
+        // A page of events before `since` is passed over: a response without events means that there are none.
+        if (events.length > 0 || next === "" || call.signal.aborted) return { events, next: BigInt(from) };
+      }
+    },
+
+    async listTopics({ after, limit }, call) {
+      const { entries, next } = await topicsOf(call).range({
+        limit: checkNumber("limit", limit, PAGE),
+        after: checkAfter(after),
+      });
+      const topics = entries.map(({ key, value }) => ({ name: key, nextOffset: BigInt(value.next) }));
+      return { topics, next: next ?? "" };
+    },
+
+    async deleteTopic({ topic }, call) {
+      checkName("topic", topic);
+      await deleteTopic(call, topic);
+      bell.ring(bellOf(call, topic));
+      return {};
+    },
+  }),
+];
+
+function bellOf(call: Call, topic: string): string {
+  return `${call.namespace}/${topic}`;
+}
+
+function toEvent(entry: Entry<StoredEvent>): ConsumeResponse {
+  const { payload, time } = entry.value;
+  return { offset: BigInt(offsetOf(entry)), time: toTimestamp(time), payload: payload as ConsumeResponse["payload"] };
+}
+
+/** @returns 1 for 0 */
+function checkOffset(offset: bigint): number {
+  if (offset >= 0n && offset <= BigInt(Number.MAX_SAFE_INTEGER)) return Math.max(1, Number(offset));
+  throw invalidArgument(`offset: must be from 0 to ${Number.MAX_SAFE_INTEGER}, got ${offset}`);
+}
+
+/** The offset of the next event to be published. */
+async function nextOf(call: Call, topic: string): Promise<number> {
+  return (await topicsOf(call).get(topic))?.next ?? 1;
+}
+
+/**
+ * Sends the events from an offset on, and new ones as they come.
+ * @param turn ends the stream when it is lost
+ * @throws {StatusError} NOT_FOUND when the topic is deleted
+ */
+async function* follow(call: Call, topic: string, start: number, turn?: Turn): AsyncGenerator<ConsumeResponse> {
+  const { sleep, end } = bell.listen(bellOf(call, topic), call.signal);
+  try {
+    let next = start;
+    let id: string | undefined;
+    while (!call.signal.aborted && turn?.lost !== true) {
+      const stored = await topicsOf(call).get(topic);
+      if (id !== undefined && stored?.id !== id) throw notFound(`The topic ${topic} was deleted`);
+      id = stored?.id;
+      const { entries } = stored === undefined ? { entries: [] } : await eventsFrom(call, stored, next, MAX_READ);
+      for (const entry of entries) yield toEvent(entry);
+      if (entries.length === 0) await sleep();
+      else next = offsetOf(entries.at(-1)!) + 1;
+    }
+  } finally {
+    end();
+  }
+}

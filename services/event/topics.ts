@@ -1,0 +1,144 @@
+/** Topics with their events and groups, as they are stored. */
+import { randomUUID } from "node:crypto";
+import {
+  type Call,
+  type Entry,
+  notFound,
+  type Range,
+  resourceExhausted,
+  type Store,
+  type Write,
+} from "../../src/kit/index.js";
+import { retry } from "../retry.js";
+import { emptyTrash, trashWrite } from "../trash.js";
+
+/** Topics of a namespace. */
+const MAX_TOPICS = 1000;
+/** Groups of a topic. */
+const MAX_GROUPS = 100;
+/** Events that are kept of a topic, and how long. */
+const MAX_EVENTS = 10_000;
+const EVENT_TTL_MS = 604_800_000;
+/** Digits of an offset in a key, so that keys sort by offset. */
+const DIGITS = 16;
+
+/** A topic, under its name. */
+export interface StoredTopic {
+  /** What the keys of its events and groups begin with: another one for another topic of the same name. */
+  readonly id: string;
+  /** The offset of the next event. */
+  readonly next: number;
+  readonly groups: number;
+}
+
+/** An event, under the ID of its topic and its offset. */
+export interface StoredEvent {
+  readonly payload: object;
+  /** In milliseconds since 1970. */
+  readonly time: number;
+}
+
+/** A group, under the ID of its topic and its name. */
+interface StoredGroup {
+  /** The offset of the last event that it acknowledged; 0 for none. */
+  readonly acknowledged: number;
+}
+
+export function topicsOf(call: Call): Store<StoredTopic> {
+  return call.store<StoredTopic>("topics");
+}
+
+/** Adds an event. The first one makes the topic. @returns its offset */
+export function append(call: Call, name: string, event: StoredEvent): Promise<number> {
+  return changeTopic(call, name, (topic) => ({
+    topic: { ...topic, next: topic.next + 1 },
+    writes: [
+      { set: eventKey(topic, topic.next), value: event, ttlMs: EVENT_TTL_MS, collection: "events" },
+      { delete: eventKey(topic, topic.next - MAX_EVENTS), collection: "events" },
+    ],
+    result: topic.next,
+  }));
+}
+
+/** The events of a topic from an offset on. */
+export function eventsFrom(call: Call, topic: StoredTopic, offset: number, limit: number): Promise<Range<StoredEvent>> {
+  const after = eventKey(topic, offset - 1);
+  return call.store<StoredEvent>("events").range({ prefix: `${topic.id}/`, after, limit });
+}
+
+export function offsetOf({ key }: Entry<unknown>): number {
+  return Number(key.slice(-DIGITS));
+}
+
+/** The offset that a group acknowledged last. A group that is new is made, and so is its topic. */
+export async function acknowledgedBy(call: Call, name: string, group: string): Promise<number> {
+  const topic = await topicsOf(call).get(name);
+  const stored = topic && (await groupsOf(call).get(`${topic.id}/${group}`));
+  if (stored !== undefined) return stored.acknowledged;
+  return changeTopic(call, name, (topic) => {
+    if (topic.groups >= MAX_GROUPS) throw resourceExhausted(`The topic ${name} has ${MAX_GROUPS} groups`);
+    return {
+      topic: { ...topic, groups: topic.groups + 1 },
+      writes: [{ set: `${topic.id}/${group}`, value: { acknowledged: 0 }, ifAbsent: true, collection: "groups" }],
+      result: 0,
+    };
+  });
+}
+
+/** Moves a group forward, never back. */
+export async function acknowledge(call: Call, topic: StoredTopic, group: string, offset: number): Promise<void> {
+  await groupsOf(call).update(`${topic.id}/${group}`, (stored) => ({
+    acknowledged: Math.max(stored?.acknowledged ?? 0, offset),
+  }));
+}
+
+/** Deletes a topic with its events and groups. @throws {StatusError} NOT_FOUND */
+export function deleteTopic(call: Call, name: string): Promise<true> {
+  return retry(call, name, async () => {
+    const entry = await topicsOf(call).getEntry(name);
+    if (entry === undefined) throw notFound(`There is no topic ${name}`);
+    const { committed } = await topicsOf(call).commit([
+      { delete: name, ifVersion: entry.version },
+      { increment: "topics", by: -1, collection: "counts" },
+      trashWrite(entry.value.id, ["events", "groups"]),
+    ]);
+    if (!committed) return undefined;
+    await emptyTrash(call);
+    return true;
+  });
+}
+
+function groupsOf(call: Call): Store<StoredGroup> {
+  return call.store<StoredGroup>("groups");
+}
+
+function eventKey({ id }: StoredTopic, offset: number): string {
+  return `${id}/${`${Math.max(0, offset)}`.padStart(DIGITS, "0")}`;
+}
+
+/** What a call makes of a topic. */
+interface Change<T> {
+  readonly topic: StoredTopic;
+  readonly writes: readonly Write[];
+  readonly result: T;
+}
+
+/** Changes a topic, on the condition that it still is what `change` was given; a topic that does not exist is made. */
+function changeTopic<T>(call: Call, name: string, change: (topic: StoredTopic) => Change<T>): Promise<T> {
+  return retry(call, name, async () => {
+    const entry = await topicsOf(call).getEntry(name);
+    const { topic, writes, result } = change(entry?.value ?? { id: randomUUID(), next: 1, groups: 0 });
+    const own: Write[] =
+      entry === undefined
+        ? [
+            { increment: "topics", by: 1, max: MAX_TOPICS, collection: "counts" },
+            { set: name, value: topic, ifAbsent: true },
+          ]
+        : [{ set: name, value: topic, ifVersion: entry.version }];
+    const done = await topicsOf(call).commit([...own, ...writes]);
+    if (done.committed) return result;
+    if (entry === undefined && done.failed === 0)
+      throw resourceExhausted(`There are ${MAX_TOPICS} topics: delete some first`);
+    return undefined;
+  });
+}
