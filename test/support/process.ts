@@ -109,6 +109,10 @@ export async function call(url: string, body?: unknown, headers: Record<string, 
 /** Logs the administrator in and gives the header that carries the token. */
 export async function administrator(http: string, data: string): Promise<{ authorization: string }> {
   const password = readFileSync(join(data, "admin-password"), "utf8").trim();
-  const { body } = await call(`${http}/auth/login`, { account: "admin", password });
-  return { authorization: `Bearer ${(body as { accessToken: string }).accessToken}` };
+  for (;;) {
+    const { status, body } = await call(`${http}/auth/login`, { account: "admin", password });
+    if (status === 200) return { authorization: `Bearer ${(body as { accessToken: string }).accessToken}` };
+    // On a busy machine a guard may be without a lease for a moment.
+    if (status !== 503) throw new Error(`the login was answered ${status}: ${JSON.stringify(body)}`);
+  }
 }
