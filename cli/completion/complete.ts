@@ -34,7 +34,6 @@ export async function complete(program: Command, args: readonly string[], io: Io
   return EXIT.ok;
 }
 
-/** Those that begin with the current word. */
 async function candidatesFor(
   program: Command,
   words: readonly string[],
@@ -55,7 +54,6 @@ async function candidatesFor(
 /** The command that some words name. */
 interface FoundCommand {
   readonly command: Command;
-  /** Its arguments. */
   readonly given: readonly string[];
   /** The option whose value comes next. */
   readonly option: Option | undefined;

@@ -14,7 +14,6 @@ export interface Hint {
   readonly exit: Exit;
 }
 
-/** The response of a call that failed. */
 interface FailedResponse {
   /** HTTP status. */
   readonly status: number;

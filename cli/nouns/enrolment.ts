@@ -18,7 +18,6 @@ const enrolments: Collection<Enrolment> = {
   nameOf: ({ name }) => name,
 };
 
-/** Names that an enrolment may be for. */
 const joining: Source = async (place) => {
   const services = await Promise.resolve(serviceNames(place)).catch(() => []);
   return [{ text: GATEWAY, about: "a gateway alone" }, ...services];

@@ -24,7 +24,6 @@ async function list(client: Client): Promise<readonly Key[]> {
   return (await client.ask("auth/Keys/List")).keys;
 }
 
-/** Names that only one key has, and prefixes. */
 const namesAndPrefixes: Source = async ({ connect }) => {
   const keys = await list(connect());
   const unique = keys.filter(({ name }) => keys.filter((other) => other.name === name).length === 1);

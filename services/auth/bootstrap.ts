@@ -26,13 +26,11 @@ export interface FirstStart {
 }
 
 const ADMIN = "admin";
-/** The names for which a first start creates an enrolment. */
 const ENROLMENTS = ["gateway", "helloworld"];
 
 /** Sets the installation up, unless it is. Returns what the administrator must be told; undefined where nothing is new. */
 export async function bootstrap(options: {
   journal: Journal;
-  /** The name of the store. */
   store: string;
   /** What the data folder showed before the log was read: another process may be setting it up. */
   installation: Installation | undefined;

@@ -31,7 +31,6 @@ export interface AuthorityAccess {
 const MAX_CALLERS = 10_000;
 /** Apart from the callers, so that made-up tokens push no caller out. */
 const MAX_UNKNOWN = 10_000;
-/** Most tokens looked up at once. */
 const MAX_LOOKUPS = 1_000;
 /** Most used keys remembered for the next ping. */
 const MAX_USED = 10_000;
@@ -196,7 +195,6 @@ export class CallerCache {
     return caller.confirmedAt === this.changes;
   }
 
-  /** Forgets callers, by a change of the given revision. */
   forget(revision: bigint, changed: (caller: KnownCaller) => boolean): void {
     this.changedAt = revision;
     this.changes++;
@@ -209,7 +207,6 @@ export class CallerCache {
     this.#unknown.clear();
   }
 
-  /** Notes the use of a key, to be reported. */
   noteUse(caller: KnownCaller): void {
     if (!caller.reportUse || caller.noted || this.#used.length >= MAX_USED) return;
     caller.noted = true;

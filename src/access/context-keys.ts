@@ -73,7 +73,6 @@ export class ContextKeys {
     this.version++;
   }
 
-  /** Forgets every key, as others come in their place. */
   clear(): void {
     this.#root = undefined;
     this.ticket = undefined;

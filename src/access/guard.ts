@@ -34,7 +34,6 @@ import type { Decision } from "./rules.js";
 
 export * from "./admission.js";
 
-/** The credentials of a call that has a context. */
 type ContextCredentials = Credentials & { readonly context: string };
 
 /** A guard that follows its authority until it is closed. */

@@ -10,7 +10,6 @@
 import { type Admission, type Caller, refusal } from "./admission.js";
 import { type CallerCache, KnownCaller, LOOKUP_TIME } from "./caller-cache.js";
 
-/** How many callers are looked up at once. */
 const LOOKUPS = 32;
 /** The longest time that a timer of Node takes, in milliseconds. */
 const MAX_TIMER = 2 ** 31 - 1;

@@ -236,7 +236,6 @@ class Level<T> {
   }
 }
 
-/** A priority below all. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /** The rules of one pattern and one scope, and of them the highest of each kind. Most are of one rule. */
@@ -288,12 +287,10 @@ class Leaf {
     return this.everyone === NO_RULES && this.loggedIn === NO_RULES && !this.hasScopes;
   }
 
-  /** Whether there are rules for named scopes. */
   get hasScopes(): boolean {
     return this.one !== NO_RULES || this.others !== undefined;
   }
 
-  /** The rules for a named scope. */
   scoped(scope: string): SameScope | undefined {
     if (this.one !== NO_RULES && this.one.scope === scope) return this.one;
     return this.others?.get(scope);

@@ -338,7 +338,6 @@ export abstract class Connection implements FrameHandler, StreamConnection {
     if (!this.closed) this.writer.reset(stream.id, errorCode);
   }
 
-  /** Forgets a stream that has ended. */
   release(stream: Stream, ending: Ending): void {
     if (!this.streams.delete(stream.id)) return;
     stream.releaseMemory();
@@ -364,7 +363,6 @@ export abstract class Connection implements FrameHandler, StreamConnection {
     this.#close();
   }
 
-  /** Ends the connection at once. */
   destroy(): void {
     this.#socket.destroy();
     this.#close();

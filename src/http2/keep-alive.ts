@@ -16,7 +16,6 @@ export interface KeepAliveOptions {
   readonly idle: boolean;
 }
 
-/** What is used of the connection. */
 interface TestedConnection {
   readonly streams: { readonly size: number };
   readonly writer: { ping(mark: number): void };
@@ -32,7 +31,6 @@ export class KeepAlive {
   #timer: NodeJS.Timeout | undefined;
   /** In milliseconds. */
   #silence = 0;
-  /** PINGs since `onProgress`. */
   #pings = 0;
   /** A PING was sent, and nothing was read since. */
   #tested = false;
@@ -55,7 +53,6 @@ export class KeepAlive {
     this.#timer = undefined;
   }
 
-  /** Anything was read. */
   onRead(): void {
     this.#silence = 0;
     this.#tested = false;

@@ -120,7 +120,6 @@ export class Balancer implements Channel {
     return best;
   }
 
-  /** A call has ended at an instance. */
   settle(instance: Instance, { deadline }: CallStart, ended: Status): void {
     instance.calls--;
     if (deadline !== undefined) instance.withDeadline--;
@@ -133,12 +132,10 @@ export class Balancer implements Channel {
     return code === Code.UNAVAILABLE && (neverSent === true || (repeatable === true && this.#retries >= 1));
   }
 
-  /** A call that an instance may have seen is retried. */
   spendRetry(): void {
     this.#retries--;
   }
 
-  /** A call begins. */
   earnRetry(): void {
     if (this.#retries < MAX_RETRIES) this.#retries += RETRIES_PER_CALL;
   }
@@ -149,7 +146,6 @@ class BalancedCall implements Call, CallListener {
   readonly #start: CallStart;
   readonly #listener: CallListener;
   readonly #balancer: Balancer;
-  /** The contract of the instances that may have the call. */
   readonly #contract: unknown;
   readonly #tried: Instance[] = [];
   #instance: Instance | undefined;

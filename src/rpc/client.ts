@@ -19,7 +19,6 @@ export interface CallOptions {
   readonly deadline?: number | undefined;
   readonly admission?: CallStart["admission"];
   readonly clientAddress?: string | undefined;
-  /** Cancels the call when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -45,7 +45,6 @@ export class Instance {
   readonly channel: Channel;
   /** Calls made for one contract are not sent to an instance with another; compared by identity. */
   contract: unknown;
-  /** Calls in flight. */
   calls = 0;
   /** Those of them that have a deadline: open streams do not show how busy an instance is. */
   withDeadline = 0;

@@ -33,7 +33,6 @@ export interface Registration {
    * @throws {StatusError} CANCELLED when it is closed before
    */
   registered(): Promise<void>;
-  /** Ends the registration. */
   close(): void;
 }
 

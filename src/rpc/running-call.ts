@@ -99,7 +99,6 @@ export class RunningCall implements IncomingListener, Expiring {
   #context: EndpointContext | undefined;
   /** The request of an endpoint that takes one message; empty from when the endpoint runs. */
   #request: Uint8Array | undefined;
-  /** The requests of an endpoint that takes a stream. */
   #requests: MessageQueue<unknown> | undefined;
   #requestEnded = false;
   #responses: AsyncIterator<unknown> | undefined;
@@ -213,7 +212,6 @@ export class RunningCall implements IncomingListener, Expiring {
     this.#wake?.();
   }
 
-  /** Ends the call because this process stops. */
   stop(reason: StatusError): void {
     this.#abort(reason);
   }

@@ -42,7 +42,6 @@ export interface ChannelOptions {
   readonly maxReconnectMs?: number | undefined;
   /** With it TLS is spoken; its own certificate makes it mutual. */
   readonly tls?: Certificates | undefined;
-  /** What is asked of each connection before it takes calls. */
   readonly verify?: Verify | undefined;
   /** Of the host's addresses the one to connect to; default is what the system finds. */
   readonly ip?: string | undefined;

@@ -4,7 +4,6 @@ import { call, listRegistered } from "../session/api.js";
 
 type Request<Path extends keyof Endpoints> = Endpoints[Path]["request"];
 
-/** Resources that rules do not govern. */
 const SELF_GOVERNED = /^service:(?:auth|registry):/;
 
 export const list = {

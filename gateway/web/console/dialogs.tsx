@@ -18,7 +18,6 @@ export interface DialogProps<Result = unknown> {
 
 interface FormDialogProps<Result> extends DialogProps<Result> {
   readonly title: string;
-  /** The button's label. */
   readonly action: string;
   readonly kind?: "primary" | "danger";
   /** Whether nothing is filled in yet. */

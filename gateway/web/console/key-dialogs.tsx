@@ -71,12 +71,7 @@ interface Expiry {
   readonly date: string;
 }
 
-interface ExpiryFieldsProps {
-  readonly expiry: Expiry;
-  readonly onExpiry: (expiry: Expiry) => void;
-}
-
-function ExpiryFields({ expiry, onExpiry }: ExpiryFieldsProps) {
+function ExpiryFields({ expiry, onExpiry }: { readonly expiry: Expiry; readonly onExpiry: (expiry: Expiry) => void }) {
   return (
     <>
       <SelectField

@@ -14,7 +14,6 @@ export interface ConsoleProps {
 
 interface PageHeadProps {
   readonly title: string;
-  /** What the page is for. */
   readonly lead: ComponentChildren;
   /** Buttons for what can be done here. */
   readonly children?: ComponentChildren;

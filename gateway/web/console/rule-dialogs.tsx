@@ -11,7 +11,6 @@ import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
 import { coveredBy, problemOf } from "./pattern.js";
 import { Effects } from "./rule-table.js";
 
-/** A rule as it is typed. */
 interface Draft extends Omit<Rule, "priority"> {
   readonly priority: string;
 }
@@ -110,7 +109,6 @@ function PriorityField(props: InputProps) {
 const MIN_PRIORITY = -(2 ** 31);
 const MAX_PRIORITY = 2 ** 31 - 1;
 
-/** What is wrong with a priority, if anything. */
 function priorityProblem(text: string): string | undefined {
   const priority = Number(text);
   if (Number.isInteger(priority) && priority >= MIN_PRIORITY && priority <= MAX_PRIORITY) return undefined;

@@ -103,7 +103,6 @@ class ProgressRecorder {
     if (status === 401 && withToken) checkSession();
   }
 
-  /** Ends the drawing. */
   stop(): void {
     this.#stopped = true;
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);

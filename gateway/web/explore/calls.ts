@@ -42,7 +42,6 @@ export interface Failure {
 /** Nothing was sent, because the session has ended: the visitor signs in and sends again. */
 export const SESSION_ENDED: Failure = { status: 0, detail: "Your session has ended. Sign in again, then send again." };
 
-/** Media types that are shown as text. */
 const TEXT = /^(?:text\/|application\/(?:json|x-ndjson|xml))/;
 
 /**
@@ -143,7 +142,6 @@ export function openWebSocket({ path, token }: Omit<Call, "body">, listener: Web
   };
 }
 
-/** Close code of a call that succeeded. */
 const OK = 1000;
 /** A call that failed closes with this and the HTTP status. */
 const STATUS_BASE = 4000;

@@ -7,14 +7,8 @@ const MAX_SHOWN = 200_000;
 /** Characters of a text that fit on one line. */
 const ONE_LINE = 60;
 
-interface JsonProps {
-  readonly text: string;
-  /** Leaves a short text on one line. */
-  readonly short?: boolean;
-}
-
 /** JSON, indented; other text unchanged. */
-export function Json({ text, short = false }: JsonProps) {
+export function Json({ text, short = false }: { readonly text: string; readonly short?: boolean }) {
   const oneLine = short && text.length <= ONE_LINE;
   const tokens = useMemo(() => layOut(text.slice(0, MAX_SHOWN), oneLine), [text, oneLine]);
   return (

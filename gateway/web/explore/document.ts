@@ -65,7 +65,6 @@ export interface EndpointDocument {
   readonly takesBytes: boolean;
   /** Whether the response is bytes of a type that the service chooses. */
   readonly answersBytes: boolean;
-  /** An example of a request. */
   readonly example: unknown;
 }
 
@@ -85,7 +84,6 @@ export interface Field {
   readonly name: string;
   readonly description: string;
   readonly deprecated: boolean;
-  /** Whether it must be given. */
   readonly required: boolean;
   readonly kind: Kind;
   readonly cardinality: "one" | "list" | "map";
@@ -95,7 +93,6 @@ export interface Field {
   readonly secret: boolean;
   /** The example in its description; empty for none. */
   readonly example: string;
-  /** For an enum: its names. */
   readonly values: readonly string[];
   /** For an enum: what its values mean. */
   readonly meaning: string;

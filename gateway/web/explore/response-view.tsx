@@ -5,12 +5,8 @@ import { CopyButton } from "../ui/copy-button.js";
 import type { CallProgress } from "./call-progress.js";
 import { Json } from "./code.js";
 
-interface ResponseViewProps {
-  readonly progress: CallProgress | undefined;
-}
-
 /** The element with the status is in the page from the beginning: screen readers follow only what was there before. */
-export function ResponseView({ progress }: ResponseViewProps) {
+export function ResponseView({ progress }: { readonly progress: CallProgress | undefined }) {
   return (
     <section class={progress === undefined ? "hidden" : "answer"} aria-label={progress && "Response"}>
       <div class="stack" role="status">

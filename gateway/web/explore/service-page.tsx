@@ -98,7 +98,6 @@ function Sidebar({ service, current }: { readonly service: Service; readonly cur
   );
 }
 
-/** Endpoints by their gRPC service. */
 function grouped({ endpoints }: Service): Map<string, Endpoint[]> {
   const groups = new Map<string, Endpoint[]>();
   for (const endpoint of endpoints) {
@@ -159,7 +158,6 @@ function firstToCall(endpoints: readonly Endpoint[], document: OpenApi | undefin
   });
 }
 
-/** The code of a first call, to copy. */
 function FirstCall({ endpoint, document }: { readonly endpoint: Endpoint; readonly document: OpenApi | undefined }) {
   const described = document && endpointDocument(document, endpoint.path);
   const call = { text: JSON.stringify(described?.example ?? {}), namespace: "" };

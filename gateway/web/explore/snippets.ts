@@ -112,7 +112,6 @@ function jsonBody({ body }: SnippetCall): string {
   return `JSON.stringify(${indented(body, 2)})`;
 }
 
-/** A request with fetch, for browsers and Node.js. */
 function fetched(call: SnippetCall, token: string, body: string): string {
   const lines = headersOf(call).map(([name, value]) => `\n    ${quoted(name)}: ${quoted(value)},`);
   const authorization = call.withToken ? [`\n    Authorization: \`Bearer \${${token}}\`,`] : [];

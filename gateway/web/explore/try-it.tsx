@@ -122,7 +122,6 @@ interface ControlsProps {
   readonly text: string;
   /** Asks before anything is sent; undefined where there is nothing to ask. */
   readonly confirm: ((onConfirm: () => void, onClose: () => void) => VNode) | undefined;
-  /** Where the request is written. */
   readonly children: ComponentChildren;
 }
 
@@ -178,7 +177,6 @@ interface CallFormProps {
   readonly children: ComponentChildren;
 }
 
-/** The request, the buttons, and the response. */
 function CallForm({ progress, text, editor, confirm, onSend, children }: CallFormProps) {
   const [sent, setSent] = useState("");
   const [asking, setAsking] = useState(false);

@@ -8,7 +8,6 @@ interface CopyButtonProps {
   readonly text: string;
   /** What is copied, such as `the key`, for screen readers. */
   readonly what: string;
-  /** Whether it has the focus when its dialog opens. */
   readonly autofocus?: boolean;
 }
 

@@ -14,7 +14,6 @@ interface TabsProps {
   readonly tabs: readonly Tab[];
   readonly selected: string;
   readonly onSelect: (id: string) => void;
-  /** The selected tab's content. */
   readonly children: ComponentChildren;
 }
 

@@ -49,7 +49,6 @@ export function delegation({ journal, leaseMs }: Options): Part {
   });
 }
 
-/** What contexts are issued by. */
 interface Current {
   readonly state: State;
   readonly now: number;

@@ -123,7 +123,6 @@ function createKey(
   return { secret, key };
 }
 
-/** The keys that the caller may see and manage. */
 function visible(state: State, caller: KnownCaller): StoredKey[] {
   return state.keys(caller.namespace, isAdmin(caller) ? undefined : caller.account);
 }

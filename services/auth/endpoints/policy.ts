@@ -75,7 +75,6 @@ async function* watch(
   }
 }
 
-/** Whose guard it is. */
 function ownerOf({ caller, system }: Context): Owner {
   if (system || !(caller instanceof KnownCaller)) return "own process";
   return { enrolment: caller.enrolment, sha256: caller.sha256 };
@@ -139,7 +138,6 @@ async function pong({ journal, leases }: Options, holder: Holder, watcher: Watch
   leases.grant(holder, revision);
 }
 
-/** What waits to be sent to one guard. */
 class Watcher implements Follower {
   readonly #journal: Journal;
   readonly #enrolment: string;

@@ -22,7 +22,6 @@ import type { Changes } from "../log/changes.js";
 import { accountOf, checkLiteral } from "./checks.js";
 import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
 
-/** Most resources that a preview decides on. */
 const MAX_RESOURCES = 10_000;
 
 interface Options {

@@ -26,9 +26,7 @@ export const HOURS_KEPT = 30 * 24 * HOUR;
 /** After the end of an hour, until when rows of its minutes may still be written. */
 const GRACE = 10 * MINUTE;
 const MAX_ENDPOINTS_A_ROW = 300;
-/** Most endpoints counted in a minute. */
 const MAX_ENDPOINTS = 10_000;
-/** How many rows are read or deleted at a time. */
 const BATCH = 256;
 
 type Unit = "minute" | "hour";

@@ -32,7 +32,6 @@ interface Options {
 
 /** The gRPC service portico.auth.v1.Usage. */
 export function usage(options: Options): Part {
-  /** The last report of each gateway. */
   const last = new BoundedMap<string, bigint>(MAX_REPORTERS);
   return part("portico.auth.v1.Usage", UsageService, {
     list: (request, context) => list(options, request, context),

@@ -16,7 +16,6 @@ import { timestampMs } from "../../../src/time.js";
 
 /** How many entries are read at a time. */
 export const MAX_READ = 256;
-/** How many keys are deleted at a time. */
 const BATCH = 256;
 const REVISION_DIGITS = 16;
 
@@ -91,7 +90,6 @@ export class ChangeLog {
     return time && timestampMs(time);
   }
 
-  /** The error for an entry that cannot be used. */
   fault(revision: number, what: string): StoreError {
     return new StoreError(`store ${this.#name} cannot be used: entry ${revision} of its log ${what}; ${REMEDY}`);
   }

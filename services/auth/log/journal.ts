@@ -41,7 +41,6 @@ export interface Follower {
 
 /** How often the next revision may be taken by another authority before a change is given up. */
 const MAX_ATTEMPTS = 100;
-/** How many changes may wait for their turn. */
 const MAX_WAITING = 1_000;
 /** Every so many revisions a snapshot is kept. */
 export const SNAPSHOT_INTERVAL = 1_000;

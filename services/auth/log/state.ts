@@ -43,7 +43,6 @@ const EMPTY_CALLER = { namespace: DEFAULT_NAMESPACE, account: "", resources: [],
 
 /** The state as of one revision. */
 export class State {
-  /** The newest revision that is folded in. */
   revision = 0;
   readonly namespaces = new Map<string, NamespaceState>();
   /** By the hex of their names. */

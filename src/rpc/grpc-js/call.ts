@@ -119,7 +119,6 @@ export class GrpcCall implements Call, Indexed {
     else queueMicrotask(() => this.#release());
   }
 
-  /** Ends the call from this side. */
   fail(ending: Status): void {
     if (this.#ended) return;
     this.#close();

@@ -30,7 +30,6 @@ export class GrpcChannel implements Channel {
   readonly #verify: Verify | undefined;
   /** Of the connection that is READY. */
   #verified: "no" | "asked" | "yes" | "refused" = "no";
-  /** Calls that wait until the connection is verified. */
   #waiting: { readonly call: GrpcCall; readonly start: CallStart }[] = [];
   #retry: NodeJS.Timeout | undefined;
 
@@ -70,7 +69,6 @@ export class GrpcChannel implements Channel {
     return this.#verified === "refused" ? "broken" : "connecting";
   }
 
-  /** Has each connection verified that becomes READY. */
   #followState(verify: Verify): void {
     if (this.#closed) return;
     const state = this.#channel.getConnectivityState(true);

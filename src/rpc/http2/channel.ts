@@ -63,10 +63,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
   #socket: Socket | undefined;
   #state: Channel["state"] = "idle";
   #timer: NodeJS.Timeout | undefined;
-  /** Failures to connect in a row. */
   #failures = 0;
   #keepAlive: typeof KEEPALIVE | undefined = KEEPALIVE;
-  /** The error that ended the last connection. */
   #reason = ENDED;
 
   /** Connects at once, so that the first call waits less. */
@@ -235,7 +233,6 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#take(connection);
   }
 
-  /** The connection takes calls from now on. */
   #take(connection: ClientConnection): void {
     connection.ready = true;
     this.#state = "ready";

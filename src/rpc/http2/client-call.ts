@@ -72,7 +72,6 @@ export class ClientCall extends MessageStream implements Call, Expiring {
     return this.#over;
   }
 
-  /** Becomes a new stream of a connection. */
   attach(connection: Connection, id: number): void {
     this.id = id;
     this.#connection = connection;

@@ -69,7 +69,6 @@ export class ClientConnection extends Connection {
     this.writer.windowUpdate(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
   }
 
-  /** Whether a call may be opened now. */
   get hasRoom(): boolean {
     return this.ready && !this.#draining && !this.closed && this.streams.size < this.peer.maxStreams;
   }

@@ -28,9 +28,7 @@ export const GrpcKind = {
   TIMEOUT: FIRST_OWN_KIND << 1,
   /** Belongs to the protocol, and is none of those above. */
   RESERVED: FIRST_OWN_KIND << 2,
-  /** Metadata whose value is text. */
   TEXT: FIRST_OWN_KIND << 3,
-  /** Metadata whose value is bytes. */
   BINARY: FIRST_OWN_KIND << 4,
 } as const;
 
@@ -182,7 +180,6 @@ export interface PathHeaders {
   readonly size: number;
 }
 
-/** Maximum paths whose headers are kept. */
 const MAX_PATHS = 1_000;
 
 /** The headers of a channel's requests by path, made once for each. */

@@ -107,7 +107,6 @@ class ReplyEnd implements Reply, Indexed {
   #messages: Uint8Array[] = [];
   #drained = false;
   #status: Status | undefined;
-  /** The status has been delivered. */
   #over = false;
 
   #headersSent = false;
@@ -211,7 +210,6 @@ class ReplyEnd implements Reply, Indexed {
     return this.#status !== undefined && (this.#messages.length === 0 || this.#status.code !== Code.OK);
   }
 
-  /** Delivers the next event that is due. */
   #deliverNext(): void {
     if (this.#headers !== undefined) {
       const headers = this.#headers;
