@@ -23,7 +23,6 @@ export interface Contract {
   uses: number;
 }
 
-/** Compiled descriptors. */
 interface Schema {
   /** Of the descriptors, and of how their JSON is written. */
   readonly hash: string;

@@ -12,7 +12,6 @@ const MAX_DEPTH = 3;
 /** After this many members of an example, messages nested in it are left out. */
 const MAX_MEMBERS = 30;
 
-/** How many members an example has so far. */
 interface Size {
   members: number;
 }

@@ -147,14 +147,8 @@ export class Usage {
 function tallyOf(namespace: string, counted: EndpointCounts): Tally | undefined {
   const { service, endpoint, clientErrors, serverErrors, byTime } = counted;
   if (byTime.every((calls) => calls === 0)) return undefined;
-  const tally = {
-    namespace,
-    service,
-    endpoint,
-    clientErrors: BigInt(clientErrors),
-    serverErrors: BigInt(serverErrors),
-    byTime: byTime.map(BigInt),
-  };
+  const errors = { clientErrors: BigInt(clientErrors), serverErrors: BigInt(serverErrors) };
+  const tally = { namespace, service, endpoint, ...errors, byTime: byTime.map(BigInt) };
   counted.clientErrors = 0;
   counted.serverErrors = 0;
   byTime.fill(0);

@@ -31,15 +31,16 @@ export function checkCors(
   return { status: 204, headers: cors.preflight(headers), body: "" };
 }
 
-const METHODS = "GET, HEAD, POST";
-const HEADERS = "Authorization, Content-Type, Platform-Namespace, X-Request-Id, Grpc-Timeout, Traceparent, Tracestate";
 const EXPOSED = "X-Request-Id, Retry-After";
-/** Two hours, the most that browsers keep. */
-const MAX_AGE = "7200";
-
 const ANY = ["Access-Control-Allow-Origin", "*", "Access-Control-Expose-Headers", EXPOSED];
 const VARY = ["Vary", "Origin"];
 const NONE: readonly string[] = [];
+const PREFLIGHT = [
+  ...["Access-Control-Allow-Methods", "GET, HEAD, POST"],
+  "Access-Control-Allow-Headers",
+  "Authorization, Content-Type, Platform-Namespace, X-Request-Id, Grpc-Timeout, Traceparent, Tracestate",
+  ...["Access-Control-Max-Age", "7200"], // Two hours, the most that browsers keep.
+];
 
 /** The origins whose pages may call. */
 export class Cors {
@@ -71,12 +72,7 @@ export class Cors {
 
   /** Headers that only the response to a preflight has. */
   preflight({ origin }: RequestHeaders): readonly string[] {
-    if (!this.#allows(origin)) return [];
-    return [
-      ...["Access-Control-Allow-Methods", METHODS],
-      ...["Access-Control-Allow-Headers", HEADERS],
-      ...["Access-Control-Max-Age", MAX_AGE],
-    ];
+    return this.#allows(origin) ? PREFLIGHT : NONE;
   }
 }
 
@@ -91,7 +87,6 @@ export function foreignPage({ origin }: RequestHeaders): HttpError {
   return new HttpError(403, `Pages of ${pages} may not call here; PORTICO_CORS names the origins that may`);
 }
 
-/** Most characters of an origin that an error repeats. */
 const MAX_ORIGIN = 128;
 
 /** A proxy may speak TLS for the gateway, so the scheme of the gateway's own origin is not known. */
@@ -138,7 +133,6 @@ export class Hosts {
   }
 }
 
-/** Most characters of a name that an error repeats. */
 const MAX_SHOWN_HOST = 128;
 
 /** Loopback names and addresses (RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3). */

@@ -11,7 +11,6 @@ import { NULL } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
 
-/** How a member of the object is read. */
 interface Member {
   readonly name: string;
   /** The name in quotes. */

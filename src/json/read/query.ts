@@ -10,7 +10,6 @@ import { beginning } from "./errors.js";
 /** JSON text, the values of a repeated parameter, or the members of a message or map. */
 type Node = string | string[] | Map<string, Node>;
 
-/** The type of a value. */
 type Target = Pick<DescField, "message" | "enum" | "scalar">;
 
 /** The reader refuses deeper nesting. */

@@ -14,6 +14,7 @@ import {
   QUOTE,
   wordsOf,
 } from "../bytes.js";
+import { readDuration, readTimestamp } from "../time.js";
 import {
   BOOL_TAG,
   type FindMessage,
@@ -30,7 +31,6 @@ import {
 import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, mapEntries } from "./field.js";
 import { NULL, plainDouble, scalarReader } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
-import { duration, timestamp } from "./time.js";
 import type { WireWriter } from "./wire-writer.js";
 
 /** The reader of a well-known type; undefined for all others. */
@@ -43,9 +43,9 @@ export function wellKnownReader(
     case "google.protobuf.Any":
       return anyReader(find, readers);
     case "google.protobuf.Timestamp":
-      return { read: timestamp };
+      return { read: readTimestamp };
     case "google.protobuf.Duration":
-      return { read: duration };
+      return { read: readDuration };
     case "google.protobuf.FieldMask":
       return { read: fieldMask };
     case "google.protobuf.Struct":

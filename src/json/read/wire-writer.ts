@@ -25,7 +25,7 @@ const MAX_COPY_BY_WORDS = 256;
 
 export class WireWriter implements Keys {
   /** The block that is written to; `grow` replaces it. */
-  bytes: Buffer = block(BLOCK);
+  bytes: Buffer = Buffer.allocUnsafeSlow(BLOCK);
   pos = 0;
   #view = viewOf(this.bytes);
   #start = 0;
@@ -45,9 +45,9 @@ export class WireWriter implements Keys {
     this.#limit = limit;
     if (size > MAX_IN_BLOCK) {
       this.#shared = { bytes: this.bytes, used: this.pos };
-      this.#use(block(Math.min(size > VERY_LONG ? size * 2 : size, limit) + SLACK), 0);
+      this.#use(Buffer.allocUnsafeSlow(Math.min(size > VERY_LONG ? size * 2 : size, limit) + SLACK), 0);
     } else if (this.pos + size + SLACK > this.bytes.length) {
-      this.#use(block(BLOCK), 0);
+      this.#use(Buffer.allocUnsafeSlow(BLOCK), 0);
     }
     this.#start = this.pos;
   }
@@ -93,7 +93,7 @@ export class WireWriter implements Keys {
     this.#checkSize();
     const length = Math.min(this.bytes.length * 1.5, this.#start + this.#limit + SLACK);
     // Callers hold offsets into the block, so the bytes before the message are copied too.
-    const larger = block(Math.max(length, this.pos + size + SLACK) | 0);
+    const larger = Buffer.allocUnsafeSlow(Math.max(length, this.pos + size + SLACK) | 0);
     larger.set(this.bytes.subarray(this.#start, this.pos), this.#start);
     if (this.#shared === undefined) this.#shared = { bytes: this.bytes, used: this.#start };
     this.#use(larger, this.pos);
@@ -226,10 +226,6 @@ export class WireWriter implements Keys {
     this.pos += length;
     return size;
   }
-}
-
-function block(size: number): Buffer {
-  return Buffer.allocUnsafeSlow(size);
 }
 
 function viewOf(bytes: Uint8Array): DataView {

@@ -230,7 +230,7 @@ class MapWriter implements Keys {
     return keyAt === 0 ? 0 : r.length();
   }
 
-  /** The hash of a key. */
+  /** A key as text, the same for equal keys. */
   #keyOf(r: WireReader, keyAt: number): string {
     if (this.#readInteger === undefined) {
       const end = this.#text(r, keyAt);

@@ -18,7 +18,6 @@ import { type ValueWriter, zeroOf, zeroTest } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";
 
-/** How a field is written. */
 interface Member {
   /** `,"name":`, whose comma is replaced by a brace for the first member. */
   readonly name: Literal;

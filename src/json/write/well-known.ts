@@ -1,6 +1,7 @@
 /** Writers of the messages of google.protobuf that have a JSON form of their own. */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA, Literal } from "../bytes.js";
+import { writeDuration, writeTimestamp } from "../time.js";
 import {
   BOOL_TAG,
   type FindMessage,
@@ -18,7 +19,6 @@ import { elements, embedded, type MessageWriter, type MessageWriters, merged } f
 import { mapWriter } from "./map.js";
 import { scalarWriter, zeroOf } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
-import { duration, timestamp } from "./time.js";
 import { checked, truncated, type WireReader } from "./wire-reader.js";
 
 /** The writer of a well-known type; undefined for all others. */
@@ -31,9 +31,9 @@ export function wellKnownWriter(
     case "google.protobuf.Any":
       return anyWriter(find, writers);
     case "google.protobuf.Timestamp":
-      return { write: timestamp };
+      return { write: writeTimestamp };
     case "google.protobuf.Duration":
-      return { write: duration };
+      return { write: writeDuration };
     case "google.protobuf.FieldMask":
       return { write: fieldMask };
     case "google.protobuf.Struct":
