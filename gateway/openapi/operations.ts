@@ -5,7 +5,7 @@ import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/contract/endpoint.js";
 import { hasOwnForm } from "../../src/json/types.js";
 import { takesForms } from "../dialects/json/bodies/form.js";
-import { isHttpBody } from "../dialects/json/bodies/http-body.js";
+import { isHttpBody } from "../dialects/json/message.js";
 import { isPlain } from "../stages/route.js";
 import { COMMON_HEADERS, ERROR, ERROR_RESPONSES, NAMESPACE_HEADER, STREAM_HEADER } from "./components.js";
 import { exampleOf } from "./examples.js";

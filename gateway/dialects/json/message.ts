@@ -1,10 +1,16 @@
 /** Messages of the JSON dialect: the content types of requests, how they become wire bytes, and wire bytes a body. */
+import type { DescMessage } from "@bufbuild/protobuf";
 import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
 import { HttpError } from "../../errors.js";
 import { type GatewayRequest, parseQuery, queryOf, type Reply, type RequestHeaders } from "../../http.js";
 import { isForm, readForm } from "./bodies/form.js";
-import { decodeHttpBody, encodeHttpBody, isHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
+import { decodeHttpBody, encodeHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
+
+/** Whether messages of the type are raw bytes with a content type, instead of JSON. */
+export function isHttpBody({ typeName }: DescMessage): boolean {
+  return typeName === "google.api.HttpBody";
+}
 
 /** Refuses a body of a content type that the endpoint's request does not take. @throws {HttpError} 415 */
 export function checkBody({ endpoint }: Target, { contentType, contentEncoding }: RequestHeaders): void {

@@ -2,7 +2,6 @@
  * `google.api.HttpBody` (https://github.com/googleapis/googleapis/blob/master/google/api/httpbody.proto): an endpoint with this
  * message as its request or response takes or gives raw bytes with their content type, instead of JSON.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { HttpError } from "../../../errors.js";
 import type { StreamFormat } from "../streams/response-stream.js";
@@ -15,10 +14,6 @@ export interface HttpBody {
 /** Field numbers of `content_type` and `data`. */
 const CONTENT_TYPE = 1;
 const DATA = 2;
-
-export function isHttpBody({ typeName }: DescMessage): boolean {
-  return typeName === "google.api.HttpBody";
-}
 
 export function encodeHttpBody({ contentType, data }: HttpBody): Uint8Array {
   const writer = new BinaryWriter();
