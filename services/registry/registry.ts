@@ -8,7 +8,7 @@ import type { KnownCaller } from "../../src/access/caller-cache.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
 import type { ForeignService } from "../../src/config.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
-import { type Endpoint, pathOf } from "../../src/contract/endpoint.js";
+import { type Endpoint, pathOf, subjectOf } from "../../src/contract/endpoint.js";
 import { GATEWAY } from "../../src/contract/names.js";
 import { Code, invalidArgument, notFound, permissionDenied, StatusError } from "../../src/errors.js";
 import { descriptors } from "../../src/gen/descriptors.js";
@@ -211,6 +211,7 @@ function listService(name: string, endpoints: readonly Endpoint[], instances: nu
     summary: main === undefined ? "" : summaryOf(commentOf(main, main.file)),
     endpoints: endpoints.map(listEndpoint),
     instances,
+    subject: main === undefined ? "" : subjectOf(main),
   };
 }
 

@@ -217,6 +217,11 @@ export interface Service {
   readonly endpoints: readonly Endpoint[];
   /** How many instances there are: those that registered, and the configured ones that accept a connection now. */
   readonly instances: number;
+  /**
+   * The subject under which it is listed, such as `Data`; empty for none. Its gRPC service declares it by the option
+   * `portico.options.v1.subject`.
+   */
+  readonly subject: string;
 }
 
 export interface Endpoint {

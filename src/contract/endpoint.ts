@@ -142,3 +142,15 @@ function isDestructive(method: DescMethod, registry: FileRegistry): boolean {
   if (option === undefined || method.proto.options === undefined) return true;
   return !hasExtension(method.proto.options, option) || (getOption(method, option) as boolean);
 }
+
+const MAX_SUBJECT = 40;
+
+/** The subject that a gRPC service declares by the option `portico.options.v1.subject`; empty for none. */
+export function subjectOf(grpcService: DescService): string {
+  const extensions = grpcService.file.dependencies.flatMap((file) => file.extensions);
+  const option = extensions.find(({ typeName }) => typeName === "portico.options.v1.subject");
+  if (option === undefined) return "";
+  const subject = getOption(grpcService, option);
+  // A foreign contract may declare an option of that name with another type.
+  return typeof subject === "string" ? subject.replace(/\p{C}/gu, "").slice(0, MAX_SUBJECT).trim() : "";
+}

@@ -38,10 +38,7 @@ export function ServiceList({ services }: { readonly services: readonly Service[
     return search(tagged, query, (service, endpoint) => fields.get(`${service} ${endpoint}`));
   }, [services, query, tag, fields]);
   const words = wordsOf(query);
-  const groups = [
-    { title: "Services", found: shown.filter(({ service }) => !isOwn(service)) },
-    { title: "Portico itself", found: shown.filter(({ service }) => isOwn(service)) },
-  ];
+  const groups = groupsOf(shown);
   return (
     <section class="page explore">
       <header class="page-head">
@@ -136,6 +133,21 @@ function TagChoice({ tag, onTag, services }: TagChoiceProps) {
       ))}
     </fieldset>
   );
+}
+
+/** Services without a subject first, then the subjects by name, then Portico itself. */
+function groupsOf(shown: readonly Found<Service>[]) {
+  const bySubject = new Map([["", [] as Found<Service>[]]]);
+  for (const found of shown) {
+    if (isOwn(found.service)) continue;
+    const { subject } = found.service;
+    bySubject.set(subject, [...(bySubject.get(subject) ?? []), found]);
+  }
+  const subjects = [...bySubject].sort(([one], [other]) => one.localeCompare(other));
+  return [
+    ...subjects.map(([subject, found]) => ({ title: subject || "Services", found })),
+    { title: "Portico itself", found: shown.filter(({ service }) => isOwn(service)) },
+  ];
 }
 
 /** Services shown in a group: more would make typing slow. */

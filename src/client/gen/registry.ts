@@ -39,6 +39,11 @@ export interface Service {
   readonly endpoints: readonly Endpoint[];
   /** How many instances there are: those that registered, and the configured ones that accept a connection now. */
   readonly instances: number;
+  /**
+   * The subject under which it is listed, such as `Data`; empty for none. Its gRPC service declares it by the option
+   * `portico.options.v1.subject`.
+   */
+  readonly subject: string;
 }
 
 /** Knows which services run, where their instances are, and which endpoints they have. */

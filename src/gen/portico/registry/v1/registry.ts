@@ -87,6 +87,11 @@ export interface Service {
   endpoints: Endpoint[];
   /** How many instances there are: those that registered, and the configured ones that accept a connection now. */
   instances: number;
+  /**
+   * The subject under which it is listed, such as `Data`; empty for none. Its gRPC service declares it by the option
+   * `portico.options.v1.subject`.
+   */
+  subject: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -701,7 +706,7 @@ export const ListResponse: MessageFns<ListResponse> = {
 };
 
 function createBaseService(): Service {
-  return { name: "", summary: "", endpoints: [], instances: 0, _unknownFields: {} };
+  return { name: "", summary: "", endpoints: [], instances: 0, subject: "", _unknownFields: {} };
 }
 
 export const Service: MessageFns<Service> = {
@@ -717,6 +722,9 @@ export const Service: MessageFns<Service> = {
     }
     if (message.instances !== 0) {
       writer.uint32(32).int32(message.instances);
+    }
+    if (message.subject !== "") {
+      writer.uint32(42).string(message.subject);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -774,6 +782,14 @@ export const Service: MessageFns<Service> = {
             message.instances = reader.int32();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.subject = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -803,6 +819,7 @@ export const Service: MessageFns<Service> = {
     message.summary = object.summary ?? "";
     message.endpoints = object.endpoints?.map((e) => Endpoint.fromPartial(e)) || [];
     message.instances = object.instances ?? 0;
+    message.subject = object.subject ?? "";
     return message;
   },
 };
