@@ -1,0 +1,268 @@
+/** What every engine of the store of services must do: a test for each sentence of src/store/service-store.ts. */
+import type { Test } from "tap";
+import { Code } from "../../src/errors.js";
+import {
+  type CommitResult,
+  MAX_TOTAL_BYTES,
+  type ServiceStore,
+  type StoredWrite,
+} from "../../src/store/service-store.js";
+
+const RACERS = 64;
+
+type Check = (t: Test, store: ServiceStore, openAgain: () => Promise<ServiceStore>) => Promise<void>;
+
+const set = (key: string, value = "1", more: Partial<StoredWrite> = {}): StoredWrite =>
+  ({ kind: "set", key, value, expires: undefined, ...more }) as StoredWrite;
+const add = (key: string, by = 1, more: object = {}): StoredWrite => ({
+  kind: "increment",
+  key,
+  by,
+  min: Number.MIN_SAFE_INTEGER,
+  max: Number.MAX_SAFE_INTEGER,
+  expires: undefined,
+  ...more,
+});
+const value = async (store: ServiceStore, key: string) => (await store.get([key]))[0]?.value;
+const keysOf = async (store: ServiceStore, range: object = {}) => {
+  const { entries } = await store.range({ from: "", to: "\u{10ffff}", limit: 1000, ...range });
+  return entries.map(({ key }) => key);
+};
+/** A time that has passed, and one that comes long after the test. */
+const PAST = 1;
+const LATER = Number.MAX_SAFE_INTEGER;
+
+const BEHAVIOURS: Record<string, Check> = {
+  "gives the entries of keys in their order, and undefined for absent ones": async (t, store) => {
+    const values = ["", '":x"', '{"grüße":"\\u0000 😀"}', "x".repeat(100_000)];
+    await store.commit(values.map((text, index) => set(`${index}`, text)));
+    const found = await store.get(["3", "absent", "2", "1", "0"]);
+    t.same(
+      found.map((entry) => entry?.value),
+      [values[3], undefined, values[2], values[1], values[0]],
+    );
+    t.same(await store.get([]), []);
+  },
+  "sees what another process has committed": async (t, store, openAgain) => {
+    const other = await openAgain();
+    for (const text of ["1", "2", "3"]) {
+      await other.commit([set("key", text)]);
+      t.equal(await value(store, "key"), text);
+    }
+    await other.commit([{ kind: "delete", key: "key" }]);
+    t.equal(await value(store, "key"), undefined);
+  },
+  "gives another version with each write, also of the same value and after a deletion": async (t, store) => {
+    const versions = new Set<string | undefined>();
+    for (const write of [set("key"), set("key"), add("key"), set("key")]) {
+      await store.commit([write]);
+      versions.add((await store.get(["key"]))[0]?.version);
+      await store.commit([{ kind: "check", key: "key" }]);
+      versions.add((await store.get(["key"]))[0]?.version);
+    }
+    await store.commit([{ kind: "delete", key: "key" }]);
+    await store.commit([set("key")]);
+    versions.add((await store.get(["key"]))[0]?.version);
+    t.equal(versions.size, 5);
+  },
+  "orders keys by the bytes of their UTF-8": async (t, store) => {
+    const keys = ["\u0001", "%", "A", "_", "a", "a/1", "a0", "aa", "é", "豈", "\u{1f600}"];
+    await store.commit(keys.toReversed().map((key) => set(key)));
+    t.same(await keysOf(store), keys);
+    t.same(await keysOf(store, { reverse: true }), keys.toReversed());
+    t.same(await keysOf(store, { from: "a/", to: "a0" }), ["a/1"]);
+  },
+  "gives a part of a range, and says whether others follow": async (t, store) => {
+    await store.commit(["a", "b", "c", "d"].map((key) => set(key)));
+    const part = async (range: object) => {
+      const { entries, more } = await store.range({ from: "a", to: "z", limit: 2, ...range });
+      return [entries.map(({ key }) => key).join(""), more];
+    };
+    t.same(await part({}), ["ab", true]);
+    t.same(await part({ from: "b", afterFrom: true }), ["cd", false]);
+    t.same(await part({ from: "b" }), ["bc", true]);
+    t.same(await part({ to: "c" }), ["ab", false]);
+    t.same(await part({ reverse: true }), ["dc", true]);
+    t.same(await part({ reverse: true, to: "c" }), ["ba", false]);
+    t.same(await part({ from: "x" }), ["", false]);
+  },
+  "gives fewer entries of a range than asked for where they are long, and at least one": async (t, store) => {
+    const long = "x".repeat(MAX_TOTAL_BYTES / 2 - 10);
+    for (const key of ["a", "b", "c"]) await store.commit([set(key, long)]);
+    await store.commit([set("d", "x".repeat(MAX_TOTAL_BYTES + 1))]);
+    const first = await store.range({ from: "", to: "z", limit: 10 });
+    t.same([first.entries.map(({ key }) => key), first.more], [["a", "b"], true]);
+    const last = await store.range({ from: "d", to: "z", limit: 10 });
+    t.same([last.entries.map(({ key }) => key), last.more], [["d"], false]);
+  },
+  "counts the entries of a range": async (t, store) => {
+    await store.commit([set("a/1"), set("a/2"), set("a/3", "1", { expires: PAST }), set("b/1")]);
+    t.equal(await store.count("a/", "a0"), 2);
+    t.equal(await store.count("c/", "c0"), 0);
+  },
+  "says what each write of a commit has changed": async (t, store) => {
+    await store.commit([set("a", "old")]);
+    const result = await store.commit([set("a", "new"), set("b", "b"), add("n", 5), { kind: "delete", key: "a" }]);
+    const changes = [
+      { before: "old", after: "new" },
+      { before: undefined, after: "b" },
+      { before: undefined, after: "5" },
+      { before: "new", after: undefined },
+    ];
+    t.same(result, { committed: true, changes });
+  },
+  "makes all writes of a commit or none, and names the one that failed": async (t, store) => {
+    await store.commit([set("a", "old"), set("n", "5")]);
+    const version = (await store.get(["a"]))[0]?.version ?? "";
+    const failing: readonly StoredWrite[] = [
+      set("a", "new", { condition: "absent" }),
+      set("absent", "new", { condition: "present" }),
+      set("absent", "new", { condition: { version } }),
+      set("a", "new", { condition: { version: `${version}x` } }),
+      { kind: "delete", key: "absent", condition: "present" },
+      { kind: "check", key: "a", condition: "absent" },
+      add("n", -6, { min: 0 }),
+      add("n", 6, { max: 10 }),
+      add("n", Number.MAX_SAFE_INTEGER),
+    ];
+    for (const write of failing) {
+      const result = await store.commit([set("b"), write]);
+      t.same(result, { committed: false, failed: 1 }, JSON.stringify(write));
+    }
+    t.same(await keysOf(store), ["a", "n"]);
+    t.equal(await value(store, "a"), "old");
+    t.match(await store.commit([set("b"), set("a", "new", { condition: { version } })]), { committed: true });
+  },
+  "lets each write of a commit see those before it": async (t, store) => {
+    const result = await store.commit([set("n", "1"), add("n"), set("n", "9", { condition: "absent" })]);
+    t.same(result, { committed: false, failed: 2 });
+    const writes: StoredWrite[] = [
+      add("n"),
+      add("n"),
+      { kind: "delete", key: "n" },
+      set("n", "9", { condition: "absent" }),
+    ];
+    t.match(await store.commit(writes), { committed: true });
+    t.equal(await value(store, "n"), "9");
+  },
+  "increments whole numbers alone": async (t, store) => {
+    await store.commit([set("text", '"1"'), set("half", "0.5"), set("n", "-3")]);
+    for (const key of ["text", "half"]) {
+      await t.rejects(store.commit([set("other"), add(key)]), { code: Code.FAILED_PRECONDITION });
+    }
+    t.equal(await value(store, "other"), undefined);
+    await store.commit([add("n", 4)]);
+    t.equal(await value(store, "n"), "1");
+  },
+  "takes what has expired as absent, in every operation": async (t, store) => {
+    const expired = set("key", "7", { expires: PAST });
+    const absent: Record<string, () => Promise<unknown>> = {
+      get: async () => (await store.get(["key"]))[0] === undefined,
+      range: async () => (await keysOf(store)).length === 0,
+      count: async () => (await store.count("", "z")) === 0,
+      absent: async () => (await store.commit([set("key", "8", { condition: "absent" })])).committed,
+      present: async () => !(await store.commit([set("key", "8", { condition: "present" })])).committed,
+      increment: async () => (await store.commit([add("key")])).committed && (await value(store, "key")) === "1",
+      delete: async () => {
+        const result = await store.commit([{ kind: "delete", key: "key" }]);
+        return result.committed && result.changes[0]?.before === undefined;
+      },
+    };
+    for (const [operation, isAbsent] of Object.entries(absent)) {
+      await store.commit([expired]);
+      t.equal(await isAbsent(), true, operation);
+      await store.commit([{ kind: "delete", key: "key" }]);
+    }
+    await store.commit([set("key", "7", { expires: LATER })]);
+    t.equal(await value(store, "key"), "7");
+    t.match((await store.get(["key"]))[0], { expires: LATER });
+  },
+  "keeps the time of an entry that is incremented, and drops it where it is set again": async (t, store) => {
+    await store.commit([set("key", "7", { expires: LATER })]);
+    await store.commit([add("key")]);
+    t.match((await store.get(["key"]))[0], { value: "8", expires: LATER });
+    await store.commit([set("key", "7")]);
+    t.match((await store.get(["key"]))[0], { value: "7", expires: undefined });
+  },
+  "sweeps what has expired, and nothing else": async (t, store, openAgain) => {
+    const many = Array.from({ length: 1200 }, (_, index) => set(`expired ${index}`, "1", { expires: PAST }));
+    await store.commit(many);
+    await store.commit([set("kept"), set("kept later", "1", { expires: LATER })]);
+    await store.sweep();
+    t.same(await keysOf(await openAgain()), ["kept", "kept later"]);
+  },
+  [`loses no increment of ${RACERS} that race, in whichever process they are`]: async (t, store, openAgain) => {
+    const stores = [store, await openAgain(), await openAgain()];
+    await Promise.all(Array.from({ length: RACERS }, (_, racer) => stores[racer % 3]?.commit([add("n")])));
+    for (const each of stores) t.equal(await value(each, "n"), `${RACERS}`);
+  },
+  [`lets one of ${RACERS} that race win a key or a version`]: async (t, store, openAgain) => {
+    const stores = [store, await openAgain()];
+    const race = async (condition: StoredWrite["condition"]) => {
+      const racers = Array.from({ length: RACERS }, (_, racer) =>
+        (stores[racer % 2] as ServiceStore).commit([set("key", `${racer}`, { condition })]),
+      );
+      const winners = (await Promise.all(racers)).flatMap((result, racer) => (result.committed ? [racer] : []));
+      t.equal(winners.length, 1);
+      t.equal(await value(store, "key"), `${winners[0]}`);
+    };
+    await race("absent");
+    await race({ version: (await store.get(["key"]))[0]?.version ?? "" });
+  },
+  "lets others see all writes of a commit at one moment": async (t, store, openAgain) => {
+    const other = await openAgain();
+    let writing = true;
+    const write = async (): Promise<void> => {
+      for (let round = 0; round < 40; round++) await store.commit([set("a", `${round}`), set("b", `${round}`)]);
+      writing = false;
+    };
+    const torn: unknown[] = [];
+    const read = async (): Promise<void> => {
+      while (writing) {
+        const [a, b] = await other.get(["a", "b"]);
+        if (a?.value !== b?.value) torn.push([a, b]);
+        const { entries } = await other.range({ from: "a", to: "c", limit: 2 });
+        if (entries[0]?.value !== entries[1]?.value) torn.push(entries);
+      }
+    };
+    await Promise.all([write(), read()]);
+    t.same(torn, []);
+  },
+  "does not let one commit that fails take others with it": async (t, store) => {
+    await store.commit([set("text", '"1"')]);
+    const results = await Promise.allSettled([
+      store.commit([add("n")]),
+      store.commit([add("text")]),
+      store.commit([set("n", "0", { condition: "absent" })]),
+      store.commit([add("n")]),
+    ]);
+    t.same(
+      results.map((result) => (result.status === "fulfilled" ? (result.value as CommitResult).committed : "rejected")),
+      [true, "rejected", false, true],
+    );
+    t.equal(await value(store, "n"), "2");
+  },
+};
+
+/** How the suite opens the stores of an engine. */
+export interface ServiceEngine {
+  /** Opens an empty store. */
+  open(t: Test): Promise<ServiceStore>;
+  /** Opens a store with the same content, as another process does. */
+  openAgain(store: ServiceStore): Promise<ServiceStore>;
+}
+
+/** Runs the suite on an engine. */
+export function serviceStoreContract(t: Test, { open, openAgain }: ServiceEngine): void {
+  for (const [behaviour, check] of Object.entries(BEHAVIOURS)) {
+    t.test(behaviour, async (t) => {
+      const store = await open(t);
+      t.teardown(() => store.close());
+      await check(t, store, async () => {
+        const again = await openAgain(store);
+        t.teardown(() => again.close());
+        return again;
+      });
+    });
+  }
+}
