@@ -37,6 +37,12 @@ export const LINGER_MS = 1000;
 /** Fewer bytes are not reserved where nothing else of the connection is waiting. */
 export const MIN_RESERVED = 4_096;
 
+/**
+ * A longer text is converted to a Buffer before it is written: until the client has read it Node holds the text, and beside
+ * it a block of three bytes for each of its characters.
+ */
+export const MAX_TEXT = 16 * 1024;
+
 /** The memory budget of a connection. Made when it first reserves anything, since most never do; closed with the connection. */
 export function memoryOf(socket: Connection, budget: MemoryBudget): ConnectionMemory {
   const known = socket[MEMORY];

@@ -14,7 +14,16 @@ import {
   type PieceFlow,
   type PieceReader,
 } from "../http.js";
-import { ACTIVE, type ActiveExchange, type Connection, GONE, LINGER_MS, MIN_RESERVED, memoryOf } from "./connection.js";
+import {
+  ACTIVE,
+  type ActiveExchange,
+  type Connection,
+  GONE,
+  LINGER_MS,
+  MAX_TEXT,
+  MIN_RESERVED,
+  memoryOf,
+} from "./connection.js";
 import { type HttpMessage, HttpRequest } from "./http-message.js";
 import { SLOW_READER_MS, SlowReaderTimeout } from "./slow-reader.js";
 
@@ -27,11 +36,6 @@ const PIECE_OVERHEAD = 128;
 const PAUSED_UPLOAD = 128 * 1024;
 /** Memory that a request and its response take beside their bytes, about. */
 const EXCHANGE_OVERHEAD = 8 * 1024;
-/**
- * A longer text is converted to a Buffer first: until the client has read it Node holds the text, and beside it a block
- * of three bytes for each of its characters.
- */
-const MAX_TEXT = 16 * 1024;
 
 const TOO_SLOW = new HttpError(408, "The next piece of the body took too long to arrive");
 const STALLED = new HttpError(504, "The service has taken nothing of the body for too long");

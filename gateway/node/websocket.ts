@@ -9,7 +9,7 @@ import type { ConnectionMemory, MemoryBudget } from "../../src/memory-budget.js"
 import { HttpError, NO_MEMORY } from "../errors.js";
 import { SUBPROTOCOL } from "../handshake.js";
 import type { MessageSocket, SocketSession } from "../http.js";
-import { LINGER_MS, MIN_RESERVED, memoryOf } from "./connection.js";
+import { LINGER_MS, MAX_TEXT, MIN_RESERVED, memoryOf } from "./connection.js";
 import { SlowReaderTimeout } from "./slow-reader.js";
 
 export interface WebSocketLimits {
@@ -128,7 +128,10 @@ class OpenWebSocket implements MessageSocket {
   }
 
   send(text: string): boolean {
-    if (this.opened.readyState === this.opened.OPEN) this.opened.send(text);
+    if (this.opened.readyState === this.opened.OPEN) {
+      if (text.length > MAX_TEXT) this.opened.send(Buffer.from(text), { binary: false });
+      else this.opened.send(text);
+    }
     if (this.socket.writableLength > 0) this.#reserve();
     if (!this.socket.writableNeedDrain) return true;
     this.slowReader.start();
