@@ -3,14 +3,13 @@ import { useState } from "preact/hooks";
 import type { Account } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
-import { Badge } from "../ui/badge.js";
-import { Actions, Button } from "../ui/button.js";
+import { Scopes } from "../ui/badge.js";
+import { Actions } from "../ui/button.js";
 import { TextField } from "../ui/field.js";
-import { PlusIcon } from "../ui/icons.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
 import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
-import { Loaded, PageHead } from "./page-frame.js";
+import { Loaded, NewButton, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
 type Doing =
@@ -32,9 +31,7 @@ export function AccountsPage() {
         title="Accounts"
         lead="People and programs that can sign in. Rules grant calls to the scopes of an account; the scope admin makes it an administrator."
       >
-        <Button kind="primary" onClick={() => setDoing({ what: "create" })}>
-          <PlusIcon /> New account
-        </Button>
+        <NewButton title="New account" onClick={() => setDoing({ what: "create" })} />
       </PageHead>
       <Loaded loading={accounts} what="the accounts">
         {(all) => <AccountTable accounts={all} onDoing={setDoing} />}
@@ -92,19 +89,6 @@ function AccountTable({ accounts, onDoing }: AccountTableProps) {
       rowKey={({ name }) => name}
       text={({ name, scopes }) => [name, ...scopes].join(" ")}
     />
-  );
-}
-
-export function Scopes({ scopes }: { readonly scopes: readonly string[] }) {
-  if (scopes.length === 0) return <span class="hint">None</span>;
-  return (
-    <span class="badges">
-      {scopes.map((scope) => (
-        <Badge key={scope} tone={scope === "admin" ? "accent" : "neutral"}>
-          {scope}
-        </Badge>
-      ))}
-    </span>
   );
 }
 

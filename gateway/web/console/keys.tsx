@@ -5,12 +5,11 @@ import { isAdmin } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
 import { Actions, Button } from "../ui/button.js";
-import { PlusIcon } from "../ui/icons.js";
 import { EmptyState } from "../ui/notice.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
 import { CreatedKeyDialog, CreateKeyDialog, RevokeKeyDialog, RotateKeyDialog } from "./key-dialogs.js";
-import { type ConsoleProps, Loaded, PageHead } from "./page-frame.js";
+import { type ConsoleProps, Loaded, NewButton, PageHead } from "./page-frame.js";
 import { daysUntil, fromNow, Moment } from "./time.js";
 
 type Doing = { readonly what: "create" } | { readonly what: "revoke" | "rotate"; readonly key: Key };
@@ -28,9 +27,7 @@ export function KeysPage({ session }: ConsoleProps) {
   return (
     <>
       <PageHead title="API keys" lead="A key lets a program call as its account, for as long as you say.">
-        <Button kind="primary" onClick={() => setDoing({ what: "create" })}>
-          <PlusIcon /> New key
-        </Button>
+        <NewButton title="New key" onClick={() => setDoing({ what: "create" })} />
       </PageHead>
       <Loaded loading={keys} what="the keys">
         {(all) =>

@@ -4,13 +4,12 @@ import type { CreateNamespaceResponse, Namespace } from "../../../src/api/types.
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
-import { Actions, Button } from "../ui/button.js";
+import { Actions } from "../ui/button.js";
 import { TextField } from "../ui/field.js";
-import { PlusIcon } from "../ui/icons.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
 import { ConfirmDialog, type DialogProps, FormDialog, SecretDialog } from "./dialogs.js";
-import { Loaded, PageHead } from "./page-frame.js";
+import { Loaded, NewButton, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
 export function NamespacesPage() {
@@ -33,9 +32,7 @@ export function NamespacesPage() {
         title="Namespaces"
         lead="Each has its own accounts, keys, rules and administrators. A call names its namespace in the header Platform-Namespace or by its token."
       >
-        <Button kind="primary" onClick={() => setCreating(true)}>
-          <PlusIcon /> New namespace
-        </Button>
+        <NewButton title="New namespace" onClick={() => setCreating(true)} />
       </PageHead>
       <Loaded loading={namespaces} what="the namespaces">
         {(all) => <NamespaceTable namespaces={all} onDelete={setDeleted} />}

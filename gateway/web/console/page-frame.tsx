@@ -5,6 +5,8 @@ import type { Session } from "../session/session.js";
 import { keepFocus } from "../state/focus.js";
 import type { Loading } from "../state/load.js";
 import { useTitle } from "../state/router.js";
+import { Button } from "../ui/button.js";
+import { PlusIcon } from "../ui/icons.js";
 import { ErrorNotice, Progress } from "../ui/notice.js";
 
 /** What each page of the console is given. */
@@ -29,6 +31,15 @@ export function PageHead({ title, lead, children }: PageHeadProps) {
       </div>
       {children !== undefined && <div class="actions">{children}</div>}
     </header>
+  );
+}
+
+/** The button of a page's head that opens the dialog for a new thing. */
+export function NewButton({ title, onClick }: { readonly title: string; readonly onClick: () => void }) {
+  return (
+    <Button kind="primary" onClick={onClick}>
+      <PlusIcon /> {title}
+    </Button>
   );
 }
 

@@ -3,11 +3,10 @@ import { useState } from "preact/hooks";
 import type { Rule } from "../../../src/api/types.js";
 import { useLoad } from "../state/load.js";
 import { Button } from "../ui/button.js";
-import { PlusIcon } from "../ui/icons.js";
 import { EmptyState } from "../ui/notice.js";
 import { list } from "./authority.js";
 import { Explain } from "./explain.js";
-import { Loaded, PageHead } from "./page-frame.js";
+import { Loaded, NewButton, PageHead } from "./page-frame.js";
 import { CreateRuleDialog, DeleteRuleDialog } from "./rule-dialogs.js";
 import { RuleTable } from "./rule-table.js";
 
@@ -29,9 +28,7 @@ export function RulesPage() {
         title="Rules"
         lead="Of the rules that match a call, the one with the highest priority decides; at equal priority, denied beats granted. Where none matches, the call is refused."
       >
-        <Button kind="primary" onClick={() => setCreating(true)}>
-          <PlusIcon /> New rule
-        </Button>
+        <NewButton title="New rule" onClick={() => setCreating(true)} />
       </PageHead>
       <Loaded loading={rules} what="the rules">
         {(all) =>

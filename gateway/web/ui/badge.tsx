@@ -1,4 +1,4 @@
-/** A short label in a colour. */
+/** Short labels in a colour. */
 import type { ComponentChildren } from "preact";
 
 interface BadgeProps {
@@ -11,6 +11,20 @@ export function Badge({ tone = "neutral", title, children }: BadgeProps) {
   return (
     <span class={`badge ${tone}`} title={title}>
       {children}
+    </span>
+  );
+}
+
+/** The scopes of an account. */
+export function Scopes({ scopes }: { readonly scopes: readonly string[] }) {
+  if (scopes.length === 0) return <span class="hint">None</span>;
+  return (
+    <span class="badges">
+      {scopes.map((scope) => (
+        <Badge key={scope} tone={scope === "admin" ? "accent" : "neutral"}>
+          {scope}
+        </Badge>
+      ))}
     </span>
   );
 }
