@@ -19,6 +19,7 @@ import {
   oneOf,
   origins,
   type Parse,
+  serviceNames,
   storeUrl,
   type Values,
 } from "./setting-values.js";
@@ -50,6 +51,8 @@ interface Setting<T> {
   readonly meaning: string;
   /** Secrets have no flag, so that they never stand in a process list. */
   readonly secret?: true;
+  /** The name of its flag, where that is not its own. */
+  readonly flag?: string;
   /** The roles in which it has an effect. */
   readonly roles: readonly RoleName[];
   readonly parse: Parse<T>;
@@ -96,6 +99,16 @@ export const SETTINGS = {
     storeUrl,
     SERVICE_STORE,
   ),
+  ownServices: {
+    ...setting(
+      "PORTICO_OWN_SERVICES",
+      "*",
+      "which of Portico's own services run, separated by commas; * all, none none",
+      serviceNames,
+      ["server"],
+    ),
+    flag: "services",
+  },
   config: setting("PORTICO_CONFIG", undefined, "configuration file; default portico.json in the data folder", filePath),
   adminPassword: secret("PORTICO_ADMIN_PASSWORD", "first password of the account admin, instead of a random one"),
   authority: setting(
@@ -303,9 +316,10 @@ function read(
   }
 }
 
-/** `max-body` for `maxBody`. */
+/** The flag of a setting, `max-body` for `maxBody`. */
 export function flagName(key: string): string {
-  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const settings: Readonly<Record<string, Setting<unknown>>> = SETTINGS;
+  return settings[key]?.flag ?? key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /** @param named whether it was asked for; else it is the one in the data folder, which need not be there */

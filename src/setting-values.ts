@@ -1,5 +1,6 @@
 /** How the text of a setting is read: paths, sizes, times, numbers and lists. Each says what it accepts where it refuses. */
 import { resolve } from "node:path";
+import { NAME } from "./contract/names.js";
 
 /** What a shell completes a setting with: some words, or the names of files or folders. */
 export type Values = readonly string[] | "file" | "folder";
@@ -40,6 +41,9 @@ export function storeUrl(text: string): string {
 export const origins = listOf("origins such as https://example.com", (origin) =>
   URL.canParse(origin) && new URL(origin).origin === origin ? origin : undefined,
 );
+
+/** Names of services, separated by commas; `*` is any, `none` is none. */
+export const serviceNames = listOf("names of services, such as id", (name) => (NAME.test(name) ? name : undefined));
 
 /** Host names without ports, separated by commas, in lower case; `*` is any, `none` is none. */
 export const hosts = listOf("host names without ports, such as api.example.com", (name) =>

@@ -23,7 +23,7 @@ export interface BannerOptions {
 /** The banner as text. It ends with `Ready`, or with what is missing. */
 export function banner({ title, running, config, hasStore, env }: BannerOptions): string {
   const table = aligned(rowsOf(running, config, hasStore, env), "   ").map((row) => `  ${row}`);
-  const commands = running.http && hasStore ? commandsToTry(formatAddress(running.http)) : [];
+  const commands = running.http && hasStore ? commandsToTry(formatAddress(running.http), config) : [];
   const tries = commands.length > 0 ? ["", "  Try", "", ...commands.map((command) => `      ${command}`)] : [];
   const lines = [...table, ...firstPassword(running), ...tries];
   return [
@@ -87,10 +87,12 @@ function shorten(path: string, env: NodeJS.ProcessEnv): string {
   return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
-function commandsToTry(http: string): string[] {
+function commandsToTry(http: string, { ownServices }: Config): string[] {
   const url = http === formatAddress({ host: "127.0.0.1", port: 8080 }) ? "" : ` --url http://${http}`;
   const program = programName(process.argv[1] ?? "portico");
-  return [`curl 'http://${http}/helloworld/call?name=Ada'`, `${program} login${url}`, `${program} auth list rules`];
+  const hasHelloworld = ownServices === "*" || ownServices.includes("helloworld");
+  const first = hasHelloworld ? [`curl 'http://${http}/helloworld/call?name=Ada'`] : [];
+  return [...first, `${program} login${url}`, `${program} auth list rules`];
 }
 
 /** What to type for this program: its name where it was found by that, else its absolute path, which works in any folder. */

@@ -41,6 +41,7 @@ function role(name: RoleName, summary: string): Command {
     if ("secret" in setting) continue;
     const fallback = setting.default === undefined ? "" : ` (default ${setting.default})`;
     const option = new CompletedOption(`--${flagName(key)} <value>`, setting.meaning + fallback, completionOf(setting));
+    option.attributeName = () => key;
     command.addOption(setting.roles.includes(name) ? option : refused(option, name, setting.roles));
   }
   if (SETTINGS.store.roles.includes(name)) {

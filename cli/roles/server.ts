@@ -2,7 +2,7 @@
 import type { Authority } from "../../services/auth/authority.js";
 import { SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address.js";
-import type { Flags } from "../../src/config.js";
+import { type Config, ConfigError, type Flags, SETTINGS } from "../../src/config.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import type { GrpcPort } from "../../src/process/grpc-port.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
@@ -36,7 +36,7 @@ export async function openServer(context: ProcessContext, options: StoreOptions)
   const { log, transport } = context;
   const { guard, grpc, isLocal, firstStart, enrol } = await openCore(
     context,
-    openServices(context, Object.keys(OWN_SERVICES)),
+    openServices(context, ownServicesOf(context.config)),
     options,
   );
   const gateway = await openGateway(context, {
@@ -52,4 +52,14 @@ export async function openServer(context: ProcessContext, options: StoreOptions)
     },
   });
   return { ...gateway, grpc: grpc.target, dispatcher: grpc.dispatcher, firstStart, enrol };
+}
+
+/** @throws {ConfigError} when a service is named that is not Portico's own */
+function ownServicesOf({ ownServices }: Config): readonly string[] {
+  const all = Object.keys(OWN_SERVICES);
+  if (ownServices === "*") return all;
+  const unknown = ownServices.find((name) => !all.includes(name));
+  if (unknown === undefined) return ownServices;
+  const { variable } = SETTINGS.ownServices;
+  throw new ConfigError(`${variable} names ${unknown}, which is not one of Portico's own: ${all.join(", ")}`);
 }
