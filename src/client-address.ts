@@ -1,5 +1,5 @@
 /**
- * Which client an IP address stands for: limits for each client count a whole IPv6 network as one, and do not hold for a
+ * Which client an IP address stands for: limits for each client count an IPv6 network as one, and do not hold for a
  * trusted proxy, whose connections carry the requests of many clients.
  */
 import { BlockList, isIP, isIPv6 } from "node:net";

@@ -16,7 +16,7 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Writes the file unless it is there; whether it did. It appears whole, and is on disk when this returns. */
+/** Writes the file unless it is there; whether it did. It appears complete, and is on disk when this returns. */
 export function writeOnce(file: string, make: () => string): boolean {
   makeFolder(dirname(file));
   const draft = `${file}.${process.pid}.new`;

@@ -43,7 +43,7 @@ interface FailureMessage {
   readonly exit: Exit;
 }
 
-/** The message of the primary to a worker. A signal would be a second one where the whole process group gets it. */
+/** The message of the primary to a worker. A signal would be a second one where the process group gets it. */
 const STOP = "stop";
 
 /**

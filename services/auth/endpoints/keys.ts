@@ -1,4 +1,4 @@
-/** Keys: API keys, each caller's own; an administrator's, those of the whole namespace. And when each was last used. */
+/** Keys: API keys, each caller's own; an administrator's, all of the namespace. And when each was last used. */
 import type { Logger } from "pino";
 import { isAdmin } from "../../../src/access/admission.js";
 import type { KnownCaller } from "../../../src/access/caller-cache.js";

@@ -170,7 +170,7 @@ function answer(
     },
     onReceiveMessage: (message: Buffer) => reply.received(message),
     onReceiveHalfClose() {
-      // A client on node:http2 that cancels half-closes first. An endpoint must not take that for the whole stream.
+      // A client on node:http2 that cancels half-closes first. An endpoint must not take that for a complete stream.
       if (requestStream) setImmediate(() => reply.endpoint?.onEnd());
       else reply.endpoint?.onEnd();
     },
