@@ -459,6 +459,8 @@ func isSet(field reflect.Value) bool {
 		return field.Len() > 0 || (field.Type() == bytesType && !field.IsNil())
 	case reflect.Map:
 		return field.Len() > 0
+	case reflect.Float32, reflect.Float64:
+		return field.Float() != 0 || math.Signbit(field.Float()) // -0 is not the zero that absent means.
 	}
 	return !field.IsZero()
 }

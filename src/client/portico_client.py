@@ -154,6 +154,11 @@ def _is_set(field: dataclasses.Field[typing.Any], value: typing.Any) -> bool:
     return bool(field.default is None or value != field.default)
 
 
+def _parse(text: bytes) -> typing.Any:
+    """JSON, whose `-0` is a float: as an integer it would lose its sign."""
+    return json.loads(text, parse_int=lambda digits: -0.0 if digits == "-0" else int(digits))
+
+
 def _decode(hint: typing.Any, value: typing.Any) -> typing.Any:
     """Reads a JSON value as a type hint says."""
     origin, parameters = typing.get_origin(hint), typing.get_args(hint)
@@ -323,7 +328,7 @@ def _failure_in(body: bytes | str) -> PorticoError | None:
 def _read(answer: type[_T], response: httpx.Response, body: bytes) -> _T:
     if answer is HttpBody:
         return typing.cast(_T, HttpBody(response.headers.get("content-type", ""), body))
-    return typing.cast(_T, _decode(answer, json.loads(body)))
+    return typing.cast(_T, _decode(answer, _parse(body)))
 
 
 class _MessageReader(typing.Generic[_T]):
@@ -352,7 +357,7 @@ class _MessageReader(typing.Generic[_T]):
                 yield self._message(line)
 
     def _message(self, line: bytes) -> _T:
-        value = json.loads(line)
+        value = _parse(line)
         if line.startswith(b'{"error":{"Id":') and len(value) == 1:
             failure = _failure_in(json.dumps(value["error"]))
             if failure is not None:

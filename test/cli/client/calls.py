@@ -1,0 +1,168 @@
+"""Calls a running door by the clients that `portico client --lang python` wrote. Run by python.outside.ts."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import math
+import os
+import typing
+
+import auth_client
+import helloworld_client
+import kinds_client
+import probe_client
+import studio_client
+
+FAULTY = os.environ["FAULTY_DOOR"]
+ADA = helloworld_client.CallResponse(message="Hello Ada", msg="Hello Ada")
+
+
+def error_of(call: typing.Callable[[], object], kind: type[typing.Any]) -> typing.Any:
+    try:
+        call()
+    except kind as error:
+        return error
+    raise AssertionError(f"the call did not fail with a {kind.__name__}")
+
+
+def calls_and_streams() -> None:
+    with helloworld_client.Portico() as portico:
+        assert portico.helloworld.call(helloworld_client.CallRequest(name="Ada")) == ADA
+        request = helloworld_client.StreamRequest(name="Ada", messages=3)
+        assert list(portico.helloworld.stream(request)) == [ADA] * 3
+
+
+def every_type() -> None:
+    with kinds_client.Portico() as portico:
+        kinds = portico.kinds
+        nested = kinds_client.Implicit(int64=-1, color=kinds_client.Color.COLOR_RED)
+        sent = kinds_client.Implicit(
+            double=math.inf,
+            float_=1.5,
+            int32=-5,
+            int64=2**63 - 1,
+            uint64=2**64 - 1,
+            bool_=True,
+            string='\u2028 """ \\',
+            bytes_=b"\0\xff",
+            color=kinds_client.Color.COLOR_BLUE,
+            nested=nested,
+        )
+        assert kinds.call(sent) == sent
+        assert math.isnan(kinds.call(kinds_client.Implicit(double=math.nan)).double)
+        assert math.copysign(1, kinds.call(kinds_client.Implicit(double=-0.0)).double) == -1
+        assert kinds.call(kinds_client.Implicit(color=kinds_client.Color("7"))).color == "7"
+        present = kinds_client.Optional(int64=0, string="", bytes_=b"", bool_=False)
+        assert kinds.optional(present) == present
+        lists = kinds_client.Lists(int64=[1, -2], double=[math.inf, 0.5], bytes_=[b"a"], wrapped=["a"], value=[None, {"a": 1}])
+        assert kinds.lists(lists) == lists
+        maps = kinds_client.Maps(int64={-5: 5}, bool_={True: False}, message={"a": kinds_client.Optional(int32=1)})
+        assert kinds.maps(maps) == maps
+        assert kinds.choice(kinds_client.Choice(number=0, yes=True)) == kinds_client.Choice(number=0, yes=True)
+        known = kinds_client.WellKnown(
+            timestamp=datetime.datetime(2026, 1, 31, 12, 0, 0, 125_001, datetime.timezone(datetime.timedelta(hours=2))),
+            duration=-datetime.timedelta(seconds=1, microseconds=500_000),
+            mask="a,b",
+            struct={"a": [None, 1.5]},
+            list_=["a"],
+            int64=0,
+            string="",
+        )
+        assert kinds.well_known(known) == known
+        assert kinds.wrapped(2**63 - 1) == 2**63 - 1
+
+
+def raw_bytes() -> None:
+    with studio_client.Portico() as portico:
+        studio = portico.studio
+        assert studio.upload(studio_client.HttpBody("image/png", b"123")).content_type == "image/png"
+        assert studio.store(studio_client.HttpBody("video/mp4", b"123")).bytes_ == 3
+        studio.add(studio_client.AddRequest(title="Bob", file=b"\0\xff"))
+        assert studio.show(studio_client.ShowRequest(title="Bob")) == studio_client.HttpBody("image/png", b"\0\xff")
+        assert not hasattr(studio, "talk") and "Talk" in (type(studio).__doc__ or "")
+
+
+def errors_and_deadlines() -> None:
+    with probe_client.Portico() as portico:
+        detail = probe_client.Failure(
+            code=9, message="not now", detail_type="type.googleapis.com/google.rpc.ErrorInfo", detail_value=b"\n\1A"
+        )
+        error = error_of(lambda: portico.probe.fail(detail), probe_client.PorticoError)
+        assert (error.id, error.code, error.detail, error.status) == ("probe", 400, "not now", "Bad Request"), error
+        assert error.details == [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "A", "domain": "", "metadata": {}}]
+        assert error.request_id
+        late = error_of(lambda: portico.probe.hang(timeout=0.3), probe_client.PorticoError)
+        assert (late.id, late.code) == ("probe", 504), late
+        assert 0 < portico.probe.tell(timeout=20.0).time_left <= 20_000
+    with helloworld_client.Portico(token="pta_wrong") as wrong:
+        refused = error_of(lambda: list(wrong.helloworld.stream()), helloworld_client.PorticoError)
+        assert refused.code == 401, refused
+
+
+def retries() -> None:
+    for failure, times in (("busy", 3), ("limited", 2), ("broken", 2)):
+        with probe_client.Portico(f"{FAULTY}/{failure}/python") as portico:
+            portico.probe.tell()
+            error = error_of(portico.probe.call, probe_client.PorticoError)
+            assert error.code in (503, 429), error
+    with probe_client.Portico(f"{FAULTY}/busy-for-long/python") as portico:
+        assert error_of(portico.probe.tell, probe_client.PorticoError).retry_after == 3600
+    with probe_client.Portico(f"{FAULTY}/no-portico/python") as portico:
+        assert "not as Portico does" in error_of(portico.probe.tell, probe_client.PorticoError).detail
+    with probe_client.Portico("http://127.0.0.1:1") as portico:
+        error = error_of(portico.probe.call, probe_client.PorticoError)
+        assert error.never_sent and error.code == 503, error
+    with probe_client.Portico(f"{FAULTY}/cut/python") as portico:
+        messages: list[probe_client.Nothing] = []
+
+        def read() -> None:
+            messages.extend(portico.probe.count())
+
+        assert error_of(read, probe_client.PorticoError).code == 503
+
+
+async def awaited() -> None:
+    async with helloworld_client.AsyncPortico() as portico:
+        assert await portico.helloworld.call(helloworld_client.CallRequest(name="Ada")) == ADA
+        request = helloworld_client.StreamRequest(name="Ada", messages=3)
+        assert [answer async for answer in portico.helloworld.stream(request)] == [ADA] * 3
+    async with probe_client.AsyncPortico(f"{FAULTY}/busy/asyncio") as portico_:
+        await portico_.probe.tell()
+    async with probe_client.AsyncPortico() as probe:
+        try:
+            await probe.probe.hang(timeout=0.3)
+            raise AssertionError("the deadline did not end the call")
+        except probe_client.PorticoError as late:
+            assert late.code == 504, late
+        task = asyncio.create_task(probe.probe.hang())
+        await asyncio.sleep(0)
+        task.cancel()
+        try:
+            await task
+            raise AssertionError("the call was not cancelled")
+        except asyncio.CancelledError:
+            pass
+        assert (await probe.probe.tell()).caller == "admin"
+
+
+def rules() -> None:
+    everyone = auth_client.CreateRuleRequest(
+        rule=auth_client.Rule(id="accounts", access=auth_client.Access.GRANTED, scope="*", resource="*:*:*")
+    )
+    with auth_client.Portico() as portico:
+        portico.auth.rules.create(everyone)
+        portico.auth.rules.delete(auth_client.DeleteRuleRequest(id="default"))
+        assert [rule.id for rule in portico.auth.rules.list().rules] == ["accounts"]
+    with helloworld_client.Portico(token="") as nobody:
+        error = error_of(nobody.helloworld.call, helloworld_client.PorticoError)
+        assert error.detail == "Unauthorized call made to helloworld:Helloworld.Call", error
+
+
+for part in (calls_and_streams, every_type, raw_bytes, errors_and_deadlines, retries):
+    part()
+    print(part.__name__)
+asyncio.run(awaited())
+print("awaited")
+rules()
+print("rules")

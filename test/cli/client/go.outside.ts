@@ -1,0 +1,49 @@
+// Clients in Go pass gofmt and go vet, and call a running door.
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { openFaultyDoor } from "../../client/faulty-door.js";
+import { temporaryFolder } from "../../support/temporary.js";
+import { openDoor, portico, run } from "./door.js";
+
+t.setTimeout(300_000);
+const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio"];
+const hasGo = spawnSync("go", ["version"]).status === 0;
+
+t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => {
+  const [door, faulty] = [await openDoor(t), await openFaultyDoor(t)];
+  const folder = t.testdir({ "go.mod": "module example.com/clients\n\ngo 1.24\n" });
+  for (const service of SERVICES)
+    await portico(door, "client", service, "--lang", "go", "--dir", join(folder, service));
+  copyFileSync("test/cli/client/go/calls_test.go", join(folder, "calls_test.go"));
+  const env = { GOWORK: "off", PORTICO_URL: door.url, PORTICO_TOKEN: door.token, FAULTY_DOOR: faulty.url };
+  const go = (...args: readonly string[]) => run("go", args, { cwd: folder, env });
+
+  await t.test("gofmt and go vet find nothing in them", async (t) => {
+    t.same(await run("gofmt", ["-l", "."], { cwd: folder }), { status: 0, stdout: "", stderr: "" });
+    t.same(await go("vet", "./..."), { status: 0, stdout: "", stderr: "" });
+  });
+
+  await t.test("they call", async (t) => {
+    const { status, stdout } = await go("test", "-count=1", ".");
+    t.equal(status, 0, stdout);
+    const tries = (failure: string, endpoint: string) => faulty.calls(`/${failure}/go/v1/probe/${endpoint}`);
+    t.same(
+      ["busy", "limited", "broken"].map((failure) => tries(failure, "Tell")),
+      [3, 2, 2],
+    );
+    t.same(
+      ["busy", "limited", "broken"].map((failure) => tries(failure, "Call")),
+      [1, 1, 1],
+    );
+  });
+
+  await t.test("a client is a module of its own only outside of any other", async (t) => {
+    t.notOk(existsSync(join(folder, "helloworld/go.mod")));
+    const alone = temporaryFolder(t);
+    await portico(door, "client", "helloworld", "--lang", "go", "--dir", alone);
+    t.match(readFileSync(join(alone, "go.mod"), "utf8"), /^module helloworld$/m);
+    t.same(await run("go", ["vet", "."], { cwd: alone, env }), { status: 0, stdout: "", stderr: "" });
+  });
+});

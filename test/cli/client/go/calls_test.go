@@ -1,0 +1,201 @@
+// Calls a running door by the clients that `portico client --lang go` wrote. Run by go.outside.ts.
+package clients
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/clients/auth"
+	"example.com/clients/helloworld"
+	"example.com/clients/kinds"
+	"example.com/clients/probe"
+	"example.com/clients/studio"
+)
+
+var ctx = context.Background()
+
+func check[T any](t *testing.T, got T, err error, want T) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestCallAndStream(t *testing.T) {
+	client := helloworld.New(helloworld.Options{})
+	ada := &helloworld.CallResponse{Message: "Hello Ada", Msg: "Hello Ada"}
+	answer, err := client.Helloworld.Call(ctx, &helloworld.CallRequest{Name: "Ada"})
+	check(t, answer, err, ada)
+	count := 0
+	for answer, err := range client.Helloworld.Stream(ctx, &helloworld.StreamRequest{Name: "Ada", Messages: 3}) {
+		check(t, answer, err, ada)
+		count++
+	}
+	if count != 3 {
+		t.Fatalf("%d greetings", count)
+	}
+	for range client.Helloworld.Stream(ctx, &helloworld.StreamRequest{Name: "Ada", Messages: 10_000}) {
+		break // The rest is not read.
+	}
+}
+
+func TestEveryType(t *testing.T) {
+	client := kinds.New(kinds.Options{}).Kinds
+	sent := &kinds.Implicit{
+		Double: math.Inf(-1), Float: 1.5, Int32: -5, Int64: math.MaxInt64, Uint64: math.MaxUint64, Bool: true,
+		String: "\u2028 \"` */", Bytes: []byte{0, 255}, Color: kinds.ColorBlue,
+		Nested: &kinds.Implicit{Int64: -1, Color: kinds.ColorRed},
+	}
+	answer, err := client.Call(ctx, sent)
+	sent.Nested.Bytes = []byte{} // As every field without presence, it is in the answer.
+	check(t, answer, err, sent)
+	answer, err = client.Call(ctx, &kinds.Implicit{Double: math.NaN(), Float: float32(math.Copysign(0, -1)), Color: "7"})
+	if err != nil || !math.IsNaN(answer.Double) || !math.Signbit(float64(answer.Float)) || answer.Color != "7" {
+		t.Fatal(answer, err)
+	}
+	present := &kinds.Optional{Int64: kinds.Ptr(int64(0)), String: kinds.Ptr(""), Bytes: []byte{}, Bool: kinds.Ptr(false), LastColor: kinds.ColorNone}
+	optional, err := client.Optional(ctx, present)
+	check(t, optional, err, present)
+	lists, err := client.Lists(ctx, &kinds.Lists{Int64: []int64{1, -2}, Wrapped: []string{"a"}, Value: []any{nil, map[string]any{"a": 1.5}}})
+	if err != nil || lists.Int64[1] != -2 || lists.Wrapped[0] != "a" || lists.Value[1].(map[string]any)["a"] != 1.5 {
+		t.Fatal(lists, err)
+	}
+	maps, err := client.Maps(ctx, &kinds.Maps{Int64: map[int64]int64{-5: 5}, Bool: map[bool]bool{true: false}})
+	if err != nil || maps.Int64[-5] != 5 || maps.Bool[true] {
+		t.Fatal(maps, err)
+	}
+	choice, err := client.Choice(ctx, &kinds.Choice{Number: kinds.Ptr(int32(0)), Yes: kinds.Ptr(true)})
+	check(t, choice, err, &kinds.Choice{Number: kinds.Ptr(int32(0)), Yes: kinds.Ptr(true)})
+	at := time.Date(2026, 1, 31, 12, 0, 0, 123_456_789, time.UTC)
+	wellKnown := &kinds.WellKnown{
+		Timestamp: &at, Duration: kinds.Ptr(-1500 * time.Millisecond), Mask: kinds.Ptr("a,b"),
+		Struct: map[string]any{"a": []any{nil, 1.5}}, List: []any{"a"}, Int64: kinds.Ptr(int64(0)), String: kinds.Ptr(""),
+	}
+	known, err := client.WellKnown(ctx, wellKnown)
+	check(t, known, err, wellKnown)
+	wrapped, err := client.Wrapped(ctx, math.MaxInt64)
+	check(t, wrapped, err, math.MaxInt64)
+}
+
+func TestRawBytes(t *testing.T) {
+	client := studio.New(studio.Options{}).Studio
+	stored, err := client.Store(ctx, &studio.HTTPBody{ContentType: "video/mp4", Data: []byte{1, 2, 3}})
+	check(t, stored, err, &studio.Kept{ContentType: "video/mp4", Bytes: 3})
+	if _, err := client.Add(ctx, &studio.AddRequest{Title: "Bob", File: []byte{0, 255}}); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := client.Show(ctx, &studio.ShowRequest{Title: "Bob"})
+	check(t, shown, err, &studio.HTTPBody{ContentType: "image/png", Data: []byte{0, 255}})
+}
+
+func errorOf(t *testing.T, err error) *probe.Error {
+	t.Helper()
+	var failure *probe.Error
+	if !errors.As(err, &failure) {
+		t.Fatalf("%v is no *Error", err)
+	}
+	return failure
+}
+
+func TestErrorsAndDeadlines(t *testing.T) {
+	client := probe.New(probe.Options{}).Probe
+	_, err := client.Fail(ctx, &probe.Failure{Code: 9, Message: "not now", DetailType: "type.googleapis.com/google.rpc.ErrorInfo", DetailValue: []byte("\n\x01A")})
+	failure := errorOf(t, err)
+	if failure.Id != "probe" || failure.Code != 400 || failure.Detail != "not now" || failure.Status != "Bad Request" {
+		t.Fatalf("%+v", failure)
+	}
+	if failure.Details[0]["reason"] != "A" || failure.RequestID == "" {
+		t.Fatalf("%+v", failure)
+	}
+	late, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	_, err = client.Hang(late, nil)
+	if failure := errorOf(t, err); failure.Code != 504 || !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%+v", failure)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err = client.Hang(cancelled, nil); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	soon, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	told, err := client.Tell(soon, nil)
+	if err != nil || told.TimeLeft <= 0 || told.TimeLeft > 20_000 {
+		t.Fatal(told, err)
+	}
+	for _, err := range helloworld.New(helloworld.Options{Token: "pta_wrong"}).Helloworld.Stream(ctx, nil) {
+		var refused *helloworld.Error
+		if !errors.As(err, &refused) || refused.Code != 401 {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRetries(t *testing.T) {
+	faulty := func(failure string) *probe.ProbeService {
+		return probe.New(probe.Options{URL: os.Getenv("FAULTY_DOOR") + "/" + failure + "/go"}).Probe
+	}
+	for _, failure := range []string{"busy", "limited", "broken"} {
+		if _, err := faulty(failure).Tell(ctx, nil); err != nil {
+			t.Fatal(failure, err)
+		}
+		_, err := faulty(failure).Call(ctx, nil)
+		if code := errorOf(t, err).Code; code != 503 && code != 429 {
+			t.Fatal(failure, err)
+		}
+	}
+	_, err := faulty("busy-for-long").Tell(ctx, nil)
+	if errorOf(t, err).RetryAfter != time.Hour {
+		t.Fatal(err)
+	}
+	_, err = faulty("no-portico").Tell(ctx, nil)
+	if !strings.Contains(errorOf(t, err).Detail, "not as Portico does") {
+		t.Fatal(err)
+	}
+	_, err = faulty("elsewhere").Tell(ctx, nil)
+	if errorOf(t, err).Code != 307 {
+		t.Fatal(err)
+	}
+	_, err = probe.New(probe.Options{URL: "http://127.0.0.1:1"}).Probe.Call(ctx, nil)
+	if failure := errorOf(t, err); !failure.NeverSent || failure.Code != 503 {
+		t.Fatal(err)
+	}
+	messages := 0
+	for _, err := range faulty("cut").Count(ctx, nil) {
+		if err == nil {
+			messages++
+		} else if errorOf(t, err).Code != 503 {
+			t.Fatal(err)
+		}
+	}
+	if messages != 2 {
+		t.Fatalf("%d messages", messages)
+	}
+}
+
+func TestRules(t *testing.T) {
+	rules := auth.New(auth.Options{}).Auth.Rules
+	rule := &auth.Rule{Id: "accounts", Access: auth.AccessGranted, Scope: "*", Resource: "*:*:*"}
+	if _, err := rules.Create(ctx, &auth.CreateRuleRequest{Rule: rule}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rules.Delete(ctx, &auth.DeleteRuleRequest{Id: "default"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PORTICO_TOKEN", "")
+	_, err := helloworld.New(helloworld.Options{}).Helloworld.Call(ctx, nil)
+	var refused *helloworld.Error
+	if !errors.As(err, &refused) || refused.Detail != "Unauthorized call made to helloworld:Helloworld.Call" {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,56 @@
+// Clients in Python pass ruff and mypy, and call a running door.
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { openFaultyDoor } from "../../client/faulty-door.js";
+import { pythonPrograms } from "../../outside/tools.js";
+import { openDoor, portico, run } from "./door.js";
+
+t.setTimeout(300_000);
+const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio"];
+const programs = pythonPrograms("httpx==0.28.1", "ruff==0.17.6", "mypy==2.4.1");
+
+t.test("clients in Python", { skip: programs === undefined && "there is no Python here" }, async (t) => {
+  const [door, faulty] = [await openDoor(t), await openFaultyDoor(t)];
+  const folder = t.testdir();
+  for (const service of SERVICES) await portico(door, "client", service, "--lang", "python", "--dir", folder);
+  copyFileSync("test/cli/client/calls.py", join(folder, "calls.py"));
+  const python = (program: string, ...args: readonly string[]) => {
+    const env = { PORTICO_URL: door.url, PORTICO_TOKEN: door.token, FAULTY_DOOR: faulty.url };
+    return run(join(programs!, program), args, { cwd: folder, env });
+  };
+
+  await t.test("ruff finds nothing in them, nor in their format", async (t) => {
+    const check = await python("ruff", "check", "--isolated", "--target-version=py310", "--line-length=120", ".");
+    t.equal(check.status, 0, check.stdout);
+    const format = await python("ruff", "format", "--isolated", "--line-length=120", "--diff", "helloworld_client.py");
+    t.equal(format.status, 0, format.stdout);
+  });
+
+  await t.test("mypy finds nothing, in its strict form", async (t) => {
+    const { status, stdout } = await python(
+      "mypy",
+      "--strict",
+      "--python-version=3.10",
+      "calls.py",
+      "registry_client.py",
+    );
+    t.equal(status, 0, stdout);
+  });
+
+  await t.test("they call", async (t) => {
+    const { stdout, stderr } = await python("python", "calls.py");
+    const parts = "calls_and_streams every_type raw_bytes errors_and_deadlines retries awaited rules";
+    t.same({ parts: stdout.trim().split("\n").join(" "), stderr }, { parts, stderr: "" });
+    const tries = (failure: string, endpoint: string) => faulty.calls(`/${failure}/python/v1/probe/${endpoint}`);
+    t.same(
+      ["busy", "limited", "broken"].map((failure) => tries(failure, "Tell")),
+      [3, 2, 2],
+    );
+    t.same(
+      ["busy", "limited", "broken"].map((failure) => tries(failure, "Call")),
+      [1, 1, 1],
+    );
+    t.equal(faulty.calls("/busy/asyncio/v1/probe/Tell"), 3);
+  });
+});

@@ -1,0 +1,111 @@
+// A client in TypeScript tries again where that is safe, and nowhere else.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { createServer } from "node:http";
+import t from "tap";
+import { PorticoClient } from "../../src/client/client.js";
+import { PorticoError } from "../../src/client/error.js";
+import type { PorticoOptions } from "../../src/client/options.js";
+import { freePort } from "../support/ports.js";
+import { openFaultyDoor } from "./faulty-door.js";
+
+interface Probe {
+  call(): Promise<unknown>;
+  tell(): Promise<unknown>;
+  count(): AsyncGenerator<unknown>;
+}
+
+class Client extends PorticoClient {
+  readonly probe: Probe = this.bind("probe", {
+    call: { path: "/probe/Call", shape: "unary" },
+    tell: { path: "/probe/Tell", shape: "unary", idempotent: true },
+    count: { path: "/probe/Count", shape: "server" },
+  });
+}
+
+const door = await openFaultyDoor(t);
+
+function probe(failure: string, options: PorticoOptions = {}): Probe {
+  return new Client({ url: `${door.url}/${failure}`, token: "", ...options }).probe;
+}
+
+async function errorOf(call: Promise<unknown>): Promise<PorticoError> {
+  const error = await call.then(
+    () => undefined,
+    (error) => error,
+  );
+  if (error instanceof PorticoError) return error;
+  throw new Error("the call did not fail with a PorticoError", { cause: error });
+}
+
+t.test("an idempotent endpoint is called again after 503, 429 and a broken connection", async (t) => {
+  for (const [failure, calls] of [
+    ["busy", 3],
+    ["limited", 2],
+    ["broken", 2],
+  ] as const) {
+    t.same(await probe(failure).tell(), {}, failure);
+    t.equal(door.calls(`/${failure}/probe/Tell`), calls, failure);
+  }
+});
+
+t.test("any other is called once", async (t) => {
+  for (const failure of ["busy", "limited", "broken"]) {
+    t.ok([503, 429].includes((await errorOf(probe(failure).call())).Code), failure);
+    t.equal(door.calls(`/${failure}/probe/Call`), 1, failure);
+  }
+});
+
+t.test("after another error nothing is tried again", async (t) => {
+  t.equal((await errorOf(probe("wrong").tell())).Code, 400);
+  t.equal(door.calls("/wrong/probe/Tell"), 1);
+});
+
+t.test("tries are bounded", async (t) => {
+  t.equal((await errorOf(probe("busy/bounded", { retries: 1 }).tell())).Code, 503);
+  t.equal(door.calls("/busy/bounded/probe/Tell"), 2);
+});
+
+t.test("a wait that the deadline does not allow is not begun", async (t) => {
+  const error = await errorOf(probe("busy-for-long").tell());
+  t.match(error, { Code: 503, retryAfter: 3600 });
+  t.equal(door.calls("/busy-for-long/probe/Tell"), 1);
+});
+
+t.test("where no connection can be opened, every endpoint is tried again", async (t) => {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const { neverSent, Code, Id, Detail } = await errorOf(new Client({ url, retries: 0 }).probe.call());
+  t.same({ neverSent, Code, Id }, { neverSent: true, Code: 503, Id: "probe" });
+  t.match(Detail, `No answer from ${url}: `);
+  const server = createServer((_, response) => response.setHeader("content-type", "application/json").end("{}"));
+  t.teardown(() => void server.close().closeAllConnections());
+  // Node publishes each connection that failed: https://undici.nodejs.org/#/docs/api/DiagnosticsChannel
+  const listen = (): void => {
+    unsubscribe("undici:client:connectError", listen);
+    server.listen(port, "127.0.0.1");
+  };
+  subscribe("undici:client:connectError", listen);
+  t.same(await new Client({ url, retries: 20 }).probe.call(), {});
+});
+
+t.test("an answer that is not Portico's is named as such", async (t) => {
+  const { Code, Detail } = await errorOf(probe("no-portico").tell());
+  t.same(
+    { Code, Detail },
+    { Code: 502, Detail: `${door.url}/no-portico/probe/Tell answered 502 Bad Gateway, but not as Portico does` },
+  );
+});
+
+t.test("a redirect is not followed, because the token would go with it", async (t) => {
+  t.equal((await errorOf(probe("elsewhere").call())).Code, 503);
+  t.equal(door.calls("/busy/probe/Tell"), 3, "only the calls before");
+});
+
+t.test("a stream that breaks gives the messages before, then the error", async (t) => {
+  const messages: unknown[] = [];
+  const reading = (async () => {
+    for await (const message of probe("cut").count()) messages.push(message);
+  })();
+  t.equal((await errorOf(reading)).Code, 503);
+  t.same(messages, [{}, {}]);
+});
