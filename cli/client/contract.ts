@@ -73,7 +73,7 @@ export interface EnumContract {
 
 /** Names and paths that a gateway would have: they become names of files, and are called with a token. */
 const NAME = /^[a-z0-9][a-z0-9-]*$/;
-const PATH = /^\/[A-Za-z0-9-]+(?:\/[A-Za-z0-9._]+){1,2}$/;
+const SEGMENTS = /^(?:\/[A-Za-z_][A-Za-z0-9_.]*){0,2}$/;
 
 /** @throws {CommandError} when the text is no document of a Portico service */
 export function readContract(service: string, text: string): ServiceContract {
@@ -82,9 +82,11 @@ export function readContract(service: string, text: string): ServiceContract {
   const groups = new Map<string, EndpointContract[]>();
   const tags = new Map<string, string>();
   for (const [path, item] of Object.entries(document.paths)) {
+    if (path.startsWith("/v1/")) continue;
+    const isOwn = path.startsWith(`/${service}`) && SEGMENTS.test(path.slice(service.length + 1));
+    if (!isOwn) throw new CommandError(`The document of ${service} has a path that is none of Portico's`);
     const segments = path.split("/").length - 1;
-    if (path.startsWith("/v1/") || segments === 1) continue;
-    if (!PATH.test(path)) throw new CommandError(`The document of ${service} has a path that is none of Portico's`);
+    if (segments === 1) continue; // The short path of an endpoint Call.
     const group = segments === 2 ? "" : (path.split("/")[2] ?? "");
     const operation = item.post ?? item.get;
     if (operation === undefined) continue;

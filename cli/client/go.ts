@@ -47,14 +47,15 @@ class GoWriter {
   constructor(contract: ServiceContract) {
     this.#contract = contract;
     this.#names = typeNames(contract, this.#scope);
-    this.#typeName = this.#scope.add(`${pascal(contract.name)}Service`);
+    this.#typeName = this.#scope.add(`${exported(contract.name)}Service`);
     const members = new Scope();
     this.#groups = contract.groups.map((group) => {
-      const name = group.name === undefined ? undefined : members.add(pascal(group.name));
+      const name = group.name === undefined ? undefined : members.add(exported(group.name));
       const scope = name === undefined ? members : new Scope();
-      const typeName = name === undefined ? this.#typeName : this.#scope.add(`${pascal(contract.name)}${name}Service`);
+      const typeName =
+        name === undefined ? this.#typeName : this.#scope.add(`${exported(contract.name)}${name}Service`);
       const endpoints = group.endpoints.filter(isCallable);
-      return { group, typeName, member: name, methods: endpoints.map((one) => [scope.add(pascal(one.name)), one]) };
+      return { group, typeName, member: name, methods: endpoints.map((one) => [scope.add(exported(one.name)), one]) };
     });
   }
 
@@ -83,7 +84,7 @@ class GoWriter {
 
   #message({ name, comment, deprecated, sent, answered }: MessageContract): string {
     const scope = new Scope();
-    const fields = (sent ?? answered ?? []).map((field) => this.#field(scope.add(pascal(field.name)), field));
+    const fields = (sent ?? answered ?? []).map((field) => this.#field(scope.add(exported(field.name)), field));
     const body = fields.length === 0 ? "struct{}" : `struct {\n${fields.join("\n")}}`;
     return `${doc(comment, deprecated)}type ${this.#names.get(name)} ${body}\n`;
   }
@@ -146,7 +147,7 @@ class GoWriter {
 
   #client(others: readonly Group[]): string {
     const { name } = this.#contract;
-    const member = pascal(name);
+    const member = exported(name);
     const members = others.map((group) => `, ${group.member}: &${group.typeName}{transport: t}`).join("");
     return `// Client is a client of Portico with the service ${name}. It is safe for use by several goroutines.
 type Client struct {
@@ -190,12 +191,17 @@ const PLAIN: Readonly<Record<Exclude<ValueType["kind"], "message" | "enum" | "in
 
 /** `AdminOnly` of `ADMIN_ONLY`. */
 function words(value: string): string {
-  return pascal(/[a-z]/.test(value) ? value : value.toLowerCase());
+  return exported(/[a-z]/.test(value) ? value : value.toLowerCase());
+}
+
+/** A name that other packages see. */
+function exported(name: string): string {
+  return pascal(name).replace(/^(?=[^A-Z])/, "X");
 }
 
 /** JSON's escapes are Go's, too, for characters that are no half of a pair. */
 function quoted(text: string): string {
-  return JSON.stringify(text).replace(
+  return JSON.stringify(text.toWellFormed()).replace(
     /[^\x20-\x7e]/gu,
     (one) => `\\U${(one.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`,
   );

@@ -12,7 +12,7 @@ import type { FieldType, ValueType } from "./value-type.js";
 
 /** Classes of the runtime (src/client/portico_client.py), of the generated part, and of the language. */
 export const RESERVED_TYPES: readonly string[] = [
-  ..."AsyncPortico AsyncPorticoClient HttpBody Portico PorticoClient PorticoError".split(" "),
+  ..."AsyncPortico AsyncPorticoClient HttpBody Portico PorticoClient PorticoError Self".split(" "),
   ..."AssertionError BaseException Ellipsis Exception False KeyError None NotImplemented True TypeError ValueError".split(
     " ",
   ),
@@ -22,11 +22,10 @@ const KEYWORDS: readonly string[] = [
   ..."False None True and as assert async await break class continue def del elif else except finally for from global".split(
     " ",
   ),
-  ..."if import in is lambda nonlocal not or pass raise return try while with yield match case type".split(" "),
+  ..."if import in is lambda nonlocal not or pass raise return try while with yield".split(" "),
 ];
-/** Names of fields that would hide a type that the annotation of another field has. */
-const TYPES_IN_FIELDS: readonly string[] =
-  "bool bytes dataclasses datetime dict float int list str typing object".split(" ");
+/** A member of a class that has one of these names would be meant by the types that stand in the class. */
+const TYPES: readonly string[] = "bool bytes dataclasses datetime dict float int list str typing".split(" ");
 
 export function writePython(contract: ServiceContract): string {
   return new PythonWriter(contract).write();
@@ -64,16 +63,17 @@ class PythonWriter {
     this.#contract = contract;
     this.#names = typeNames(contract, scope);
     const classNames = (name: string) => {
-      const free = scope.add(name);
-      return scope.add(`Async${free}`) === `Async${free}` ? free : scope.add(`${free}Service`);
+      let free = scope.add(name);
+      while (scope.add(`Async${free}`) !== `Async${free}`) free = scope.add(`${free}_`);
+      return free;
     };
     this.#className = classNames(pascal(contract.name));
-    const members = new Scope(KEYWORDS);
+    const members = new Scope(this.#reserved(contract.groups.filter(({ name }) => name === undefined)));
     this.#groups = contract.groups.map((group) => {
       const member = group.name === undefined ? undefined : members.add(snake(group.name));
       const className =
         member === undefined ? this.#className : classNames(`${this.#className}${pascal(group.name ?? "")}`);
-      const scope = member === undefined ? members : new Scope(KEYWORDS);
+      const scope = member === undefined ? members : new Scope(this.#reserved([group]));
       return { group, className, member, methods: callable(group).map((one) => [scope.add(snake(one.name)), one]) };
     });
   }
@@ -89,6 +89,13 @@ class PythonWriter {
     return parts.join("\n\n");
   }
 
+  /** Names that no method may have beside the methods of these groups: keywords, and the types in their declarations. */
+  #reserved(groups: readonly GroupContract[]): string[] {
+    const methods = groups.flatMap(callable);
+    const types = methods.flatMap(({ request, response }) => [this.#value(request), this.#value(response)]);
+    return [...KEYWORDS, ...typesIn(["float", "int", "typing", ...types])];
+  }
+
   #enumeration({ name, comment, values }: EnumContract): string {
     const names = enumNames(values);
     const members = values.map((value, at) => `    ${names[at]} = ${quoted(value)}\n`).join("");
@@ -96,7 +103,8 @@ class PythonWriter {
   }
 
   #message({ name, comment, deprecated, sent, answered }: MessageContract): string {
-    const scope = new Scope([...KEYWORDS, ...TYPES_IN_FIELDS]);
+    // All of them, whatever the other fields are: a new field must not rename another.
+    const scope = new Scope([...KEYWORDS, ...TYPES]);
     const fields = (sent ?? answered ?? []).map((field) => this.#field(scope.add(snake(field.name)), field));
     const body = [doc(comment, deprecated, "    "), ...fields].filter((text) => text !== "").join("\n");
     return `@dataclasses.dataclass\nclass ${this.#names.get(name)}:\n${body || "    pass\n"}`;
@@ -197,6 +205,12 @@ ${doc(endpoint.comment, endpoint.deprecated, "        ")}        call = _Call(${
   }
 }
 
+/** The names of types in declarations. */
+function typesIn(declarations: readonly string[]): string[] {
+  const text = declarations.join(" ");
+  return TYPES.filter((type) => new RegExp(`\\b${type}\\b`).test(text));
+}
+
 /** A type as an argument: a type checker takes no \`dict[str, typing.Any]\` for a class. */
 function answerOf(hint: string): string {
   return /^\w+$/.test(hint) ? hint : `typing.cast("type[${hint}]", ${hint})`;
@@ -242,11 +256,12 @@ function enumNames(values: readonly string[]): string[] {
   return values.map((value) => scope.add(identifier(value)));
 }
 
+/** Without underscores at its ends, where they mean something to an enum. */
 function identifier(text: string): string {
   return text
-    .replace(/\W/g, "_")
-    .replace(/^(?=\d|$)/, "_")
-    .replace(/^__/, "_");
+    .replace(/\W+/g, "_")
+    .replace(/^_+|_+$/g, "")
+    .replace(/^(?=\d|$)/, "VALUE_");
 }
 
 /** JSON's escapes are Python's, too. */

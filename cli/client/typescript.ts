@@ -30,15 +30,10 @@ export const RESERVED_TYPES: readonly string[] = [
 ];
 
 /** Names that a member of an object of methods must not have: objects have them, or promises. */
-const RESERVED_MEMBERS: readonly string[] = [
-  "__proto__",
-  "constructor",
-  "prototype",
-  "then",
-  "toString",
-  "toJSON",
-  "valueOf",
-];
+const RESERVED_MEMBERS: readonly string[] =
+  "__proto__ constructor hasOwnProperty isPrototypeOf propertyIsEnumerable prototype then toJSON toLocaleString toString valueOf".split(
+    " ",
+  );
 
 /** What a generated part exports besides its types. */
 export interface ServiceModule {

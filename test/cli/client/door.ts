@@ -1,12 +1,15 @@
 /** A door with services of every kind, and the clients that `portico client` writes of them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Test } from "tap";
 import { createStudio } from "../../docs/studio.js";
 import { deploy, login } from "../../gateway/deployment.js";
 import { createKinds } from "../../gateway/openapi/kinds.js";
+import { hostileDocument } from "./hostile.js";
 
 export interface Door {
   readonly url: string;
@@ -45,4 +48,14 @@ export async function portico({ url, token }: Door, ...args: readonly string[]):
   const { status, stdout, stderr } = await run(process.execPath, [resolve("dist/portico.js"), ...args], { env });
   if (status !== 0) throw new Error(`portico ${args.join(" ")}: ${stderr}`);
   return stdout;
+}
+
+/** A door that serves one document, for a service that means harm. */
+export async function openHostileDoor(t: Test): Promise<Door> {
+  const server = createServer((_, response) => {
+    response.setHeader("content-type", "application/json").end(hostileDocument());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token: "" };
 }

@@ -1,11 +1,11 @@
 // Clients in Go pass gofmt and go vet, and call a running door.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { openFaultyDoor } from "../../client/faulty-door.js";
 import { temporaryFolder } from "../../support/temporary.js";
-import { openDoor, portico, run } from "./door.js";
+import { openDoor, openHostileDoor, portico, run } from "./door.js";
 
 t.setTimeout(300_000);
 const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio"];
@@ -23,6 +23,13 @@ t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => 
   await t.test("gofmt and go vet find nothing in them", async (t) => {
     t.same(await run("gofmt", ["-l", "."], { cwd: folder }), { status: 0, stdout: "", stderr: "" });
     t.same(await go("vet", "./..."), { status: 0, stdout: "", stderr: "" });
+  });
+
+  await t.test("a contract that means harm passes too, and does nothing", async (t) => {
+    await portico(await openHostileDoor(t), "client", "hostile", "--lang", "go", "--dir", join(folder, "hostile"));
+    writeFileSync(join(folder, "hostile/hostile_test.go"), "package hostile\n\nfunc init() { New(Options{}) }\n");
+    const { status, stdout, stderr } = await go("test", "./hostile");
+    t.same({ status, stderr }, { status: 0, stderr: "" }, stdout);
   });
 
   await t.test("they call", async (t) => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { openFaultyDoor } from "../../client/faulty-door.js";
 import { pythonPrograms } from "../../outside/tools.js";
-import { openDoor, portico, run } from "./door.js";
+import { openDoor, openHostileDoor, portico, run } from "./door.js";
 
 t.setTimeout(300_000);
 const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio"];
@@ -36,6 +36,14 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
       "registry_client.py",
     );
     t.equal(status, 0, stdout);
+  });
+
+  await t.test("a contract that means harm passes too, and does nothing", async (t) => {
+    await portico(await openHostileDoor(t), "client", "hostile", "--lang", "python", "--dir", folder);
+    const { status, stdout } = await python("mypy", "--strict", "--python-version=3.10", "hostile_client.py");
+    t.equal(status, 0, stdout);
+    const { stderr } = await python("python", "-c", "import os, hostile_client; assert not hasattr(os, 'INJECTED')");
+    t.equal(stderr, "");
   });
 
   await t.test("they call", async (t) => {

@@ -6,7 +6,7 @@ import { build } from "esbuild";
 import t from "tap";
 import { temporaryFolder } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
-import { openDoor, portico, run } from "./door.js";
+import { openDoor, openHostileDoor, portico, run } from "./door.js";
 
 t.setTimeout(300_000);
 const door = await openDoor(t);
@@ -49,6 +49,13 @@ t.test("they compile under the strictest rules, for Node and for browsers", asyn
   const files = SERVICES.map((service) => `${service}.ts`);
   t.equal(await typeErrors(files, BROWSER), "");
   t.equal(await typeErrors(files, NODE), "");
+});
+
+t.test("a contract that means harm compiles too, and does nothing", async (t) => {
+  await portico(await openHostileDoor(t), "client", "hostile", "--lang", "ts", "--dir", folder);
+  t.equal(await typeErrors(["hostile.ts"], NODE), "");
+  await clientOf("hostile");
+  t.notOk("INJECTED" in globalThis);
 });
 
 t.test("a field that is not in the contract does not compile", async (t) => {

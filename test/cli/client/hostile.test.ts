@@ -1,0 +1,68 @@
+// Nothing in a contract becomes code of a client: neither names nor comments.
+import t from "tap";
+import ts from "typescript";
+import { readContract } from "../../../cli/client/contract.js";
+import { writeGo } from "../../../cli/client/go.js";
+import { writePython } from "../../../cli/client/python.js";
+import { writeTypescript } from "../../../cli/client/typescript.js";
+import { hostileDocument } from "./hostile.js";
+
+const hostile = readContract("hostile", hostileDocument());
+/** The same names, with comments that say nothing. */
+const harmless = readContract("hostile", hostileDocument("Says nothing."));
+
+/** The words of a TypeScript text that are no comments. */
+function tokensOf(text: string): string[] {
+  const scanner = ts.createScanner(ts.ScriptTarget.ES2023, true, ts.LanguageVariant.Standard, text);
+  const tokens: string[] = [];
+  while (scanner.scan() !== ts.SyntaxKind.EndOfFileToken) tokens.push(scanner.getTokenText());
+  return tokens;
+}
+
+/** The lines of a Go or Python text that are no comments, with each text in one token. */
+const withoutGoComments = (text: string) => text.replace(/^\s*\/\/.*\n/gm, "").replace(/\n+/g, "\n");
+const withoutDocstrings = (text: string) => text.replace(/^ *"""(?:[^"\\]|\\.)*"""\n/gms, "").replace(/\n+/g, "\n");
+
+t.test("comments change no code", async (t) => {
+  t.same(tokensOf(writeTypescript(hostile)), tokensOf(writeTypescript(harmless)), "in TypeScript");
+  t.equal(withoutDocstrings(writePython(hostile)), withoutDocstrings(writePython(harmless)), "in Python");
+  t.equal(withoutGoComments(writeGo(hostile)), withoutGoComments(writeGo(harmless)), "in Go");
+});
+
+t.test("names stand in quotes, or are made of letters", async (t) => {
+  for (const write of [writeTypescript, writePython, writeGo]) {
+    const text = write(harmless).replace(/"(?:[^"\\\n]|\\.)*"|`[^`\n]*`/g, '""');
+    t.notMatch(text, /[^\x20-\x7e\n\t]/, write.name);
+  }
+});
+
+t.test("in TypeScript there are types, one table and one class", async (t) => {
+  const source = ts.createSourceFile("hostile.ts", writeTypescript(hostile), ts.ScriptTarget.ES2023);
+  const kinds = new Set(source.statements.map(({ kind }) => ts.SyntaxKind[kind]));
+  t.same([...kinds].sort(), ["ClassDeclaration", "FirstStatement", "InterfaceDeclaration", "TypeAliasDeclaration"]);
+  const values = source.statements.filter((one) => ts.isVariableStatement(one) || ts.isClassDeclaration(one));
+  t.equal(values.length, 2);
+});
+
+t.test("a path that is none of Portico's is refused", async (t) => {
+  for (const path of [
+    "@evil.example/x",
+    "//evil.example/x",
+    "/a/../b",
+    "/a/b?c",
+    "/a/b/c/d",
+    "/ab",
+    "/auth/Login",
+    '/a/b"',
+    "/a b/c",
+  ]) {
+    const document = JSON.stringify({ info: {}, paths: { [path]: { post: {} } }, components: { schemas: {} } });
+    t.throws(() => readContract("a", document), /a path that is none of Portico's/, path);
+  }
+});
+
+t.test("a name of a service that could be a path is refused", async (t) => {
+  for (const name of ["../a", "a/b", "", "A", "a.b"]) {
+    t.throws(() => readContract(name, hostileDocument()), /There is no service/, name);
+  }
+});
