@@ -1,21 +1,26 @@
 /** Makes own services ready to be served by this process, with what their calls share. */
 import { descriptors } from "../../src/gen/descriptors.js";
+import type { Clients } from "../../src/kit/clients.js";
 import { createLazyService } from "../../src/kit/service.js";
 import { openStoreIn } from "../../src/kit/shared-store.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import type { Service } from "../../src/rpc/service.js";
 import { OWN_SERVICES } from "./own-services.js";
 
-/** @param names keys of OWN_SERVICES */
-export function openServices({ config, log, shutdown }: ProcessContext, names: readonly string[]): Service[] {
+/**
+ * @param names keys of OWN_SERVICES
+ * @param clients of other services, where the process serves one service alone
+ */
+export function openServices(
+  { config, log, shutdown }: ProcessContext,
+  names: readonly string[],
+  clients?: Clients,
+): Service[] {
   const store = openStoreIn(config.data, config.serviceStore);
   shutdown.add(() => store.close());
   return names.map((service) => {
     const load = OWN_SERVICES[service];
     if (load === undefined) throw new Error(`there is no service ${service}`);
-    const clientOf = () => {
-      throw new Error("clients of other services come later");
-    };
-    return createLazyService(load, { descriptors, environment: { service, log, openStore: store.open, clientOf } });
+    return createLazyService(load, { descriptors, environment: { service, log, openStore: store.open, clients } });
   });
 }

@@ -1,6 +1,7 @@
 /** `portico service <name>`: one of Portico's own services alone, which registers for as long as it runs. */
 import { Health } from "../../gateway/own/health.js";
 import type { Flags } from "../../src/config.js";
+import { clientsOf } from "../../src/kit/clients.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
 import { openServiceProcess } from "../../src/process/service.js";
@@ -32,7 +33,7 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
 
 async function openService(context: ProcessContext, name: string): Promise<Omit<Running, "stop">> {
   const joined = joinAuthority(context, name);
-  const [service] = openServices(context, [name]) as [Service];
+  const [service] = openServices(context, [name], clientsOf(context, joined)) as [Service];
   const { guard, grpc } = await openServiceProcess(context, joined, service);
   const health = new Health({ guard: () => guard.state === "ready" });
   const admin = await openAdminPort(context, health);

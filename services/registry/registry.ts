@@ -111,6 +111,7 @@ export function createRegistry(options: RegistryOptions): Registry {
             checkGateway(context);
             return directory.watch(context.signal);
           },
+          resolve: ({ service }) => ({ addresses: addressesOf(directory.services.get(service) ?? []) }),
           list: (_request, context) => list(context),
           describe,
         }),
@@ -186,6 +187,11 @@ function checkReach({ addresses }: Instance): void {
   if (!addresses.some(isUnixSocket)) return;
   const how = 'only the configuration may name one, in "target" of its "services"';
   throw invalidArgument(`a service cannot register a unix socket: ${how}`);
+}
+
+function addressesOf(entries: readonly Entry[]): string[] {
+  const addresses = entries.flatMap(({ instance }) => instance.addresses);
+  return [...new Set(addresses.filter((address) => !isUnixSocket(address)))];
 }
 
 /** The endpoints of all instances; where several have one, that of the newest. */

@@ -10,6 +10,7 @@ import { ListenError } from "../process/listen.js";
 import { openServiceProcess } from "../process/service.js";
 import { Shutdown } from "../process/shutdown.js";
 import type { ServiceDefinition } from "../rpc/definition.js";
+import { clientsOf } from "./clients.js";
 import { descriptorsOf } from "./loaded-definition.js";
 import { type Implementation, type Part, part } from "./part.js";
 import { createService } from "./service.js";
@@ -72,12 +73,10 @@ async function serveParts(parts: readonly Part[], { name, descriptors, settings 
     const joined = joinAuthority(context, name);
     const store = openStoreIn(config.data, config.serviceStore);
     shutdown.add(() => store.close());
-    const clientOf = () => {
-      throw new Error("clients of other services come later");
-    };
+    const clients = clientsOf(context, joined);
     const service = createService(parts, {
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
-      environment: { service: name, log, openStore: store.open, clientOf },
+      environment: { service: name, log, openStore: store.open, clients },
     });
     const { guard, grpc, registration } = await openServiceProcess(context, joined, service);
     await waitForAuthority(Promise.all([guard.ready(), registration.registered()]));

@@ -6,6 +6,7 @@ import type { Context } from "../rpc/service.js";
 import type { ServiceStore } from "../store/service-store.js";
 import type { Call, Caller } from "./call.js";
 import type { Client } from "./client.js";
+import type { Clients } from "./clients.js";
 import { CollectionStore } from "./collection-store.js";
 import type { Store } from "./store.js";
 
@@ -15,8 +16,8 @@ export interface Environment {
   readonly log: Logger;
   /** Opens the store when it is first used. */
   readonly openStore: () => Promise<ServiceStore>;
-  /** Makes clients of other services, for the call with this context. */
-  readonly clientOf: <D extends ServiceDefinition>(definition: D, service: string, context: Context) => Client<D>;
+  /** Undefined where the process has no enrolment of the service, and so cannot call others as that service. */
+  readonly clients: Clients | undefined;
 }
 
 /** A call, over the context that src/rpc has made of it. */
@@ -76,7 +77,9 @@ export class ServiceCall implements Call {
   }
 
   client<D extends ServiceDefinition>(definition: D, service: string): Client<D> {
-    return this.#environment.clientOf(definition, service, this.#context);
+    const { clients } = this.#environment;
+    if (clients !== undefined) return clients.clientOf(definition, service, this.#context);
+    throw new Error("call.client works in a process that serves its service alone");
   }
 
   sendHeaders(metadata: Metadata): void {

@@ -38,10 +38,7 @@ export function testCall(options: TestCallOptions = {}): Call {
     sendHeaders() {},
     setTrailers() {},
   };
-  const clientOf = () => {
-    throw new Error("testCall has no clients of other services");
-  };
-  return new ServiceCall(context, { service: "test", log: createLog("silent"), openStore, clientOf });
+  return new ServiceCall(context, { service: "test", log: createLog("silent"), openStore, clients: undefined });
 }
 
 let store: ReturnType<typeof openStoreIn> | undefined;

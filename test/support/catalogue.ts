@@ -60,11 +60,11 @@ export function serveCatalogue(
     await Promise.allSettled([...streams].map((stream) => stream.return?.()));
     await store.close();
   });
-  const clientOf = () => {
-    throw new Error("it calls no other service");
-  };
   const log = pino({ level: "silent" });
-  const served = createService(parts, { descriptors, environment: { service, log, openStore: store.open, clientOf } });
+  const served = createService(parts, {
+    descriptors,
+    environment: { service, log, openStore: store.open, clients: undefined },
+  });
   const names = [...types].flatMap((type) =>
     type.kind === "service" && type.file.proto.package === service ? [type.typeName] : [],
   );

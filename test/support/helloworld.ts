@@ -5,10 +5,10 @@ import { descriptors } from "../../src/gen/descriptors.js";
 import { createService } from "../../src/kit/service.js";
 
 const unused = () => {
-  throw new Error("helloworld keeps nothing and calls nobody");
+  throw new Error("helloworld keeps nothing");
 };
 
 export const helloworld = createService(parts, {
   descriptors,
-  environment: { service: "helloworld", log: pino({ level: "silent" }), openStore: unused, clientOf: unused },
+  environment: { service: "helloworld", log: pino({ level: "silent" }), openStore: unused, clients: undefined },
 });

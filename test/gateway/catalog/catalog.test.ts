@@ -51,6 +51,7 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
       part("portico.registry.v1.Registry", RegistryService, {
         register: () => never(),
         list: () => ({ services: [] }),
+        resolve: () => ({ addresses: [] }),
         describe: () => ({ service: undefined, proto: "" }),
         async *watch() {
           watching?.();

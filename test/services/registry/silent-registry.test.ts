@@ -22,6 +22,7 @@ class Silent extends EventEmitter<{ opened: []; over: [] }> {
         register: (_requests, { signal }) => this.#register(signal),
         async *watch() {},
         list: () => ({ services: [] }),
+        resolve: () => ({ addresses: [] }),
         describe: () => ({ service: undefined, proto: "" }),
       }),
     ],

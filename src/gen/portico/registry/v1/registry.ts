@@ -71,6 +71,18 @@ export interface WatchResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface ResolveRequest {
+  /** The service's name, such as `orders`. */
+  service: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ResolveResponse {
+  /** Where its instances are reached, such as `127.0.0.1:8081`. Sockets of the authority's machine are left out. */
+  addresses: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface ListRequest {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -571,6 +583,148 @@ export const WatchResponse: MessageFns<WatchResponse> = {
     message.joined = object.joined?.map((e) => Instance.fromPartial(e)) || [];
     message.left = object.left?.map((e) => Instance.fromPartial(e)) || [];
     message.complete = object.complete ?? false;
+    return message;
+  },
+};
+
+function createBaseResolveRequest(): ResolveRequest {
+  return { service: "", _unknownFields: {} };
+}
+
+export const ResolveRequest: MessageFns<ResolveRequest> = {
+  encode(message: ResolveRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.service !== "") {
+      writer.uint32(10).string(message.service);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolveRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.service = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ResolveRequest>, I>>(base?: I): ResolveRequest {
+    return ResolveRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ResolveRequest>, I>>(object: I): ResolveRequest {
+    const message = createBaseResolveRequest();
+    message.service = object.service ?? "";
+    return message;
+  },
+};
+
+function createBaseResolveResponse(): ResolveResponse {
+  return { addresses: [], _unknownFields: {} };
+}
+
+export const ResolveResponse: MessageFns<ResolveResponse> = {
+  encode(message: ResolveResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.addresses) {
+      writer.uint32(10).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolveResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.addresses.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ResolveResponse>, I>>(base?: I): ResolveResponse {
+    return ResolveResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ResolveResponse>, I>>(object: I): ResolveResponse {
+    const message = createBaseResolveResponse();
+    message.addresses = object.addresses?.map((e) => e) || [];
     return message;
   },
 };
@@ -1149,6 +1303,19 @@ export const RegistryService = {
     requestDeserialize: (value: Buffer): WatchRequest => WatchRequest.decode(value),
     responseSerialize: (value: WatchResponse): Buffer => WatchResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): WatchResponse => WatchResponse.decode(value),
+  },
+  /**
+   * Gives the addresses of a service's instances. An enrolled service asks it to call that service with contexts that
+   * `portico.auth.v1.Delegation` issues.
+   */
+  resolve: {
+    path: "/portico.registry.v1.Registry/Resolve" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ResolveRequest): Buffer => ResolveRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): ResolveRequest => ResolveRequest.decode(value),
+    responseSerialize: (value: ResolveResponse): Buffer => ResolveResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ResolveResponse => ResolveResponse.decode(value),
   },
   /** Lists the services and endpoints that the caller may call. An administrator sees all. */
   list: {

@@ -1,0 +1,176 @@
+/**
+ * Makes `call.client`: for each call to another service the authority is asked once for a context, which is kept as long as
+ * it is good, and the registry for the addresses of that service, which are asked for again after a while.
+ */
+import { CONTEXT } from "../access/call-context.js";
+import { type Delegated, delegate } from "../access/delegation.js";
+import { type GrpcTarget, parseGrpcTarget } from "../address.js";
+import { BoundedMap } from "../bounded-map.js";
+import { Code, StatusError } from "../errors.js";
+import { RegistryService } from "../gen/portico/registry/v1/registry.js";
+import type { ProcessContext } from "../process/context.js";
+import type { Joined } from "../process/join.js";
+import { Balancer } from "../rpc/balancer.js";
+import type { Channel } from "../rpc/channel.js";
+import { type CallOptions, stream, unary } from "../rpc/client.js";
+import type { MethodDefinition, ServiceDefinition } from "../rpc/definition.js";
+import { first, type Metadata } from "../rpc/metadata.js";
+import type { Context } from "../rpc/service.js";
+import type { Client } from "./client.js";
+
+/** Contexts that are kept. */
+const MAX_CONTEXTS = 10_000;
+/** A context that ends sooner than this is asked for anew, in milliseconds. */
+const MARGIN_MS = 500;
+/** How long addresses are good, in milliseconds. */
+const ADDRESSES_MS = 5_000;
+/** Metadata of a call that the calls it makes carry too. */
+const PASSED_ON: ReadonlySet<string> = new Set(["x-request-id", "traceparent", "tracestate"]);
+
+/** The connection to the authority and the registry. */
+export interface ClientsOptions {
+  readonly channel: Channel;
+  /** With the enrolment token of this service. */
+  readonly metadata: Metadata;
+  /** Opens a channel to an instance. */
+  readonly connect: (target: GrpcTarget) => Channel;
+}
+
+/** A service that is called. */
+interface Target {
+  readonly balancer: Balancer;
+  readonly channels: Map<string, Channel>;
+  /** When its addresses must be asked for again, in milliseconds of `performance.now()`. */
+  until: number;
+  asking: Promise<void> | undefined;
+}
+
+/** The clients of one service's process. */
+export class Clients {
+  readonly #options: ClientsOptions;
+  readonly #targets = new Map<string, Target>();
+  /** By endpoint and the context of the call that is served. */
+  readonly #contexts = new BoundedMap<string, Delegated>(MAX_CONTEXTS);
+
+  constructor(options: ClientsOptions) {
+    this.#options = options;
+  }
+
+  /** A client that acts for the caller of the call with this context. */
+  clientOf<D extends ServiceDefinition>(definition: D, service: string, context: Context): Client<D> {
+    const methods = Object.entries(definition).map(([key, method]) => [key, this.#methodOf(method, service, context)]);
+    return Object.fromEntries(methods) as Client<D>;
+  }
+
+  close(): void {
+    for (const { balancer } of this.#targets.values()) balancer.close();
+    this.#targets.clear();
+  }
+
+  #methodOf(method: MethodDefinition<unknown, unknown>, service: string, context: Context) {
+    const open = async () => {
+      const [channel, options] = await Promise.all([
+        this.#channelTo(service),
+        this.#callOptions(method, service, context),
+      ]);
+      return { channel, options };
+    };
+    const { requestStream, responseStream } = method;
+    if (!requestStream && !responseStream) {
+      return async (request: unknown) => {
+        const { channel, options } = await open();
+        return unary(channel, method as Parameters<typeof unary>[1], request, options);
+      };
+    }
+    const responses = async function* (requests: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<unknown> {
+      const { channel, options } = await open();
+      const call = stream(channel, method, options);
+      const sent = sendAll(call, requests);
+      // Where the call fails, its responses say why.
+      sent.catch(() => undefined);
+      yield* call.responses;
+      await sent;
+    };
+    if (!requestStream) return (request: unknown) => responses([request]);
+    if (responseStream) return responses;
+    return async (requests: AsyncIterable<unknown>) => {
+      for await (const response of responses(requests)) return response;
+      throw new StatusError(Code.INTERNAL, `${method.path} ended without an answer`);
+    };
+  }
+
+  async #callOptions(
+    { path }: MethodDefinition<unknown, unknown>,
+    service: string,
+    context: Context,
+  ): Promise<CallOptions> {
+    const resource = resourceOf(service, path);
+    const key = `${resource} ${first(context.metadata, CONTEXT)}`;
+    let delegated = this.#contexts.get(key);
+    if (delegated === undefined || delegated.until < performance.now() + MARGIN_MS) {
+      const { channel, metadata } = this.#options;
+      delegated = await delegate({ channel, metadata, resource, actingFor: context.metadata });
+      this.#contexts.set(key, delegated);
+    }
+    const passedOn = context.metadata.filter(([name]) => PASSED_ON.has(name));
+    return { metadata: [...delegated.metadata, ...passedOn], deadline: context.deadline, signal: context.signal };
+  }
+
+  async #channelTo(service: string): Promise<Channel> {
+    let target = this.#targets.get(service);
+    if (target === undefined) {
+      target = { balancer: new Balancer(service), channels: new Map(), until: 0, asking: undefined };
+      this.#targets.set(service, target);
+    }
+    if (target.until < performance.now()) {
+      target.asking ??= this.#ask(service, target);
+      // Calls go on with the addresses that are known.
+      if (target.channels.size === 0) await target.asking;
+      else target.asking.catch(() => undefined);
+    }
+    if (target.channels.size > 0) return target.balancer;
+    throw new StatusError(Code.UNAVAILABLE, `there is no instance of ${service} to call`);
+  }
+
+  async #ask(service: string, target: Target): Promise<void> {
+    const { channel, metadata, connect } = this.#options;
+    try {
+      const { addresses } = await unary(channel, RegistryService.resolve, { service }, { metadata });
+      for (const address of target.channels.keys()) if (!addresses.includes(address)) target.channels.delete(address);
+      for (const address of addresses) {
+        if (!target.channels.has(address)) target.channels.set(address, connect(parseGrpcTarget(address)));
+      }
+      target.balancer.update(target.channels);
+      target.until = performance.now() + ADDRESSES_MS;
+    } finally {
+      target.asking = undefined;
+    }
+  }
+}
+
+/** Sends requests as fast as they are taken. A failure of theirs cancels the call. */
+async function sendAll(
+  call: ReturnType<typeof stream>,
+  requests: AsyncIterable<unknown> | Iterable<unknown>,
+): Promise<void> {
+  try {
+    for await (const request of requests) if (!call.send(request)) await call.drained();
+    call.end();
+  } catch (error) {
+    call.cancel();
+    throw error;
+  }
+}
+
+/** `service:orders:Orders.Get` for `/shop.v1.Orders/Get`. */
+function resourceOf(service: string, path: string): string {
+  const [, grpcService = "", method = ""] = path.split("/");
+  return `service:${service}:${grpcService.slice(grpcService.lastIndexOf(".") + 1)}.${method}`;
+}
+
+/** The clients of a process that has joined a Portico. They are closed when it stops. */
+export function clientsOf({ transport, shutdown }: ProcessContext, { channel, metadata }: Joined): Clients {
+  const clients = new Clients({ channel, metadata, connect: transport.connect });
+  shutdown.add(() => clients.close());
+  return clients;
+}

@@ -1,0 +1,43 @@
+/** A service on the kit, in a process of its own: what it does is said by the name that is greeted. */
+
+import { descriptors } from "../../src/gen/descriptors.js";
+import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
+import { type Call, invalidArgument, serve } from "../../src/kit/index.js";
+
+const greeting = (message: string) => ({ message, msg: "" });
+
+const BEHAVIOURS: Readonly<Record<string, (call: Call) => Promise<string> | string>> = {
+  who: ({ caller, namespace }) => `${caller?.account} of ${namespace}`,
+  refuse: () => {
+    throw invalidArgument("name: must be another");
+  },
+  fail: () => {
+    throw new Error("/secret/place cannot be opened");
+  },
+  count: async (call) => `${await call.store("counts").increment("greetings")}`,
+  // Asks this service itself, as another service would.
+  "ask who": async (call) => (await call.client(HelloworldService, "front").call({ name: "who" })).message,
+  "ask helloworld": async (call) => (await call.client(HelloworldService, "helloworld").call({ name: "Ada" })).message,
+  "ask nobody": async (call) => (await call.client(HelloworldService, "nobody").call({ name: "Ada" })).message,
+  wait: async ({ signal }) => {
+    process.stdout.write("waiting\n");
+    await new Promise((resolve) => {
+      process.once("SIGTERM", resolve);
+      signal.addEventListener("abort", resolve);
+    });
+    return "finished";
+  },
+};
+
+const { address } = await serve(
+  HelloworldService,
+  {
+    call: async ({ name }, call) => greeting((await BEHAVIOURS[name]?.(call)) ?? `Hello ${name}`),
+    async *stream({ name, messages }, call) {
+      if (name !== "relay") for (let sent = 0n; sent < messages; sent++) yield greeting(`${sent}`);
+      else yield* call.client(HelloworldService, "front").stream({ name: "", messages });
+    },
+  },
+  { name: "front", descriptors },
+);
+process.stdout.write(`served at ${address}\n`);
