@@ -55,7 +55,6 @@ export class DevService {
     this.#name = name;
     this.#bundler = new Bundler(tools.esbuild, folder);
     this.#generator = new CodeGenerator(tools.tsProto);
-    this.#generator.prepare();
     this.#checker = new TypeChecker(tools.tsc, folder, (problems) => this.#onChecked(problems));
     this.#running = new RunningService({
       folder,
@@ -64,6 +63,7 @@ export class DevService {
       onLine: (line) => printer.output(name, line),
       onEnded: (how) => printer.failure(`${name} ${how}. It starts again when one of its files is saved`, []),
     });
+    this.#prepare();
   }
 
   /** Whether a file belongs to the service. */
@@ -101,11 +101,19 @@ export class DevService {
       await wait(SETTLE_MS, undefined, { signal }).catch(() => {});
       if (signal.aborted || this.#closed) return;
       const problems = await this.#build(signal, since).catch((error: Error) => [{ message: error.message }]);
+      this.#prepare();
       if (problems.length === 0 || signal.aborted) return;
       const state = this.#running.isRunning ? "is not reloaded; its last version serves on" : "is not running";
       this.#options.printer.failure(`${this.#name} ${state}`, problems);
     });
     return this.#reloading;
+  }
+
+  /** Starts the processes that the next reload takes, now that they do not slow down this one. */
+  #prepare(): void {
+    if (this.#closed) return;
+    this.#generator.prepare();
+    this.#running.prepare();
   }
 
   /** Builds the service, and replaces its version if the code is another; gives the problems that prevented that. */
@@ -136,7 +144,6 @@ export class DevService {
     this.#names = serviceNamesOf(compiled.descriptors);
     for (const name of this.#names) await door.enrol(name);
     await this.#generator.generate(compiled.descriptors, folder);
-    this.#generator.prepare();
     return [];
   }
 

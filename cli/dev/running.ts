@@ -28,10 +28,21 @@ interface Registered {
   readonly id: string;
 }
 
+/** A version whose process was started. */
+interface Started {
+  readonly version: Version;
+  /** What it has printed last. */
+  readonly printed: readonly string[];
+  /** Passes on what it has printed, and each line from then on. */
+  show(): void;
+}
+
 export class RunningService {
   readonly #options: RunningOptions;
   readonly #stopping = new Set<Promise<void>>();
   #current: { readonly version: Version; readonly instance: Registered } | undefined;
+  /** The process of the next version. */
+  #next: Started | undefined;
 
   constructor(options: RunningOptions) {
     this.#options = options;
@@ -49,7 +60,10 @@ export class RunningService {
   async replace(names: readonly string[], signal: AbortSignal): Promise<Outcome> {
     const { instances } = this.#options;
     const known = new Set(names.flatMap((name) => [...instances.of(name)]));
-    const { version, printed, show } = this.#start();
+    this.prepare();
+    const { version, printed, show } = this.#next!;
+    this.#next = undefined;
+    version.run();
     const fresh = (): Registered | undefined =>
       names
         .flatMap((service) => [...instances.of(service)].map((id) => ({ service, id })))
@@ -73,16 +87,21 @@ export class RunningService {
     return { service: instance.service };
   }
 
+  /** Starts the process of the next version, unless it waits already. */
+  prepare(): void {
+    if (this.#next === undefined || this.#next.version.how !== undefined) this.#next = this.#start();
+  }
+
   /** Stops every version. */
   async close(): Promise<void> {
     const current = this.#current;
     this.#current = undefined;
+    this.#next?.version.kill();
     if (current !== undefined) this.#stop(current.version);
     await Promise.all(this.#stopping);
   }
 
-  /** Starts a version. `printed` is what it has printed last; `show` passes that on, and each line from then on. */
-  #start(): { version: Version; printed: string[]; show: () => void } {
+  #start(): Started {
     const printed: string[] = [];
     let onLine = (_line: string): void => {};
     const version = new Version({

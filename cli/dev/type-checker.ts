@@ -34,7 +34,7 @@ export class TypeChecker {
         problems = [];
       } else if (/^\s/.test(line)) {
         const last = problems.pop();
-        if (last !== undefined) problems.push({ ...last, message: `${last.message}\n${line.trim()}` });
+        if (last !== undefined) problems.push({ ...last, message: `${last.message}\n${shortened(line.trim())}` });
       } else problems.push(...problemIn(line, folder));
     });
   }
@@ -47,8 +47,13 @@ export class TypeChecker {
 function problemIn(line: string, folder: string): Problem[] {
   const [, file, row, column, message] = PROBLEM.exec(line) ?? [];
   if (file !== undefined && message !== undefined) {
-    return [{ file: resolve(folder, file), line: Number(row), column: Number(column), message }];
+    return [{ file: resolve(folder, file), line: Number(row), column: Number(column), message: shortened(message) }];
   }
   const [, text] = GLOBAL_PROBLEM.exec(line) ?? [];
   return text === undefined ? [] : [{ message: text }];
+}
+
+/** Types that are written out in a message are cut off: those of a contract are long. */
+function shortened(message: string): string {
+  return message.replace(/'([^']{60})[^']+'/g, "'$1…'");
 }

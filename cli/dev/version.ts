@@ -1,12 +1,25 @@
-/** One version of a service, which runs in a process of its own. */
+/**
+ * One version of a service, which runs in a process of its own. The process is started before there is a version: it loads
+ * the kit, which takes longer than the rest of a start, and waits.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
 /** How long a version may take to finish its calls, in milliseconds; then it is killed. */
 const STOP_MS = 12_000;
 
-/** Ends the process when the one that started it is gone, however that ended. */
-const END_WITH_PARENT = "data:text/javascript,process.once('disconnect',()=>process.exit())";
+/**
+ * What the process runs: the bundle, once it is told to. It ends when the process that started it is gone, however that
+ * ended.
+ */
+const PROGRAM = `
+  process.once("disconnect", () => process.exit());
+  process.once("message", () => {
+    process.argv[1] = process.cwd() + "/dist/main.js";
+    import("./dist/main.js");
+  });
+  import("portico/service");
+`;
 
 export interface VersionOptions {
   /** Of the service: it has `dist/main.js`. */
@@ -23,7 +36,7 @@ export class Version {
   readonly ended: Promise<string>;
 
   constructor({ folder, env, onLine }: VersionOptions) {
-    const args = ["--import", END_WITH_PARENT, "--enable-source-maps", "dist/main.js"];
+    const args = ["--enable-source-maps", "--input-type=module", "--eval", PROGRAM];
     const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
     this.#child = child;
     this.ended = new Promise<string>((resolve) => {
@@ -36,6 +49,11 @@ export class Version {
       return how;
     });
     for (const stream of [child.stdout!, child.stderr!]) createInterface({ input: stream }).on("line", onLine);
+  }
+
+  /** Runs what was built, `dist/main.js` of the folder. */
+  run(): void {
+    this.#child.send("run", () => {}); // A process that has ended says so by `ended`.
   }
 
   /** How the process has ended; undefined while it runs. */

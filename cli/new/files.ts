@@ -1,7 +1,10 @@
 /** The files of a new service, as text. */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
 
-/** The address on which a new service listens by default. */
-const ADDRESS = "127.0.0.1:9000";
+/** What builds and checks a service: in the versions with which Portico itself is built. */
+const TOOLS = ["@bufbuild/buf", "@types/node", "esbuild", "ts-proto", "typescript"] as const;
 
 const COMPILER_OPTIONS = {
   target: "es2023",
@@ -12,11 +15,6 @@ const COMPILER_OPTIONS = {
   noEmit: true,
 };
 
-/** How portico.json names a service; `descriptors` is the path of its google.protobuf.FileDescriptorSet. */
-export function entryFor(name: string, descriptors: string): object {
-  return { name, target: ADDRESS, descriptors };
-}
-
 /**
  * @param name lower-case letters and digits, starting with a letter.
  * @returns text by path.
@@ -25,11 +23,12 @@ export function filesOf(name: string): ReadonlyMap<string, string> {
   const grpcService = name[0]?.toUpperCase() + name.slice(1);
   return new Map([
     [`proto/${name}.proto`, proto(name, grpcService)],
-    ["server.ts", server(name, grpcService)],
-    ["portico.json", json({ services: [entryFor(name, `${name}.binpb`)] })],
-    ["package.json", json(packageJson(name))],
-    ["tsconfig.json", json({ compilerOptions: COMPILER_OPTIONS })],
-    [".gitignore", `node_modules/\n${name}.binpb\n`],
+    [`${name}.ts`, handlers(name, grpcService)],
+    [`${name}.test.ts`, tests(name)],
+    ["main.ts", main(name, grpcService)],
+    ["package.json", json(manifest(name))],
+    ["tsconfig.json", json({ compilerOptions: COMPILER_OPTIONS, exclude: ["dist"] })],
+    [".gitignore", "node_modules/\ngen/\ndist/\n.portico/\n"],
     ["README.md", readme(name)],
   ]);
 }
@@ -61,77 +60,104 @@ message CallResponse {
 `;
 }
 
-function server(name: string, grpcService: string): string {
-  return `// Serves proto/${name}.proto: npm start [-- host:port]
-import { type handleUnaryCall, Server, ServerCredentials, type ServiceDefinition, status } from "@grpc/grpc-js";
-import { loadSync } from "@grpc/proto-loader";
+function handlers(name: string, grpcService: string): string {
+  return `import { type Implementation, invalidArgument } from "portico/service";
+import type { ${grpcService}Service } from "./gen/${name}.js";
 
-interface CallRequest {
-  name: string;
-}
-
-interface CallResponse {
-  message: string;
-}
-
-const call: handleUnaryCall<CallRequest, CallResponse> = ({ request }, callback) => {
-  if (request.name === "") callback({ code: status.INVALID_ARGUMENT, details: "name: must not be empty" });
-  else callback(null, { message: \`Hello \${request.name}\` });
+/** What answers the calls: one function for each endpoint in proto/${name}.proto. */
+export const handlers: Implementation<typeof ${grpcService}Service> = {
+  async call({ name }) {
+    if (name === "") throw invalidArgument("name: must not be empty");
+    return { message: \`Hello \${name}\` };
+  },
 };
-
-const contract = loadSync("proto/${name}.proto", { defaults: true, enums: String, longs: String, oneofs: true });
-const [address = "${ADDRESS}"] = process.argv.slice(2);
-const server = new Server();
-server.addService(contract["${name}.${grpcService}"] as ServiceDefinition, { call });
-server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
-  if (error) throw error;
-  console.log(\`${name} listens on \${address.replace(/\\d+$/, String(port))}\`);
-});
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => server.tryShutdown(() => {}));
 `;
 }
 
-function packageJson(name: string): object {
+function tests(name: string): string {
+  return `import assert from "node:assert/strict";
+import test from "node:test";
+import { testCall } from "portico/service";
+import { CallRequest } from "./gen/${name}.js";
+import { handlers } from "./${name}.js";
+
+test("greets a name", async () => {
+  const request = CallRequest.fromPartial({ name: "Ada" });
+  assert.deepEqual(await handlers.call(request, testCall()), { message: "Hello Ada" });
+});
+
+test("refuses an empty name", async () => {
+  const request = CallRequest.fromPartial({});
+  await assert.rejects(async () => handlers.call(request, testCall()), /name: must not be empty/);
+});
+`;
+}
+
+function main(name: string, grpcService: string): string {
+  return `import { serve } from "portico/service";
+import { descriptors } from "./gen/descriptors.js";
+import { ${grpcService}Service } from "./gen/${name}.js";
+import { handlers } from "./${name}.js";
+
+await serve(${grpcService}Service, handlers, { name: "${name}", descriptors });
+`;
+}
+
+function manifest(name: string): object {
+  const { devDependencies } = packageJson;
   return {
     name,
     private: true,
     type: "module",
-    engines: { node: ">=20.19" },
-    scripts: { start: `buf build proto -o ${name}.binpb && tsx server.ts`, check: "tsc" },
-    dependencies: { "@grpc/grpc-js": "^1.14.7", "@grpc/proto-loader": "^0.8.1" },
-    devDependencies: {
-      "@bufbuild/buf": "1.74.0",
-      "@types/node": "^20.19.0",
-      tsx: "^4.23.15",
-      typescript: "^5.9.3",
+    engines: packageJson.engines,
+    scripts: {
+      dev: "portico dev",
+      build: "portico build",
+      start: "node --enable-source-maps dist/main.js",
+      test: `portico build && node --test dist/${name}.test.js`,
+      check: "portico build && tsc",
     },
-    allowScripts: { "@bufbuild/buf": true, esbuild: true, protobufjs: false },
+    dependencies: { portico: `file:${packageFolder()}` },
+    devDependencies: Object.fromEntries(TOOLS.map((tool) => [tool, devDependencies[tool]])),
+    allowScripts: { "@bufbuild/buf": true, esbuild: true },
   };
+}
+
+/** The folder of this Portico. The package is not published, so a service depends on the one that made it. */
+function packageFolder(from = import.meta.dirname): string {
+  const file = join(from, "package.json");
+  const isOurs = existsSync(file) && JSON.parse(readFileSync(file, "utf8")).name === packageJson.name;
+  return isOurs || from === dirname(from) ? from : packageFolder(dirname(from));
 }
 
 function readme(name: string): string {
   return `# ${name}
 
-A gRPC service that is called through Portico as JSON.
+A service of Portico: gRPC inside, called as JSON from outside.
 
     npm install
-    npm start                                 # serves on ${ADDRESS}
-    portico server --config portico.json      # in another terminal, in this folder
+    npm run dev        # the door and this service; reloads what you save
 
     $ curl 'http://127.0.0.1:8080/${name}?name=Ada'
     {"message":"Hello Ada"}
 
-    $ portico ${name} --name=Ada
-
 | file | what it is |
 |---|---|
-| \`proto/${name}.proto\` | what the service offers; its comments are what \`portico describe ${name}\` and the API pages say |
-| \`server.ts\` | what it does; \`npm run check\` checks its types |
-| \`portico.json\` | how Portico finds it: name, address, and the descriptors that \`npm start\` makes of \`proto/\` |
+| \`proto/${name}.proto\` | what the service offers; its comments are its documentation, at http://127.0.0.1:8080/explore/${name} |
+| \`${name}.ts\` | what it does |
+| \`${name}.test.ts\` | its tests: \`npm test\` |
+| \`main.ts\` | starts it |
+| \`gen/\` | types and descriptors, written from \`proto/\`; not in git |
+| \`dist/\` | the built service; not in git |
 
-Where Portico runs already, put the entry of \`portico.json\` into \`services\` of the one in its data folder, with the whole
-path of \`${name}.binpb\`, and start Portico again. From then on it reads a changed contract by itself, within 30 seconds.
+\`npm run check\` checks the types.
 
-Portico decides who may call before it calls. The service sees no token, so let nobody but Portico reach its port.
+## Elsewhere
+
+    portico auth create enrolment ${name}                       # where Portico runs; prints a token
+    npm run build
+    PORTICO_AUTHORITY=portico.example:8081 PORTICO_ENROLMENT=pte_… npm start
+
+The service checks who may call, as the rules of Portico say, also for calls that do not come through its door.
 `;
 }

@@ -1,17 +1,18 @@
-/** `portico new`: makes a folder with a minimal service in TypeScript, which joins Portico by configuration. */
+/** `portico new`: makes a folder with a minimal service in TypeScript. */
 import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/names.js";
+import { OWN_SERVICES } from "../roles/own-services.js";
 import { examples, newCommand } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
-import { entryFor, filesOf } from "./files.js";
+import { filesOf } from "./files.js";
 
 /** The name is a package in a .proto file, too. */
 const NAME = /^[a-z][a-z0-9]{0,62}$/;
 /** Names of Portico's own services and paths. */
-const TAKEN: ReadonlySet<string> = new Set([...RESERVED_NAMES, ...SELF_GOVERNED, "helloworld"]);
+const TAKEN: ReadonlySet<string> = new Set([...RESERVED_NAMES, ...SELF_GOVERNED, ...Object.keys(OWN_SERVICES)]);
 
 export function newService(io: Io): Command {
   const command = newCommand("new <name>", "make a folder with a new service in TypeScript");
@@ -56,16 +57,14 @@ function create(folder: string, files: ReadonlyMap<string, string>): void {
 }
 
 function nextSteps(name: string, folder: string): string {
-  return `${folder} is a service. Next, in this folder:
+  return `${folder} is a service. Next:
 
+  cd ${name}
   npm install
-  npm start
-  portico server --config portico.json        in another terminal
-  ${`portico ${name} --name=Ada`.padEnd(42)}  in a third one
+  portico dev
 
-Where Portico runs already, put this into "services" of the portico.json in its
-data folder, and start it again:
+and in another terminal:
 
-  ${JSON.stringify(entryFor(name, join(folder, `${name}.binpb`)))}
+  curl 'http://127.0.0.1:8080/${name}?name=Ada'
 `;
 }

@@ -17,14 +17,15 @@ function emptyFolder(t: Test): string {
 }
 
 t.test("makes the folder, and prints the next steps", async (t) => {
+  const before = process.cwd();
   const folder = emptyFolder(t);
   const { exit, stdout, stderr } = await portico(["new", "greeter"]);
   t.same({ exit, stderr }, { exit: EXIT.ok, stderr: "" });
   t.same(readdirSync(folder), ["greeter"], "and leaves nothing beside it");
   for (const [file, text] of filesOf("greeter")) t.equal(readFileSync(join("greeter", file), "utf8"), text, file);
-  const entry = JSON.parse(/\{.*\}/.exec(stdout)?.[0] ?? "");
-  const { services } = JSON.parse(readFileSync("greeter/portico.json", "utf8"));
-  t.same(entry, { ...services[0], descriptors: join(folder, "greeter/greeter.binpb") }, "the entry for portico.json");
+  t.match(stdout, `${join(folder, "greeter")} is a service`);
+  const { dependencies } = JSON.parse(readFileSync("greeter/package.json", "utf8"));
+  t.same(dependencies, { portico: `file:${before}` }, "it depends on this Portico");
 });
 
 const names: [name: string, said: RegExp][] = [

@@ -2,16 +2,9 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { Code, httpStatus } from "../../src/errors.js";
-import { replay } from "../scenarios/transcript.js";
 import { codeOf, tablesOf } from "./markdown.js";
 
 const page = readFileSync("docs/writing-a-service.md", "utf8");
-
-t.test("the page's commands of portico new show what it says", async (t) => {
-  const [transcript = ""] = codeOf(page, "console");
-  t.match(transcript, /portico new greeter/);
-  await replay(t, transcript, { url: "http://127.0.0.1:8080", data: t.testdir() });
-});
 
 t.test("the service shown for copying is helloworld", async (t) => {
   t.same(codeOf(page, "ts"), [readFileSync("services/helloworld/helloworld.ts", "utf8")]);

@@ -112,7 +112,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ["cli/call", "src/contract", "src/api", "cli/terminal", "cli/http", "cli/command"],
   ["cli/client", "cli/terminal", "cli/command"],
   ["cli/completion", "cli/terminal", "cli/command"],
-  ["cli/new", "src/contract", "cli/terminal"],
+  ["cli/new", "src/contract", "cli/terminal", "cli/roles/own-services.ts"],
   // The only room that puts services and gateway together.
   [
     "cli/roles",
