@@ -22,6 +22,7 @@ import {
   type RegisterRequest,
   RegisterResponse,
   RegistryService,
+  type WatchResponse,
 } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { type Context, part, type Service } from "../../src/rpc/service.js";
@@ -107,10 +108,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       parts: [
         part("portico.registry.v1.Registry", RegistryService, {
           register: (requests, context) => register(directory, requests, context),
-          watch: (_request, context) => {
-            checkGateway(context);
-            return directory.watch(context.signal);
-          },
+          watch: (_request, context) => watch(directory, context),
           resolve: ({ service }) => ({ addresses: addressesOf(directory.services.get(service) ?? []) }),
           list: (_request, context) => list(context),
           describe,
@@ -124,6 +122,11 @@ export function createRegistry(options: RegistryOptions): Registry {
       directory.close();
     },
   };
+}
+
+function watch(directory: Directory, context: Context): AsyncGenerator<WatchResponse, void, undefined> {
+  checkGateway(context);
+  return directory.watch(context.signal);
 }
 
 /** Holds a registration for as long as the stream is open. */

@@ -141,7 +141,7 @@ t.test(
         grpcServices: ["helloworld.Helloworld", "portico.registry.v1.Registry"],
       }),
     );
-    t.same(await endpoints(), [2, "Call", "Stream", "Register", "Watch", "List", "Describe"]);
+    t.same(await endpoints(), [2, "Call", "Stream", "Register", "Watch", "Resolve", "List", "Describe"]);
     leave();
     t.same(await endpoints(), [1, "Call", "Stream"]);
   },
