@@ -84,9 +84,11 @@ function replyFromOwn(
   for (const paths of own) {
     const reply = paths.reply(path, request);
     if (reply === undefined) continue;
-    if (request.method === "OPTIONS") return options(GET_ONLY);
+    if (request.method === "GET" || request.method === "HEAD") return reply;
+    // It is not sent, but it may fail, and a rejection that is not handled ends the process.
+    if (reply instanceof Promise) reply.catch(() => {});
     checkMethod(request.method, GET_ONLY);
-    return reply;
+    return options(GET_ONLY);
   }
   return undefined;
 }

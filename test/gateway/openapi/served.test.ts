@@ -148,6 +148,20 @@ t.test("documents follow the catalog, without a restart", async (t) => {
   t.equal((await get("/openapi/greeter.json", admin)).status, 404);
 });
 
+t.test("another method than GET is refused, whatever GET would be answered, and ends nothing else", async (t) => {
+  const rejected: unknown[] = [];
+  const onRejection = (reason: unknown): void => void rejected.push(reason);
+  process.on("unhandledRejection", onRejection);
+  t.teardown(() => process.off("unhandledRejection", onRejection));
+  const statusOf = async (method: string, target: string) => (await ask(handler, { method, target })).status;
+  for (const target of ["/openapi", "/openapi/helloworld.json", "/openapi/nothing.json"]) {
+    t.equal(await statusOf("POST", target), 405, target);
+    t.equal(await statusOf("OPTIONS", target), 204, target);
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  t.same(rejected, []);
+});
+
 const ANONYMOUS = { headers: new RequestHeaders(), rawHeaders: [] as string[] } as unknown as GatewayRequest;
 
 t.test("says what is left out of answers where zeros are", async (t) => {
