@@ -9,10 +9,12 @@ export function testOfFile() {
   return current;
 }
 
-/** @param files what loads each file, by its name */
+/** @param files what loads each file, by its name. Each has as much time as tap gives to a process, TAP_TIMEOUT in seconds. */
 export async function runFiles(files) {
+  const timeout = Number(process.env.TAP_TIMEOUT) * 1000;
+  t.setTimeout(timeout * Object.keys(files).length);
   for (const [name, load] of Object.entries(files)) {
-    await t.test(name, async (test) => {
+    await t.test(name, { timeout }, async (test) => {
       current = test;
       await load();
     });
