@@ -10,18 +10,21 @@ const { Callers, endpointsOf, readDescriptors } = await import("../src/contract/
 const { descriptors } = await import("../src/gen/descriptors.ts");
 const { openApi } = await import("../gateway/openapi/document.ts");
 const { indexEntry } = await import("../gateway/openapi/served.ts");
+const { OWN_SERVICES } = await import("../cli/roles/own-services.ts");
 const { writeCatalogue } = await import("../cli/client/catalogue.ts");
 
 const FOLDERS = ["spec", "src/client/gen"];
 /** Where a gateway listens unless told otherwise. */
 const SERVER = "http://127.0.0.1:8080";
-const PACKAGES = { auth: "portico.auth.v1", helloworld: "helloworld", registry: "portico.registry.v1" };
+const OTHERS = Object.keys(OWN_SERVICES).map((name) => [name, name]);
+/** The proto package of each service. */
+const PACKAGES = [["auth", "portico.auth.v1"], ...OTHERS, ["registry", "portico.registry.v1"]];
 
 /** Text by path. */
 function filesOf() {
   const types = readDescriptors(descriptors);
   const documents = new Map();
-  const services = Object.entries(PACKAGES).map(([service, name]) => {
+  const services = PACKAGES.map(([service, name]) => {
     const own = [...types].filter((type) => type.kind === "service" && type.file.proto.package === name);
     const all = endpointsOf(
       service,

@@ -51,9 +51,8 @@ export const parts = [
         return yield* follow(call, topic, start);
       }
       checkName("group", group);
-      if (offset !== undefined) throw invalidArgument("offset: must be absent with a group, which has its own");
       // Makes the group, so that it has all events from here on.
-      await acknowledgedBy(call, topic, group);
+      await acknowledgedBy(call, topic, group, offset === undefined ? 1 : checkOffset(offset));
       const turn = await Turn.take(call, `${topic}/${group}`);
       try {
         if (turn !== undefined) yield* follow(call, topic, (await acknowledgedBy(call, topic, group)) + 1, turn);

@@ -70,8 +70,12 @@ export function offsetOf({ key }: Entry<unknown>): number {
   return Number(key.slice(-DIGITS));
 }
 
-/** The offset that a group acknowledged last. A group that is new is made, and so is its topic. */
-export async function acknowledgedBy(call: Call, name: string, group: string): Promise<number> {
+/**
+ * The offset that a group acknowledged last. A group that is new is made, and so is its topic.
+ * @param start the offset with which a new group begins
+ */
+export async function acknowledgedBy(call: Call, name: string, group: string, start = 1): Promise<number> {
+  const acknowledged = start - 1;
   const topic = await topicsOf(call).get(name);
   const stored = topic && (await groupsOf(call).get(`${topic.id}/${group}`));
   if (stored !== undefined) return stored.acknowledged;
@@ -79,8 +83,8 @@ export async function acknowledgedBy(call: Call, name: string, group: string): P
     if (topic.groups >= MAX_GROUPS) throw resourceExhausted(`The topic ${name} has ${MAX_GROUPS} groups`);
     return {
       topic: { ...topic, groups: topic.groups + 1 },
-      writes: [{ set: `${topic.id}/${group}`, value: { acknowledged: 0 }, ifAbsent: true, collection: "groups" }],
-      result: 0,
+      writes: [{ set: `${topic.id}/${group}`, value: { acknowledged }, ifAbsent: true, collection: "groups" }],
+      result: acknowledged,
     };
   });
 }

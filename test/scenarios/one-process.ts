@@ -11,19 +11,25 @@ interface Options {
   readonly transcript: string;
   /** Prepares the data folder before the start. */
   readonly prepare?: (data: string) => Promise<unknown>;
+  /** Which of Portico's own services run; default `helloworld`, so that a transcript is about what it is about. */
+  readonly ownServices?: string;
 }
 
 /** The transcript may stop and restart the server, and use grpcurl with the gRPC port, `{grpc}`. */
-export async function replayInOneProcess(t: Test, { transcript, prepare }: Options): Promise<void> {
+export async function replayInOneProcess(
+  t: Test,
+  { transcript, prepare, ownServices = "helloworld" }: Options,
+): Promise<void> {
   const data = await installation(t.testdir());
   await prepare?.(data);
-  let portico = await start(["server"], { PORTICO_DATA: data });
+  const env = { PORTICO_DATA: data, PORTICO_OWN_SERVICES: ownServices };
+  let portico = await start(["server"], env);
   t.teardown(() => portico.stop());
   const url = portico.address("HTTP");
   const stop = async () => void (await portico.stop());
   const restart = async () => {
     await stop();
-    portico = await start(["server"], { PORTICO_DATA: data, PORTICO_HTTP: new URL(url).host });
+    portico = await start(["server"], { ...env, PORTICO_HTTP: new URL(url).host });
   };
   const text = transcript.endsWith(".txt") ? readFileSync(`test/scenarios/${transcript}`, "utf8") : transcript;
   const values = { grpc: portico.address("gRPC") };

@@ -11,7 +11,7 @@ t.test("the commands of the README show what it says", async (t) => {
   t.equal(blocks.length, 3);
   const transcript = blocks.join("\n").replaceAll("127.0.0.1:8081", "{grpc}");
   t.notMatch(transcript, /curl [^$]*--json/, "no option that curl 7.81 does not have");
-  await replayInOneProcess(t, { transcript });
+  await replayInOneProcess(t, { transcript, ownServices: "*" });
 });
 
 t.test("the table lists every setting with its flag, default and meaning", async (t) => {

@@ -114,6 +114,16 @@ t.test("a group", async (t) => {
     t.same(numbersOf(await take(stream("Consume", { topic, group }), 2)), [1, 2]);
   });
 
+  t.test("begins at an offset of its choice, and goes on where it is", async (t) => {
+    const { call, stream } = serveCatalogue(t, "event", parts);
+    await publish(call, 1, 2, 3);
+    const first = stream("Consume", { topic, group, offset: 2 });
+    t.same(numbersOf(await take(first, 1)), [2]);
+    await call("Acknowledge", { topic, group, offset: 2 });
+    await first.return(undefined);
+    t.same(numbersOf(await take(stream("Consume", { topic, group, offset: 1 }), 1)), [3]);
+  });
+
   t.test("gets an event again until it is acknowledged", async (t) => {
     const { call, stream } = serveCatalogue(t, "event", parts);
     await publish(call, 1, 2, 3);
@@ -231,7 +241,7 @@ const WRONG = [
   { endpoint: "Publish", request: { topic, payload: { text: "x".repeat(65_536) } }, field: "payload" },
   { endpoint: "Consume", request: {}, field: "topic" },
   { endpoint: "Consume", request: { topic, group: "a/b" }, field: "group" },
-  { endpoint: "Consume", request: { topic, group, offset: 1 }, field: "offset" },
+  { endpoint: "Consume", request: { topic, group, offset: -1 }, field: "offset" },
   { endpoint: "Consume", request: { topic, offset: -1 }, field: "offset" },
   { endpoint: "Acknowledge", request: { topic }, field: "group" },
   { endpoint: "Read", request: { topic, offset: -1 }, field: "offset" },

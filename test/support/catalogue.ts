@@ -9,7 +9,7 @@ import { descriptors } from "../../src/gen/descriptors.js";
 import { compileCodecs } from "../../src/json/compile.js";
 import type { Part } from "../../src/kit/index.js";
 import { createService } from "../../src/kit/service.js";
-import { sharedStore } from "../../src/kit/shared-store.js";
+import { type SharedStore, sharedStore } from "../../src/kit/shared-store.js";
 import type { Context } from "../../src/rpc/service.js";
 import { openServiceStore } from "../../src/store/open.js";
 import type { ServiceStore, StoredWrite } from "../../src/store/service-store.js";
@@ -53,13 +53,22 @@ export function serveCatalogue(
 ): Calls {
   const { folder = temporaryFolder(t), through = (store) => store } = options;
   const store = sharedStore(async () => through(await openServiceStore("sqlite:", folder)));
-  const end = new AbortController();
-  const streams = new Set<AsyncIterator<unknown>>();
+  const { close, ...calls } = openCatalogue(service, parts, store);
   t.teardown(async () => {
-    end.abort();
-    await Promise.allSettled([...streams].map((stream) => stream.return?.()));
+    await close();
     await store.close();
   });
+  return calls;
+}
+
+/** The same outside of a test, with a store that services share. */
+export function openCatalogue(
+  service: string,
+  parts: readonly Part[],
+  store: SharedStore,
+): Calls & { close(): Promise<void> } {
+  const end = new AbortController();
+  const streams = new Set<AsyncIterator<unknown>>();
   const log = pino({ level: "silent" });
   const served = createService(parts, {
     descriptors,
@@ -89,6 +98,10 @@ export function serveCatalogue(
 
   return {
     endpoints,
+    async close() {
+      end.abort();
+      await Promise.allSettled([...streams].map((stream) => stream.return?.()));
+    },
     async call(endpoint, request = {}, as = {}) {
       const { answer, toJson } = open(endpoint, request, as);
       return toJson(await answer);

@@ -96,7 +96,10 @@ export interface DecrementResponse {
 export interface ListKeysRequest {
   /** Only keys that begin with this, such as `visit`; empty means all. */
   prefix: string;
-  /** Only keys that sort after this one; empty means from the first. Pass the `next` of the last response to read on. */
+  /**
+   * Only keys that sort after this one, such as `visit`; empty means from the first. It begins with the prefix. Pass the
+   * `next` of the last response to read on.
+   */
   after: string;
   /** 1 to 1000, such as `100`; 0 means 100. */
   limit: number;

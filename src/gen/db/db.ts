@@ -76,7 +76,7 @@ export interface CreateRequest {
  * at most 100 parts.
  */
 export interface Filter {
-  /** The field to compare, such as `name`. A dot leads into an object: `address.city`. */
+  /** The field to compare, such as `key`. A dot leads into an object: `address.city`. */
   field: string;
   /** How to compare; absent means EQUAL. */
   operator: Operator;
@@ -102,7 +102,10 @@ export interface ReadRequest {
   filter:
     | Filter
     | undefined;
-  /** Only records whose ID sorts after this one; empty means from the first. Pass the `next` of the last response to read on. */
+  /**
+   * Only records whose ID sorts after this one, such as `a`; empty means from the first. Pass the `next` of the last
+   * response to read on.
+   */
   after: string;
   /** 1 to 1000, such as `100`; 0 means 100. */
   limit: number;
@@ -182,7 +185,10 @@ export interface RenameTableResponse {
 }
 
 export interface ListTablesRequest {
-  /** Only tables whose name sorts after this one; empty means from the first. Pass the `next` of the last response to read on. */
+  /**
+   * Only tables whose name sorts after this one, such as `a`; empty means from the first. Pass the `next` of the last
+   * response to read on.
+   */
   after: string;
   /** 1 to 1000, such as `100`; 0 means 100. */
   limit: number;

@@ -27,14 +27,12 @@ export interface PublishResponse {
 export interface ConsumeRequest {
   /** The topic, such as `orders`. It need not exist yet. */
   topic: string;
-  /**
-   * The group, `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, such as `mailer`; empty for none. A new group begins with the oldest event
-   * that is kept.
-   */
+  /** The group, `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, such as `mailer`; empty for none. */
   group: string;
   /**
-   * Without a group: begin with the event at this offset, or the oldest that is kept after it; absent means only events that are
-   * published from now on. With a group it must be absent.
+   * Begin with the event at this offset, such as `1`, or the oldest that is kept after it. A group that exists goes on where it
+   * is instead. Absent means for a new group the oldest event that is kept, without a group only events that are published from
+   * now on.
    */
   offset?: bigint | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -89,7 +87,10 @@ export interface ReadResponse {
 }
 
 export interface ListTopicsRequest {
-  /** Only topics whose name sorts after this one; empty means from the first. Pass the `next` of the last response to read on. */
+  /**
+   * Only topics whose name sorts after this one, such as `a`; empty means from the first. Pass the `next` of the last
+   * response to read on.
+   */
   after: string;
   /** 1 to 1000, such as `100`; 0 means 100. */
   limit: number;

@@ -56,7 +56,7 @@ export interface PopResponse {
 export interface RangeRequest {
   /** The list, such as `groceries`. */
   list: string;
-  /** The index of the first item to return. 0 is the first of the list; -1 is the last, -2 the one before it. */
+  /** The index of the first item to return, such as `0`. 0 is the first of the list; -1 is the last, -2 the one before it. */
   start: number;
   /** How many items to return, 1 to 1000, such as `100`; 0 means 100. */
   limit: number;
@@ -84,7 +84,10 @@ export interface DeleteResponse {
 }
 
 export interface ListRequest {
-  /** Only lists whose name sorts after this one; empty means from the first. Pass the `next` of the last response to read on. */
+  /**
+   * Only lists whose name sorts after this one, such as `a`; empty means from the first. Pass the `next` of the last
+   * response to read on.
+   */
   after: string;
   /** 1 to 1000, such as `100`; 0 means 100. */
   limit: number;

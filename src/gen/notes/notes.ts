@@ -93,7 +93,7 @@ export interface DeleteResponse {
 }
 
 export interface EventsRequest {
-  /** Only changes after this position, such as `12`; absent means from now on. */
+  /** Only changes after this position, such as `0`, which is before the first; absent means from now on. */
   position?: bigint | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }

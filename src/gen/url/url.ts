@@ -40,7 +40,10 @@ export interface ShortenRequest {
 }
 
 export interface ListRequest {
-  /** Only links whose name sorts after this one; empty means from the first. Pass the `next` of the last response to read on. */
+  /**
+   * Only links whose name sorts after this one, such as `a`; empty means from the first. Pass the `next` of the last
+   * response to read on.
+   */
   after: string;
   /** 1 to 100, such as `100`; 0 means 100. */
   limit: number;

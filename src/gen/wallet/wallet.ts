@@ -104,7 +104,10 @@ export interface BalanceResponse {
 }
 
 export interface ListRequest {
-  /** Only wallets whose ID sorts after this one; empty means from the first. Pass the `next` of the last response to read on. */
+  /**
+   * Only wallets whose ID sorts after this one, such as `a`; empty means from the first. Pass the `next` of the last
+   * response to read on.
+   */
   after: string;
   /** 1 to 1000, such as `100`; 0 means 100. */
   limit: number;
@@ -121,7 +124,10 @@ export interface ListResponse {
 export interface TransactionsRequest {
   /** The wallet, such as `ada`. */
   id: string;
-  /** Only transactions with a lower number; 0 means from the newest. Pass the `next` of the last response to read on. */
+  /**
+   * Only transactions with a lower number, such as `100`; 0 means from the newest. Pass the `next` of the last response to
+   * read on.
+   */
   before: bigint;
   /** 1 to 1000, such as `100`; 0 means 100. */
   limit: number;

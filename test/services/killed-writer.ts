@@ -1,0 +1,30 @@
+/**
+ * A process that calls services of the catalogue on a data folder, for as long as it runs: each round writes its number in each of
+ * them. It prints a number once every service has acknowledged it.
+ */
+import { OWN_SERVICES } from "../../cli/roles/own-services.js";
+import { sharedStore } from "../../src/kit/shared-store.js";
+import { openServiceStore } from "../../src/store/open.js";
+import { openCatalogue } from "../support/catalogue.js";
+
+const [folder = "", start = "1"] = process.argv.slice(2);
+
+const store = sharedStore(() => openServiceStore("sqlite:", folder));
+const open = async (service: string) => openCatalogue(service, await OWN_SERVICES[service]!(), store).call;
+const [cache, db, event, lists, notes, url, wallet] = await Promise.all(
+  ["cache", "db", "event", "lists", "notes", "url", "wallet"].map(open),
+);
+
+if (start === "1") await wallet!("Create", { id: "ada" });
+for (let number = Number(start); ; number++) {
+  await Promise.all([
+    cache!("Increment", { key: "visits" }),
+    db!("Create", { table: "people", id: `r${number}`, fields: { number } }),
+    event!("Publish", { topic: "orders", payload: { number } }),
+    lists!("Push", { list: "groceries", items: [`${number}`] }),
+    notes!("Create", { title: `${number}` }),
+    url!("Create", { name: `u${number}`, address: `https://example.com/${number}` }),
+    wallet!("Credit", { id: "ada", amount: 1, idempotencyKey: `${number}` }),
+  ]);
+  console.log(number);
+}
