@@ -1,9 +1,8 @@
 // Brings a fresh clone, or one whose dependencies changed, to where everything runs. Uses nothing but Node and npm.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, constants, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { Progress } from "./progress.mjs";
 
 /** Installs the dependencies named in a folder's package-lock.json, unless that very set is installed already. */
@@ -15,8 +14,7 @@ export async function setup(folder = ".") {
   }
   if (isInstalled(folder)) return;
   const progress = new Progress(process.stderr, "Installing dependencies (once)");
-  const tell = (stage) => progress.stage(stage);
-  const { fault, output } = await (/\s/.test(resolve(folder)) ? installElsewhere : install)(folder, tell);
+  const { fault, output } = await install(folder, (stage) => progress.stage(stage));
   progress.end();
   if (fault === undefined) return;
   console.error(`${output}npm ci failed: ${fault}. Nothing was started.`);
@@ -30,28 +28,12 @@ const LOOK_MS = 500;
 /** Characters of npm's output that are kept. */
 const MAX_OUTPUT = 64 * 1024;
 
-/** SQLite does not compile in a folder whose path has a space: installs in one without, and copies the packages. */
-async function installElsewhere(folder, onStage) {
-  const place = mkdtempSync(join(tmpdir(), "portico-"));
-  try {
-    for (const file of ["package.json", "package-lock.json"]) cpSync(join(folder, file), join(place, file));
-    const result = await install(place, onStage);
-    if (result.fault !== undefined) return result;
-    const packages = join(folder, "node_modules");
-    rmSync(packages, { recursive: true, force: true });
-    cpSync(join(place, "node_modules"), packages, { recursive: true, verbatimSymlinks: true });
-    return result;
-  } finally {
-    rmSync(place, { recursive: true, force: true });
-  }
-}
-
 /** Runs npm ci; gives why it failed, if it did, and what it printed. */
 async function install(folder, onStage) {
   const npm = process.env.npm_execpath;
   const [command, ...first] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];
   const args = [...first, "ci", "--include=dev", "--no-fund", "--no-audit", "--loglevel=error"];
-  const child = spawn(command, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], env: withHeaders() });
+  const child = spawn(command, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
@@ -70,9 +52,7 @@ async function install(folder, onStage) {
 
 /** Where npm has got to, by what it has written. */
 function stageOf(folder) {
-  const sqlite = join(folder, "node_modules/sqlite3");
-  if (existsSync(join(sqlite, "build/Makefile"))) return "compiling SQLite, some minutes";
-  return existsSync(sqlite) ? "unpacking and setting up packages" : "fetching packages";
+  return existsSync(join(folder, "node_modules/sqlite3")) ? "unpacking and setting up packages" : "fetching packages";
 }
 
 function faultOf([code, signal]) {
@@ -104,7 +84,7 @@ function isProgram(name) {
 
 function howToInstall(missing) {
   return [
-    `There is no SQLite made for this machine to download, so it must be compiled. Missing for that: ${missing.join(", ")}.`,
+    `There is no SQLite made for this machine, so it must be compiled. Missing for that: ${missing.join(", ")}.`,
     "Install them and start again:",
     "  Debian, Ubuntu   apt-get install make g++ python3",
     "  Fedora           dnf install make gcc-c++ python3",
@@ -131,11 +111,4 @@ export function isInstalled(folder) {
 function packagesOf(lock) {
   const { "": _root, ...packages } = JSON.parse(readFileSync(lock, "utf8")).packages;
   return packages;
-}
-
-/** Where SQLite must be compiled, the headers that came with this Node save a download that may not be possible. */
-function withHeaders() {
-  const nodedir = join(dirname(process.execPath), "..");
-  if (!existsSync(join(nodedir, "include/node/node.h"))) return process.env;
-  return { npm_config_nodedir: nodedir, ...process.env };
 }
