@@ -25,7 +25,8 @@ export async function openServiceProcess(
   const { config, shutdown } = context;
   const grpc = await openGrpcPort(context, [service], guard);
   keepGrpcHealth(shutdown, grpc.dispatcher, guard);
-  const registration = register({ channel, metadata, log, instance: instanceOf(service, grpc, config) });
+  const instance = instanceOf(service, grpc, config);
+  const registration = register({ channel, metadata, log, instance, ready: guard.ready() });
   shutdown.add(() => registration.close());
   return { guard, grpc, registration };
 }

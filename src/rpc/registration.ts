@@ -23,6 +23,8 @@ export interface RegistrationOptions {
   /** With the enrolment token of the service's name, `["authorization", "Bearer pte_…"]`. */
   readonly metadata: Metadata;
   readonly instance: Instance;
+  /** Resolves when the instance can answer, which is when it registers: gateways call it from then on. Default: at once. */
+  readonly ready?: Promise<unknown>;
   readonly log: Logger;
 }
 
@@ -38,7 +40,7 @@ export interface Registration {
 
 /** Keeps the instance registered until the registration is closed. */
 export function register(options: RegistrationOptions): Registration {
-  const { instance } = options;
+  const { instance, ready = Promise.resolve() } = options;
   const log = options.log.child({ service: instance.service, id: instance.id });
   const closing = new AbortController();
   let onRegistered: () => void = () => {};
@@ -49,22 +51,24 @@ export function register(options: RegistrationOptions): Registration {
   });
   // The rejection is for those who call `registered`; without them it is not an error.
   registered.catch(() => {});
-  void follow({
-    source: "the registry",
-    attempt: ({ signal, answered }) =>
-      hold(options, signal, () => {
-        answered();
-        log.info({ addresses: instance.addresses }, "registered");
-        onRegistered();
-      }),
-    onFailure({ error, repeated }) {
-      if (!repeated) log.warn({ reason: error.message }, "not registered; trying again");
-    },
-    answerMs: ANSWER_TIME,
-    firstDelayMs: FIRST_RETRY,
-    maxDelayMs: MAX_RETRY,
-    signal: closing.signal,
-  });
+  const keep = () =>
+    follow({
+      source: "the registry",
+      attempt: ({ signal, answered }) =>
+        hold(options, signal, () => {
+          answered();
+          log.info({ addresses: instance.addresses }, "registered");
+          onRegistered();
+        }),
+      onFailure({ error, repeated }) {
+        if (!repeated) log.warn({ reason: error.message }, "not registered; trying again");
+      },
+      answerMs: ANSWER_TIME,
+      firstDelayMs: FIRST_RETRY,
+      maxDelayMs: MAX_RETRY,
+      signal: closing.signal,
+    });
+  void ready.then(keep, () => {}); // What never becomes ready is never registered.
   return { registered: () => registered, close: () => closing.abort() };
 }
 

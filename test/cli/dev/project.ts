@@ -23,6 +23,7 @@ export function install(project: string): void {
   mkdirSync(modules);
   for (const name of PACKAGES) symlinkSync(resolve("node_modules", name), join(modules, name));
   symlinkSync(resolve("."), join(modules, "portico"));
+  writeFileSync(join(project, "package-lock.json"), "{}\n"); // npm writes it last.
 }
 
 /** Replaces text in a file of a project, once. */

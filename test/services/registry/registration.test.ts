@@ -2,7 +2,10 @@
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import { Code } from "../../../src/errors.js";
+import { RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
+import { unary } from "../../../src/rpc/client.js";
 import { register } from "../../../src/rpc/registration.js";
+import { deferred } from "../../support/deferred.js";
 import { greeter } from "./instances.js";
 import { bearer, openMesh } from "./mesh.js";
 
@@ -51,6 +54,22 @@ t.test("registers, again when the connection is lost, and no more when closed; e
   registration.close();
   t.equal(await next(), "-greeter/one complete");
   t.match(said, ["registered", /^not registered; trying again: /, "registered"]);
+});
+
+t.test("registers when it is ready, not before", async (t) => {
+  const { said, log } = listen();
+  const next = await watch(t);
+  const ready = deferred();
+  const metadata = await mesh.enrol("greeter");
+  const registration = register({ channel: mesh.connect(), metadata, instance: greeter(), ready: ready.promise, log });
+  // An answer of the registry to a later request: by then the instance would be registered.
+  await unary(mesh.connect(), RegistryService.list, {});
+  t.same(said, []);
+  ready.resolve();
+  await registration.registered();
+  t.equal(await next(), "+greeter/one complete");
+  registration.close();
+  t.equal(await next(), "-greeter/one complete");
 });
 
 t.test("tries until it may, and says once why not", async (t) => {

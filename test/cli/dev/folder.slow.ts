@@ -1,0 +1,49 @@
+// portico dev runs every service below its folder, also one that is made later, and those that portico.json names.
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { call } from "../../support/process.js";
+import { until } from "../../support/until.js";
+import { edit, newProject, startDev } from "./project.js";
+
+const folder = t.testdir({ later: {}, data: {} });
+const dev = await startDev(t, folder);
+
+t.test("says that there is no service", async () => {
+  await dev.prints(/There is no service here\. Make one: portico new greeter/);
+});
+
+t.test("a service that is made later is started", async (t) => {
+  const project = newProject(join(folder, "later"));
+  await dev.prints(/greeter started in/);
+  t.equal((await call(`${dev.http}/greeter?name=Ada`)).status, 200);
+  edit(join(project, "greeter.ts"), "Hello", "Hi");
+  await dev.prints(/greeter reloaded in/);
+});
+
+t.test("a file that a service imports from beside its folder belongs to it", async () => {
+  mkdirSync(join(folder, "shared"));
+  const word = join(folder, "shared/word.ts");
+  writeFileSync(word, 'export const word = "Good day";\n');
+  const file = join(folder, "later/greeter/greeter.ts");
+  edit(file, "import {", 'import { word } from "../../shared/word.js";\nimport {');
+  edit(file, "`Hi", "word + `");
+  await dev.prints(/greeter reloaded in/);
+  edit(word, "Good day", "Good night");
+  await dev.prints(/greeter reloaded in/);
+});
+
+t.test("a service of portico.json joins when the file is saved", async (t) => {
+  const descriptors = join(folder, "data/foreign.binpb");
+  execFileSync("node_modules/.bin/buf", ["build", "examples/foreign-greeter", "-o", descriptors]);
+  const child = spawn(process.execPath, ["examples/foreign-greeter/server.js", "127.0.0.1:0"]);
+  t.teardown(() => child.kill());
+  const [line] = await once(child.stdout.setEncoding("utf8"), "data");
+  const target = /listening on (\S+)/.exec(line)?.[1];
+  const file = join(folder, "portico.json");
+  writeFileSync(`${file}.new`, JSON.stringify({ services: [{ name: "foreign", target, descriptors }] }));
+  renameSync(`${file}.new`, file);
+  await until(async () => (await call(`${dev.http}/foreign/greet?first_name=Ada`)).status === 200);
+});

@@ -1,0 +1,37 @@
+// When portico dev ends, whatever ended it, nothing of it runs on.
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import t from "tap";
+import { until } from "../../support/until.js";
+import { newProject, startDev } from "./project.js";
+
+/** Processes by the folder in which they run: those of a service run in its folder. */
+function processesIn(folder: string): string[] {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, "utf8").includes(`HOME=${folder}\0`);
+    } catch {
+      return false; // It has ended, or is another user's.
+    }
+  });
+}
+
+const linux = process.platform === "linux" ? {} : { skip: "reads /proc" };
+
+for (const [signal, exit] of [
+  ["SIGINT", 0],
+  ["SIGTERM", 0],
+  ["SIGKILL", null],
+] as const) {
+  t.test(`after ${signal}`, linux, async (t) => {
+    const project = newProject(t.testdir());
+    const dev = await startDev(t, project);
+    await dev.prints(/greeter started in/);
+    t.ok(processesIn(project).length >= 3, "door, service and type checker run");
+    const ended = once(dev.child, "exit");
+    dev.child.kill(signal);
+    const [code] = await ended;
+    t.equal(code, exit);
+    await until(() => processesIn(project).length === 0);
+  });
+}
