@@ -47,7 +47,7 @@ t.test("reads are answered while many writes wait", async (t) => {
 });
 
 t.test("a write whose time has passed while it waited for those before it is not made", async (t) => {
-  const { log, unlock } = await openLocked(t, 200);
+  const { log, unlock } = await openLocked(t, 2_000);
   const ends = await Promise.allSettled(writeMany(log));
   t.ok(ends.every(({ status }) => status === "rejected"));
   await unlock();
