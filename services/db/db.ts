@@ -125,19 +125,10 @@ export const parts = [
       });
     },
 
-    async truncate({ table }, call) {
-      return retry(call, table, async () => {
-        const { value, version } = await tableOf(call, table);
-        const { committed } = await tablesOf(call).commit([
-          { set: table, value: { ...value, id: nanoid() }, ifVersion: version },
-          trashWrite(value.id, KEPT_BY_TABLE),
-          { delete: value.id, collection: "counts" },
-        ]);
-        if (!committed) return undefined;
-        await emptyTrash(call);
-        return {};
-      });
-    },
+    truncate: ({ table }, call) =>
+      discard(call, table, ({ value, version }) => [
+        { set: table, value: { ...value, id: nanoid() }, ifVersion: version },
+      ]),
 
     async count({ table, filter }, call) {
       const { value } = await tableOf(call, table);
@@ -172,22 +163,28 @@ export const parts = [
       return { tables, next: next ?? "" };
     },
 
-    async dropTable({ table }, call) {
-      return retry(call, table, async () => {
-        const { value, version } = await tableOf(call, table);
-        const { committed } = await tablesOf(call).commit([
-          { delete: table, ifVersion: version },
-          { increment: "tables", by: -1, collection: "counts" },
-          trashWrite(value.id, KEPT_BY_TABLE),
-          { delete: value.id, collection: "counts" },
-        ]);
-        if (!committed) return undefined;
-        await emptyTrash(call);
-        return {};
-      });
-    },
+    dropTable: ({ table }, call) =>
+      discard(call, table, ({ version }) => [
+        { delete: table, ifVersion: version },
+        { increment: "tables", by: -1, collection: "counts" },
+      ]),
   }),
 ];
+
+/** Deletes the records of a table, with what else happens to it. @param writes to `tables`, unless they name another collection */
+function discard(call: Call, table: string, writes: (entry: Entry<Indexed>) => Write[]): Promise<object> {
+  return retry(call, table, async () => {
+    const entry = await tableOf(call, table);
+    const { committed } = await tablesOf(call).commit([
+      ...writes(entry),
+      trashWrite(entry.value.id, KEPT_BY_TABLE),
+      { delete: entry.value.id, collection: "counts" },
+    ]);
+    if (!committed) return undefined;
+    await emptyTrash(call);
+    return {};
+  });
+}
 
 /** The table; one without indexes is created where there is none. */
 async function tableOrNew(call: Call, name: string): Promise<Entry<Indexed>> {
