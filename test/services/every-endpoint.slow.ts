@@ -1,0 +1,119 @@
+/**
+ * What holds for every endpoint of every service of the table, whatever it does: bad input is the caller's error and names the
+ * field, and a namespace sees nothing of another. A new service is covered by its row in the table.
+ */
+import t from "tap";
+import { OWN_SERVICES } from "../../cli/roles/own-services.js";
+import { exampleOf } from "../../gateway/openapi/examples.js";
+import type { Endpoint } from "../../src/contract/endpoint.js";
+import { Code, httpStatus, StatusError } from "../../src/errors.js";
+import { JsonError } from "../../src/json/codec.js";
+import { badRequests } from "../support/bad-fields.js";
+import { type As, type Calls, serveCatalogue } from "../support/catalogue.js";
+
+/** How long a stream that has been granted may be silent before the test goes on, in milliseconds. */
+const SILENCE_MS = 50;
+
+/** Keeps nothing, and greets names as long as a body may be. */
+const TAKES_ANY_LENGTH: ReadonlySet<string> = new Set(["helloworld"]);
+
+/** Names of endpoints after which nothing is left to be seen. */
+const TAKES_AWAY = /^(?:Delete|Drop|Truncate|Pop|Remove|Rename|Clear)/;
+
+/** A request as the documents show it. */
+const exampleFor = ({ method }: Endpoint) => exampleOf(method.input, "input") as Record<string, unknown>;
+
+/** The answer, or the first of a stream; the error, as the gateway would answer it. */
+async function answerOf(calls: Calls, endpoint: Endpoint, request: object, as: As = {}) {
+  const { name, methodKind } = endpoint.method;
+  try {
+    if (methodKind === "unary") return { status: 200, answer: await calls.call(name, request, as) };
+    const stream = calls.stream(name, request, as);
+    const silence = new Promise((resolve) => setTimeout(resolve, SILENCE_MS, { value: undefined }));
+    const first = (await Promise.race([stream.next(), silence])) as IteratorResult<unknown>;
+    return { status: 200, answer: first.value };
+  } catch (error) {
+    if (error instanceof JsonError) return { status: 400, code: Code.INVALID_ARGUMENT, detail: error.message };
+    const { code, message, cause } = StatusError.from(error);
+    return { status: httpStatus(code), code, detail: message, cause };
+  }
+}
+
+/** Takes no stream of requests: the harness sends one. */
+const served = (calls: Calls) =>
+  calls.endpoints.filter(({ method }) => ["unary", "server_streaming"].includes(method.methodKind));
+
+for (const [service, load] of Object.entries(OWN_SERVICES)) {
+  t.test(`${service}: bad input is an error of the caller, and names the field`, async (t) => {
+    const calls = serveCatalogue(t, service, await load());
+    const [creates] = served(calls);
+    for (const endpoint of served(calls)) {
+      // By convention the first endpoint creates what the others are about.
+      if (creates !== undefined) await answerOf(calls, creates, exampleFor(creates));
+      for (const { path, name, what, request } of badRequests(endpoint.method.input, exampleFor(endpoint))) {
+        const { status, code, detail, cause } = await answerOf(calls, endpoint, request);
+        const title = `${endpoint.name}: ${path}: ${what}: ${status} ${detail?.slice(0, 200)}`;
+        const isRefused = status >= 400 && status < 500;
+        if (what === "over-long" && TAKES_ANY_LENGTH.has(service)) continue;
+        if (what === "extreme" ? status >= 500 : !isRefused) t.fail(title, { cause });
+        else if (what !== "extreme") t.ok(namesField(detail, name), title);
+        else if (code === Code.INVALID_ARGUMENT) t.match(detail, /^[a-z]\w*(?:\.\w+|\[\d+\])*: /, title);
+      }
+    }
+  });
+
+  t.test(`${service}: a namespace sees nothing of another`, async (t) => {
+    const calls = serveCatalogue(t, service, await load());
+    // What it answers to the same requests where there is nothing of another is no leak.
+    const empty = serveCatalogue(t, service, await load());
+    const seen = new Set<string>();
+    const requested = new Set<string>();
+    // Twice, so that what reads comes after what writes. What is written is marked where the service takes that.
+    for (let round = 0; round < 2; round++) {
+      for (const endpoint of served(calls)) {
+        if (TAKES_AWAY.test(endpoint.method.name)) continue;
+        for (const request of [marked(exampleFor(endpoint)), exampleFor(endpoint)]) {
+          const { answer } = await answerOf(calls, endpoint, request, { namespace: "acme" });
+          for (const text of textsIn([answer, request])) seen.add(text);
+          for (const text of textsIn(request)) requested.add(text);
+        }
+      }
+    }
+    const own = textsIn(served(calls).map(exampleFor));
+    const generated = new Set([...seen].filter((text) => !requested.has(text)));
+    for (const endpoint of served(calls)) {
+      const example = exampleFor(endpoint);
+      for (const request of [example, ...withTextsOf(example, generated)]) {
+        const expected = await answerOf(empty, endpoint, request, { namespace: "other" });
+        const said = new Set([...own, ...textsIn([request, expected.answer])]);
+        const { answer } = await answerOf(calls, endpoint, request, { namespace: "other" });
+        const leaked = textsIn(answer).filter((text) => seen.has(text) && !said.has(text));
+        t.same(leaked, [], endpoint.name);
+      }
+    }
+  });
+}
+
+function namesField(detail: string | undefined, name: string): boolean {
+  return detail?.split(/[^A-Za-z0-9_]+/).includes(name) === true;
+}
+
+/** All texts of a message that are long enough to be nobody else's. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return value.length >= 6 ? [value] : [];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** The request with each of its texts changed, so that it is known again. */
+function marked(request: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(
+    Object.entries(request).map(([name, value]) => [name, typeof value === "string" ? `${value}marked` : value]),
+  );
+}
+
+/** Requests in which one field names what the service has made for another namespace, such as an ID. */
+function withTextsOf(request: Readonly<Record<string, unknown>>, texts: ReadonlySet<string>): object[] {
+  const fields = Object.keys(request).filter((name) => typeof request[name] === "string");
+  const candidates = [...texts].filter((text) => text.length <= 64).slice(0, 20);
+  return fields.flatMap((name) => candidates.map((text) => ({ ...request, [name]: text })));
+}
