@@ -1,4 +1,4 @@
-/** Runs schemathesis (https://schemathesis.readthedocs.io) against a gateway with helloworld and every kind of field. */
+/** Runs schemathesis (https://schemathesis.readthedocs.io) against a gateway. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
@@ -10,22 +10,33 @@ import { createKinds } from "./kinds.js";
 
 export interface Run {
   readonly title: string;
-  readonly service: "helloworld" | "kinds";
+  readonly service: string;
   /** Which operations, and what else. */
   readonly args: readonly string[];
   /** Without one, only what a `<public>` rule grants is. */
   readonly token?: boolean;
 }
 
-/** Runs each, the same cases each time, with all of its checks, and asks that it finds nothing. */
-export async function disagreements(runs: readonly Run[]): Promise<void> {
-  t.setTimeout(600_000);
-  const programs = pythonPrograms("schemathesis==4.32.5");
-  if (programs === undefined) return void t.test("schemathesis", { skip: "there is no Python here" }, async () => {});
+/** The address of a gateway, and a token of its administrator. */
+export interface Door {
+  readonly url: string;
+  readonly token: string;
+}
+
+/** A gateway with helloworld and a service with every kind of field. */
+export async function openKinds(t: Test): Promise<Door> {
   const deployment = await deploy(t.testdir(), { services: [createKinds()], level: "warn" });
   t.teardown(() => deployment.close());
   const token = await login(deployment.handler, "admin");
-  const url = `http://127.0.0.1:${deployment.door.address.port}`;
+  return { url: `http://127.0.0.1:${deployment.door.address.port}`, token };
+}
+
+/** Runs each, the same cases each time, with all of its checks, and asks that it finds nothing. */
+export async function disagreements(runs: readonly Run[], open = openKinds): Promise<void> {
+  t.setTimeout(600_000);
+  const programs = pythonPrograms("schemathesis==4.32.5");
+  if (programs === undefined) return void t.test("schemathesis", { skip: "there is no Python here" }, async () => {});
+  const { url, token } = await open(t);
   for (const { title, service, args, token: withToken = true } of runs) {
     const authorization = withToken ? ["-H", `Authorization: Bearer ${token}`] : [];
     const all = ["run", `${url}/openapi/${service}.json`, "--seed=1", "--max-examples=20", ...authorization, ...args];
