@@ -5,7 +5,7 @@ import type { CallScope } from "./scope.js";
 import { toJson } from "./values.js";
 
 /** In characters: messages that wait to be sent, and those that were received and not read. */
-const MAX_UNSENT = 1024 * 1024;
+const MAX_UNSENT = 64 * 1024;
 const MAX_UNREAD = 64 * 1024 * 1024;
 const UNSENT_LOOK_MS = 10;
 /** Portico's close codes above this one are HTTP statuses. */

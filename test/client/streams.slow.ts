@@ -1,0 +1,118 @@
+// Streams of a client in TypeScript, in every direction, against a running door.
+import t from "tap";
+import { PorticoClient } from "../../src/client/client.js";
+import type { CallOptions, Messages } from "../../src/client/options.js";
+import { deploy, login, post } from "../gateway/deployment.js";
+import { Feed } from "../gateway/dialects/json/streams/feed.js";
+import { until } from "../support/until.js";
+
+interface Tick {
+  readonly number?: bigint | string;
+  readonly padding?: string;
+}
+
+interface FeedClient {
+  count(request: object, options?: CallOptions): AsyncGenerator<Tick>;
+  chat(ticks: Messages<Tick>, options?: CallOptions): AsyncGenerator<Tick>;
+  collect(ticks: Messages<Tick>, options?: CallOptions): Promise<unknown>;
+  stall(ticks: Messages<Tick>, options?: CallOptions): Promise<unknown>;
+  pieces(request: object): AsyncGenerator<{ readonly contentType: string; readonly data: Uint8Array }>;
+}
+
+class Client extends PorticoClient {
+  readonly feed: FeedClient = this.bind("feed", {
+    count: { path: "/feed/Count", shape: "server" },
+    chat: { path: "/feed/Chat", shape: "bidi" },
+    collect: { path: "/feed/Collect", shape: "client" },
+    stall: { path: "/feed/Stall", shape: "client" },
+    pieces: { path: "/feed/Pieces", shape: "server", answersBytes: true },
+  });
+}
+
+const feed = new Feed();
+const { handler, door, close } = await deploy(t.testdir(), { services: [feed.service] });
+t.teardown(close);
+const token = await login(handler, "admin");
+const url = `http://127.0.0.1:${door.address.port}`;
+const client = new Client({ url, token }).feed;
+
+async function collect<T>(messages: AsyncIterable<T>, into: T[] = []): Promise<T[]> {
+  for await (const message of messages) into.push(message);
+  return into;
+}
+
+async function* ticksWithoutEnd(padding = ""): AsyncGenerator<Tick> {
+  for (let number = 1n; ; number++) yield { number, padding };
+}
+
+/** Goes on only when the call is over. */
+async function* oneTick(): AsyncGenerator<Tick> {
+  yield { number: 1n };
+  await new Promise(() => {});
+}
+
+t.test("a stream that the client sends has one answer", async (t) => {
+  t.same(await client.collect([{ number: 1n }, { number: "2" }]), { count: "2", total: "3" });
+  t.same(await client.collect([]), { count: "0", total: "0" });
+});
+
+t.test("a stream in both directions answers while it is sent", async (t) => {
+  const answers = client.chat(ticksWithoutEnd());
+  for (const number of ["1", "2", "3"]) t.match(await answers.next(), { value: { number }, done: false });
+  await answers.return(undefined);
+  await feed.idle();
+});
+
+t.test("a stream that fails gives its messages first", async (t) => {
+  const ticks: Tick[] = [];
+  const failed = { name: "PorticoError", Id: "feed", Code: 404, Detail: "as told" };
+  await t.rejects(collect(client.count({ messages: 2, code: 5 }), ticks), failed as unknown as Error);
+  t.equal(ticks.length, 2);
+});
+
+t.test("raw bytes come in pieces", async (t) => {
+  const pieces = await collect(client.pieces({ contentType: "image/png", data: new Uint8Array([1, 2, 3]) }));
+  t.ok(pieces.every(({ contentType }) => contentType === "image/png"));
+  t.same(Buffer.concat(pieces.map(({ data }) => data)), Buffer.from([1, 2, 3]));
+});
+
+t.test("a deadline, a signal and the end of reading end the call", async (t) => {
+  const late = { name: "PorticoError", Code: 504 };
+  await t.rejects(collect(client.count({ messages: 1, hang: true }, { timeout: 300 })), late as unknown as Error);
+  await t.rejects(collect(client.chat(ticksWithoutEnd(), { timeout: 300 })), late as unknown as Error);
+  const controller = new AbortController();
+  const reading = collect(client.count({ messages: 1, hang: true }, { signal: controller.signal }));
+  await until(() => feed.open > 0);
+  controller.abort(new Error("enough"));
+  await t.rejects(reading, { message: "enough" });
+  for await (const _ of client.count({ messages: 0 })) break;
+  await feed.idle();
+});
+
+t.test("messages are sent no faster than the service takes them", async (t) => {
+  let sent = 0;
+  async function* counted(): AsyncGenerator<Tick> {
+    for await (const tick of ticksWithoutEnd("x".repeat(64 * 1024))) {
+      sent++;
+      yield tick;
+    }
+  }
+  const controller = new AbortController();
+  const stalled = client.stall(counted(), { signal: controller.signal });
+  await until(() => feed.open > 0);
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  t.ok(sent < 512, `${sent} messages of 64 KiB`); // A slow machine sends fewer.
+  controller.abort(new Error("enough"));
+  await t.rejects(stalled, { message: "enough" });
+});
+
+t.test("a rule that is deleted ends what it granted, with 401", async (t) => {
+  const nobody = new Client({ url, token: "" }).feed;
+  const answers = nobody.chat(oneTick());
+  t.match(await answers.next(), { done: false });
+  await post(handler, "/v1/auth/Rules/Delete", { id: "default" }, token);
+  const Detail = "Unauthorized call made to feed:Feed.Chat";
+  const refused = { name: "PorticoError", Id: "feed", Code: 401, Detail, Status: "Unauthorized" };
+  await t.rejects(collect(answers), refused as unknown as Error);
+  await t.rejects(collect(nobody.chat([{}])), refused as unknown as Error);
+});
