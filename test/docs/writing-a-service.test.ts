@@ -10,6 +10,19 @@ t.test("the service shown for copying is helloworld", async (t) => {
   t.same(codeOf(page, "ts"), [readFileSync("services/helloworld/helloworld.ts", "utf8")]);
 });
 
+t.test("the service that shows the kit is one whose types are checked", async (t) => {
+  const code = readFileSync("test/docs/kit-example.ts", "utf8");
+  const shown = code
+    .replace(/"[./]+src\/kit\/index\.js"/, '"portico/service"')
+    .replace(/"[./]+src\/gen\/[^"]+"/, '"./gen/helloworld.js"');
+  t.same(codeOf(page, "typescript"), [shown]);
+});
+
+t.test("the page names every method of the store", async (t) => {
+  const methods = readFileSync("src/kit/store.ts", "utf8").matchAll(/^ {2}(\w+)\(/gm);
+  for (const [, name = ""] of methods) t.match(page, new RegExp(`^\\| .*\`${name}\\(`, "m"), name);
+});
+
 t.test("the page gives the HTTP status of every gRPC code", async (t) => {
   const rows = tablesOf(page).find(({ header }) => header.join() === "status,HTTP")?.rows ?? [];
   const told = new Map(rows.flatMap(([codes = "", http]) => codes.split(", ").map((code) => [code, Number(http)])));
