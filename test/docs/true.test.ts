@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import t from "tap";
 import { filesOf } from "../../cli/new/files.js";
 import { createProgram } from "../../cli/program.js";
+import { OWN_SERVICES } from "../../cli/roles/own-services.js";
 import packageJson from "../../package.json" with { type: "json" };
 import { SETTINGS } from "../../src/config.js";
 import { ioOf } from "../cli/command-line.js";
@@ -79,7 +80,7 @@ t.test("every script that the pages name is in package.json", async (t) => {
 t.test("every command and option that the pages show exists", async (t) => {
   const program = createProgram(ioOf({}).io, () => {});
   /** Services of the examples: what follows them are fields. */
-  const services = ["helloworld", "greeter", "chat"];
+  const services = [...Object.keys(OWN_SERVICES), "greeter", "chat"];
   let count = 0;
   for (const [path, page] of pages) {
     for (const line of found(
