@@ -7,8 +7,8 @@ import type { Problem } from "./problem.js";
 /** What bundling gave. */
 export interface Bundled {
   readonly problems: readonly Problem[];
-  /** Whether the code is another than the last time, places in its sources aside. */
-  readonly changed: boolean;
+  /** Names the code: another one where it is different, places in its sources aside. Empty where there is none. */
+  readonly hash: string;
 }
 
 /** The bundler of one service, which keeps what it has read for the next time. */
@@ -16,7 +16,6 @@ export class Bundler {
   readonly #folder: string;
   readonly #context: Promise<BuildContext<{ metafile: true; write: false }>>;
   #inputs: ReadonlySet<string> = new Set();
-  #hash = "";
 
   /** @param entries names of files in the folder. */
   constructor(esbuild: typeof import("esbuild"), folder: string, entries: readonly string[] = ["main.ts"]) {
@@ -49,16 +48,14 @@ export class Bundler {
       const { metafile, outputFiles } = await context.rebuild();
       this.#inputs = new Set(Object.keys(metafile.inputs).map((file) => resolve(this.#folder, file)));
       const hash = outputFiles.flatMap((file) => (file.path.endsWith(".js") ? [file.hash] : [])).join();
-      const changed = hash !== this.#hash;
-      this.#hash = hash;
       for (const { path, contents } of outputFiles) {
         mkdirSync(dirname(path), { recursive: true });
         writeFileSync(path, contents);
       }
-      return { problems: [], changed };
+      return { problems: [], hash };
     } catch (error) {
       if (!isBuildFailure(error)) throw error;
-      return { problems: error.errors.map((message) => problemOf(message, this.#folder)), changed: false };
+      return { problems: error.errors.map((message) => problemOf(message, this.#folder)), hash: "" };
     }
   }
 

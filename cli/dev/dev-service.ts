@@ -19,8 +19,11 @@ import { RunningService } from "./running.js";
 import type { Tools } from "./tools.js";
 import { TypeChecker } from "./type-checker.js";
 
-/** How long further changes are waited for, in milliseconds: editors write a file in several steps. */
-const SETTLE_MS = 25;
+/**
+ * How long further changes are waited for, in milliseconds: editors write a file in several steps. chokidar says nothing of a
+ * change that comes less than 50 ms after another one of the same file.
+ */
+const SETTLE_MS = 60;
 
 export interface DevServiceOptions {
   readonly folder: string;
@@ -40,6 +43,8 @@ export class DevService {
   readonly #running: RunningService;
   /** Names under which it may register. */
   #names: readonly string[] = [];
+  /** The code of the version that serves, as the bundler names it. */
+  #served = "";
   #contractChanged = true;
   /** As they were shown last. */
   #typeProblems: readonly Problem[] = [];
@@ -122,13 +127,15 @@ export class DevService {
       const problems = await this.#compile();
       if (problems.length > 0 || signal.aborted) return problems;
     }
-    const { problems, changed } = await this.#bundler.bundle();
-    if (problems.length > 0 || signal.aborted || (!changed && this.#running.isRunning)) return problems;
+    const { problems, hash } = await this.#bundler.bundle();
+    const isServed = this.#running.isRunning && hash === this.#served;
+    if (problems.length > 0 || signal.aborted || isServed) return problems;
     const what = this.#running.isRunning ? "reloaded" : "started";
     const outcome = await this.#running.replace(this.#names, signal);
     if (outcome === "given up") return [];
     if ("failure" in outcome)
       return [{ message: `The new version ${outcome.failure}:` }, ...printedBy(outcome.printed)];
+    this.#served = hash;
     const { door, printer } = this.#options;
     const url = `http://${formatAddress(door.http)}/${outcome.service}`;
     printer.serving(this.#name, what, performance.now() - since, url);

@@ -15,6 +15,9 @@ import { findServices, isIgnored } from "./folders.js";
 import { Printer } from "./printer.js";
 import { findTools } from "./tools.js";
 
+/** How often services are looked for while there is none, or one whose tools are not installed, in milliseconds. */
+const LOOK_MS = 1_000;
+
 /** A free port. */
 const ANY_PORT = "127.0.0.1:0";
 
@@ -84,6 +87,7 @@ class Services {
   readonly #services = new Map<string, DevService>();
   /** Folders whose tools were missing when they were looked for. */
   readonly #unusable = new Set<string>();
+  readonly #looking: NodeJS.Timeout;
 
   constructor(root: string, config: Config, { door, printer, env }: Common) {
     this.#root = root;
@@ -95,13 +99,14 @@ class Services {
       PORTICO_ADMIN: ANY_PORT,
     };
     this.#common = { door, printer, env: { ...env, ...own } };
+    this.#looking = setInterval(() => void (this.#isLacking() && this.#find()), LOOK_MS);
   }
 
   /** Resolves when each serves, or its problems were shown. */
   async start(): Promise<void> {
     await this.#find();
     const { printer } = this.#common;
-    if (this.#services.size + this.#unusable.size === 0)
+    if (this.#isLacking() && this.#unusable.size === 0)
       printer.say("There is no service here. Make one: portico new greeter");
   }
 
@@ -111,7 +116,12 @@ class Services {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#looking);
     await Promise.all([...this.#services.values()].map((service) => service.close()));
+  }
+
+  #isLacking(): boolean {
+    return this.#services.size === 0 || this.#unusable.size > 0;
   }
 
   /** Starts the services that are not known yet. */

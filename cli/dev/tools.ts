@@ -2,6 +2,7 @@
  * The tools that build a service: buf, ts-proto, esbuild and TypeScript. They are devDependencies of the service's own
  * project, which so has them in the versions that it names, and a server on which nothing is built carries none of them.
  */
+import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { arch, platform } from "node:process";
@@ -23,31 +24,35 @@ export interface Tools {
  * @throws {CommandError} naming what is not installed.
  */
 export function findTools(folder: string): Tools {
-  const fromProject = createRequire(join(folder, "package.json"));
-  const missing: string[] = [];
-  const find = <T>(name: string, find: () => T): T | undefined => {
-    try {
-      return find();
-    } catch {
-      missing.push(name);
-      return undefined;
-    }
-  };
-  const folderOf = (name: string) => dirname(fromProject.resolve(`${name}/package.json`));
-  const buf = find("@bufbuild/buf", () => bufIn(folderOf("@bufbuild/buf")));
-  const tsProto = find("ts-proto", () => fromProject.resolve("ts-proto"));
-  const esbuild = find("esbuild", () => fromProject("esbuild") as typeof import("esbuild"));
-  const tsc = find("typescript", () => join(folderOf("typescript"), "bin/tsc"));
-  find("portico", () => fromProject.resolve("portico/service"));
-  if (buf === undefined || tsProto === undefined || esbuild === undefined || tsc === undefined || missing.length > 0) {
+  const packages = ["@bufbuild/buf", "ts-proto", "esbuild", "typescript", "portico"] as const;
+  const folders = packages.map((name) => packageFolder(name, folder));
+  const missing = packages.filter((_, index) => folders[index] === undefined);
+  const [buf, tsProto, esbuild, typescript] = folders;
+  if (!buf || !tsProto || !esbuild || !typescript || missing.length > 0) {
     throw new CommandError(`${missing.join(", ")} not installed in ${folder}. There, run: npm install`);
   }
-  return { buf, tsProto, esbuild, tsc };
+  return {
+    buf: bufProgram(buf),
+    tsProto: join(tsProto, "build/src/plugin.js"),
+    esbuild: createRequire(join(esbuild, "package.json"))(esbuild) as typeof import("esbuild"),
+    tsc: join(typescript, "bin/tsc"),
+  };
+}
+
+/**
+ * Where a package is installed for the modules of a folder. Node's own resolution would remember for good that a package
+ * was not there.
+ */
+function packageFolder(name: string, from: string): string | undefined {
+  const folder = join(from, "node_modules", name);
+  if (existsSync(join(folder, "package.json"))) return realpathSync(folder);
+  return from === dirname(from) ? undefined : packageFolder(name, dirname(from));
 }
 
 /** The program of this machine, without the script that looks for it. */
-function bufIn(folder: string): string {
-  const system = `${platform}-${platform === "linux" && arch === "arm64" ? "aarch64" : arch}`;
-  const program = `@bufbuild/buf-${system}/bin/buf${platform === "win32" ? ".exe" : ""}`;
-  return createRequire(join(folder, "package.json")).resolve(program);
+function bufProgram(buf: string): string {
+  const system = `@bufbuild/buf-${platform}-${platform === "linux" && arch === "arm64" ? "aarch64" : arch}`;
+  const folder = packageFolder(system, buf);
+  if (folder === undefined) throw new CommandError(`${system} is not installed. Run: npm install --include=optional`);
+  return join(folder, platform === "win32" ? "bin/buf.exe" : "bin/buf");
 }

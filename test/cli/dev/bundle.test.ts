@@ -1,4 +1,4 @@
-// A bundle tells whether its code has changed, and which files it is made of; an error in one has its place.
+// A bundle names its code by a hash, and knows which files it is made of; an error in one has its place.
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
@@ -14,20 +14,22 @@ t.teardown(() => bundler.close());
 const save = (text: string) => writeFileSync(join(folder, "a.ts"), text);
 
 t.test("is written, and knows its files", async (t) => {
-  t.same(await bundler.bundle(), { problems: [], changed: true });
+  t.match(await bundler.bundle(), { problems: [], hash: /./ });
   t.ok(existsSync(join(folder, "dist/main.js")));
   t.ok(bundler.includes(join(folder, "a.ts")));
   t.notOk(bundler.includes(join(folder, "b.ts")));
 });
 
-t.test("has not changed where only comments have", async (t) => {
+t.test("has the same hash where only comments are others", async (t) => {
+  const before = await bundler.bundle();
   save("// A comment.\nexport const a = 1;\n");
-  t.same(await bundler.bundle(), { problems: [], changed: false });
+  t.same(await bundler.bundle(), before);
 });
 
-t.test("has changed where code has", async (t) => {
+t.test("has another hash where the code is another", async (t) => {
+  const { hash } = await bundler.bundle();
   save("export const a = 2;\n");
-  t.same(await bundler.bundle(), { problems: [], changed: true });
+  t.not((await bundler.bundle()).hash, hash);
 });
 
 t.test("names the place of an error", async (t) => {

@@ -1,11 +1,10 @@
 // A contract is compiled with its comments, and each error in it has its place.
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import t from "tap";
 import { compileContract, serviceNamesOf } from "../../../cli/dev/contract.js";
-import { findTools } from "../../../cli/dev/tools.js";
 
-const { buf } = findTools(process.cwd());
+const buf = resolve("node_modules/.bin/buf");
 const greeter = (body: string) => `syntax = "proto3";\npackage greeter.v1;\n${body}\n`;
 
 t.test("gives the descriptors, with comments and the names of services", async (t) => {
