@@ -1,7 +1,7 @@
 /**
  * The contract of definitions that @grpc/proto-loader has loaded: each message type carries the files of its `.proto`, as
- * protobufjs writes them (protobufjs/ext/descriptor). These are not what protoc writes: names of types are relative and
- * imports are not listed, and so they are completed here. Comments are not in them.
+ * protobufjs writes them (protobufjs/ext/descriptor). These are not what protoc writes: names of types are relative,
+ * and imports and the names in JSON are left out. So they are completed here. Comments are not in them.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
@@ -111,11 +111,17 @@ function completeMessage(message: DescriptorProto, outer: string, types: Types, 
       field.typeName = `.${name}`;
       imports.add(file);
     }
+    field.jsonName ||= jsonNameOf(field.name);
     // protoc gives a field that is `optional` a oneof of its own.
     const isOptional = message.oneofDecl[field.oneofIndex]?.name === `_${field.name}`;
     if (Object.hasOwn(field, "oneofIndex") && isOptional) field.proto3Optional = true;
   }
   for (const nested of message.nestedType) completeMessage(nested, scope, types, imports);
+}
+
+/** `firstName` for `first_name`, as protoc writes it. */
+function jsonNameOf(name: string): string {
+  return name.replace(/_+(.?)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** Each file after those that it imports. */

@@ -1,0 +1,76 @@
+/** The code of a service is loaded for its first call that is granted, once, and again where that has failed. */
+import pino from "pino";
+import t from "tap";
+import { parts } from "../../services/helloworld/helloworld.js";
+import { Code } from "../../src/errors.js";
+import { descriptors } from "../../src/gen/descriptors.js";
+import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
+import type { Part } from "../../src/kit/index.js";
+import { createLazyService } from "../../src/kit/service.js";
+import { stream, unary } from "../../src/rpc/client.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { dispatcherOf } from "../rpc/serve.js";
+import { TableGuard } from "../rpc/table-guard.js";
+
+function lazy(load: () => Promise<readonly Part[]>, guard = new TableGuard()) {
+  const openStore = () => Promise.reject(new Error("helloworld keeps nothing"));
+  const environment = { service: "helloworld", log: pino({ level: "silent" }), openStore, clients: undefined };
+  const service = createLazyService(load, { descriptors, environment });
+  return new InProcessChannel(dispatcherOf([service], { guard }));
+}
+
+t.test("it is loaded once, by the first of calls that come together", async (t) => {
+  let loaded = 0;
+  const channel = lazy(async () => {
+    loaded++;
+    return parts;
+  });
+  t.equal(loaded, 0, "not before a call");
+  const greet = (name: string) => unary(channel, HelloworldService.call, { name });
+  const answers = await Promise.all(["Ada", "Bob", "Eve"].map(greet));
+  t.same(
+    answers.map(({ message }) => message),
+    ["Hello Ada", "Hello Bob", "Hello Eve"],
+  );
+  t.equal((await greet("Ada")).message, "Hello Ada");
+  const call = stream(channel, HelloworldService.stream);
+  call.send({ name: "Ada", messages: 2n });
+  call.end();
+  const streamed: string[] = [];
+  for await (const { message } of call.responses) streamed.push(message);
+  t.same(streamed, ["Hello Ada", "Hello Ada"]);
+  t.equal(loaded, 1);
+});
+
+t.test("a call that is refused loads nothing", async (t) => {
+  let loaded = 0;
+  const guard = new TableGuard();
+  guard.close("helloworld:Helloworld.Call");
+  const channel = lazy(async () => {
+    loaded++;
+    return parts;
+  }, guard);
+  await t.rejects(unary(channel, HelloworldService.call, { name: "Ada" }), { code: Code.UNAUTHENTICATED });
+  t.equal(loaded, 0);
+});
+
+t.test("a rule that is deleted while it is loaded refuses the call", async (t) => {
+  const guard = new TableGuard();
+  const channel = lazy(async () => {
+    guard.close("helloworld:Helloworld.Call");
+    return parts;
+  }, guard);
+  await t.rejects(unary(channel, HelloworldService.call, { name: "Ada" }), { code: Code.UNAUTHENTICATED });
+});
+
+t.test("code that cannot be loaded is an internal error, and the next call tries again", async (t) => {
+  let fails = true;
+  const channel = lazy(async () => {
+    if (fails) throw new Error("/secret/place is not there");
+    return parts;
+  });
+  const greet = () => unary(channel, HelloworldService.call, { name: "Ada" });
+  await t.rejects(greet(), { code: Code.INTERNAL, message: "Internal error" });
+  fails = false;
+  t.equal((await greet()).message, "Hello Ada");
+});
