@@ -11,8 +11,9 @@ import { edit, newProject, startDev } from "./project.js";
 const folder = t.testdir({ later: {}, data: {} });
 const dev = await startDev(t, folder);
 
-t.test("says that there is no service", async () => {
+t.test("says that there is no service", async (t) => {
   await dev.prints(/There is no service here\. Make one: portico new greeter/);
+  t.pass("it says so");
 });
 
 t.test("a service that is made later is started", async (t) => {
@@ -23,7 +24,7 @@ t.test("a service that is made later is started", async (t) => {
   await dev.prints(/greeter reloaded in/);
 });
 
-t.test("a file that a service imports from beside its folder belongs to it", async () => {
+t.test("a file that a service imports from beside its folder belongs to it", async (t) => {
   mkdirSync(join(folder, "shared"));
   const word = join(folder, "shared/word.ts");
   writeFileSync(word, 'export const word = "Good day";\n');
@@ -33,6 +34,7 @@ t.test("a file that a service imports from beside its folder belongs to it", asy
   await dev.prints(/greeter reloaded in/);
   edit(word, "Good day", "Good night");
   await dev.prints(/greeter reloaded in/);
+  t.same((await call(`${dev.http}/greeter?name=Ada`)).body, { message: "Good night Ada" });
 });
 
 t.test("a service of portico.json joins when the file is saved", async (t) => {
@@ -46,4 +48,5 @@ t.test("a service of portico.json joins when the file is saved", async (t) => {
   writeFileSync(`${file}.new`, JSON.stringify({ services: [{ name: "foreign", target, descriptors }] }));
   renameSync(`${file}.new`, file);
   await until(async () => (await call(`${dev.http}/foreign/greet?first_name=Ada`)).status === 200);
+  t.pass("foreign answers");
 });
