@@ -1,5 +1,5 @@
 /** Typed clients of other services: a method for each method of a definition. */
-import type { MethodDefinition, ServiceDefinition } from "../rpc/definition.js";
+import type { MethodDefinition } from "../rpc/definition.js";
 
 /** Calls one method. A call that fails rejects, or its responses throw, with a StatusError. */
 export type ClientMethod<M> =
@@ -15,6 +15,3 @@ export type ClientMethod<M> =
 
 /** Calls the methods of a definition. */
 export type Client<D> = { readonly [M in keyof D]: ClientMethod<D[M]> };
-
-/** Any client. */
-export type AnyClient = Client<ServiceDefinition>;
