@@ -56,7 +56,7 @@ for (const [way, args, file] of ways) {
     const data = await installation(t.testdir());
     const services = [{ name: "greeter", target, descriptors: file }];
     writeFileSync(join(data, "portico.json"), JSON.stringify({ services }));
-    const portico = await start(["server"], { PORTICO_DATA: data });
+    const portico = await start(["server", "--services", "none"], { PORTICO_DATA: data });
     t.teardown(() => portico.stop());
     const http = portico.address("HTTP");
     t.same((await greet(http)).body, { greeting: "Greetings Ada" });

@@ -33,6 +33,6 @@ t.test("a name that is none of theirs stops the start, and the line says which t
     PORTICO_DATA: await installation(t.testdir()),
   });
   await t.rejects(started, {
-    message: /exit 2\):\nPORTICO_OWN_SERVICES names nothing, which is not one of Portico's own: helloworld/,
+    message: /exit 2\):\nPORTICO_OWN_SERVICES names nothing, which is not one of Portico's own: cache, .*helloworld/,
   });
 });
