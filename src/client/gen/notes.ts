@@ -96,7 +96,7 @@ export interface Notes {
   /** Lists the notes, newest first. */
   list(request?: ListRequest, options?: CallOptions): Promise<ListResponse>;
   /**
-   * Changes the title, the text, or both. With a `revision` that is not the note's, because somebody else changed it first,
+   * Changes the title, the text, or both. With a `revision` that is not the note's, because another call changed it first,
    * it is refused with ABORTED. An absent note is NOT_FOUND.
    */
   update(request?: UpdateRequest, options?: CallOptions): Promise<Note>;

@@ -1035,7 +1035,7 @@ export const NotesService = {
     responseDeserialize: (value: Buffer): ListResponse => ListResponse.decode(value),
   },
   /**
-   * Changes the title, the text, or both. With a `revision` that is not the note's, because somebody else changed it first,
+   * Changes the title, the text, or both. With a `revision` that is not the note's, because another call changed it first,
    * it is refused with ABORTED. An absent note is NOT_FOUND.
    */
   update: {
