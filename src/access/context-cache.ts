@@ -162,6 +162,14 @@ export function badContext(endpoint: Endpoint): StatusError {
   return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}: its context is not valid`);
 }
 
+/** The refusal of a context that outlived the lease in which it was signed: the call took too long on its way. */
+export function lateContext(endpoint: Endpoint): StatusError {
+  return new StatusError(
+    Code.UNAVAILABLE,
+    `the call to ${endpoint.name} came late: its context has expired; try again`,
+  );
+}
+
 /**
  * A caller as a context carries it. Of the resources that its token is limited to, only those that cover the endpoint:
  * all of them may not fit in a header. `reportUse` is false, because the gateway has noted the use of the key.

@@ -27,7 +27,7 @@ import {
   serviceScope,
 } from "./admission.js";
 import { type AuthorityAccess, CallerCache, KnownCaller, UNKNOWN_TOKEN } from "./caller-cache.js";
-import { badContext, ContextCache, type Verified } from "./context-cache.js";
+import { badContext, ContextCache, lateContext, type Verified } from "./context-cache.js";
 import { OpenStreams } from "./open-streams.js";
 import { Policy } from "./policy.js";
 import type { Decision } from "./rules.js";
@@ -170,10 +170,15 @@ export class OpenGuard implements SigningGuard {
     return this.#admitFresh(credentials, { ...verified, caller, revision: this.#callers.changedAt }, endpoint);
   }
 
-  /** @throws {StatusError} UNAUTHENTICATED for a context that is not of this endpoint, or has expired. */
+  /**
+   * @throws {StatusError} UNAUTHENTICATED for a context that is not of this endpoint, or whose caller's token has expired;
+   * UNAVAILABLE where the lease has run out in which it was signed: the caller is as good as before.
+   */
   #checkContext(verified: Verified, { opened }: ContextCredentials, endpoint: Endpoint, now: number): void {
-    const expired = verified.expires <= this.#policy.timeAt(now) && opened !== true;
-    if (expired || verified.resource !== endpoint.resource) throw badContext(endpoint);
+    if (verified.resource !== endpoint.resource) throw badContext(endpoint);
+    const time = this.#policy.timeAt(now);
+    if (verified.expires > time || opened === true) return;
+    throw (verified.caller?.expires ?? Number.POSITIVE_INFINITY) > time ? lateContext(endpoint) : badContext(endpoint);
   }
 
   #admitVerified({ caller, namespace, service }: Verified, endpoint: Endpoint): Admission {

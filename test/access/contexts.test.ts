@@ -102,7 +102,12 @@ t.test("what is not signed for this call is refused", async (t) => {
     Code.OK,
     "signed by the service's own key it is good",
   );
-  const late = { context: signed({ expires: BigInt(Date.now() - 1) }), opened: true };
+  const past = BigInt(Date.now() - 1);
+  const toldCaller = told.caller as NonNullable<CallContext["caller"]>;
+  const ended = { seconds: past / 1000n - 1n, nanos: 0 };
+  const tooLate = await codeOf(service, endpoint, { context: signed({ expires: past }) });
+  t.equal(tooLate, Code.UNAVAILABLE, "one that outlived its lease: nothing is wrong with the caller");
+  const late = { context: signed({ expires: past }), opened: true };
   t.equal(await codeOf(service, endpoint, late), Code.OK, "one that expired after its call was opened, too");
   const flip = (text: string, at: number): string =>
     `${text.slice(0, at)}${text[at] === "A" ? "B" : "A"}${text.slice(at + 1)}`;
@@ -118,7 +123,10 @@ t.test("what is not signed for this call is refused", async (t) => {
     ["one without ticket", `${payload}..${mac}`],
     ["one signed by another service's key", signed({}, othersKey)],
     ["one signed by no key", signed({}, { generation: key.generation, secret: Buffer.alloc(32) })],
-    ["one that has expired", signed({ expires: BigInt(Date.now() - 1) })],
+    [
+      "one that has expired with its caller's token",
+      signed({ expires: past, caller: { ...toldCaller, expires: ended } }),
+    ],
     ["one of another namespace than its caller's", signed({ namespace: "other" })],
     ["one of another endpoint", good, [service, endpointAt("service:helloworld:Helloworld.Stream")]],
     ["one of another service", good, [elsewhere, endpointAt("service:other:Helloworld.Call")]],
