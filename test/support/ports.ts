@@ -1,11 +1,23 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** A port of 127.0.0.1 where nobody listens. */
+/** Below the ports that systems give to those who ask for any (Linux: from 32768, others from 49152). */
+const FIRST = 12_000;
+const LAST = 32_000;
+
+/**
+ * A port of 127.0.0.1 where nobody listens. It is none that the system gives out by itself, so no other test gets it
+ * between this call and the use of the port.
+ */
 export async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const { port } = listener.address() as { port: number };
-  await new Promise((resolve) => listener.close(resolve));
-  return port;
+  for (;;) {
+    const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));
+    const listener = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(listener, "listening").then(
+      () => true,
+      () => false,
+    );
+    await new Promise((resolve) => listener.close(resolve));
+    if (isFree) return port;
+  }
 }
