@@ -1,7 +1,7 @@
 // The documents are valid, as a public linter judges them: those that are published, and one of every kind of field.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import t from "tap";
@@ -16,14 +16,28 @@ const redocly = join(npmPackages("@redocly/cli@2.77.0"), "node_modules/.bin/redo
 /** Its advice that does not fit: what a service's licence is, no descriptor says, and of two members there is one pair. */
 const SKIPPED = ["info-license", "no-illogical-composition-keywords"];
 
+interface Problem {
+  readonly ruleId: string;
+  readonly message: string;
+  readonly location: readonly { readonly pointer: string }[];
+}
+
+/** A schema that only messages of streams have: the linter does not look into `x-item-schema`. */
+function isOfItems({ ruleId, location: [at] }: Problem, document: string): boolean {
+  return ruleId === "no-unused-components" && document.includes(`"${at?.pointer}"`);
+}
+
 async function problems(file: string): Promise<string[]> {
   const skipped = SKIPPED.map((rule) => `--skip-rule=${rule}`);
   const args = ["lint", file, "--extends=recommended-strict", "--format=json", "--max-problems=1000", ...skipped];
   const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
   const child = spawn(redocly, args, { stdio: ["ignore", "pipe", "ignore"], env });
   const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
-  const found: { ruleId: string; message: string; location: { pointer: string }[] }[] = JSON.parse(output).problems;
-  return found.map(({ ruleId, message, location: [at] }) => `${ruleId}: ${message} (${at?.pointer})`);
+  const found: Problem[] = JSON.parse(output).problems;
+  const document = readFileSync(file, "utf8");
+  return found
+    .filter((problem) => !isOfItems(problem, document))
+    .map(({ ruleId, message, location: [at] }) => `${ruleId}: ${message} (${at?.pointer})`);
 }
 
 const files = readdirSync("spec").filter((name) => name !== "index.json");

@@ -23,7 +23,8 @@ export async function openShopFront(t: Test): Promise<ShopFront> {
   t.teardown(() => shop.close());
   const config = join(folder, "portico.json");
   writeFileSync(config, JSON.stringify({ services: [shop.entry] }));
-  const env = { PORTICO_DATA: await installation(join(folder, "data")), PORTICO_CONFIG: config };
+  const data = await installation(join(folder, "data"));
+  const env = { PORTICO_DATA: data, PORTICO_CONFIG: config, PORTICO_OWN_SERVICES: "helloworld" };
   const portico = await start(["server"], env);
   t.teardown(() => portico.stop());
   const origin = portico.address("HTTP");

@@ -46,7 +46,9 @@ class Connection {
 
   async hello(): Promise<number> {
     const answer = await this.ask("GET /helloworld/call?name=Ada HTTP/1.1\r\nHost: localhost\r\n\r\n", /\}$/);
-    return Number(answer.split(" ")[1]);
+    const status = Number(answer.split(" ")[1]);
+    // On a busy machine a guard may be without a lease for a moment.
+    return status === 503 ? this.hello() : status;
   }
 }
 
