@@ -6,6 +6,7 @@ const STEPS = [
   "test",
   "test:slow",
   "test:outside",
+  "test:postgres",
   "test:browser",
   "test:faults",
   "conformance",

@@ -1,6 +1,6 @@
 // npm test: installs and builds what is missing or stale, then runs the tests that need nothing but Node.
-// Arguments are test files. Without any: all files of a kind, by --kind= (test, slow, outside or browser: the part of a
-// file's name before .ts). --timeout= is in seconds for each file.
+// Arguments are test files. Without any: all files of a kind, by --kind= (test, slow, outside, postgres or browser: the
+// part of a file's name before .ts). --timeout= is in seconds for each file.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, rmSync } from "node:fs";

@@ -1,0 +1,53 @@
+/** A proxy of TCP that cuts connections, and what is on its way in them. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import type { Test } from "tap";
+
+export class CuttingProxy {
+  readonly port: number;
+  /** What becomes of the bytes that the server answers. */
+  answers: "pass" | "vanish" = "pass";
+  /** Whether new connections are cut at once. */
+  refuses = false;
+  readonly #connections: Set<Socket>;
+
+  private constructor(port: number, connections: Set<Socket>) {
+    this.port = port;
+    this.#connections = connections;
+  }
+
+  /** Listens on loopback until the test ends. @param target a port of loopback */
+  static async listen(t: Test, target: number): Promise<CuttingProxy> {
+    const connections = new Set<Socket>();
+    const server = createServer((client) => {
+      if (proxy.refuses) {
+        client.resetAndDestroy();
+        return;
+      }
+      const upstream = connect(target, "127.0.0.1");
+      connections.add(client);
+      client.on("close", () => {
+        connections.delete(client);
+        upstream.destroy();
+      });
+      upstream.on("close", () => client.destroy());
+      for (const socket of [client, upstream]) socket.on("error", () => undefined);
+      client.on("data", (bytes) => upstream.write(bytes));
+      upstream.on("data", (bytes) => {
+        if (proxy.answers === "pass") client.write(bytes);
+      });
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const proxy = new CuttingProxy((server.address() as AddressInfo).port, connections);
+    t.teardown(() => {
+      proxy.cut();
+      server.close();
+    });
+    return proxy;
+  }
+
+  /** Cuts every connection. */
+  cut(): void {
+    for (const client of this.#connections) client.resetAndDestroy();
+  }
+}
