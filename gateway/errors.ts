@@ -8,8 +8,8 @@ import { STATUS_CODES } from "node:http";
 import { create, createRegistry, type JsonObject, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { readDescriptors } from "../src/contract/endpoint.js";
+import { descriptorsOf } from "../src/contract/own-files.js";
 import { Code, httpStatus, StatusError } from "../src/errors.js";
-import { descriptors } from "../src/gen/descriptors.js";
 import type { Any } from "../src/gen/google/protobuf/any.js";
 import { RetryInfo } from "../src/gen/google/rpc/error_details.js";
 import { JsonError } from "../src/json/codec.js";
@@ -142,7 +142,7 @@ let standardTypes: Registry | undefined;
 const withStandardTypes = new WeakMap<Registry, Registry>();
 
 function registryOf(types: Registry | undefined): Registry {
-  standardTypes ??= readDescriptors(descriptors);
+  standardTypes ??= readDescriptors(descriptorsOf("google.rpc", "google.protobuf"));
   if (types === undefined) return standardTypes;
   let registry = withStandardTypes.get(types);
   if (registry === undefined) {

@@ -22,8 +22,8 @@ export async function generateApi() {
   register();
   const { Callers, endpointsOf, readDescriptors } = await import("../src/contract/endpoint.ts");
   const { commentOf } = await import("../src/contract/comments.ts");
-  const { descriptors } = await import("../src/gen/descriptors.ts");
-  const types = readDescriptors(descriptors);
+  const { descriptorsOf } = await import("../src/contract/own-files.ts");
+  const types = readDescriptors(descriptorsOf());
   const endpoints = Object.entries(PACKAGES).flatMap(([service, name]) => {
     const own = [...types].filter(({ kind, file }) => kind === "service" && file.proto.package === name);
     const names = own.map(({ typeName }) => typeName);

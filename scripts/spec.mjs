@@ -7,7 +7,7 @@ import { register } from "tsx/esm/api";
 
 register();
 const { Callers, endpointsOf, readDescriptors } = await import("../src/contract/endpoint.ts");
-const { descriptors } = await import("../src/gen/descriptors.ts");
+const { descriptorsOf } = await import("../src/contract/own-files.ts");
 const { openApi } = await import("../gateway/openapi/document.ts");
 const { indexEntry } = await import("../gateway/openapi/served.ts");
 const { OWN_SERVICES } = await import("../cli/roles/own-services.ts");
@@ -22,7 +22,7 @@ const PACKAGES = [["auth", "portico.auth.v1"], ...OTHERS, ["registry", "portico.
 
 /** Text by path. */
 function filesOf() {
-  const types = readDescriptors(descriptors);
+  const types = readDescriptors(descriptorsOf());
   const documents = new Map();
   const services = PACKAGES.map(([service, name]) => {
     const own = [...types].filter((type) => type.kind === "service" && type.file.proto.package === name);

@@ -1,5 +1,5 @@
 /** Makes own services ready to be served by this process, with what their calls share. */
-import { descriptors } from "../../src/gen/descriptors.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Clients } from "../../src/kit/clients.js";
 import { createLazyService } from "../../src/kit/service.js";
 import { openStoreIn } from "../../src/kit/shared-store.js";
@@ -21,6 +21,9 @@ export function openServices(
   return names.map((service) => {
     const load = OWN_SERVICES[service];
     if (load === undefined) throw new Error(`there is no service ${service}`);
-    return createLazyService(load, { descriptors, environment: { service, log, openStore: store.open, clients } });
+    return createLazyService(load, {
+      descriptors: descriptorsOf(service),
+      environment: { service, log, openStore: store.open, clients },
+    });
   });
 }

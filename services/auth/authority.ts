@@ -7,7 +7,7 @@
  */
 import type { Logger } from "pino";
 import { ConfigError } from "../../src/config.js";
-import { descriptors } from "../../src/gen/descriptors.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Service } from "../../src/rpc/service.js";
 import { readInstallation, recordInstallation } from "../../src/store/installation.js";
 import type { Store } from "../../src/store/store.js";
@@ -105,7 +105,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   storedTime.open();
   const service: Service = {
     name: "auth",
-    descriptors,
+    descriptors: descriptorsOf("portico.auth.v1"),
     parts: [
       auth({ changes, attempts }),
       rules({ changes, maxRules }),

@@ -14,7 +14,8 @@ import {
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
 import { asBuffer } from "../../src/buffer.js";
-import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
+import { type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
+import { isOwnSet } from "../../src/contract/own-files.js";
 
 /** In bytes; leaves room for the rest of an instance in a message of 4 MiB. */
 export const MAX_DESCRIPTORS = 4 * 1024 ** 2 - 64 * 1024;
@@ -82,13 +83,18 @@ const read = new WeakMap<Uint8Array, ReadSet>();
 function readSet(descriptors: Uint8Array): ReadSet {
   const known = read.get(descriptors);
   if (known !== undefined) return known;
-  const { set, changed } = inOrder(parse(descriptors).file);
   const given = asBuffer(descriptors);
-  // Most are in order already: then one copy does.
-  const ordered = changed ? serialize(set) : given;
-  const found = { given, ordered, types: createFileRegistry(set) };
+  // Those of Portico's own files are in order.
+  const found = isOwnSet(given) ? { given, ordered: given, types: readDescriptors(given) } : readAndOrder(given);
   read.set(descriptors, found);
   return found;
+}
+
+function readAndOrder(given: Buffer): ReadSet {
+  const { set, changed } = inOrder(parse(given).file);
+  // Most are in order already: then one copy does.
+  const ordered = changed ? serialize(set) : given;
+  return { given, ordered, types: createFileRegistry(set) };
 }
 
 /**

@@ -10,8 +10,8 @@ import type { ForeignService } from "../../src/config.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, pathOf, subjectOf } from "../../src/contract/endpoint.js";
 import { GATEWAY } from "../../src/contract/names.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
 import { Code, invalidArgument, notFound, permissionDenied, StatusError } from "../../src/errors.js";
-import { descriptors } from "../../src/gen/descriptors.js";
 import {
   type DescribeRequest,
   type DescribeResponse,
@@ -104,7 +104,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   return {
     service: {
       name: "registry",
-      descriptors,
+      descriptors: descriptorsOf("portico.registry.v1"),
       parts: [
         part("portico.registry.v1.Registry", RegistryService, {
           register: (requests, context) => register(directory, requests, context),

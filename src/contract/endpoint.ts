@@ -11,6 +11,7 @@ import {
 import { FileDescriptorSetSchema, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Callers } from "../gen/portico/options/v1/options.js";
 import { SELF_GOVERNED } from "./names.js";
+import { ownRegistryOf } from "./own-files.js";
 import type { Resource } from "./resource.js";
 
 export { Callers };
@@ -54,7 +55,7 @@ export interface Endpoint {
 export function readDescriptors(bytes: Uint8Array): FileRegistry {
   const known = read.get(bytes);
   if (known !== undefined) return known;
-  const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
+  const registry = ownRegistryOf(bytes) ?? createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
   read.set(bytes, registry);
   return registry;
 }

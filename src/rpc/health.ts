@@ -2,8 +2,8 @@
  * gRPC health checking (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). There is one state for all
  * services of the process and for the server itself, whose name is empty.
  */
+import { descriptorsOf } from "../contract/own-files.js";
 import { Code, StatusError } from "../errors.js";
-import { descriptors } from "../gen/descriptors.js";
 import {
   type HealthCheckRequest,
   type HealthCheckResponse,
@@ -24,7 +24,7 @@ export class Health {
     this.#names = new Set(["", ...names]);
     this.service = {
       name: "health",
-      descriptors,
+      descriptors: descriptorsOf("grpc.health.v1"),
       parts: [
         part("grpc.health.v1.Health", HealthService, {
           check: ({ service }) => this.#check(service),

@@ -5,15 +5,14 @@
  * stream has already sent, as grpc-go does.
  */
 import { fromBinary } from "@bufbuild/protobuf";
-import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import {
   type DescriptorProto,
   type EnumDescriptorProto,
   type FieldDescriptorProto,
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
+import { descriptorsOf, filesOf } from "../contract/own-files.js";
 import { Code } from "../errors.js";
-import { descriptors } from "../gen/descriptors.js";
 import {
   type ServerReflectionRequest,
   type ServerReflectionResponse,
@@ -32,6 +31,7 @@ export function createReflection(services: readonly Service[]): Service {
   const served = [...services.flatMap((service) => service.parts.map((part) => part.grpcService)), V1, V1_ALPHA].sort();
   // Made for the first request: few processes get one.
   let index: Index | undefined;
+  const descriptors = descriptorsOf("grpc.reflection.v1", "grpc.reflection.v1alpha");
   async function* serverReflectionInfo(
     requests: AsyncIterable<ServerReflectionRequest>,
   ): AsyncGenerator<ServerReflectionResponse> {
@@ -158,15 +158,5 @@ class Index {
     const extended = extendee.replace(/^\./, "");
     const numbers = this.extensions.get(extended) ?? new Map<number, string>();
     this.extensions.set(extended, numbers.set(number, file));
-  }
-}
-
-/** The bytes of each file (field 1) in a serialized google.protobuf.FileDescriptorSet. */
-function* filesOf(set: Uint8Array): Generator<Uint8Array> {
-  const reader = new BinaryReader(set);
-  while (reader.pos < reader.len) {
-    const [field, wireType] = reader.tag();
-    if (field === 1 && wireType === WireType.LengthDelimited) yield reader.bytes();
-    else reader.skip(wireType, field);
   }
 }

@@ -1,8 +1,8 @@
 /** Endpoints for guards to judge. */
 import { type Callers, type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
-import { descriptors } from "../../src/gen/descriptors.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
 
-const [found] = endpointsOf("helloworld", readDescriptors(descriptors), ["helloworld.Helloworld"]);
+const [found] = endpointsOf("helloworld", readDescriptors(descriptorsOf()), ["helloworld.Helloworld"]);
 if (found === undefined) throw new Error("helloworld has no endpoint");
 
 /** `helloworld:Helloworld.Call` */

@@ -7,8 +7,8 @@ import type { Test } from "tap";
 import type { AuthorityAccess } from "../../src/access/caller-cache.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import type { Rule } from "../../src/access/rules.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
 import { Code, StatusError } from "../../src/errors.js";
-import { descriptors } from "../../src/gen/descriptors.js";
 import {
   type Caller,
   type Change,
@@ -126,7 +126,7 @@ export class ScriptedAuthority {
   constructor() {
     const service: Service = {
       name: "auth",
-      descriptors,
+      descriptors: descriptorsOf(),
       parts: [
         part("portico.auth.v1.Policy", PolicyService, {
           watch: (requests) => this.#watch(requests),

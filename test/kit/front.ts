@@ -1,6 +1,6 @@
 /** A service on the kit, in a process of its own: what it does is said by the name that is greeted. */
 
-import { descriptors } from "../../src/gen/descriptors.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
 import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
 import { type Call, invalidArgument, serve } from "../../src/kit/index.js";
 
@@ -38,6 +38,6 @@ const { address } = await serve(
       else yield* call.client(HelloworldService, "front").stream({ name: "", messages });
     },
   },
-  { name: "front", descriptors },
+  { name: "front", descriptors: descriptorsOf("helloworld") },
 );
 process.stdout.write(`served at ${address}\n`);

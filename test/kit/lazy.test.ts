@@ -2,8 +2,8 @@
 import pino from "pino";
 import t from "tap";
 import { parts } from "../../services/helloworld/helloworld.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
 import { Code } from "../../src/errors.js";
-import { descriptors } from "../../src/gen/descriptors.js";
 import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
 import type { Part } from "../../src/kit/index.js";
 import { createLazyService } from "../../src/kit/service.js";
@@ -15,7 +15,7 @@ import { TableGuard } from "../rpc/table-guard.js";
 function lazy(load: () => Promise<readonly Part[]>, guard = new TableGuard()) {
   const openStore = () => Promise.reject(new Error("helloworld keeps nothing"));
   const environment = { service: "helloworld", log: pino({ level: "silent" }), openStore, clients: undefined };
-  const service = createLazyService(load, { descriptors, environment });
+  const service = createLazyService(load, { descriptors: descriptorsOf("helloworld"), environment });
   return new InProcessChannel(dispatcherOf([service], { guard }));
 }
 

@@ -116,7 +116,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   // The only room that puts services and gateway together.
   [
     "cli/roles",
-    ...["src", "src/gen", "src/contract", "src/rpc", "src/rpc/in-process", "src/access", "src/store"],
+    ...["src", "src/contract", "src/rpc", "src/rpc/in-process", "src/access", "src/store"],
     ...["src/process", "src/kit", "services/auth", "services/registry", "services"],
     ...["gateway/node", "gateway/catalog", "gateway/stages", "gateway/own", "gateway/openapi", "gateway/handler.ts"],
     ...["cli/terminal", "cli/command"],

@@ -5,7 +5,7 @@
 import pino from "pino";
 import type { Test } from "tap";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
-import { descriptors } from "../../src/gen/descriptors.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
 import { compileCodecs } from "../../src/json/compile.js";
 import type { Part } from "../../src/kit/index.js";
 import { createService } from "../../src/kit/service.js";
@@ -15,7 +15,7 @@ import { openServiceStore } from "../../src/store/open.js";
 import type { ServiceStore, StoredWrite } from "../../src/store/service-store.js";
 import { temporaryFolder } from "./temporary.js";
 
-const types = readDescriptors(descriptors);
+const types = readDescriptors(descriptorsOf());
 const codec = compileCodecs(types);
 
 /** The members of a message as JSON. */
@@ -71,7 +71,7 @@ export function openCatalogue(
   const streams = new Set<AsyncIterator<unknown>>();
   const log = pino({ level: "silent" });
   const served = createService(parts, {
-    descriptors,
+    descriptors: descriptorsOf(),
     environment: { service, log, openStore: store.open, clients: undefined },
   });
   const names = [...types].flatMap((type) =>

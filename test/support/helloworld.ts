@@ -1,7 +1,7 @@
 /** The service `helloworld` with its code loaded, for tests that compose a process of their own. */
 import pino from "pino";
 import { parts } from "../../services/helloworld/helloworld.js";
-import { descriptors } from "../../src/gen/descriptors.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
 import { createService } from "../../src/kit/service.js";
 
 const unused = () => {
@@ -9,6 +9,6 @@ const unused = () => {
 };
 
 export const helloworld = createService(parts, {
-  descriptors,
+  descriptors: descriptorsOf(),
   environment: { service: "helloworld", log: pino({ level: "silent" }), openStore: unused, clients: undefined },
 });

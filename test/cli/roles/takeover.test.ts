@@ -3,7 +3,7 @@
 
 import t from "tap";
 import { parseAddress } from "../../../src/address.js";
-import { descriptors } from "../../../src/gen/descriptors.js";
+import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { Instance } from "../../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../../src/log.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
@@ -34,7 +34,7 @@ t.test("an enrolled service cannot borrow the authority", async (t) => {
       service: "evil",
       id: "1",
       addresses: [portico.address("gRPC")],
-      descriptors: Buffer.from(descriptors),
+      descriptors: descriptorsOf(),
       grpcServices: ["portico.auth.v1.Accounts"],
     }),
     log: createLog("silent"),

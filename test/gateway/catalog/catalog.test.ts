@@ -5,8 +5,8 @@ import t, { type Test } from "tap";
 import { Catalog } from "../../../gateway/catalog/catalog.js";
 import { type Guard, SYSTEM } from "../../../src/access/guard.js";
 import { loadConfig } from "../../../src/config.js";
+import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import { descriptors } from "../../../src/gen/descriptors.js";
 import { Instance, Joined, RegistryService, WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../../src/log.js";
 import { Dispatcher } from "../../../src/rpc/dispatch.js";
@@ -32,7 +32,7 @@ function instance(service: string, id: string, changes: Partial<Instance> = {}):
   const grpcServices = ["helloworld.Helloworld"];
   const addresses = [`${service}-${id}:1`];
   const joined = Joined.ENROLMENT;
-  const fields = { service, id, addresses, descriptors: Buffer.from(descriptors), grpcServices, joined };
+  const fields = { service, id, addresses, descriptors: descriptorsOf(), grpcServices, joined };
   return Instance.fromPartial({ ...fields, ...changes });
 }
 
@@ -46,7 +46,7 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
     });
   const registry: Service = {
     name: "registry",
-    descriptors,
+    descriptors: descriptorsOf(),
     parts: [
       part("portico.registry.v1.Registry", RegistryService, {
         register: () => never(),

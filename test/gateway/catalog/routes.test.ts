@@ -5,9 +5,9 @@ import { Routes } from "../../../gateway/catalog/routes.js";
 import type { Target } from "../../../gateway/catalog/target.js";
 import { HttpError } from "../../../gateway/errors.js";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
-import { descriptors } from "../../../src/gen/descriptors.js";
+import { descriptorsOf } from "../../../src/contract/own-files.js";
 
-const types = readDescriptors(descriptors);
+const types = readDescriptors(descriptorsOf());
 const HELLO = endpointsOf("helloworld", types, ["helloworld.Helloworld"]);
 
 /** Only what routes are made of. */

@@ -3,8 +3,8 @@ import t, { type Test } from "tap";
 import { Usage } from "../../../gateway/own/usage.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
+import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import { descriptors } from "../../../src/gen/descriptors.js";
 import { type ReportUsageRequest, UsageService } from "../../../src/gen/portico/auth/v1/usage.js";
 import { createLog } from "../../../src/log.js";
 import { Dispatcher } from "../../../src/rpc/dispatch.js";
@@ -28,7 +28,7 @@ function setUp(t: Test) {
   };
   const service = {
     name: "auth",
-    descriptors,
+    descriptors: descriptorsOf(),
     parts: [part("portico.auth.v1.Usage", UsageService, { list: never, report })],
   };
   const guard = { admit: never, allows: never, follow: never };

@@ -3,9 +3,9 @@ import { hasExtension } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import t from "tap";
 import { Callers, endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
-import { descriptors } from "../../../src/gen/descriptors.js";
+import { descriptorsOf } from "../../../src/contract/own-files.js";
 
-const types = readDescriptors(descriptors);
+const types = readDescriptors(descriptorsOf());
 const option = types.getExtension("portico.options.v1.destructive")!;
 const all = Object.entries({ auth: "portico.auth.v1", registry: "portico.registry.v1" }).flatMap(([service, name]) => {
   const own = [...types].filter((type) => type.kind === "service" && type.file.proto.package === name);

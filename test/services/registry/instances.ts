@@ -1,11 +1,11 @@
 /** Instances to register, for tests. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
-import { descriptors } from "../../../src/gen/descriptors.js";
+import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { Instance, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 
 /** Descriptors of everything in proto/, some 200 KB. */
-export const LARGE = Buffer.from(descriptors);
+export const LARGE = descriptorsOf();
 /** Those of helloworld alone, 1 KB. */
 const SMALL = Buffer.from(
   toBinary(

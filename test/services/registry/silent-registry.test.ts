@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { mock } from "node:test";
 import { pino } from "pino";
 import t from "tap";
-import { descriptors } from "../../../src/gen/descriptors.js";
+import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { RegisterResponse, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { register } from "../../../src/rpc/registration.js";
@@ -16,7 +16,7 @@ import { bearer } from "./mesh.js";
 class Silent extends EventEmitter<{ opened: []; over: [] }> {
   readonly service: Service = {
     name: "registry",
-    descriptors,
+    descriptors: descriptorsOf(),
     parts: [
       part("portico.registry.v1.Registry", RegistryService, {
         register: (_requests, { signal }) => this.#register(signal),
