@@ -61,7 +61,9 @@ async function connectAll(file: string, deadline: number, setup: readonly string
     );
     return {
       name: file,
+      mayBeStale: false,
       collection: (name) => collections.get(name)!,
+      follow: () => () => undefined,
       close: async () => {
         // One by one: SQLite writes its log back into the file when the last connection closes, if it is alone by then.
         for (const engine of engines) await within(engine.close());
@@ -105,8 +107,9 @@ function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, w
   // Each operation reports its own failure; without a listener Keyv would lose what happens between them.
   keyv.on("error", () => undefined);
   const prefix = `${table}:`;
-  const insert = `INSERT INTO ${table} (key, value) SELECT ?, ? WHERE ? IS NULL OR EXISTS (SELECT 1 FROM ${table} WHERE key = ?)
+  const insert = `INSERT INTO ${table} (key, value) SELECT ?, ? WHERE ? IS NULL OR EXISTS (SELECT 1 FROM ${table} WHERE key = ? AND value = ?)
     ON CONFLICT (key) DO NOTHING RETURNING key`;
+  const textOf = async (value: string): Promise<string> => String(await keyv.serializeData({ value }));
   const entryOf = async ({ key, value }: Row): Promise<Entry> => {
     const content = await keyv.deserializeData<string>(value);
     return [key.slice(prefix.length), content?.value ?? ""];
@@ -120,14 +123,23 @@ function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, w
       return Promise.all(rows.map(entryOf));
     },
     async create(key, value, previous) {
-      const text = String(await keyv.serializeData({ value }));
-      const before = previous === undefined ? null : prefix + previous;
-      return (await within(write(insert, prefix + key, text, before, before))).length === 1;
+      const [before, content] =
+        previous === undefined ? [null, null] : [prefix + previous[0], await textOf(previous[1])];
+      const row = [prefix + key, await textOf(value)];
+      return (await within(write(insert, ...row, before, before, content))).length === 1;
+    },
+    async replace(key, value) {
+      const statement = `UPDATE ${table} SET value = ? WHERE key = ? RETURNING key`;
+      return (await within(write(statement, await textOf(value), prefix + key))).length === 1;
     },
     async delete(keys) {
       if (keys.length === 0) return;
       const statement = `DELETE FROM ${table} WHERE key IN (SELECT value FROM json_each(?))`;
       await within(write(statement, JSON.stringify(keys.map((key) => prefix + key))));
+    },
+    async deleteIf(key, value) {
+      const statement = `DELETE FROM ${table} WHERE key = ? AND value = ? RETURNING key`;
+      return (await within(write(statement, prefix + key, await textOf(value)))).length === 1;
     },
     async keys() {
       const rows: Row[] = await within(reader.query(`SELECT key FROM ${table} ORDER BY key`));

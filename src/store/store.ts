@@ -30,13 +30,22 @@ export interface Collection {
    */
   after(key: string, limit: number): Promise<Entry[]>;
   /**
-   * Writes the value where the key is absent and, if `previous` is given, that key is present; both at one moment.
-   * Resolves to whether it was written. Of several writers of a key, in any processes, one gets `true`. Once it
-   * resolves, the value is on disk. Where it rejects, the value may have been written all the same.
+   * Writes the value where the key is absent and, if `previous` is given, that entry is there with that value; both at
+   * one moment. Resolves to whether it was written. Of several writers of a key, in any processes, one gets `true`. Once
+   * it resolves, the value is on disk, and on the synchronous standbys of a server. Where it rejects, the value may have
+   * been written all the same.
    */
-  create(key: string, value: string, previous?: string): Promise<boolean>;
+  create(key: string, value: string, previous?: Entry): Promise<boolean>;
+  /**
+   * Writes the value where the key is present, and resolves to whether it was. Once it resolves, the value is where that
+   * of `create` is; with `durable: false` it need not be: a crash may bring back the value before it. Where it rejects,
+   * the value may have been written all the same.
+   */
+  replace(key: string, value: string, options?: { readonly durable?: boolean }): Promise<boolean>;
   /** Deletes the keys, all at one moment. Absent keys are ignored. A deleted key can be created again. */
   delete(keys: readonly string[]): Promise<void>;
+  /** Deletes the key where it has this value, at one moment; resolves to whether it had. */
+  deleteIf(key: string, value: string): Promise<boolean>;
   /** Every key, ascending, as they were at one moment. Sees what `get` sees. */
   keys(): Promise<string[]>;
 }
@@ -50,7 +59,18 @@ export type CollectionName = (typeof COLLECTIONS)[number];
 export interface Store {
   /** The file or server, for messages: `/var/lib/portico/portico.sqlite`. */
   readonly name: string;
+  /**
+   * Whether authorities on several machines may use the store at once, and a read may be answered by a server that another
+   * one has replaced. Then a read proves nothing of what others have written. But a read that begins after a `create` or
+   * `replace` of this open store has resolved, durable, is answered by a server that has that write.
+   */
+  readonly mayBeStale: boolean;
   /** The collections share nothing: the same key may be in each, with different values. */
   collection(name: CollectionName): Collection;
+  /**
+   * Calls the listener soon after another process has created or replaced an entry of the collection, where the engine can
+   * tell. It is a hint: it may come late, more than once, or never; reading is the truth. The returned function ends it.
+   */
+  follow(name: CollectionName, listener: () => void): () => void;
   close(): Promise<void>;
 }

@@ -36,14 +36,57 @@ const BEHAVIOURS: Record<string, Check> = {
     t.equal(won.filter(Boolean).length, 1);
     for (const each of stores) t.equal(await each.collection("log").get("1"), `${won.indexOf(true)}`);
   },
-  "creates a key after another only while that one is there": async (t, store) => {
+  "creates a key after another entry only while that one is there, with that value": async (t, store) => {
     const log = store.collection("log");
-    t.equal(await log.create("2", "two", "1"), false);
-    t.equal(await log.get("2"), undefined);
+    t.equal(await log.create("2", "two", ["1", "one"]), false);
     await log.create("1", "one");
-    t.equal(await log.create("2", "two", "1"), true);
-    t.equal(await log.create("2", "again", "1"), false);
+    t.equal(await log.create("2", "two", ["1", "another"]), false);
+    t.equal(await log.get("2"), undefined);
+    t.equal(await log.create("2", "two", ["1", "one"]), true);
+    t.equal(await log.create("2", "again", ["1", "one"]), false);
     t.equal(await log.get("2"), "two");
+  },
+  "creates a key after an entry of any value": async (t, store) => {
+    const log = store.collection("log");
+    for (const [index, value] of VALUES.entries()) {
+      await log.create(`${index}`, value);
+      t.equal(await log.create(`after ${index}`, "", [`${index}`, value]), true);
+    }
+  },
+  "replaces the value of a key that is there, and of no other": async (t, store, openAgain) => {
+    const log = store.collection("log");
+    const other = (await openAgain()).collection("log");
+    for (const options of [{}, { durable: false }]) {
+      t.equal(await log.replace("1", "new", options), false);
+      t.equal(await log.get("1"), undefined);
+      await log.create("1", "old");
+      t.equal(await log.replace("1", "new", options), true);
+      t.equal(await log.get("1"), "new");
+      t.equal(await other.get("1"), "new");
+      await log.delete(["1"]);
+    }
+  },
+  "deletes a key where it has a value, and only then": async (t, store) => {
+    const log = store.collection("log");
+    for (const value of VALUES) {
+      t.equal(await log.deleteIf("1", value), false);
+      await log.create("1", value);
+      t.equal(await log.deleteIf("1", `${value} `), false);
+      t.equal(await log.get("1"), value);
+      t.equal(await log.deleteIf("1", value), true);
+      t.equal(await log.get("1"), undefined);
+    }
+  },
+  "lets either a replacement or a conditional deletion win": async (t, store, openAgain) => {
+    const log = store.collection("log");
+    const other = (await openAgain()).collection("log");
+    for (let round = 0; round < 20; round++) {
+      await log.create("1", "old");
+      const [replaced, deleted] = await Promise.all([log.replace("1", "new"), other.deleteIf("1", "old")]);
+      t.not(replaced, deleted);
+      t.equal(await log.get("1"), replaced ? "new" : undefined);
+      await log.delete(["1"]);
+    }
   },
   "gives many values in the order asked for": async (t, store) => {
     const log = store.collection("log");

@@ -10,6 +10,8 @@ const OPERATIONS: Record<string, (log: Collection) => Promise<unknown>> = {
   getMany: (log) => log.getMany(["1"]),
   after: (log) => log.after("", 1),
   create: (log) => log.create("2", "x"),
+  replace: (log) => log.replace("1", "y"),
+  deleteIf: (log) => log.deleteIf("1", "x"),
   delete: (log) => log.delete(["1"]),
   keys: (log) => log.keys(),
 };

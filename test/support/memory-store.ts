@@ -1,20 +1,35 @@
 /** A store in memory, gone when it is closed. It passes the same contract as the engines that keep what they are given. */
-import { COLLECTIONS, type Collection, type Store } from "../../src/store/store.js";
+import { COLLECTIONS, type Collection, type CollectionName, type Store } from "../../src/store/store.js";
 
-export function openMemoryStore(): Store {
+/** @param mayBeStale whether several authorities at once may use it, as on a server */
+export function openMemoryStore({ mayBeStale = false } = {}): Store {
+  const listeners = new Map(COLLECTIONS.map((name) => [name, new Set<() => void>()]));
+  const hint = (name: CollectionName): void => {
+    for (const listener of listeners.get(name)!) setImmediate(listener);
+  };
   const maps = COLLECTIONS.map((name) => [name, new Map<string, string>()] as const);
-  const collections = new Map(maps.map(([name, map]) => [name, collectionOf(map)]));
+  const collections = new Map(maps.map(([name, map]) => [name, collectionOf(map, () => hint(name))]));
   return {
     name: "in memory",
+    mayBeStale,
     collection: (name) => collections.get(name)!,
+    follow: (name, listener) => {
+      listeners.get(name)!.add(listener);
+      return () => listeners.get(name)!.delete(listener);
+    },
     close: async () => {
       for (const [, map] of maps) map.clear();
     },
   };
 }
 
-function collectionOf(map: Map<string, string>): Collection {
+function collectionOf(map: Map<string, string>, changed: () => void): Collection {
   const sorted = (): string[] => [...map.keys()].sort();
+  const set = (key: string, value: string): boolean => {
+    map.set(key, value);
+    changed();
+    return true;
+  };
   return {
     get: async (key) => map.get(key),
     getMany: async (keys) => keys.map((key) => map.get(key)),
@@ -24,13 +39,14 @@ function collectionOf(map: Map<string, string>): Collection {
         .slice(0, limit)
         .map((key) => [key, map.get(key)!]),
     create: async (key, value, previous) => {
-      if (map.has(key) || (previous !== undefined && !map.has(previous))) return false;
-      map.set(key, value);
-      return true;
+      if (map.has(key) || (previous !== undefined && map.get(previous[0]) !== previous[1])) return false;
+      return set(key, value);
     },
+    replace: async (key, value) => map.has(key) && set(key, value),
     delete: async (keys) => {
       for (const key of keys) map.delete(key);
     },
+    deleteIf: async (key, value) => map.get(key) === value && map.delete(key),
     keys: async () => sorted(),
   };
 }

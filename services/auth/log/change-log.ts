@@ -6,7 +6,8 @@
  * Snapshots bound the replay. The two newest are kept, and the entries from the older one on; what lies before is
  * dropped, oldest first. So an authority that fell behind would find the key after its own revision absent, although
  * that revision was taken long ago. It cannot mistake that for the end of the log: the entry of its own revision must be
- * there too, read and written at the same moment (`previous` of Collection.create).
+ * there too, with the text that it knows, read and written at the same moment (`previous` of Collection.create). Where that
+ * text is another, the store has another history: it was restored from a backup, or a standby that lacked changes took over.
  */
 import { crc32 } from "node:zlib";
 import type { Logger } from "pino";
@@ -18,6 +19,23 @@ import { timestampMs } from "../../../src/time.js";
 export const MAX_READ = 256;
 const BATCH = 256;
 const REVISION_DIGITS = 16;
+
+/** An entry, and the text that stands for it in the store. */
+export interface ReadEntry {
+  readonly entry: Entry;
+  readonly text: string;
+}
+
+/** What follows a revision in the log. */
+export interface Page {
+  /** The text of the revision's own entry; undefined before the first one. */
+  readonly text: string | undefined;
+  /** At most `MAX_READ`: fewer mean that the log ends there. */
+  readonly entries: readonly ReadEntry[];
+}
+
+/** The log does not hold what was read from it before. Only a person can decide what shall hold. */
+export class LostHistoryError extends StoreError {}
 
 /** The entries and the snapshots of a store. */
 export class ChangeLog {
@@ -60,25 +78,29 @@ export class ChangeLog {
   }
 
   /**
-   * The next entries after a revision, at most `MAX_READ`: fewer mean that the log ends there. Undefined when they are
-   * dropped: begin anew.
+   * The next entries after a revision. Undefined when they are dropped: begin anew.
+   * @param known the text of the revision's own entry, where it was read before
+   * @throws {LostHistoryError} when that entry has another text.
    * @throws {StoreError} naming the revision of an entry that is missing or damaged.
    */
-  async read(after: number): Promise<Entry[] | undefined> {
+  async read(after: number, known?: string): Promise<Page | undefined> {
     // From the entry of the revision itself on: only while it is there, the next one is not dropped.
     const first = Math.max(after, 1);
     const texts = await this.#entries.after(keyOf(first - 1), MAX_READ + (after === 0 ? 0 : 1));
     const dropped = texts[0]?.[0] !== keyOf(first);
     if (dropped && (after > 0 || (await this.#snapshots.after("", 1)).length > 0)) return undefined;
-    return texts.slice(after === 0 ? 0 : 1).map(([key, text], index) => {
+    const own = after === 0 ? undefined : texts[0]?.[1];
+    if (known !== undefined && own !== known) throw this.lost(after);
+    const entries = texts.slice(after === 0 ? 0 : 1).map(([key, text], index) => {
       const revision = after + 1 + index;
       if (key !== keyOf(revision)) throw this.fault(revision, "is missing");
       try {
-        return readEntry(key, text);
+        return { entry: readEntry(key, text), text };
       } catch (error) {
         throw this.fault(revision, (error as Error).message);
       }
     });
+    return { text: own, entries };
   }
 
   /** When an entry was made, in milliseconds since 1970; undefined where it is not there, or does not say. */
@@ -94,16 +116,31 @@ export class ChangeLog {
     return new StoreError(`store ${this.#name} cannot be used: entry ${revision} of its log ${what}; ${REMEDY}`);
   }
 
-  /** Writes the entry if no other has its revision. Once this resolves to true, it is on disk. */
-  async append(revision: number, entry: Entry): Promise<boolean> {
+  /** What is wrong where the store has another entry of a revision than was read before, or none. */
+  lost(revision: number): LostHistoryError {
+    return new LostHistoryError(
+      `store ${this.#name} has lost changes: it does not hold revision ${revision} as this authority knows it. It was ` +
+        "restored from a backup, or a standby that lacked changes took over. This authority grants and changes nothing. " +
+        "Restart it to go on with what the store has; changes that are missing must be made again",
+    );
+  }
+
+  /**
+   * Writes the entry if no other has its revision, after the entry before it. Once this resolves to its text, it is on
+   * disk; undefined where it was not written.
+   * @param before the text of the entry before it; undefined for the first one
+   */
+  async append(revision: number, entry: Entry, before: string | undefined): Promise<string | undefined> {
     const key = keyOf(revision);
     const text = seal(key, Entry.encode(entry).finish());
-    if (revision > 1) return this.#entries.create(key, text, keyOf(revision - 1));
-    if (!(await this.#entries.create(key, text))) return false;
+    if (before !== undefined) {
+      return (await this.#entries.create(key, text, [keyOf(revision - 1), before])) ? text : undefined;
+    }
+    if (!(await this.#entries.create(key, text))) return undefined;
     // The first entry has none before it. Should it have been dropped before we came, there are snapshots.
-    if ((await this.#snapshots.keys()).length === 0) return true;
+    if ((await this.#snapshots.keys()).length === 0) return text;
     await this.#entries.delete([key]);
-    return false;
+    return undefined;
   }
 
   /** Writes the snapshot, and drops the snapshots and entries before the one that came before it. */
@@ -128,6 +165,11 @@ function keyOf(revision: number): string {
 
 function checksum(key: string, content: string): string {
   return crc32(`${key}:${content}`).toString(16).padStart(8, "0");
+}
+
+/** The checksum with which the text of an entry begins, in hexadecimal. */
+export function checksumOf(text: string): string {
+  return text.slice(0, 8);
 }
 
 function seal(key: string, bytes: Uint8Array): string {

@@ -10,7 +10,7 @@ import type { Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { StoreError } from "../../../src/store/store.js";
 import { toTimestamp } from "../../../src/time.js";
-import { type ChangeLog, MAX_READ } from "./change-log.js";
+import { type ChangeLog, checksumOf, LostHistoryError, MAX_READ, type ReadEntry } from "./change-log.js";
 import type { Clock } from "./clock.js";
 import { coalesced } from "./coalesced.js";
 import { fold } from "./fold.js";
@@ -44,6 +44,8 @@ const MAX_ATTEMPTS = 100;
 const MAX_WAITING = 1_000;
 /** Every so many revisions a snapshot is kept. */
 export const SNAPSHOT_INTERVAL = 1_000;
+/** Of how many of the newest entries the checksums are remembered. */
+const MAX_CHECKSUMS = 4_096;
 
 /** The state of one authority, and the only way to change it. */
 export class Journal {
@@ -52,6 +54,10 @@ export class Journal {
   readonly #clock: JournalOptions["clock"];
   readonly #followers = new Set<Follower>();
   #state = new State();
+  /** The text of the newest entry that is folded in, as it is in the store; undefined before the first. */
+  #text: string | undefined;
+  /** The checksums of the newest entries, by their revisions. */
+  readonly #checksums = new Map<number, string>();
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   readonly #readNext = coalesced(() => this.#read());
@@ -81,6 +87,16 @@ export class Journal {
   /** The authority's time, in milliseconds since 1970. */
   get now(): number {
     return this.#clock.now();
+  }
+
+  /** The checksum of the newest entry that is folded in. */
+  get checksum(): string {
+    return checksumOf(this.#text ?? "");
+  }
+
+  /** Whether the entry with this checksum is folded in. False also for one of long ago. */
+  has(revision: number, checksum: string): boolean {
+    return this.#checksums.get(revision) === checksum;
   }
 
   /** When the newest entry was made, in milliseconds since 1970; undefined where there is none, or it is gone. */
@@ -153,8 +169,9 @@ export class Journal {
         namespace: author.namespace,
         events: events.map((event) => ({ event })),
       };
-      if (await this.#log.append(revision + 1, entry)) {
-        this.#fold(revision + 1, entry);
+      const text = await this.#log.append(revision + 1, entry, this.#text);
+      if (text !== undefined) {
+        this.#fold(revision + 1, { entry, text });
         return revision + 1;
       }
       await this.sync();
@@ -162,40 +179,57 @@ export class Journal {
     throw aborted("Too many changes at once; try again");
   }
 
-  /** Folds the entry in, unless a reading that ran at the same time has done so. */
-  #fold(revision: number, entry: Entry): void {
-    if (revision !== this.#state.revision + 1) return;
+  /** Folds the entry in, unless a reading that ran at the same time has done so. @throws {LostHistoryError} */
+  #fold(revision: number, { entry, text }: ReadEntry): void {
+    if (revision !== this.#state.revision + 1) {
+      if (this.#checksums.has(revision) && !this.has(revision, checksumOf(text))) throw this.#log.lost(revision);
+      return;
+    }
     const changes = fold(this.#state, entry);
+    this.#remember(revision, text);
     for (const follower of this.#followers) follower.changed(revision, changes);
     if (revision % SNAPSHOT_INTERVAL === 0) this.#keep();
+  }
+
+  #remember(revision: number, text: string | undefined): void {
+    this.#text = text;
+    if (text === undefined) return;
+    this.#checksums.set(revision, checksumOf(text));
+    this.#checksums.delete(revision - MAX_CHECKSUMS);
   }
 
   async #read(): Promise<void> {
     for (;;) {
       const { revision } = this.#state;
-      const entries = await this.#log.read(revision);
-      if (entries === undefined) {
+      const page = await this.#log.read(revision, this.#text);
+      if (page === undefined) {
         await this.#load();
         for (const follower of this.#followers) follower.replaced();
         return;
       }
-      for (const [index, entry] of entries.entries()) this.#fold(revision + 1 + index, entry);
-      if (entries.length < MAX_READ) return;
+      for (const [index, entry] of page.entries.entries()) this.#fold(revision + 1 + index, entry);
+      if (page.entries.length < MAX_READ) return;
     }
   }
 
   async #load(attempts = 5): Promise<void> {
     const { snapshot, head } = await this.#log.begin();
     const state = snapshot ? State.fromSnapshot(snapshot) : new State();
+    let text: string | undefined;
     for (;;) {
-      const entries = await this.#log.read(state.revision);
-      if (entries === undefined && attempts > 0) return this.#load(attempts - 1);
-      if (entries === undefined) throw this.#log.fault(state.revision, "is missing");
-      for (const entry of entries) fold(state, entry);
-      if (entries.length < MAX_READ) break;
+      const page = await this.#log.read(state.revision, text);
+      if (page === undefined && attempts > 0) return this.#load(attempts - 1);
+      if (page === undefined) throw this.#log.fault(state.revision, "is missing");
+      text ??= page.text;
+      for (const { entry } of page.entries) fold(state, entry);
+      text = page.entries.at(-1)?.text ?? text;
+      if (page.entries.length < MAX_READ) break;
     }
     if (state.revision < head) throw this.#log.fault(state.revision + 1, "is missing");
+    if (state.revision < this.#state.revision) throw this.#log.lost(this.#state.revision);
     this.#state = state;
+    this.#checksums.clear();
+    this.#remember(state.revision, text);
   }
 
   /** Keeps a snapshot in the background; that one is missing does no harm but to the time of the next start. */
@@ -215,6 +249,7 @@ interface JournalOptions {
 
 /** Converts a failure of the store into what callers are told, UNAVAILABLE; other errors stay as they are. */
 export function unavailable(error: unknown): unknown {
+  if (error instanceof LostHistoryError) return new StatusError(Code.UNAVAILABLE, error.message, { cause: error });
   if (!(error instanceof StoreError)) return error;
   return new StatusError(Code.UNAVAILABLE, "The authority's store does not answer; try again", { cause: error });
 }

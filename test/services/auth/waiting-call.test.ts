@@ -149,8 +149,10 @@ for (const [what, taken] of Object.entries(LOGINS)) {
       await another.commit(PORTICO, () => [taken]);
     };
     t.same(await outcome(opened, [login], takeAway), [Code.UNAUTHENTICATED]);
-    const entries = await new ChangeLog({ store, log: silent }).read(0);
-    const logins = entries?.flatMap(({ events }) => events).filter(({ event }) => event?.$case === "loggedIn");
+    const page = await new ChangeLog({ store, log: silent }).read(0);
+    const logins = page?.entries
+      .flatMap(({ entry }) => entry.events)
+      .filter(({ event }) => event?.$case === "loggedIn");
     t.match(logins, [{ event: { value: { account: "admin" } } }], "nothing of it is in the log");
   });
 }

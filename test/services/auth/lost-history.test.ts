@@ -1,0 +1,86 @@
+/** An authority whose store has lost changes that it knows of changes nothing and follows nothing, and says so. */
+import t, { type Test } from "tap";
+import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
+import { Code } from "../../../src/errors.js";
+import type { Store } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
+import { openJournal } from "./open.js";
+
+const keyOf = (revision: number): string => String(revision).padStart(16, "0");
+const create = (journal: Journal, name: string): Promise<number> =>
+  journal.commit(PORTICO, () => [{ $case: "namespaceCreated", value: { name } }]);
+
+async function history(names: readonly string[]): Promise<{ store: Store; journal: Journal }> {
+  const store = openMemoryStore();
+  const journal = await openJournal(store);
+  for (const name of names) await create(journal, name);
+  return { store, journal };
+}
+
+/** Gives the store the log of another one, as a failover or a restored backup does. */
+async function becomes(store: Store, other: Store): Promise<void> {
+  const [log, wanted] = [store.collection("log"), await other.collection("log").after("", 100)];
+  await log.delete(await log.keys());
+  for (const [key, value] of wanted) await log.create(key, value);
+}
+
+const LOST = {
+  code: Code.UNAVAILABLE,
+  message: /has lost changes: it does not hold revision 3 as this authority knows it/,
+};
+
+const CASES: Record<string, readonly string[]> = {
+  "a log that ends behind its own revision": ["a", "b"],
+  "a log that is empty": [],
+  "another entry of its own revision": ["a", "b", "other"],
+  "another entry of its own revision, and more after it": ["a", "b", "other", "more"],
+};
+
+async function known(t: Test): Promise<{ store: Store; journal: Journal; names: () => string[] }> {
+  const { store, journal } = await history(["a", "b", "c"]);
+  t.teardown(() => store.close());
+  return { store, journal, names: () => [...journal.state.namespaces.keys()] };
+}
+
+for (const [what, names] of Object.entries(CASES)) {
+  t.test(what, async (t) => {
+    await t.test("is not followed", async (t) => {
+      const { store, journal, names: held } = await known(t);
+      await becomes(store, (await history(names)).store);
+      await t.rejects(journal.sync(), LOST);
+      t.same(held(), ["a", "b", "c"]);
+    });
+    await t.test("is not added to", async (t) => {
+      const { store, journal } = await known(t);
+      await becomes(store, (await history(names)).store);
+      const before = await store.collection("log").after("", 100);
+      await t.rejects(create(journal, "d"), LOST);
+      t.same(await store.collection("log").after("", 100), before);
+    });
+  });
+}
+
+t.test("goes on once the store has its history again", async (t) => {
+  const { store, journal, names } = await known(t);
+  const [[key, text] = ["", ""]] = await store.collection("log").after(keyOf(2), 1);
+  await store.collection("log").delete([key]);
+  await t.rejects(journal.sync(), LOST);
+  await store.collection("log").create(key, text);
+  await create(journal, "d");
+  t.same(names(), ["a", "b", "c", "d"]);
+});
+
+t.test("an authority that starts takes what the store has", async (t) => {
+  const { store } = await known(t);
+  await store.collection("log").delete([keyOf(3)]);
+  const restarted = await openJournal(store);
+  t.same([...restarted.state.namespaces.keys()], ["a", "b"]);
+});
+
+t.test("remembers which entries it has folded in, by their checksums", async (t) => {
+  const { journal } = await known(t);
+  const { journal: other } = await history(["a", "b", "other"]);
+  t.ok(journal.has(3, journal.checksum));
+  t.notOk(journal.has(3, other.checksum));
+  t.notOk(journal.has(4, journal.checksum));
+});
