@@ -98,5 +98,5 @@ const REFUSE_ALL: Guard = {
     throw new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);
   },
   allows: () => false,
-  follow: () => () => {},
+  follow: () => ({ mayPass: () => true, end: () => {} }),
 };

@@ -4,8 +4,10 @@
  *
  * The call is opened at the service with its first message, however late that comes, and the guard decides again then: what the
  * service is told of its caller must not be older than the message.
+ *
+ * While the guard lets no message of the stream pass, those that have come wait here, and neither side is asked for more.
  */
-import type { Admission, Guard } from "../../src/access/admission.js";
+import type { Admission, FollowedStream, Guard } from "../../src/access/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Call, CallListener, CallStart, Status } from "../../src/rpc/channel.js";
 import type { Target } from "../catalog/target.js";
@@ -60,10 +62,14 @@ export class StreamCall implements CallListener {
   readonly #options: StreamOptions;
   readonly #listener: StreamListener;
   #admission: Admission;
-  #unfollow: () => void;
+  #followed: FollowedStream;
   #call: Call | undefined;
-  /** Messages sent while the guard was deciding; sent on when the call is opened. */
-  #held: Uint8Array[] | undefined;
+  #begun = false;
+  /** Messages for the service that wait until the guard has decided, or lets messages pass again. */
+  #unsent: Uint8Array[] = [];
+  /** Messages of the service that wait until the guard lets messages pass again, and the end that came after them. */
+  #received: Uint8Array[] = [];
+  #status: Status | undefined;
   /** Ends a call at its deadline as long as no message was sent; from the first message on, the channel does. */
   readonly #timer: NodeJS.Timeout | undefined;
   #ended = false;
@@ -75,7 +81,7 @@ export class StreamCall implements CallListener {
     this.#options = options;
     this.#listener = listener;
     this.#admission = admission;
-    this.#unfollow = this.#follow(admission);
+    this.#followed = options.guard.follow(admission, this);
     if (deadline !== undefined) {
       const late = new StatusError(Code.DEADLINE_EXCEEDED, "Deadline exceeded");
       this.#timer = setTimeout(() => this.stop(late), Math.min(deadline - Date.now(), MAX_TIMER));
@@ -86,8 +92,9 @@ export class StreamCall implements CallListener {
   send(message: Uint8Array): boolean {
     if (this.#over) return true;
     if (this.#call === undefined) this.#begin();
-    if (this.#call !== undefined) return this.#call.send(message);
-    this.#held?.push(message);
+    if (this.#call !== undefined && this.#unsent.length === 0 && this.#followed.mayPass())
+      return this.#call.send(message);
+    this.#unsent.push(message);
     return false;
   }
 
@@ -96,7 +103,7 @@ export class StreamCall implements CallListener {
     if (this.#over) return;
     this.#ended = true;
     if (this.#call === undefined) this.#begin();
-    this.#call?.end();
+    if (this.#unsent.length === 0) this.#call?.end();
   }
 
   pause(): void {
@@ -106,7 +113,7 @@ export class StreamCall implements CallListener {
 
   resume(): void {
     this.#paused = false;
-    this.#call?.resume();
+    if (this.#received.length === 0) this.#call?.resume();
   }
 
   /** Ends the call at once, on both sides; the listener's `onClose` has been called with the error when this returns. */
@@ -117,7 +124,12 @@ export class StreamCall implements CallListener {
   }
 
   onMessage(message: Uint8Array): void {
-    if (!this.#over) this.#listener.onMessage(message);
+    if (this.#over) return;
+    if (this.#received.length === 0 && this.#followed.mayPass()) this.#listener.onMessage(message);
+    else {
+      this.#received.push(message);
+      this.#call?.pause();
+    }
   }
 
   onDrain(): void {
@@ -126,17 +138,41 @@ export class StreamCall implements CallListener {
 
   onEnd(status: Status): void {
     if (this.#over) return;
+    this.#status = status;
+    if (this.#received.length > 0) return;
     this.#finish(status.code === Code.OK ? undefined : toCallError(this.#admission.endpoint.service, status));
   }
 
   /** A service of ours asks its own guard too, but a foreign one has none. */
-  #follow(admission: Admission): () => void {
-    return this.#options.guard.follow(admission, (error) => this.stop(error));
+  onRefused(error: Error): void {
+    this.stop(error);
+  }
+
+  onResumed(): void {
+    this.#sendOn();
+    while (this.#received.length > 0 && this.#followed.mayPass()) {
+      this.#listener.onMessage(this.#received.shift() as Uint8Array);
+    }
+    if (this.#over || this.#received.length > 0) return;
+    if (this.#status !== undefined) this.onEnd(this.#status);
+    else if (!this.#paused) this.#call?.resume();
+  }
+
+  /** Sends the messages that wait for the service. */
+  #sendOn(): void {
+    if (this.#call === undefined || this.#unsent.length === 0) return;
+    let more = true;
+    while (this.#unsent.length > 0) {
+      if (!this.#followed.mayPass()) return;
+      more = this.#call.send(this.#unsent.shift() as Uint8Array);
+    }
+    if (this.#ended) this.#call.end();
+    if (more) this.#listener.onDrain();
   }
 
   #begin(): void {
-    if (this.#held !== undefined) return;
-    this.#held = [];
+    if (this.#begun) return;
+    this.#begun = true;
     try {
       const start = this.#options.begin();
       if (!(start instanceof Promise)) this.#open(start);
@@ -149,9 +185,9 @@ export class StreamCall implements CallListener {
   #open(start: AdmittedStart): void {
     clearTimeout(this.#timer);
     if (start.admission !== this.#admission) {
-      this.#unfollow();
+      this.#followed.end();
       this.#admission = start.admission;
-      this.#unfollow = this.#follow(start.admission);
+      this.#followed = this.#options.guard.follow(start.admission, this);
     }
     this.#call = this.#options.target.channel.open(start, this);
     if (this.#paused) this.#call.pause();
@@ -161,16 +197,16 @@ export class StreamCall implements CallListener {
   #openLate(start: AdmittedStart): void {
     if (this.#over) return;
     this.#open(start);
-    let more = true;
-    for (const message of this.#held ?? []) more = this.#call?.send(message) ?? true;
-    if (this.#ended) this.#call?.end();
-    if (more) this.#listener.onDrain();
+    if (this.#ended && this.#unsent.length === 0) this.#call?.end();
+    this.#sendOn();
   }
 
   #finish(error: Error | undefined): void {
     this.#over = true;
     clearTimeout(this.#timer);
-    this.#unfollow();
+    this.#followed.end();
+    this.#unsent = [];
+    this.#received = [];
     this.#listener.onClose(error);
   }
 }

@@ -76,11 +76,26 @@ export interface Guard {
    */
   allows(caller: Caller | undefined, namespace: string, endpoint: Endpoint): boolean;
 
+  /** Judges an open stream again at every change. `end` of what it returns must be called when the stream has ended. */
+  follow(admission: Admission, listener: StreamListener): FollowedStream;
+}
+
+/** An open stream, as its guard tells it what becomes of it. */
+export interface StreamListener {
+  /** The stream must end. The last event, at most once. */
+  onRefused(error: Error): void;
+  /** Messages may pass again, after a `mayPass` that returned false. */
+  onResumed(): void;
+}
+
+/** An open stream that a guard follows. */
+export interface FollowedStream {
   /**
-   * Judges an open stream again at every change. `onRefused` is called at most once; call the returned function when
-   * the stream has ended.
+   * Whether a message may pass now, in either direction; to be asked for each one. Where it may not, the message waits for
+   * `onResumed` or `onRefused`: no lease runs, or the stream's caller is being looked up again.
    */
-  follow(admission: Admission, onRefused: (error: Error) => void): () => void;
+  mayPass(): boolean;
+  end(): void;
 }
 
 /** What a gateway asks of its guard. */

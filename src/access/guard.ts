@@ -21,9 +21,11 @@ import {
   authorityUnreachable,
   type Caller,
   type Credentials,
+  type FollowedStream,
   isAdmin,
   refusal,
   type SigningGuard,
+  type StreamListener,
   serviceScope,
 } from "./admission.js";
 import { type AuthorityAccess, CallerCache, KnownCaller, UNKNOWN_TOKEN } from "./caller-cache.js";
@@ -48,6 +50,7 @@ export class OpenGuard implements SigningGuard {
     this.#streams = new OpenStreams({
       callers: this.#callers,
       now: () => this.#policy.timeAt(performance.now()),
+      hasLease: () => this.#policy.lease.runs(performance.now()),
       judge: (admission, caller) => {
         const decision = this.#judgeBoth(admission, caller);
         return decision === "granted" ? undefined : refusal(decision, admission.endpoint, caller);
@@ -66,6 +69,7 @@ export class OpenGuard implements SigningGuard {
         this.#contexts.forget(() => true);
         return this.#streams.judgeAgain(() => true);
       },
+      onLeaseRunning: () => this.#streams.resumeAll(),
       onCutOff: () => this.#streams.refuseAll(authorityUnreachable()),
       takeUsedKeys: () => this.#callers.takeUsed(),
     });
@@ -202,8 +206,8 @@ export class OpenGuard implements SigningGuard {
     return this.#judge(endpoint, namespace, countsAt(endpoint, namespace, caller) ? caller : undefined) === "granted";
   }
 
-  follow(admission: Admission, onRefused: (error: Error) => void): () => void {
-    return this.#streams.follow(admission, onRefused);
+  follow(admission: Admission, listener: StreamListener): FollowedStream {
+    return this.#streams.follow(admission, listener);
   }
 
   /** @param caller one that counts at the endpoint. */

@@ -1,7 +1,9 @@
 /**
  * The lease is the time for which a guard may decide, counted from a moment before the authority was asked. It is
  * measured by the monotonic clock, which cannot be set, and also ends by the wall clock, because the monotonic clock
- * stands still while a machine is suspended.
+ * stands still while a machine is suspended. Where the wall clock is behind the moment at which the ping was sent, it was
+ * set back, and cannot tell any more how long the machine slept: the lease has ended then, too. Once found to have ended,
+ * a lease does not run again before it is extended, whatever a clock says later.
  *
  * Pings extend it. Each asks the authority for the newest revision; its answer counts once that revision is applied, and
  * then extends the lease from the moment at which the ping was sent.
@@ -36,6 +38,8 @@ export interface LeaseListener {
 /** The lease of one guard. */
 export class Lease {
   readonly #listener: LeaseListener;
+  /** When the ping was sent, by the wall clock. */
+  #start = 0;
   #end = ENDED;
   #timer: NodeJS.Timeout | undefined;
   #running = false;
@@ -52,7 +56,10 @@ export class Lease {
 
   /** @param monotonic a moment of `performance.now()` */
   runs(monotonic: number): boolean {
-    return monotonic < this.#end.monotonic && Date.now() < this.#end.wall;
+    const wall = Date.now();
+    if (monotonic < this.#end.monotonic && wall < this.#end.wall && wall >= this.#start) return true;
+    this.#end = ENDED;
+    return false;
   }
 
   /** Lets it run for a time, in milliseconds, after a moment. */
@@ -60,6 +67,7 @@ export class Lease {
     if (this.#closed) return;
     // It ran out a moment ago, and the timer that tells is late.
     if (this.#running && !this.runs(performance.now())) this.#lose(time);
+    this.#start = from.wall;
     this.#end = { monotonic: from.monotonic + time, wall: from.wall + time };
     if (!this.runs(performance.now())) return;
     this.#watch(time);

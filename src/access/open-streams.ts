@@ -6,20 +6,45 @@
  *
  * When something changed about a caller, its token is looked up anew. The revision is acknowledged only when that is
  * done. A stream whose caller cannot be looked up in time is refused.
+ *
+ * No message passes while no lease runs, or while the caller is looked up: the authority may acknowledge a change that
+ * the stream was not judged by. A stream that is asked to pass a message then waits, and is told when it may go on.
  */
-import { type Admission, type Caller, refusal } from "./admission.js";
+import { type Admission, type Caller, type FollowedStream, refusal, type StreamListener } from "./admission.js";
 import { type CallerCache, KnownCaller, LOOKUP_TIME } from "./caller-cache.js";
 
 const LOOKUPS = 32;
 /** The longest time that a timer of Node takes, in milliseconds. */
 const MAX_TIMER = 2 ** 31 - 1;
 
-interface OpenStream {
+class OpenStream implements FollowedStream {
   readonly admission: Admission;
-  readonly onRefused: (error: Error) => void;
+  readonly listener: StreamListener;
   /** The caller as it was last looked up; the one that the service knows is in the admission. */
   caller: KnownCaller | undefined;
   expiry: NodeJS.Timeout | undefined;
+  /** How many lookups of its caller are under way: until they end, what the guard knows of it may be out of date. */
+  lookups = 0;
+  /** A message waits for `onResumed`. */
+  isWaiting = false;
+  readonly #streams: OpenStreams;
+
+  constructor(streams: OpenStreams, admission: Admission, listener: StreamListener, caller: KnownCaller | undefined) {
+    this.#streams = streams;
+    this.admission = admission;
+    this.listener = listener;
+    this.caller = caller;
+  }
+
+  mayPass(): boolean {
+    if (this.lookups === 0 && this.#streams.hasLease()) return true;
+    this.isWaiting = true;
+    return false;
+  }
+
+  end(): void {
+    this.#streams.leave(this);
+  }
 }
 
 /** What open streams are judged by. */
@@ -27,6 +52,8 @@ export interface OpenStreamsOptions {
   readonly callers: CallerCache;
   /** The authority's clock, in milliseconds since 1970. */
   readonly now: () => number;
+  /** Whether a lease runs. */
+  readonly hasLease: () => boolean;
   /** Why a call is refused now; undefined where it is not. */
   readonly judge: (admission: Admission, caller: Caller | undefined) => Error | undefined;
 }
@@ -36,24 +63,46 @@ export class OpenStreams {
   readonly #options: OpenStreamsOptions;
   readonly #open = new Set<OpenStream>();
 
+  /** Whether a lease runs. */
+  readonly hasLease: () => boolean;
+
   constructor(options: OpenStreamsOptions) {
     this.#options = options;
+    this.hasLease = options.hasLease;
   }
 
   /** @throws {TypeError} for an admission that is not of the guard which has these streams. */
-  follow(admission: Admission, onRefused: (error: Error) => void): () => void {
+  follow(admission: Admission, listener: StreamListener): FollowedStream {
     const { caller } = admission;
     if (caller !== undefined && !(caller instanceof KnownCaller)) {
       throw new TypeError("only what this guard has admitted can be followed");
     }
-    const stream: OpenStream = { admission, onRefused, caller, expiry: undefined };
+    const stream = new OpenStream(this, admission, listener, caller);
     this.#open.add(stream);
+    const wasCurrent = this.#isCurrent(caller);
+    if (!wasCurrent) stream.lookups++;
     // Something may have changed since the admission. The caller of this function is told after it has returned.
     queueMicrotask(() => {
-      if (caller === undefined || this.#options.callers.isCurrent(caller)) this.#goOn(stream, caller);
-      else void this.#renewAll(new Map([[caller, [stream]]]));
+      if (wasCurrent && this.#isCurrent(caller)) return this.#goOn(stream, caller);
+      if (wasCurrent) stream.lookups++;
+      void this.#renewAll(new Map([[caller as KnownCaller, [stream]]]));
     });
-    return () => this.#leave(stream);
+    return stream;
+  }
+
+  #isCurrent(caller: KnownCaller | undefined): boolean {
+    return caller === undefined || this.#options.callers.isCurrent(caller);
+  }
+
+  /** A lease runs again. */
+  resumeAll(): void {
+    for (const stream of this.#open) this.#resume(stream);
+  }
+
+  #resume(stream: OpenStream): void {
+    if (!stream.isWaiting || !this.#open.has(stream) || stream.lookups > 0 || !this.hasLease()) return;
+    stream.isWaiting = false;
+    stream.listener.onResumed();
   }
 
   /** Resolves when every stream has been judged. */
@@ -62,7 +111,10 @@ export class OpenStreams {
     for (const stream of this.#open) {
       const { caller } = stream;
       if (caller === undefined || !changed?.(caller)) this.#judge(stream);
-      else outdated.set(caller, [...(outdated.get(caller) ?? []), stream]);
+      else {
+        stream.lookups++;
+        outdated.set(caller, [...(outdated.get(caller) ?? []), stream]);
+      }
     }
     return this.#renewAll(outdated);
   }
@@ -86,6 +138,7 @@ export class OpenStreams {
       // What changes meanwhile has the same streams renewed once more.
       const caller = await callers.ask(Buffer.from(sha256, "hex"), deadline);
       for (const stream of streams) {
+        stream.lookups--;
         if (caller === undefined) this.#refuse(stream, refusal("unauthorized", stream.admission.endpoint, undefined));
         else this.#goOn(stream, caller);
       }
@@ -98,6 +151,7 @@ export class OpenStreams {
     stream.caller = caller;
     if (this.#open.has(stream)) this.#watchExpiry(stream);
     this.#judge(stream);
+    this.#resume(stream);
   }
 
   #watchExpiry(stream: OpenStream): void {
@@ -116,11 +170,11 @@ export class OpenStreams {
   }
 
   #refuse(stream: OpenStream, error: Error): void {
-    if (this.#leave(stream)) stream.onRefused(error);
+    if (this.leave(stream)) stream.listener.onRefused(error);
   }
 
-  /** Whether it was still there. */
-  #leave(stream: OpenStream): boolean {
+  /** Follows the stream no more. @returns whether it was still there */
+  leave(stream: OpenStream): boolean {
     clearTimeout(stream.expiry);
     return this.#open.delete(stream);
   }

@@ -33,6 +33,8 @@ const LEAVE_TIME = 1_000;
 
 /** What a guard does when its policy changes or cannot be relied on. */
 export interface PolicyListener extends RevisionListener {
+  /** Decisions are possible, for the first time or again. */
+  onLeaseRunning(): void;
   /** No decision has been possible for as long as a lease lasts. */
   onCutOff(): void;
   /** The SHA-256 of each key used since the last time. */
@@ -153,6 +155,7 @@ export class Policy {
     if (this.#hasRun) this.#authority.log.info("the authority is reached again");
     this.#hasRun = true;
     for (const { resolve } of this.#waiting.splice(0)) resolve();
+    this.#listener.onLeaseRunning();
   }
 
   /** Follows one stream to its end. */

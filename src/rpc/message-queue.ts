@@ -28,6 +28,7 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
   readonly #waiting: Uint8Array[] = [];
   readonly #readers: Reader<T>[] = [];
   #bytes = 0;
+  #held = false;
   #paused = false;
   #ended = false;
   #error: Error | undefined;
@@ -42,12 +43,23 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
     if (this.#ended) return;
     this.#waiting.push(message);
     this.#bytes += message.length;
-    const reader = this.#readers.shift();
+    const reader = this.#held ? undefined : this.#readers.shift();
     if (reader !== undefined) this.#take(reader);
     else if (!this.#paused && (this.#waiting.length >= MAX_QUEUED_MESSAGES || this.#bytes >= MAX_QUEUED_BYTES)) {
       this.#paused = true;
       this.#flow.pause();
     }
+  }
+
+  /** Gives the reader nothing more until `release`. */
+  hold(): void {
+    this.#held = true;
+  }
+
+  release(): void {
+    this.#held = false;
+    while (this.#waiting.length > 0 && this.#readers.length > 0) this.#take(this.#readers.shift() as Reader<T>);
+    if (this.#ended && this.#waiting.length === 0) this.#finishAll();
   }
 
   /** No more messages come. After those that wait the reader gets the error, where there is one. */
@@ -68,8 +80,8 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
   next(): Promise<IteratorResult<T, undefined>> {
     return new Promise((resolve, reject) => {
       const reader = { resolve, reject };
-      if (this.#waiting.length > 0) this.#take(reader);
-      else if (this.#ended) this.#finish(reader);
+      if (this.#waiting.length > 0 && !this.#held) this.#take(reader);
+      else if (this.#ended && this.#waiting.length === 0) this.#finish(reader);
       else this.#readers.push(reader);
     });
   }

@@ -10,7 +10,7 @@
  * A unary call whose endpoint answers synchronously costs no promise, and no AbortController unless it asks for `signal`.
  */
 import type { Logger } from "pino";
-import { type Admission, type Guard, SYSTEM } from "../access/admission.js";
+import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../access/admission.js";
 import type { Endpoint } from "../contract/endpoint.js";
 import { Code, StatusError } from "../errors.js";
 import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
@@ -83,7 +83,7 @@ const MAX_RESPONSES_IN_A_ROW = 64;
 
 const NOTHING = new Uint8Array(0);
 
-export class RunningCall implements IncomingListener, Expiring {
+export class RunningCall implements IncomingListener, Expiring, StreamListener {
   index = -1;
   readonly deadline: number;
   readonly #method: ServedMethod;
@@ -103,7 +103,10 @@ export class RunningCall implements IncomingListener, Expiring {
   #requestEnded = false;
   #responses: AsyncIterator<unknown> | undefined;
   #wake: (() => void) | undefined;
-  #unfollow: (() => void) | undefined;
+  /** As the guard follows it; undefined for a call that is no stream, and while it is not admitted. */
+  #followed: FollowedStream | undefined;
+  /** A response that may not pass now. */
+  #held: IteratorResult<unknown> | undefined;
   #ended = false;
 
   /**
@@ -195,6 +198,7 @@ export class RunningCall implements IncomingListener, Expiring {
       if (this.#context !== undefined && this.#start.admission === undefined) this.#admitAgain();
       if (this.#ended) return;
     }
+    if (this.#followed?.mayPass() === false) requests.hold();
     requests.push(message);
   }
 
@@ -209,7 +213,18 @@ export class RunningCall implements IncomingListener, Expiring {
   }
 
   onDrain(): void {
-    this.#wake?.();
+    if (this.#held === undefined) this.#wake?.();
+  }
+
+  onRefused(error: Error): void {
+    this.#abort(StatusError.from(error));
+  }
+
+  onResumed(): void {
+    this.#requests?.release();
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined && this.#sendNext(held)) this.#wake?.();
   }
 
   stop(reason: StatusError): void {
@@ -222,12 +237,6 @@ export class RunningCall implements IncomingListener, Expiring {
 
   expire(): void {
     this.#abort(toError(deadlineExceeded()));
-  }
-
-  #follow(admission: Admission): void {
-    const unfollow = this.#environment.guard.follow(admission, (error) => this.#abort(StatusError.from(error)));
-    if (this.#ended) unfollow();
-    else this.#unfollow = unfollow;
   }
 
   #runOne(admitted: Admitted): void {
@@ -251,7 +260,10 @@ export class RunningCall implements IncomingListener, Expiring {
       clientAddress,
     );
     const streams = this.#method.requestStream || this.#method.responseStream;
-    if (streams && admission !== undefined && admission !== SYSTEM) this.#follow(admission);
+    if (streams && admission !== undefined && admission !== SYSTEM) {
+      this.#followed = this.#environment.guard.follow(admission, this);
+      if (this.#ended) this.#followed.end();
+    }
     if (this.#ended) return;
     try {
       const answer = this.#method.run(request, this.#context as EndpointContext);
@@ -292,12 +304,18 @@ export class RunningCall implements IncomingListener, Expiring {
     }
   }
 
-  /** @returns false to wait until `onDrain` */
-  #sendNext({ done, value }: IteratorResult<unknown>): boolean {
+  /** @returns false to wait until `#wake` is called */
+  #sendNext(next: IteratorResult<unknown>): boolean {
     if (this.#ended) return true;
-    if (!done) return this.#reply.send(this.#method.encode(value));
-    this.#end(this.#success());
-    return true;
+    if (next.done) {
+      this.#end(this.#success());
+      return true;
+    }
+    if (this.#followed?.mayPass() === false) {
+      this.#held = next;
+      return false;
+    }
+    return this.#reply.send(this.#method.encode(next.value));
   }
 
   #drained(): Promise<void> {
@@ -318,7 +336,7 @@ export class RunningCall implements IncomingListener, Expiring {
   #end(status: Status): void {
     this.#ended = true;
     this.#environment.deadlines.delete(this);
-    this.#unfollow?.();
+    this.#followed?.end();
     this.#method.running?.delete(this);
     this.#reply.end(status);
     this.#wake?.();

@@ -136,6 +136,35 @@ t.test("the lease ends by the wall clock too, for a machine that was suspended",
   t.equal(guard.state, "lost");
 });
 
+t.test(
+  "a wall clock that is set back ends the lease: it may have slept before; the next answer begins a new one",
+  async (t) => {
+    const { script, guard } = await start(t, { leaseMs: 30_000, answersPings: false });
+    await script.until(() => script.stream.pings.length > 0);
+    script.stream.pong();
+    await guard.ready();
+    const { now } = Date;
+    t.intercept(Date, "now", { value: () => now() - 60_000 });
+    t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
+    const { length } = script.stream.pings;
+    await script.until(() => script.stream.pings.length > length);
+    script.stream.pong();
+    await guard.ready();
+    await ask(guard, call);
+  },
+);
+
+t.test("a lease that was found to have ended does not run again because the wall clock is set", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 30_000 });
+  await guard.ready();
+  script.answersPings = false;
+  const { now } = Date;
+  const clock = t.intercept(Date, "now", { value: () => now() + 30_001 });
+  t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
+  clock.restore();
+  t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
+});
+
 t.test("a wall clock that is set back does not lengthen the lease", async (t) => {
   const { script, guard } = await start(t);
   await guard.ready();

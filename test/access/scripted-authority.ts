@@ -210,7 +210,7 @@ const NOT_ASKED: Guard = {
     throw new Error("nobody but SYSTEM calls a scripted authority");
   },
   allows: () => false,
-  follow: () => () => {},
+  follow: () => ({ mayPass: () => true, end: () => {} }),
 };
 
 export interface Started {

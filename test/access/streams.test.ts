@@ -6,6 +6,7 @@ import { createToken, hashToken } from "../../src/access/token.js";
 import { Callers } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { ResolveResponse } from "../../src/gen/portico/auth/v1/policy.js";
+import { deferred } from "../support/deferred.js";
 import { until } from "../support/until.js";
 import { ask } from "./door.js";
 import { call, declaring } from "./endpoints.js";
@@ -25,6 +26,9 @@ interface Opened {
   readonly refusals: Error[];
   /** Resolves with the first refusal. */
   readonly refused: Promise<Error>;
+  /** How often it was told that messages may pass again. */
+  resumed: number;
+  mayPass(): boolean;
   stop(): void;
 }
 
@@ -34,15 +38,20 @@ async function opened(t: Test, guard: OpenGuard, shown: Partial<Credentials> = {
 
 function follow(t: Test, guard: OpenGuard, admission: Admission): Opened {
   const refusals: Error[] = [];
-  let stop = (): void => {};
-  const refused = new Promise<Error>((resolve) => {
-    stop = guard.follow(admission, (error) => {
+  const refused = deferred<Error>();
+  const stream = guard.follow(admission, {
+    onRefused(error) {
       refusals.push(error);
-      resolve(error);
-    });
+      refused.resolve(error);
+    },
+    onResumed: () => opened.resumed++,
   });
-  t.teardown(() => stop());
-  return { admission, refusals, refused, stop };
+  t.teardown(() => stream.end());
+  const opened: Opened = {
+    ...{ admission, refusals, refused: refused.promise, resumed: 0 },
+    ...{ mayPass: () => stream.mayPass(), stop: () => stream.end() },
+  };
+  return opened;
 }
 
 function issue(script: ScriptedAuthority, caller: Parameters<ScriptedAuthority["callers"]["set"]>[1] = {}): string {
@@ -277,6 +286,59 @@ t.test("a stream survives a short loss of the authority", async (t) => {
   t.same(refusals, []);
 });
 
+t.test("no message passes while no lease runs, and the stream is told when messages may pass again", async (t) => {
+  const { script, guard } = await ready(t, { leaseMs: 400 });
+  const [waiting, silent] = [await opened(t, guard), await opened(t, guard)];
+  t.ok(waiting.mayPass());
+  script.answersPings = false;
+  await until(() => guard.state !== "ready");
+  t.notOk(waiting.mayPass());
+  script.answersPings = true;
+  await guard.ready();
+  t.ok(waiting.mayPass());
+  t.same([waiting.resumed, silent.resumed], [1, 0]);
+});
+
+t.test("no message passes while the caller is looked up again, though a lease runs", async (t) => {
+  const { script, guard } = await ready(t);
+  const token = issue(script);
+  const bob = await opened(t, guard, { token });
+  const other = await opened(t, guard, { token: issue(script, { account: "eve" }) });
+  const answers: (() => void)[] = [];
+  script.resolve = (request) =>
+    new Promise<ResolveResponse>((resolve) => {
+      const answer = script.answer(request);
+      answers.push(() => resolve(answer));
+      script.notify();
+    });
+  script.change(accountChanged);
+  await script.until(() => answers.length === 1);
+  t.equal(guard.state, "ready");
+  t.same([bob.mayPass(), other.mayPass()], [false, true]);
+  script.change(accountChanged);
+  await script.until(() => answers.length === 2);
+  answers[1]?.();
+  answers[0]?.(); // Older than the second change, so it is asked for once more.
+  await script.until(() => answers.length === 3);
+  t.same([bob.mayPass(), bob.resumed], [false, 0]);
+  answers[2]?.();
+  await script.until(() => script.stream.applied.includes(3n));
+  t.same([bob.mayPass(), bob.resumed, other.resumed], [true, 1, 0]);
+});
+
+t.test("a stream that waits is not resumed where it is refused", async (t) => {
+  const { script, guard } = await ready(t, { leaseMs: 400 });
+  const stream = await opened(t, guard);
+  script.answersPings = false;
+  await until(() => guard.state !== "ready");
+  t.notOk(stream.mayPass());
+  script.change(deleted("r1"));
+  script.answersPings = true;
+  t.match(await stream.refused, UNAUTHORIZED);
+  await guard.ready();
+  t.equal(stream.resumed, 0);
+});
+
 t.test("a stream ends when the authority stays lost for a further lease", async (t) => {
   const { script, guard } = await ready(t, { leaseMs: 200 });
   const answered = script.stream.pings.at(-1)?.received ?? Number.NaN;
@@ -307,5 +369,8 @@ t.test("streams of endpoints that govern themselves are judged too", async (t) =
 t.test("only an admission of the guard can be followed", async (t) => {
   const { guard } = await ready(t);
   const caller = { namespace: "default", account: "eve", scopes: [], expires: Number.MAX_VALUE, resources: [] };
-  t.throws(() => guard.follow({ endpoint: call, caller, namespace: "default" }, () => {}), TypeError);
+  t.throws(
+    () => guard.follow({ endpoint: call, caller, namespace: "default" }, { onRefused() {}, onResumed() {} }),
+    TypeError,
+  );
 });

@@ -110,7 +110,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const lateGuard: SigningGuard = {
     admit: (credentials, endpoint) => (guard as OpenGuard).admit(credentials, endpoint),
     allows: (caller, namespace, endpoint) => (guard as OpenGuard).allows(caller, namespace, endpoint),
-    follow: (admission, onRefused) => (guard as OpenGuard).follow(admission, onRefused),
+    follow: (admission, listener) => (guard as OpenGuard).follow(admission, listener),
     sign: (admission) => (guard as OpenGuard).sign(admission),
   };
   const registry = createRegistry({

@@ -1,6 +1,13 @@
 /** A guard for tests that decides by a table: which tokens there are, and which endpoints are refused to whom. */
 
-import type { Admission, Caller, Credentials, Guard } from "../../src/access/admission.js";
+import type {
+  Admission,
+  Caller,
+  Credentials,
+  FollowedStream,
+  Guard,
+  StreamListener,
+} from "../../src/access/admission.js";
 import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { until } from "../support/until.js";
@@ -18,7 +25,9 @@ export class TableGuard implements Guard {
   later = false;
   /** How often it was asked. */
   asks = 0;
-  readonly #followed = new Map<(error: Error) => void, Admission>();
+  /** Whether messages of open streams may pass. */
+  passing = true;
+  readonly #followed = new Map<StreamListener, Admission>();
 
   admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission> {
     this.asks++;
@@ -30,9 +39,15 @@ export class TableGuard implements Guard {
     return true;
   }
 
-  follow(admission: Admission, onRefused: (error: Error) => void): () => void {
-    this.#followed.set(onRefused, admission);
-    return () => this.#followed.delete(onRefused);
+  follow(admission: Admission, listener: StreamListener): FollowedStream {
+    this.#followed.set(listener, admission);
+    return { mayPass: () => this.passing, end: () => this.#followed.delete(listener) };
+  }
+
+  /** Lets messages of open streams pass again. */
+  resume(): void {
+    this.passing = true;
+    for (const listener of this.#followed.keys()) listener.onResumed();
   }
 
   /** Resolves when it has been asked so often. */
@@ -48,8 +63,8 @@ export class TableGuard implements Guard {
   /** Closes an endpoint to those who have no token, and judges the open streams again. */
   close(name: string): void {
     this.closed.add(name);
-    for (const [onRefused, { endpoint, caller }] of this.#followed) {
-      if (this.#refuses(caller, endpoint)) onRefused(refused(endpoint));
+    for (const [listener, { endpoint, caller }] of this.#followed) {
+      if (this.#refuses(caller, endpoint)) listener.onRefused(refused(endpoint));
     }
   }
 

@@ -75,7 +75,11 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
       errors.push(`${service} ${id}: ${msg}`);
     },
   });
-  const nobody: Guard = { admit: () => never(), allows: () => false, follow: () => () => {} };
+  const nobody: Guard = {
+    admit: () => never(),
+    allows: () => false,
+    follow: () => ({ mayPass: () => true, end: () => {} }),
+  };
   const dispatcher = new Dispatcher({ services: [registry], guard: nobody, limits: config, log });
   const open: string[] = [];
   const connect = (address: string): InProcessChannel => {

@@ -56,7 +56,7 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
   const guard: Guard = {
     admit: (credentials, endpoint) => opened.admit(credentials, endpoint),
     allows: (caller, namespace, endpoint) => opened.allows(caller, namespace, endpoint),
-    follow: (admission, onRefused) => opened.follow(admission, onRefused),
+    follow: (admission, listener) => opened.follow(admission, listener),
   };
   const registry = createRegistry({
     guard,
