@@ -9,21 +9,28 @@ import { OWN_SERVICES } from "./own-services.js";
 
 /**
  * @param names keys of OWN_SERVICES
- * @param clients of other services, where the process serves one service alone
+ * @param clientsOf makes the clients of a service, when it first calls another
  */
 export function openServices(
   { config, log, shutdown }: ProcessContext,
   names: readonly string[],
-  clients?: Clients,
+  clientsOf: (service: string) => Clients,
 ): Service[] {
   const store = openStoreIn(config.data, config.serviceStore);
   shutdown.add(() => store.close());
   return names.map((service) => {
     const load = OWN_SERVICES[service];
     if (load === undefined) throw new Error(`there is no service ${service}`);
-    return createLazyService(load, {
-      descriptors: descriptorsOf(service),
-      environment: { service, log, openStore: store.open, clients },
-    });
+    let clients: Clients | undefined;
+    const environment = {
+      service,
+      log,
+      openStore: store.open,
+      clients: () => {
+        clients ??= clientsOf(service);
+        return clients;
+      },
+    };
+    return createLazyService(load, { descriptors: descriptorsOf(service), environment });
   });
 }

@@ -3,6 +3,7 @@ import type { Authority } from "../../services/auth/authority.js";
 import { SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address.js";
 import { type Config, ConfigError, type Flags, SETTINGS } from "../../src/config.js";
+import type { Clients } from "../../src/kit/clients.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import type { GrpcPort } from "../../src/process/grpc-port.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
@@ -10,6 +11,7 @@ import type { Io } from "../terminal/io.js";
 import { openCore, type StoreOptions } from "./authority.js";
 import { openGateway } from "./gateway.js";
 import { openServices } from "./open-services.js";
+import { clientsWithin } from "./own-clients.js";
 import { OWN_SERVICES } from "./own-services.js";
 import { runRole } from "./run.js";
 import { processOf, type Running } from "./start.js";
@@ -34,11 +36,10 @@ export interface OpenServer extends Omit<Running, "stop"> {
 /** Opens all parts of a server. */
 export async function openServer(context: ProcessContext, options: StoreOptions): Promise<OpenServer> {
   const { log, transport } = context;
-  const { guard, grpc, isLocal, firstStart, enrol } = await openCore(
-    context,
-    openServices(context, ownServicesOf(context.config)),
-    options,
-  );
+  const clientsOf = (service: string): Clients => clientsWithin(service, context, core.grpc.dispatcher);
+  const services = openServices(context, ownServicesOf(context.config), clientsOf);
+  const core = await openCore(context, services, options);
+  const { guard, grpc, isLocal, firstStart, enrol } = core;
   const gateway = await openGateway(context, {
     guard,
     registry: {

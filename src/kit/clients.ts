@@ -1,6 +1,6 @@
 /**
  * Makes `call.client`: for each call to another service the authority is asked once for a context, which is kept as long as
- * it is good, and the registry for the addresses of that service, which are asked for again after a while.
+ * it is good, and the registry for the addresses of a service of another process, which are asked for again after a while.
  */
 import { CONTEXT } from "../access/call-context.js";
 import { type Delegated, delegate } from "../access/delegation.js";
@@ -34,6 +34,8 @@ export interface ClientsOptions {
   readonly metadata: Metadata;
   /** Opens a channel to an instance. */
   readonly connect: (target: GrpcTarget) => Channel;
+  /** The channel to a service of this process; undefined for another. */
+  readonly local?: (service: string) => Channel | undefined;
 }
 
 /** A service that is called. */
@@ -117,6 +119,8 @@ export class Clients {
   }
 
   async #channelTo(service: string): Promise<Channel> {
+    const local = this.#options.local?.(service);
+    if (local !== undefined) return local;
     let target = this.#targets.get(service);
     if (target === undefined) {
       target = { balancer: new Balancer(service), channels: new Map(), until: 0, asking: undefined };

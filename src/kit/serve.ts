@@ -76,7 +76,7 @@ async function serveParts(parts: readonly Part[], { name, descriptors, settings 
     const clients = clientsOf(context, joined);
     const service = createService(parts, {
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
-      environment: { service: name, log, openStore: store.open, clients },
+      environment: { service: name, log, openStore: store.open, clients: () => clients },
     });
     const { guard, grpc, registration } = await openServiceProcess(context, joined, service);
     await waitForAuthority(Promise.all([guard.ready(), registration.registered()]));

@@ -16,8 +16,8 @@ export interface Environment {
   readonly log: Logger;
   /** Opens the store when it is first used. */
   readonly openStore: () => Promise<ServiceStore>;
-  /** Undefined where the process has no enrolment of the service, and so cannot call others as that service. */
-  readonly clients: Clients | undefined;
+  /** Gives the clients of other services, which are made when the first is used. */
+  readonly clients: () => Clients;
 }
 
 /** A call, over the context that src/rpc has made of it. */
@@ -77,9 +77,7 @@ export class ServiceCall implements Call {
   }
 
   client<D extends ServiceDefinition>(definition: D, service: string): Client<D> {
-    const { clients } = this.#environment;
-    if (clients !== undefined) return clients.clientOf(definition, service, this.#context);
-    throw new Error("call.client works in a process that serves its service alone");
+    return this.#environment.clients().clientOf(definition, service, this.#context);
   }
 
   sendHeaders(metadata: Metadata): void {

@@ -38,7 +38,11 @@ export function testCall(options: TestCallOptions = {}): Call {
     sendHeaders() {},
     setTrailers() {},
   };
-  return new ServiceCall(context, { service: "test", log: createLog("silent"), openStore, clients: undefined });
+  return new ServiceCall(context, { service: "test", log: createLog("silent"), openStore, clients: noClients });
+}
+
+function noClients(): never {
+  throw new Error("call.client: a handler that calls other services is tested with a Portico");
 }
 
 let store: ReturnType<typeof openStoreIn> | undefined;

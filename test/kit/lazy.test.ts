@@ -13,8 +13,10 @@ import { dispatcherOf } from "../rpc/serve.js";
 import { TableGuard } from "../rpc/table-guard.js";
 
 function lazy(load: () => Promise<readonly Part[]>, guard = new TableGuard()) {
-  const openStore = () => Promise.reject(new Error("helloworld keeps nothing"));
-  const environment = { service: "helloworld", log: pino({ level: "silent" }), openStore, clients: undefined };
+  const unused = () => {
+    throw new Error("helloworld keeps nothing, and calls no other service");
+  };
+  const environment = { service: "helloworld", log: pino({ level: "silent" }), openStore: unused, clients: unused };
   const service = createLazyService(load, { descriptors: descriptorsOf("helloworld"), environment });
   return new InProcessChannel(dispatcherOf([service], { guard }));
 }

@@ -70,9 +70,12 @@ export function openCatalogue(
   const end = new AbortController();
   const streams = new Set<AsyncIterator<unknown>>();
   const log = pino({ level: "silent" });
+  const unused = () => {
+    throw new Error("services of the catalogue call no others");
+  };
   const served = createService(parts, {
     descriptors: descriptorsOf(),
-    environment: { service, log, openStore: store.open, clients: undefined },
+    environment: { service, log, openStore: store.open, clients: unused },
   });
   const names = [...types].flatMap((type) =>
     type.kind === "service" && type.file.proto.package === service ? [type.typeName] : [],

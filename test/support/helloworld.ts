@@ -5,10 +5,10 @@ import { descriptorsOf } from "../../src/contract/own-files.js";
 import { createService } from "../../src/kit/service.js";
 
 const unused = () => {
-  throw new Error("helloworld keeps nothing");
+  throw new Error("helloworld keeps nothing, and calls no other service");
 };
 
 export const helloworld = createService(parts, {
   descriptors: descriptorsOf(),
-  environment: { service: "helloworld", log: pino({ level: "silent" }), openStore: unused, clients: undefined },
+  environment: { service: "helloworld", log: pino({ level: "silent" }), openStore: unused, clients: unused },
 });

@@ -1,0 +1,118 @@
+// A service of the process that the authority runs in calls others for its caller, judged as a service of any other process.
+import t from "tap";
+import { openCore } from "../../../cli/roles/authority.js";
+import { openServices } from "../../../cli/roles/open-services.js";
+import { clientsWithin } from "../../../cli/roles/own-clients.js";
+import { loadConfig } from "../../../src/config.js";
+import type { Endpoint } from "../../../src/contract/endpoint.js";
+import { descriptorsOf } from "../../../src/contract/own-files.js";
+import { Code } from "../../../src/errors.js";
+import { HelloworldService } from "../../../src/gen/helloworld/helloworld.js";
+import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
+import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { UrlService } from "../../../src/gen/url/url.js";
+import { type Call, type Implementation, part } from "../../../src/kit/index.js";
+import { createService } from "../../../src/kit/service.js";
+import { createLog } from "../../../src/log.js";
+import { createContext } from "../../../src/process/context.js";
+import { Shutdown } from "../../../src/process/shutdown.js";
+import { type CallOptions, unary } from "../../../src/rpc/client.js";
+import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
+import type { Metadata } from "../../../src/rpc/metadata.js";
+
+const PASSWORD = "correct horse battery";
+const log = createLog("silent");
+const shutdown = new Shutdown(log);
+t.teardown(() => shutdown.run({ noticeMs: 0, drainMs: 0 }));
+const config = loadConfig({ data: t.testdir(), grpc: "127.0.0.1:0", adminPassword: PASSWORD }, {});
+const context = await createContext({ config, log, shutdown });
+
+const client = (call: Call, service: string) => call.client(HelloworldService, service);
+const asking = createService(
+  [
+    part(UrlService, {
+      ...({} as Implementation<typeof UrlService>),
+      async resolve({ name }, call) {
+        return { address: (await client(call, name).call({ name: "Ada" })).message };
+      },
+      async shorten({ address: name }, call) {
+        let messages = "";
+        for await (const { message } of client(call, name).stream({ name: "Ada", messages: 2n })) messages += message;
+        return { name: "", address: messages, created: undefined, updated: undefined };
+      },
+    }),
+  ],
+  {
+    descriptors: descriptorsOf("url"),
+    environment: {
+      service: "url",
+      log,
+      openStore: () => Promise.reject(new Error("it keeps nothing")),
+      clients: () => clients,
+    },
+  },
+);
+const none = (): never => {
+  throw new Error("helloworld calls no other service");
+};
+const core = await openCore(context, [asking, ...openServices(context, ["helloworld"], none)], {});
+const clients = clientsWithin("url", context, core.grpc.dispatcher);
+const channel = new InProcessChannel(core.grpc.dispatcher);
+const login = { account: "admin", password: PASSWORD, namespace: "" };
+const { accessToken: token } = await unary(channel, AuthService.login, login);
+const bearer: Metadata = [["authorization", `Bearer ${token}`]];
+
+/** The options of a call as the gateway of this process makes it, for the administrator or for nobody. */
+async function callTo(name: string, as: string | undefined): Promise<CallOptions> {
+  const endpoint = core.grpc.dispatcher.endpoints.find((one) => one.name === name) as Endpoint;
+  const admission = await core.guard.admit({ token: as, namespace: undefined, tokenRequired: false }, endpoint);
+  return { admission, metadata: core.guard.sign(admission) };
+}
+
+/** What another service says to the asking one. */
+async function ask(service: string, as?: string): Promise<string> {
+  return (await unary(channel, UrlService.resolve, { name: service }, await callTo("url:Url.Resolve", as))).address;
+}
+
+t.test("it calls a service of this process for its caller", async (t) => {
+  t.equal(await ask("helloworld", token), "Hello Ada");
+  t.equal(await ask("helloworld"), "Hello Ada", "and for nobody, where the rules let everyone in");
+  const streamed = await unary(
+    channel,
+    UrlService.shorten,
+    { address: "helloworld" },
+    await callTo("url:Url.Shorten", token),
+  );
+  t.equal(streamed.address, "Hello AdaHello Ada");
+});
+
+t.test("a service that is not there is UNAVAILABLE", async (t) => {
+  await t.rejects(ask("nobody", token), { code: Code.UNAVAILABLE, message: /there is no instance of nobody to call/ });
+});
+
+t.test("the rules must let in both the service and its caller", async (t) => {
+  const grant = (id: string, scope: string, resource: string) =>
+    unary(
+      channel,
+      RulesService.create,
+      { rule: { id, scope, access: Access.GRANTED, resource, priority: 0 } },
+      { metadata: bearer },
+    );
+  const remove = (id: string) => unary(channel, RulesService.delete, { id }, { metadata: bearer });
+  await grant("asking", "<public>", "service:url:*");
+  await remove("default");
+  await t.rejects(ask("helloworld", token), {
+    code: Code.UNAUTHENTICATED,
+    message: /Unauthorized call made to helloworld:Helloworld.Call/,
+  });
+  await grant("service", "service:url", "service:helloworld:*");
+  await t.rejects(ask("helloworld"), { code: Code.UNAUTHENTICATED }, "the service alone may");
+  await grant("caller", "admin", "service:helloworld:*");
+  t.equal(await ask("helloworld", token), "Hello Ada");
+  await remove("service");
+  await t.rejects(
+    ask("helloworld", token),
+    { code: Code.UNAUTHENTICATED },
+    "a context that was issued before is good no longer",
+  );
+});
