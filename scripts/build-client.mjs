@@ -8,7 +8,9 @@ const SOURCE = "src/client";
 const RUNTIME = ["values", "error", "options", "scope", "lines", "websocket", "client"].map(
   (name) => `${SOURCE}/${name}.ts`,
 );
-const COPIED = [`${SOURCE}/portico_client.py`, `${SOURCE}/portico.go`];
+const COPIED = ["portico_client.py", "portico_websocket.py", "portico.go", "portico_websocket.go"].map(
+  (name) => `${SOURCE}/${name}`,
+);
 
 /** Gives the source files that went into it. */
 export async function buildClient(bundle, folder) {

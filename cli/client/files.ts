@@ -31,26 +31,57 @@ export function clientFile(language: Language, contract: ServiceContract): Clien
       return { name: `${name}.ts`, text };
     }
     case "python": {
-      const docstring = `"""A client of the service ${name}, for Python 3.10 or later. Needs httpx: pip install httpx
+      const packages = sendsStreams(contract)
+        ? "httpx and websockets: pip install httpx websockets"
+        : "httpx: pip install httpx";
+      const docstring = `"""A client of the service ${name}, for Python 3.10 or later. Needs ${packages}
 
     with Portico() as portico:  # reads PORTICO_URL and PORTICO_TOKEN
         portico.${snake(name)}…
 
 Code generated ${origin}. ${MARK}
 """`;
-      const own = runtime("portico_client.py").replace(/^""".*?"""/s, () => docstring);
+      const own = runtimeOf(contract, "portico_client.py", "portico_websocket.py", PYTHON_PARTS).replace(
+        /^""".*?"""/s,
+        () => docstring,
+      );
       return { name: `${snake(name)}_client.py`, text: `${own}\n\n${writePython(contract)}` };
     }
     case "go": {
       const own = packageName(name);
+      const needs = sendsStreams(contract) ? `\n//\n// It needs ${WEBSOCKET_MODULE}: go mod tidy` : "";
       const comment = `// Code generated ${origin}. ${MARK}
 
-// Package ${own} is a client of the service ${name}.
+// Package ${own} is a client of the service ${name}.${needs}
 package ${own}`;
-      const text = runtime("portico.go").replace(/^.*?^package portico$/ms, () => comment);
+      const text = runtimeOf(contract, "portico.go", "portico_websocket.go", GO_PARTS).replace(
+        /^.*?^package portico$/ms,
+        () => comment,
+      );
       return { name: `${own}.go`, text: `${text}\n${writeGo(contract)}` };
     }
   }
+}
+
+/** For Go, which has no WebSocket of its own. */
+const WEBSOCKET_MODULE = "github.com/coder/websocket";
+
+/** Whether a service has an endpoint for which a client in Python or Go needs a package of WebSockets. */
+export function sendsStreams({ groups }: ServiceContract): boolean {
+  return groups.some(({ endpoints }) => endpoints.some(({ shape }) => shape === "client" || shape === "bidi"));
+}
+
+/** A runtime in a language: what begins it, the imports of the language's own, those of packages, and the code. */
+const PYTHON_PARTS = /^(?<start>.*?\n)(?<own>(?:import [\w.]+\n)+)\n(?<packages>(?:import [\w.]+\n)+)(?<code>.*)$/s;
+const GO_PARTS = /^(?<start>.*?\nimport \(\n)(?<own>(?:\t"[^"]+"\n)+)\n?(?<packages>(?:\t"[^"]+"\n)*)\)\n(?<code>.*)$/s;
+
+/** The runtime, with what sends streams where the service takes some: then their imports stand together. */
+function runtimeOf(contract: ServiceContract, base: string, streams: string, language: RegExp): string {
+  if (!sendsStreams(contract)) return runtime(base);
+  const [first, second] = [base, streams].map((file) => language.exec(runtime(file))?.groups ?? {});
+  const lines = (part: string) => [...new Set(`${first?.[part]}${second?.[part]}`.match(/.+\n/g))].sort().join("");
+  const [close, between] = language === GO_PARTS ? [")\n", ""] : ["", "\n"];
+  return `${first?.start}${lines("own")}\n${lines("packages")}${close}${first?.code}${between}${second?.code}`;
 }
 
 /** What a folder of the package in Go needs to be a module of its own. */

@@ -10,8 +10,10 @@ import type {
 import { linesOf, pascal, Scope, typeNames } from "./names.js";
 import type { FieldType, ValueType } from "./value-type.js";
 
-/** Exported names of the runtime (src/client/portico.go) and of the generated part. */
-export const RESERVED_TYPES: readonly string[] = "Client Error HTTPBody New Options Ptr".split(" ");
+/** Exported names of the runtime (src/client/portico*.go) and of the generated part. */
+export const RESERVED_TYPES: readonly string[] = "BidiStream Client ClientStream Error HTTPBody New Options Ptr".split(
+  " ",
+);
 
 const KEYWORDS: ReadonlySet<string> = new Set(
   "break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var".split(
@@ -54,8 +56,8 @@ class GoWriter {
       const scope = name === undefined ? members : new Scope();
       const typeName =
         name === undefined ? this.#typeName : this.#scope.add(`${exported(contract.name)}${name}Service`);
-      const endpoints = group.endpoints.filter(isCallable);
-      return { group, typeName, member: name, methods: endpoints.map((one) => [scope.add(exported(one.name)), one]) };
+      const methods = group.endpoints.map((one) => [scope.add(exported(one.name)), one] as const);
+      return { group, typeName, member: name, methods };
     });
   }
 
@@ -118,29 +120,23 @@ class GoWriter {
   }
 
   #service(name: string, comment: string, group: Group | undefined, others: readonly Group[]): string {
-    const left = group?.group.endpoints.filter((one) => !isCallable(one)).map((one) => one.name) ?? [];
-    const without =
-      left.length === 0
-        ? []
-        : [`Not here, because they take a stream, which needs a WebSocket: ${left.join(", ")}. net/http has none.`];
     const members = [
       "\ttransport *transport\n",
       ...others.map(({ group, member, typeName }) => `${doc(group.comment, false, "\t")}\t${member} *${typeName}\n`),
     ];
     const methods = (group?.methods ?? []).map(([method, endpoint]) => `\n${this.#method(name, method, endpoint)}`);
-    const about = [comment, ...without].filter((text) => text !== "").join("\n\n");
-    return `${doc(about, false)}type ${name} struct {\n${members.join("\n")}}\n${methods.join("")}`;
+    return `${doc(comment, false)}type ${name} struct {\n${members.join("\n")}}\n${methods.join("")}`;
   }
 
   #method(typeName: string, name: string, endpoint: EndpointContract): string {
     const { path, shape, idempotent } = endpoint;
     const sent = endpoint.takesBytes ? "*HTTPBody" : this.#value(endpoint.request);
     const answered = endpoint.answersBytes ? "*HTTPBody" : this.#value(endpoint.response);
-    const result = shape === "server" ? `iter.Seq2[${answered}, error]` : `(${answered}, error)`;
-    const members = [quoted(this.#contract.name), quoted(path), `${idempotent}`];
-    const call = `${shape === "server" ? "stream" : "unary"}[${answered}]`;
-    return `${doc(endpoint.comment, endpoint.deprecated)}func (s *${typeName}) ${name}(ctx context.Context, request ${sent}) ${result} {
-	return ${call}(ctx, s.transport, endpoint{${members.join(", ")}}, request)
+    const { runtime, sends, result } = SHAPES[shape](sent, answered);
+    const about = `endpoint{${[quoted(this.#contract.name), quoted(path), `${idempotent}`].join(", ")}}`;
+    const [parameter, argument] = sends ? ["", ""] : [`, request ${sent}`, ", request"];
+    return `${doc(endpoint.comment, endpoint.deprecated)}func (s *${typeName}) ${name}(ctx context.Context${parameter}) ${result} {
+	return ${runtime}(ctx, s.transport, ${about}${argument})
 }
 `;
   }
@@ -163,9 +159,19 @@ func New(options Options) *Client {
   }
 }
 
-function isCallable({ shape }: EndpointContract): boolean {
-  return shape === "unary" || shape === "server";
-}
+/** How an endpoint that takes S and answers A is called in the runtime. */
+const SHAPES: Readonly<
+  Record<EndpointContract["shape"], (S: string, A: string) => { runtime: string; sends?: true; result: string }>
+> = {
+  unary: (_, A) => ({ runtime: `unary[${A}]`, result: `(${A}, error)` }),
+  server: (_, A) => ({ runtime: `stream[${A}]`, result: `iter.Seq2[${A}, error]` }),
+  client: (S, A) => ({
+    runtime: `clientStream[${S}, ${A}]`,
+    sends: true,
+    result: `(*ClientStream[${S}, ${A}], error)`,
+  }),
+  bidi: (S, A) => ({ runtime: `bidiStream[${S}, ${A}]`, sends: true, result: `(*BidiStream[${S}, ${A}], error)` }),
+};
 
 const KEYS: Readonly<Record<FieldType["key"], string>> = {
   string: "string",

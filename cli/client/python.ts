@@ -10,9 +10,11 @@ import type {
 import { linesOf, pascal, Scope, snake, typeNames } from "./names.js";
 import type { FieldType, ValueType } from "./value-type.js";
 
-/** Classes of the runtime (src/client/portico_client.py), of the generated part, and of the language. */
+/** Classes of the runtime (src/client/portico_*.py), of the generated part, and of the language. */
 export const RESERVED_TYPES: readonly string[] = [
-  ..."AsyncPortico AsyncPorticoClient HttpBody Portico PorticoClient PorticoError Self".split(" "),
+  ..."AsyncBidiStream BidiStream AsyncPortico AsyncPorticoClient HttpBody Portico PorticoClient PorticoError Self".split(
+    " ",
+  ),
   ..."AssertionError BaseException Ellipsis Exception False KeyError None NotImplemented True TypeError ValueError".split(
     " ",
   ),
@@ -25,22 +27,19 @@ const KEYWORDS: readonly string[] = [
   ..."if import in is lambda nonlocal not or pass raise return try while with yield".split(" "),
 ];
 /** A member of a class that has one of these names would be meant by the types that stand in the class. */
-const TYPES: readonly string[] = "bool bytes dataclasses datetime dict float int list str typing".split(" ");
+const TYPES: readonly string[] = "bool bytes contextlib dataclasses datetime dict float int list str typing".split(" ");
 
 export function writePython(contract: ServiceContract): string {
   return new PythonWriter(contract).write();
 }
 
+/** In characters, of the lines that are measured. */
+const MAX_LINE = 120;
+
 /** The two clients: a call of one waits, a call of the other is awaited. */
 const FORMS = [
-  { prefix: "", base: "PorticoClient", define: "def", wait: "", iterator: "typing.Iterator" },
-  {
-    prefix: "Async",
-    base: "AsyncPorticoClient",
-    define: "async def",
-    wait: "await ",
-    iterator: "typing.AsyncIterator",
-  },
+  { prefix: "", base: "PorticoClient", define: "def", wait: "", async: "" },
+  { prefix: "Async", base: "AsyncPorticoClient", define: "async def", wait: "await ", async: "_async" },
 ] as const;
 type Form = (typeof FORMS)[number];
 
@@ -74,7 +73,7 @@ class PythonWriter {
       const className =
         member === undefined ? this.#className : classNames(`${this.#className}${pascal(group.name ?? "")}`);
       const scope = member === undefined ? members : new Scope(this.#reserved([group]));
-      return { group, className, member, methods: callable(group).map((one) => [scope.add(snake(one.name)), one]) };
+      return { group, className, member, methods: group.endpoints.map((one) => [scope.add(snake(one.name)), one]) };
     });
   }
 
@@ -91,9 +90,9 @@ class PythonWriter {
 
   /** Names that no method may have beside the methods of these groups: keywords, and the types in their declarations. */
   #reserved(groups: readonly GroupContract[]): string[] {
-    const methods = groups.flatMap(callable);
+    const methods = groups.flatMap(({ endpoints }) => endpoints);
     const types = methods.flatMap(({ request, response }) => [this.#value(request), this.#value(response)]);
-    return [...KEYWORDS, ...typesIn(["float", "int", "typing", ...types])];
+    return [...KEYWORDS, ...typesIn(["contextlib", "float", "int", "typing", ...types])];
   }
 
   #enumeration({ name, comment, values }: EnumContract): string {
@@ -166,13 +165,9 @@ class PythonWriter {
     group: Group | undefined,
     attributes: readonly string[],
   ): string {
-    const left = group?.group.endpoints.filter((endpoint) => !isCallable(endpoint)).map(({ name }) => name) ?? [];
-    const without =
-      left.length === 0 ? "" : `Not here, because they take a stream, which needs a WebSocket: ${left.join(", ")}.`;
-    const words = [comment, without].filter((text) => text !== "").join("\n\n");
     const methods = (group?.methods ?? []).map(([name, endpoint]) => this.#method(form, name, endpoint));
     return `class ${form.prefix}${className}:
-${doc(words, false, "    ", true)}    def __init__(self, portico: ${form.prefix}Portico) -> None:
+${doc(comment, false, "    ", true)}    def __init__(self, portico: ${form.prefix}Portico) -> None:
         self._portico = portico
 ${attributes.join("")}${methods.map((method) => `\n${method}`).join("")}`;
   }
@@ -181,16 +176,15 @@ ${attributes.join("")}${methods.map((method) => `\n${method}`).join("")}`;
     const { path, idempotent, shape, request, response } = endpoint;
     const sent = endpoint.takesBytes ? "HttpBody" : this.#value(request);
     const answered = endpoint.answersBytes ? "HttpBody" : this.#value(response);
-    const mayBeLeftOut = request.kind === "message" && !endpoint.takesBytes;
-    const parameter = `request: ${sent}${mayBeLeftOut ? " | None = None" : ""}`;
-    const result = shape === "server" ? `${form.iterator}[${answered}]` : answered;
-    const [define, wait] = shape === "server" ? ["def", ""] : [form.define, form.wait];
+    const { define, parameter, result, run } = shapeOf(shape, form, sent, answered);
+    const mayBeLeftOut = parameter === undefined && request.kind === "message" && !endpoint.takesBytes;
+    const given = parameter ?? [`request: ${sent}${mayBeLeftOut ? " | None = None" : ""}`];
+    const parameters = ["self", ...given, "*", "timeout: float | None = None", "retries: int | None = None"];
+    const message = parameter === undefined ? "request" : "None";
     const about = [quoted(this.#contract.name), quoted(path), idempotent ? "True" : "False", answerOf(answered)];
-    return `    ${define} ${name}(
-        self, ${parameter}, *, timeout: float | None = None, retries: int | None = None
-    ) -> ${result}:
-${doc(endpoint.comment, endpoint.deprecated, "        ")}        call = _Call(${about.join(", ")}, request, timeout, retries)
-        return ${wait}self._portico._${shape === "server" ? "stream" : "unary"}(call)
+    return `${signature(`    ${define} ${name}`, parameters, result)}
+${doc(endpoint.comment, endpoint.deprecated, "        ")}        call = _Call(${about.join(", ")}, ${message}, timeout, retries)
+        return ${run}
 `;
   }
 
@@ -216,12 +210,38 @@ function answerOf(hint: string): string {
   return /^\w+$/.test(hint) ? hint : `typing.cast("type[${hint}]", ${hint})`;
 }
 
-function isCallable({ shape }: EndpointContract): boolean {
-  return shape === "unary" || shape === "server";
+/** On one line where it fits, as ruff formats it. */
+function signature(start: string, parameters: readonly string[], result: string): string {
+  const forms = [`${parameters.join(", ")}`, `\n        ${parameters.join(", ")}\n    `].map(
+    (list) => `${start}(${list}) -> ${result}:`,
+  );
+  const fits = (form: string) => form.split("\n").every((line) => line.length <= MAX_LINE);
+  return forms.find(fits) ?? `${start}(\n        ${parameters.join(",\n        ")},\n    ) -> ${result}:`;
 }
 
-function callable({ endpoints }: GroupContract): readonly EndpointContract[] {
-  return endpoints.filter(isCallable);
+/** How the method of an endpoint is defined, and which function of the runtime it runs. */
+function shapeOf(
+  shape: EndpointContract["shape"],
+  { prefix, define, wait, async }: Form,
+  sent: string,
+  answered: string,
+) {
+  const iterable = prefix === "" ? [] : [`typing.AsyncIterable[${sent}]`];
+  const requests = [...iterable, `typing.Iterable[${sent}]`].join(" | ");
+  switch (shape) {
+    case "unary":
+      return { define, result: answered, run: `${wait}self._portico._unary(call)` };
+    case "server":
+      return { define: "def", result: `typing.${prefix}Iterator[${answered}]`, run: "self._portico._stream(call)" };
+    case "client": {
+      const run = `${wait}_collect${async}(self._portico, call, requests)`;
+      return { define, parameter: [`requests: ${requests}`], result: answered, run };
+    }
+    case "bidi": {
+      const result = `contextlib.Abstract${prefix}ContextManager[${prefix}BidiStream[${sent}, ${answered}]]`;
+      return { define: "def", parameter: [], result, run: `_bidi${async}(self._portico, call)` };
+    }
+  }
 }
 
 const KEYS: Readonly<Record<FieldType["key"], string>> = { string: "str", bool: "bool", int: "int", uint: "int" };

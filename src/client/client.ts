@@ -4,7 +4,7 @@
  * as one into the file of a generated client.
  */
 import { PorticoError, readFailure, toConnectionError } from "./error.js";
-import { messagesOf, piecesOf } from "./lines.js";
+import { LIMITS, messagesOf, piecesOf } from "./lines.js";
 import type { CallOptions, EndpointEntry, EndpointTable, Messages, PorticoOptions } from "./options.js";
 import { CallScope } from "./scope.js";
 import { type HttpBodyInput, toJson } from "./values.js";
@@ -81,7 +81,9 @@ export class PorticoClient {
   ): AsyncGenerator<unknown> {
     const scope = new CallScope(service, options);
     try {
-      const response = await this.#retry(scope, endpoint, options, () => this.#post(scope, endpoint, request));
+      const response = await this.#retry(scope, endpoint, options, () =>
+        scope.within(this.#post(scope, endpoint, request), LIMITS.maxSilenceMs),
+      );
       if (!endpoint.answersBytes) return yield* messagesOf(scope, response);
       const contentType = response.headers.get("content-type") ?? "";
       for await (const data of piecesOf(scope, response)) yield { contentType, data };

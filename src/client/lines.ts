@@ -2,15 +2,20 @@
 import { type ErrorObject, PorticoError, readErrorObject, requestIdOf, toConnectionError } from "./error.js";
 import type { CallScope } from "./scope.js";
 
-/** Portico sends an empty line every 15 s while a stream has no message. */
-const MAX_SILENCE_MS = 45_000;
+/** Of a stream. An object, so that tests can shorten the time. */
+export const LIMITS = {
+  /** Portico sends an empty line every 15 s while a stream has no message. */
+  maxSilenceMs: 45_000,
+  /** In characters: of one message, and of messages that were received by WebSocket and not read. */
+  maxUnread: 64 * 1024 * 1024,
+};
 
 /** The bytes of a body as they come. */
 export async function* piecesOf(scope: CallScope, response: Response): AsyncGenerator<Uint8Array> {
   const reader = response.body?.getReader();
   if (reader === undefined) return;
   for (;;) {
-    const { done, value } = await scope.within(read(scope, response, reader), MAX_SILENCE_MS);
+    const { done, value } = await scope.within(read(scope, response, reader), LIMITS.maxSilenceMs);
     if (done) return;
     yield value;
   }
@@ -29,7 +34,7 @@ async function read({ service, signal }: CallScope, { url }: Response, reader: R
 /** @throws {PorticoError} the error in the last line */
 export async function* messagesOf(scope: CallScope, response: Response): AsyncGenerator<unknown> {
   const requestId = requestIdOf(response);
-  for await (const line of linesOf(piecesOf(scope, response))) {
+  for await (const line of linesOf(scope, response)) {
     if (line === "") continue; // A heartbeat.
     const failure = line.startsWith('{"error":{"Id":') ? errorOf(line) : undefined;
     if (failure !== undefined) throw new PorticoError(failure, { requestId });
@@ -42,16 +47,22 @@ function errorOf(line: string): ErrorObject | undefined {
   return Object.keys(others).length === 0 ? readErrorObject(JSON.stringify(error)) : undefined;
 }
 
-async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* linesOf(scope: CallScope, response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest: string[] = [];
-  for await (const piece of pieces) {
+  let size = 0;
+  for await (const piece of piecesOf(scope, response)) {
     const text = decoder.decode(piece, { stream: true });
     const end = text.lastIndexOf("\n");
     if (end >= 0) {
       yield* `${rest.join("")}${text.slice(0, end)}`.split("\n");
       rest = [];
+      size = 0;
     }
     rest.push(text.slice(end + 1));
+    size += text.length - end - 1;
+    if (size > LIMITS.maxUnread) {
+      throw toConnectionError(scope.service, new URL(response.url).origin, "a message is longer than 64 MiB");
+    }
   }
 }

@@ -106,12 +106,18 @@ const (
 	maxWait   = 2 * time.Second
 	// A stream that has no deadline does not wait longer for another try than this.
 	maxRetryAfter = 30 * time.Second
-	// Portico sends an empty line every 15 s while a stream has no message.
-	maxSilence = 45 * time.Second
 	// Of the header Grpc-Timeout in milliseconds: eight digits.
 	maxGrpcTimeout = 99_999_999
 	maxMessage     = 64 << 20
 )
+
+// maxSilence is how long a stream may bring nothing: while it has no message, Portico sends an empty line or a ping every
+// 15 s.
+var maxSilence = 45 * time.Second
+
+func errSilent() error {
+	return fmt.Errorf("the stream was silent for %v", maxSilence)
+}
 
 // endpoint says how an endpoint is called.
 type endpoint struct {
@@ -180,6 +186,8 @@ func stream[A any](ctx context.Context, t *transport, e endpoint, request any) i
 	return func(yield func(A, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
+		timer := time.AfterFunc(maxSilence, func() { cancel(errSilent()) })
+		defer timer.Stop()
 		response, err := retry(ctx, t, e, func() (*http.Response, error) { return open[A](ctx, t, e, request) })
 		if err != nil {
 			var none A
@@ -187,9 +195,6 @@ func stream[A any](ctx context.Context, t *transport, e endpoint, request any) i
 			return
 		}
 		defer response.Body.Close()
-		silence := errors.New("the stream was silent for " + maxSilence.String())
-		timer := time.AfterFunc(maxSilence, func() { cancel(silence) })
-		defer timer.Stop()
 		next := messages[A](response)
 		for {
 			timer.Reset(maxSilence)
@@ -224,17 +229,35 @@ func messages[A any](response *http.Response) func() (A, error) {
 	}
 	return func() (answer A, err error) {
 		for {
-			line, err := reader.ReadBytes('\n')
+			line, err := readLine(reader)
 			if err != nil {
 				return answer, err
 			}
-			if line = bytes.TrimSuffix(line, []byte("\n")); len(line) == 0 {
+			if len(line) == 0 {
 				continue // A heartbeat.
 			}
 			if failure := lastLine(line, response); failure != nil {
 				return answer, failure
 			}
 			return answer, read(&answer, response, line)
+		}
+	}
+}
+
+// readLine reads to a line feed, and gives up on a line that is longer than any message.
+func readLine(reader *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		piece, err := reader.ReadSlice('\n')
+		line = append(line, piece...)
+		if err == nil {
+			return line[:len(line)-1], nil
+		}
+		if err != bufio.ErrBufferFull {
+			return nil, err
+		}
+		if len(line) > maxMessage {
+			return nil, fmt.Errorf("a message has more than %d MiB", maxMessage>>20)
 		}
 	}
 }
@@ -282,8 +305,32 @@ func retry[A any](ctx context.Context, t *transport, e endpoint, attempt func() 
 	}
 }
 
-// open sends a request and gives the answer, of which only the headers have come. With a token it goes below /v1, where
-// the token must be valid; but a token counts in its own namespace only.
+// url is the address of an endpoint: with a token below /v1, where the token must be valid; but a token counts in its own
+// namespace only.
+func (t *transport) url(e endpoint) string {
+	if t.options.Token != "" && t.options.Namespace == "" {
+		return t.options.URL + "/v1" + e.path
+	}
+	return t.options.URL + e.path
+}
+
+// header has what every call carries: who calls, where, and how much time is left.
+func (t *transport) header(ctx context.Context) http.Header {
+	header := http.Header{}
+	if t.options.Token != "" {
+		header.Set("Authorization", "Bearer "+t.options.Token)
+	}
+	if t.options.Namespace != "" {
+		header.Set("Platform-Namespace", t.options.Namespace)
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		left := max(1, min(time.Until(deadline).Milliseconds()+1, maxGrpcTimeout))
+		header.Set("Grpc-Timeout", strconv.FormatInt(left, 10)+"m")
+	}
+	return header
+}
+
+// open sends a request and gives the answer, of which only the headers have come.
 func open[A any](ctx context.Context, t *transport, e endpoint, request any) (*http.Response, error) {
 	contentType, body := "application/json", []byte(nil)
 	if raw, ok := request.(*HTTPBody); ok && raw != nil {
@@ -295,26 +342,13 @@ func open[A any](ctx context.Context, t *transport, e endpoint, request any) (*h
 		}
 		body = text
 	}
-	url := t.options.URL + e.path
-	if t.options.Token != "" && t.options.Namespace == "" {
-		url = t.options.URL + "/v1" + e.path
-	}
-	post, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url(e), bytes.NewReader(body))
 	if err != nil {
 		return nil, &Error{Id: e.service, Code: 400, Detail: err.Error(), Status: "Bad Request", cause: err}
 	}
+	post.Header = t.header(ctx)
 	post.Header.Set("Content-Type", contentType)
 	post.Header.Set("Accept", "application/json")
-	if t.options.Token != "" {
-		post.Header.Set("Authorization", "Bearer "+t.options.Token)
-	}
-	if t.options.Namespace != "" {
-		post.Header.Set("Platform-Namespace", t.options.Namespace)
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		left := max(1, min(time.Until(deadline).Milliseconds()+1, maxGrpcTimeout))
-		post.Header.Set("Grpc-Timeout", strconv.FormatInt(left, 10)+"m")
-	}
 	response, err := t.options.HTTPClient.Do(post)
 	if err != nil {
 		return nil, t.failure(ctx, e, err)

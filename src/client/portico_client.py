@@ -38,6 +38,8 @@ _MAX_WAIT = 2.0
 _MAX_RETRY_AFTER = 30.0
 # Portico sends an empty line every 15 s while a stream has no message.
 _MAX_SILENCE = 45.0
+# Bytes of one message of a stream.
+_MAX_MESSAGE = 64 * 1024 * 1024
 # Of the header Grpc-Timeout in milliseconds: eight digits.
 _MAX_GRPC_TIMEOUT = 99_999_999
 
@@ -226,14 +228,26 @@ class _Call(typing.Generic[_T]):
 
 
 class _Deadline:
-    def __init__(self, timeout: float | None) -> None:
+    def __init__(self, timeout: float | None, max_silence: float = math.inf) -> None:
+        """`max_silence` is how long a wait for the next bytes may take, whatever time is left."""
         self.timeout = timeout
+        self._max_silence = max_silence
         self._end = None if timeout is None else time.monotonic() + timeout
 
     @property
     def left(self) -> float | None:
         """Seconds, 0 when it has passed; None without a deadline."""
         return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+    @property
+    def wait(self) -> float:
+        """Seconds that a wait for the next bytes may take."""
+        return min(self._max_silence, math.inf if self.left is None else self.left)
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether it is what ended a wait: clocks differ by some milliseconds."""
+        return self.left is not None and self.left < 0.1
 
     def check(self, service: str) -> None:
         if self.left == 0:
@@ -252,35 +266,42 @@ class _Settings:
         self.timeout = _DEFAULT_TIMEOUT if timeout is None else timeout
         self.retries = _DEFAULT_RETRIES if retries is None else retries
 
-    def build(
-        self, http: httpx.Client | httpx.AsyncClient, call: _Call[typing.Any], deadline: _Deadline
-    ) -> httpx.Request:
-        """The request for one try. With a token it goes below /v1, but a token counts in its own namespace only."""
+    def address(self, call: _Call[typing.Any], deadline: _Deadline) -> tuple[str, dict[str, str]]:
+        """The URL of a call, and the headers that say who calls, where, and how much time is left.
+
+        With a token it goes below /v1, but a token counts in its own namespace only.
+        """
         deadline.check(call.service)
-        left = deadline.left
-        headers = {"Accept": "application/json", "Content-Type": "application/json"}
+        headers = {}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         if self.namespace:
             headers["Platform-Namespace"] = self.namespace
-        if left is not None:
-            headers["Grpc-Timeout"] = f"{min(math.ceil(left * 1000), _MAX_GRPC_TIMEOUT)}m"
+        if deadline.left is not None:
+            headers["Grpc-Timeout"] = f"{min(math.ceil(deadline.left * 1000), _MAX_GRPC_TIMEOUT)}m"
+        version = "/v1" if self.token and not self.namespace else ""
+        return self.url + version + call.path, headers
+
+    def build(
+        self, http: httpx.Client | httpx.AsyncClient, call: _Call[typing.Any], deadline: _Deadline
+    ) -> httpx.Request:
+        """The request for one try."""
+        url, headers = self.address(call, deadline)
+        headers |= {"Accept": "application/json", "Content-Type": "application/json"}
         if isinstance(call.request, HttpBody):
             content, headers["Content-Type"] = call.request.data, call.request.content_type
         else:
             message = {} if call.request is None else _encode(call.request)
             content = json.dumps(message, ensure_ascii=False).encode()
-        version = "/v1" if self.token and not self.namespace else ""
-        timeout = httpx.Timeout(_MAX_SILENCE if left is None else left)
-        url = self.url + version + call.path
+        timeout = httpx.Timeout(deadline.wait)
         return http.build_request("POST", url, content=content, headers=headers, timeout=timeout)
 
     def failure_of(self, call: _Call[typing.Any], thrown: Exception, deadline: _Deadline) -> PorticoError:
         """The error of a connection that could not be opened, or broke."""
-        if deadline.left is not None and isinstance(thrown, (httpx.TimeoutException, asyncio.TimeoutError)):
+        if deadline.has_passed and isinstance(thrown, (httpx.TimeoutException, asyncio.TimeoutError)):
             return PorticoError(call.service, 504, f"No answer within {deadline.timeout} s", "Gateway Timeout")
         never_sent = isinstance(thrown, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
-        detail = f"No answer from {self.url}: {thrown or type(thrown).__name__}"
+        detail = f"No answer from {self.url}: {str(thrown) or type(thrown).__name__}"
         return PorticoError(call.service, 503, detail, "Service Unavailable", never_sent=never_sent)
 
     def wait_before(self, call: _Call[typing.Any], failure: PorticoError, tried: int, deadline: _Deadline) -> float:
@@ -341,6 +362,7 @@ class _MessageReader(typing.Generic[_T]):
         self._answer = answer
         self._response = response
         self._rest: list[bytes] = []
+        self._size = 0
 
     def messages_in(self, piece: bytes) -> typing.Iterator[_T]:
         """The messages that a piece completes; raises the error in the last line of a stream."""
@@ -351,7 +373,11 @@ class _MessageReader(typing.Generic[_T]):
         if complete:
             complete[0] = b"".join(self._rest) + complete[0]
             self._rest.clear()
+            self._size = 0
         self._rest.append(rest)
+        self._size += len(rest)
+        if self._size > _MAX_MESSAGE:
+            raise httpx.DecodingError(f"a message has more than {_MAX_MESSAGE >> 20} MiB")
         for line in complete:
             if line:  # An empty one is a heartbeat.
                 yield self._message(line)
@@ -440,7 +466,7 @@ class PorticoClient(_Client):
         return self._retry(call, deadline, attempt)
 
     def _stream(self, call: _Call[_T]) -> typing.Iterator[_T]:
-        deadline = _Deadline(call.timeout)
+        deadline = _Deadline(call.timeout, _MAX_SILENCE)
         with contextlib.closing(self._retry(call, deadline, lambda: self._open(call, deadline))) as response:
             reader = _MessageReader(call.answer, response)
             try:
@@ -497,7 +523,7 @@ class AsyncPorticoClient(_Client):
         return await self._retry(call, deadline, attempt)
 
     async def _stream(self, call: _Call[_T]) -> typing.AsyncIterator[_T]:
-        deadline = _Deadline(call.timeout)
+        deadline = _Deadline(call.timeout, _MAX_SILENCE)
         opened = await self._retry(call, deadline, lambda: self._open(call, deadline))
         async with contextlib.aclosing(opened) as response:
             reader = _MessageReader(call.answer, response)

@@ -1,12 +1,12 @@
 /** A call by WebSocket: a JSON message a text frame in both directions, and an empty frame after the last (docs/streams.md). */
 import { type ErrorObject, PorticoError, readErrorObject, toConnectionError } from "./error.js";
+import { LIMITS } from "./lines.js";
 import type { Messages } from "./options.js";
 import type { CallScope } from "./scope.js";
 import { toJson } from "./values.js";
 
-/** In characters: messages that wait to be sent, and those that were received and not read. */
+/** In characters: messages that wait to be sent. */
 const MAX_UNSENT = 64 * 1024;
-const MAX_UNREAD = 64 * 1024 * 1024;
 const UNSENT_LOOK_MS = 10;
 /** Portico's close codes above this one are HTTP statuses. */
 const STATUS_CODES = 4000;
@@ -50,6 +50,14 @@ async function webSocketClass(): Promise<WebSocketClass> {
   }
 }
 
+/** Whether a frame has the members of an error and no others. A service's own message may have them too. */
+function looksLikeError(frame: string): boolean {
+  if (!frame.startsWith('{"Id":') || readErrorObject(frame) === undefined) return false;
+  return Object.keys(JSON.parse(frame) as object).every((name) => ERROR_MEMBERS.has(name));
+}
+
+const ERROR_MEMBERS: ReadonlySet<string> = new Set(["Id", "Code", "Detail", "Status", "Details"]);
+
 export class Socket {
   readonly #scope: CallScope;
   readonly #socket: WebSocketLike;
@@ -86,7 +94,7 @@ export class Socket {
       };
     });
     try {
-      await scope.within(opened);
+      await scope.within(opened, LIMITS.maxSilenceMs);
       return socket;
     } catch (error) {
       made.close();
@@ -118,7 +126,7 @@ export class Socket {
     let held: string | undefined;
     for await (const frame of this.#received()) {
       if (held !== undefined) yield JSON.parse(held);
-      held = frame.startsWith('{"Id":') ? frame : undefined;
+      held = looksLikeError(frame) ? frame : undefined;
       if (held === undefined) yield JSON.parse(frame);
     }
     if (this.#closed?.code !== OK) throw this.#failure(held);
@@ -131,7 +139,7 @@ export class Socket {
 
   #receive(frame: string): void {
     this.#unread += frame.length;
-    if (this.#unread > MAX_UNREAD) {
+    if (this.#unread > LIMITS.maxUnread) {
       this.#closed = { code: STATUS_CODES + 503, reason: "Messages came faster than they were read" };
       this.close();
     } else this.#frames.push(frame);

@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import type { Test } from "tap";
 import { createStudio } from "../../docs/studio.js";
 import { deploy, login } from "../../gateway/deployment.js";
+import { Feed } from "../../gateway/dialects/json/streams/feed.js";
 import { createKinds } from "../../gateway/openapi/kinds.js";
 import { hostileDocument } from "./hostile.js";
 
@@ -16,9 +17,14 @@ export interface Door {
   readonly token: string;
 }
 
-/** With the services helloworld, auth, registry, kinds (every type), probe (failures) and studio (bytes, WebSockets). */
+/**
+ * With the services helloworld, auth, registry, kinds (every type), probe (failures), studio (bytes, WebSockets) and feed
+ * (streams of every shape).
+ */
 export async function openDoor(t: Test): Promise<Door> {
-  const { handler, door, close } = await deploy(t.testdir(), { services: [createKinds(), createStudio()] });
+  const { handler, door, close } = await deploy(t.testdir(), {
+    services: [createKinds(), createStudio(), new Feed().service],
+  });
   t.teardown(close);
   const token = await login(handler, "admin");
   return { url: `http://127.0.0.1:${door.address.port}`, token };

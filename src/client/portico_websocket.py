@@ -1,0 +1,248 @@
+"""Streams that a client sends, by WebSocket: a JSON message a text frame in both directions, and an empty frame after the last.
+
+`portico client` adds this to the client of a service that takes streams. Needs websockets 14 or later: pip install websockets
+"""
+
+import http
+import sys
+import threading
+
+import websockets.asyncio.client
+import websockets.exceptions
+
+# What is read ahead of the caller, so that Portico's pings are answered while it thinks.
+_MAX_UNREAD_MESSAGES = 16
+# Portico's close codes above this one are HTTP statuses.
+_STATUS_CODES = 4000
+# Seconds for what was sent to leave, where the caller ends a call without waiting for its answers.
+_CLOSE_TIMEOUT = 1.0
+_ERROR_MEMBERS = {"Id", "Code", "Detail", "Status", "Details"}
+
+_S = typing.TypeVar("_S")
+_T2 = typing.TypeVar("_T2")
+
+
+class AsyncBidiStream(typing.Generic[_S, _T]):
+    """A call in which both sides stream: `await send(…)`, and `async for` over the answers. Two tasks may do both at once."""
+
+    def __init__(
+        self,
+        socket: websockets.asyncio.client.ClientConnection,
+        settings: _Settings,
+        call: _Call[_T],
+        deadline: _Deadline,
+    ) -> None:
+        self._socket = socket
+        self._settings = settings
+        self._call = call
+        self._deadline = deadline
+        self._next: str | None = None
+
+    async def send(self, message: _S) -> None:
+        """Sends a message. Waits while the service takes none.
+
+        EOFError says that the service has ended the call, and takes no more messages.
+        """
+        await self._write(json.dumps(_encode(message), ensure_ascii=False))
+
+    async def close_send(self) -> None:
+        """Says that no more messages are sent. Answers may still come."""
+        with contextlib.suppress(EOFError):
+            await self._write("")
+
+    async def _write(self, frame: str) -> None:
+        try:
+            await self._within(self._socket.send(frame))
+        except websockets.exceptions.ConnectionClosed as closed:
+            raise self._ending(closed) or EOFError("The service has ended the call") from closed
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> _T:
+        frame, self._next = self._next, None
+        try:
+            if frame is None:
+                frame = await self._read()
+        except websockets.exceptions.ConnectionClosed as closed:
+            raise self._ending(closed) or StopAsyncIteration from closed
+        value = _parse(frame.encode())
+        if isinstance(value, dict) and {"Id", "Code", "Detail", "Status"} <= value.keys() <= _ERROR_MEMBERS:
+            await self._check_error(frame)
+        return typing.cast(_T, _decode(self._call.answer, value))
+
+    async def _check_error(self, frame: str) -> None:
+        """Raises the error in a frame that looks like one. It is one only if Portico then closes with its code."""
+        try:
+            self._next = await self._read()
+        except websockets.exceptions.ConnectionClosed as closed:
+            sent, ended = _failure_in(frame), self._ending(closed)
+            if sent is not None and ended is not None and sent.code == ended.code:
+                raise sent from closed
+
+    async def _read(self) -> str:
+        return str(await self._within(self._socket.recv()))
+
+    async def _within(self, waiting: typing.Awaitable[_T2]) -> _T2:
+        try:
+            return await asyncio.wait_for(waiting, self._deadline.left)
+        except asyncio.TimeoutError as thrown:
+            raise self._settings.failure_of(self._call, thrown, self._deadline) from thrown
+
+    def _ending(self, closed: websockets.exceptions.ConnectionClosed) -> PorticoError | None:
+        """The error that the call ended with; None where it went well."""
+        code, reason = (closed.rcvd.code, closed.rcvd.reason) if closed.rcvd else (0, "")
+        if code == 1000:
+            return None
+        if code > _STATUS_CODES:
+            return PorticoError(self._call.service, code - _STATUS_CODES, reason, _phrase(code - _STATUS_CODES))
+        return self._settings.failure_of(self._call, closed, _Deadline(None))
+
+
+def _phrase(status: int) -> str:
+    try:
+        return http.HTTPStatus(status).phrase
+    except ValueError:
+        return "Closed"
+
+
+class _Connect(websockets.asyncio.client.connect):
+    def process_redirect(self, exc: Exception) -> Exception:
+        """Follows none, as with other calls."""
+        return exc
+
+
+async def _open_socket(
+    settings: _Settings, call: _Call[typing.Any], deadline: _Deadline
+) -> websockets.asyncio.client.ClientConnection:
+    url, headers = settings.address(call, deadline)
+    try:
+        return await _Connect(
+            re.sub("^http", "ws", url),
+            additional_headers=headers,
+            compression=None,
+            open_timeout=_MAX_SILENCE,
+            # Together the longest silence.
+            ping_interval=_MAX_SILENCE / 3,
+            ping_timeout=_MAX_SILENCE * 2 / 3,
+            max_size=_MAX_MESSAGE,
+            max_queue=_MAX_UNREAD_MESSAGES,
+        )
+    except websockets.exceptions.InvalidStatus as refused:
+        answer = refused.response
+        response = httpx.Response(
+            answer.status_code, headers=list(answer.headers.raw_items()), content=bytes(answer.body or b"")
+        )
+        response.request = httpx.Request("GET", url)
+        raise _refusal(call.service, response, response.content) from refused
+    except (OSError, asyncio.TimeoutError, websockets.exceptions.WebSocketException) as thrown:
+        failure = settings.failure_of(call, thrown, deadline)
+        failure.never_sent = isinstance(thrown, OSError)
+        raise failure from thrown
+
+
+@contextlib.asynccontextmanager
+async def _bidi_async(
+    portico: AsyncPorticoClient, call: _Call[_T]
+) -> typing.AsyncIterator[AsyncBidiStream[typing.Any, _T]]:
+    """The service is called with the first message, so every failure to open is safe to try again."""
+    settings, deadline = portico._settings, _Deadline(call.timeout)
+    call = dataclasses.replace(call, idempotent=True)
+    socket = await portico._retry(call, deadline, lambda: _open_socket(settings, call, deadline))
+    try:
+        yield AsyncBidiStream(socket, settings, call, deadline)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(socket.close(), _CLOSE_TIMEOUT)
+    finally:
+        socket.transport.abort()
+
+
+async def _collect_async(
+    portico: AsyncPorticoClient,
+    call: _Call[_T],
+    requests: typing.AsyncIterable[typing.Any] | typing.Iterable[typing.Any],
+) -> _T:
+    async with _bidi_async(portico, call) as stream:
+        with contextlib.suppress(EOFError):
+            if isinstance(requests, typing.AsyncIterable):
+                async for request in requests:
+                    await stream.send(request)
+            else:
+                for request in requests:
+                    await stream.send(request)
+        await stream.close_send()
+        async for answer in stream:
+            return answer
+    raise PorticoError(call.service, 502, "The call ended without an answer", "Bad Gateway")
+
+
+class BidiStream(typing.Generic[_S, _T]):
+    """A call in which both sides stream: `send(…)`, and `for` over the answers. Two threads may do both at once."""
+
+    def __init__(self, stream: AsyncBidiStream[_S, _T], loop: asyncio.AbstractEventLoop) -> None:
+        self._stream = stream
+        self._loop = loop
+
+    def send(self, message: _S) -> None:
+        """Sends a message. Waits while the service takes none.
+
+        EOFError says that the service has ended the call, and takes no more messages.
+        """
+        _wait(self._stream.send(message), self._loop)
+
+    def close_send(self) -> None:
+        """Says that no more messages are sent. Answers may still come."""
+        _wait(self._stream.close_send(), self._loop)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> _T:
+        try:
+            return _wait(self._stream.__anext__(), self._loop)
+        except StopAsyncIteration:
+            raise StopIteration from None
+
+
+def _wait(working: typing.Coroutine[typing.Any, typing.Any, _T2], loop: asyncio.AbstractEventLoop) -> _T2:
+    """The result of work in the thread of a loop. What interrupts the wait, such as Ctrl-C, ends the work."""
+    future = asyncio.run_coroutine_threadsafe(working, loop)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+@contextlib.contextmanager
+def _bidi(portico: PorticoClient, call: _Call[_T]) -> typing.Iterator[BidiStream[typing.Any, _T]]:
+    """Each call has a thread, in which the WebSocket is read, sent and kept alive."""
+    settings = portico._settings
+    client = AsyncPorticoClient(
+        settings.url, settings.token or "", namespace=settings.namespace or "", retries=settings.retries
+    )
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True, name=f"portico {call.path}")
+    thread.start()
+    opening = _bidi_async(client, call)
+    try:
+        stream = _wait(opening.__aenter__(), loop)
+        try:
+            yield BidiStream(stream, loop)
+        finally:
+            _wait(opening.__aexit__(*sys.exc_info()), loop)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def _collect(portico: PorticoClient, call: _Call[_T], requests: typing.Iterable[typing.Any]) -> _T:
+    with _bidi(portico, call) as stream:
+        with contextlib.suppress(EOFError):
+            for request in requests:
+                stream.send(request)
+        stream.close_send()
+        for answer in stream:
+            return answer
+    raise PorticoError(call.service, 502, "The call ended without an answer", "Bad Gateway")
