@@ -89,7 +89,7 @@ export class Socket {
         reject(toConnectionError(scope.service, url, error ?? "it did not open"));
       made.onclose = ({ code, reason }: { code: number; reason: string }) => {
         reject(toConnectionError(scope.service, url, `it was closed with ${code} ${reason}`));
-        socket.#closed = { code, reason };
+        socket.#closed ??= { code, reason };
         socket.#wake();
       };
     });
@@ -138,6 +138,7 @@ export class Socket {
   }
 
   #receive(frame: string): void {
+    if (this.#closed !== undefined) return; // Messages still come until the other side has closed too.
     this.#unread += frame.length;
     if (this.#unread > LIMITS.maxUnread) {
       this.#closed = { code: STATUS_CODES + 503, reason: "Messages came faster than they were read" };

@@ -1,7 +1,11 @@
-/** A door that fails in the ways that make clients try again. What happens is named by the first segment of the path. */
+/**
+ * A door that fails in the ways that make clients try again, or give up. What happens is named by the first segment of the
+ * path.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Test } from "tap";
+import { type WebSocket, WebSocketServer } from "ws";
 
 interface Failure {
   /** How many calls of an endpoint fail before one is answered. */
@@ -14,6 +18,8 @@ const BUSY = { Id: "probe", Code: 503, Detail: "too much to do", Status: "Servic
 function answer(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }
+
+const MIB = 1024 * 1024;
 
 const FAILURES: Readonly<Record<string, Failure>> = {
   busy: { times: 2, fail: (response) => answer(response, 503, BUSY) },
@@ -29,6 +35,24 @@ const FAILURES: Readonly<Record<string, Failure>> = {
     times: Infinity,
     fail: (response) => void response.writeHead(307, { location: "/busy/probe/Tell" }).end(),
   },
+  mute: { times: Infinity, fail: () => {} },
+  silent: {
+    times: Infinity,
+    fail: (response) => {
+      response.writeHead(200, { "content-type": "application/x-ndjson" }).write("\n{}\n");
+    },
+  },
+  endless: {
+    times: Infinity,
+    fail: (response) => {
+      response.writeHead(200, { "content-type": "application/x-ndjson" });
+      const piece = "x".repeat(MIB);
+      const write = (error?: Error | null): void => {
+        if (!error && !response.destroyed) response.write(piece, write);
+      };
+      response.write('{"padding":"', write);
+    },
+  },
   cut: {
     times: Infinity,
     fail: (response) => {
@@ -38,10 +62,39 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   },
 };
 
+/** What a WebSocket does once it is open. No ping is sent or answered. */
+const SOCKETS: Readonly<Record<string, (socket: WebSocket, sent: () => void) => void>> = {
+  silent: () => {},
+  echo: (socket) => void socket.on("message", (frame, isBinary) => socket.send(frame, { binary: isBinary })),
+  flood(socket, sent) {
+    const frame = JSON.stringify({ padding: "x".repeat(MIB) });
+    const send = (): void => {
+      socket.send(frame, (error) => {
+        if (error) return;
+        sent();
+        send();
+      });
+    };
+    socket.once("message", send);
+  },
+  "looks-like-an-error": (socket) => {
+    socket.once("message", () => {
+      socket.send(JSON.stringify({ ...BUSY, Id: "first" }));
+      socket.send(JSON.stringify({ number: "2" }));
+      socket.send(JSON.stringify({ ...BUSY, Id: "last" }));
+      socket.close(4503, BUSY.Detail);
+    });
+  },
+};
+
 export interface FaultyDoor {
   readonly url: string;
   /** How often an endpoint was called, such as `/busy/probe/Tell`. */
   readonly calls: (path: string) => number;
+  /** How many messages of 1 MiB were sent to clients that do not read them. */
+  readonly flooded: () => number;
+  /** Whether a WebSocket is open. */
+  readonly isOpen: () => boolean;
 }
 
 export async function openFaultyDoor(t: Test): Promise<FaultyDoor> {
@@ -53,10 +106,24 @@ export async function openFaultyDoor(t: Test): Promise<FaultyDoor> {
     calls.set(path, before + 1);
     request.resume().on("end", () => (before < times ? fail(response) : answer(response, 200, {})));
   });
+  let flooded = 0;
+  const sockets = new WebSocketServer({ noServer: true, autoPong: false });
+  server.on("upgrade", (request, connection, head) => {
+    const open = SOCKETS[request.url?.split("/")[1] ?? ""];
+    sockets.handleUpgrade(request, connection, head, (socket) => {
+      socket.on("error", () => {});
+      open?.(socket, () => flooded++);
+    });
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => void server.close().closeAllConnections());
+  t.teardown(() => {
+    for (const socket of sockets.clients) socket.terminate();
+    server.close().closeAllConnections();
+  });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls: (path) => calls.get(path) ?? 0,
+    flooded: () => flooded,
+    isOpen: () => [...sockets.clients].some(({ readyState, OPEN }) => readyState === OPEN),
   };
 }

@@ -30,6 +30,9 @@ export async function openDoor(t: Test): Promise<Door> {
   return { url: `http://127.0.0.1:${door.address.port}`, token };
 }
 
+/** What clients in Python need, and what checks them: one installation for all tests. */
+export const PYTHON_PACKAGES = ["httpx==0.28.1", "websockets==17.4", "ruff==0.17.6", "mypy==2.4.1"] as const;
+
 interface Finished {
   readonly status: number | null;
   readonly stdout: string;

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../../support/temporary.js";
 import { openDoor, openHostileDoor, portico, run } from "./door.js";
 
 t.setTimeout(300_000);
-const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio"];
+const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio", "feed"];
 const hasGo = spawnSync("go", ["version"]).status === 0;
 
 t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => {
@@ -19,6 +19,9 @@ t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => 
   copyFileSync("test/cli/client/go/calls_test.go", join(folder, "calls_test.go"));
   const env = { GOWORK: "off", PORTICO_URL: door.url, PORTICO_TOKEN: door.token, FAULTY_DOOR: faulty.url };
   const go = (...args: readonly string[]) => run("go", args, { cwd: folder, env });
+
+  copyFileSync("test/cli/client/go/streams_test.go", join(folder, "feed/streams_test.go"));
+  t.match(await go("mod", "tidy"), { status: 0 });
 
   await t.test("gofmt and go vet find nothing in them", async (t) => {
     t.same(await run("gofmt", ["-l", "."], { cwd: folder }), { status: 0, stdout: "", stderr: "" });
@@ -33,7 +36,7 @@ t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => 
   });
 
   await t.test("they call", async (t) => {
-    const { status, stdout } = await go("test", "-count=1", ".");
+    const { status, stdout } = await go("test", "-count=1", ".", "./feed");
     t.equal(status, 0, stdout);
     const tries = (failure: string, endpoint: string) => faulty.calls(`/${failure}/go/v1/probe/${endpoint}`);
     t.same(
@@ -44,6 +47,11 @@ t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => 
       ["busy", "limited", "broken"].map((failure) => tries(failure, "Call")),
       [1, 1, 1],
     );
+  });
+
+  await t.test("a client that does not read slows the door", async (t) => {
+    t.ok(faulty.flooded() > 0);
+    t.ok(faulty.flooded() < 64, `${faulty.flooded()} messages of 1 MiB`);
   });
 
   await t.test("a client is a module of its own only outside of any other", async (t) => {

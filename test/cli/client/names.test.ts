@@ -33,14 +33,15 @@ t.test("a name that is taken gets an underscore", async (t) => {
 });
 
 const RUNTIMES = [
-  ["TypeScript", "dist/client/runtime.ts", /^(?:export )?(?:class|interface|type) (\w+)/gm, typescript.RESERVED_TYPES],
-  ["Python", "dist/client/portico_client.py", /^class ([A-Z]\w+)/gm, python.RESERVED_TYPES],
-  ["Go", "dist/client/portico.go", /^(?:type|func) ([A-Z]\w+)/gm, go.RESERVED_TYPES],
+  ["TypeScript", ["runtime.ts"], /^(?:export )?(?:class|interface|type) (\w+)/gm, typescript.RESERVED_TYPES],
+  ["Python", ["portico_client.py", "portico_websocket.py"], /^class ([A-Z]\w+)/gm, python.RESERVED_TYPES],
+  ["Go", ["portico.go", "portico_websocket.go"], /^(?:type|func) ([A-Z]\w+)/gm, go.RESERVED_TYPES],
 ] as const;
 
-for (const [language, file, declaration, reserved] of RUNTIMES) {
+for (const [language, files, declaration, reserved] of RUNTIMES) {
   t.test(`a message has no name that the runtime in ${language} declares`, async (t) => {
-    const declared = [...readFileSync(file, "utf8").matchAll(declaration)].map(([, name = ""]) => name);
+    const text = files.map((file) => readFileSync(`dist/client/${file}`, "utf8")).join("\n");
+    const declared = [...text.matchAll(declaration)].map(([, name = ""]) => name);
     t.ok(declared.length > 3);
     t.same(
       declared.filter((name) => !reserved.includes(name)),

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import t from "tap";
 import { openFaultyDoor } from "../../client/faulty-door.js";
 import { pythonPrograms } from "../../outside/tools.js";
-import { openDoor, openHostileDoor, portico, run } from "./door.js";
+import { openDoor, openHostileDoor, PYTHON_PACKAGES, portico, run } from "./door.js";
 
 t.setTimeout(300_000);
-const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio"];
-const programs = pythonPrograms("httpx==0.28.1", "ruff==0.17.6", "mypy==2.4.1");
+const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio", "feed"];
+const programs = pythonPrograms(...PYTHON_PACKAGES);
 
 t.test("clients in Python", { skip: programs === undefined && "there is no Python here" }, async (t) => {
   const [door, faulty] = [await openDoor(t), await openFaultyDoor(t)];
@@ -23,7 +23,15 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
   await t.test("ruff finds nothing in them, nor in their format", async (t) => {
     const check = await python("ruff", "check", "--isolated", "--target-version=py310", "--line-length=120", ".");
     t.equal(check.status, 0, check.stdout);
-    const format = await python("ruff", "format", "--isolated", "--line-length=120", "--diff", "helloworld_client.py");
+    const format = await python(
+      "ruff",
+      "format",
+      "--isolated",
+      "--line-length=120",
+      "--diff",
+      "helloworld_client.py",
+      "feed_client.py",
+    );
     t.equal(format.status, 0, format.stdout);
   });
 
@@ -48,7 +56,8 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
 
   await t.test("they call", async (t) => {
     const { stdout, stderr } = await python("python", "calls.py");
-    const parts = "calls_and_streams every_type raw_bytes errors_and_deadlines retries awaited rules";
+    const parts =
+      "calls_and_streams every_type raw_bytes errors_and_deadlines retries sent_streams limits awaited_streams awaited rules";
     t.same({ parts: stdout.trim().split("\n").join(" "), stderr }, { parts, stderr: "" });
     const tries = (failure: string, endpoint: string) => faulty.calls(`/${failure}/python/v1/probe/${endpoint}`);
     t.same(
@@ -60,5 +69,6 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
       [1, 1, 1],
     );
     t.equal(faulty.calls("/busy/asyncio/v1/probe/Tell"), 3);
+    t.ok(faulty.flooded() < 64, `${faulty.flooded()} messages of 1 MiB were sent to a client that does not read them`);
   });
 });
