@@ -88,7 +88,7 @@ export const SETTINGS = {
   store: setting(
     "PORTICO_STORE",
     "sqlite:",
-    "the store; sqlite: is portico.sqlite in the data folder",
+    "the store; sqlite: is portico.sqlite in the data folder, postgres://… a database",
     storeUrl,
     STORE,
   ),
@@ -312,7 +312,9 @@ function read(
   try {
     return parse(String(value));
   } catch (error) {
-    throw new ConfigError(`${origin} is ${JSON.stringify(value)}: ${(error as Error).message}`);
+    // A URL may hold a password.
+    const shown = JSON.stringify(value).replace(/\/\/[^/]*@/, "//…@");
+    throw new ConfigError(`${origin} is ${shown}: ${(error as Error).message}`);
   }
 }
 

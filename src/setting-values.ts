@@ -33,8 +33,8 @@ export const boolean = Object.assign((text: string) => trueOrFalse(text) === "tr
 
 /** The URL of a store; open.ts opens it. */
 export function storeUrl(text: string): string {
-  if (!text.startsWith("sqlite:")) throw new SyntaxError("must be sqlite: or sqlite:/path/to/file");
-  return text;
+  if (/^(?:sqlite:|postgres(?:ql)?:\/\/)/.test(text)) return text;
+  throw new SyntaxError("must be sqlite:, sqlite:/path/to/file, or postgres://role:password@host/database");
 }
 
 /** Web origins (RFC 6454 §6.2), separated by commas; `*` is any, `none` is none. */

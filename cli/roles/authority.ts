@@ -62,7 +62,7 @@ export async function openCore(
   { acceptTime }: StoreOptions,
 ): Promise<Core> {
   const { config, log, transport, shutdown } = context;
-  const store = await openStore(config.store, config.data);
+  const store = await openStore(config.store, config.data, { warn: (message) => log.warn(message) });
   shutdown.add(() => store.close());
   const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
   const authority = await openAuthority({ store, dataFolder, adminPassword, maxRules, leaseMs, log, acceptTime });

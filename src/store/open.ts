@@ -1,5 +1,6 @@
 /** Opens the stores that URLs name. Another engine is one more line here, and a file beside sqlite.ts. */
 import { join, resolve } from "node:path";
+import { isPostgresUrl } from "./postgres-url.js";
 import { openServiceSqlite } from "./service-sqlite.js";
 import type { ServiceStore } from "./service-store.js";
 import { openSqlite } from "./sqlite.js";
@@ -8,13 +9,28 @@ import { type Store, StoreError } from "./store.js";
 /** How long an operation may take, in milliseconds. */
 const DEADLINE = 10_000;
 
+/** How a store is opened. */
+export interface OpenOptions {
+  /** How long an operation may take, in milliseconds. */
+  readonly deadline?: number;
+  /** Told what puts acknowledged changes at risk, as far as the store shows it. */
+  readonly warn?: (message: string) => void;
+}
+
 /**
- * Opens a store: `sqlite:` is portico.sqlite in the data folder, `sqlite:/path/to/file` another file.
- * @param deadline how long an operation may take, in milliseconds
- * @throws {StoreError} when it is locked, unreadable, damaged or not a store of Portico.
+ * Opens a store: `sqlite:` is portico.sqlite in the data folder, `sqlite:/path/to/file` another file, and
+ * `postgres://role:password@host/database` a database of Postgres.
+ * @throws {StoreError} when it is locked, unreadable, damaged, not a store of Portico, or cannot be reached.
  */
-export async function openStore(url: string, dataFolder: string, deadline: number = DEADLINE): Promise<Store> {
-  return openSqlite(fileOf(url, dataFolder, "portico.sqlite"), dataFolder, deadline);
+export async function openStore(
+  url: string,
+  dataFolder: string,
+  { deadline = DEADLINE, warn = () => {} }: OpenOptions = {},
+): Promise<Store> {
+  if (!isPostgresUrl(url)) return openSqlite(fileOf(url, dataFolder, "portico.sqlite"), dataFolder, deadline);
+  // Loaded only where it is used: it makes a start take longer.
+  const { openPostgres } = await import("./postgres.js");
+  return openPostgres({ url, dataFolder, deadline, warn });
 }
 
 /**
@@ -32,7 +48,7 @@ export async function openServiceStore(
 
 /** @throws {StoreError} unless the URL is one of SQLite. */
 function fileOf(url: string, dataFolder: string, usual: string): string {
-  if (!url.startsWith("sqlite:")) throw new StoreError(`store ${url}: only sqlite: is supported`);
+  if (!url.startsWith("sqlite:")) throw new StoreError("the store must be the URL of a file: sqlite:/path/to/file");
   const path = url.slice("sqlite:".length);
   return path === "" ? join(dataFolder, usual) : resolve(path);
 }

@@ -1,6 +1,6 @@
 /**
  * The store: a few collections of text by key, which survive a crash. This file is the interface; each engine implements
- * it in a file of its own (sqlite.ts), open.ts opens the one that a URL names, and test/contract/store.ts has a test for
+ * it in a file of its own (sqlite.ts, postgres.ts), open.ts opens the one that a URL names, and test/contract/store.ts has a test for
  * each sentence below, which runs on every engine.
  */
 
@@ -10,7 +10,7 @@ export class StoreError extends Error {
 }
 
 /** What to do about a store that cannot be used. */
-export const REMEDY = "restore it from a backup, or name another file in PORTICO_STORE";
+export const REMEDY = "restore it from a backup, or name another store in PORTICO_STORE";
 
 /** A key with its value. */
 export type Entry = readonly [key: string, value: string];

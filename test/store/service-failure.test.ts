@@ -27,7 +27,7 @@ t.test("a file of another kind is refused and left as it was", async (t) => {
     t.same(readFileSync(file), before);
   }
   await t.rejects(openServiceStore("postgres://host", folder), {
-    message: /^store postgres:.* only sqlite: is supported$/,
+    message: "the store must be the URL of a file: sqlite:/path/to/file",
   });
 });
 

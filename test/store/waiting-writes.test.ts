@@ -8,7 +8,7 @@ import type { Collection } from "../../src/store/store.js";
 /** A store that another process has locked for writing. */
 async function openLocked(t: Test, deadline: number) {
   const folder = t.testdir();
-  const store = await openStore("sqlite:", folder, deadline);
+  const store = await openStore("sqlite:", folder, { deadline });
   const log = store.collection("log");
   await log.create("known", "x");
   const other = new KeyvSqlite(`sqlite://${join(folder, "portico.sqlite")}`);

@@ -1,0 +1,317 @@
+/**
+ * Connections to a database of Postgres: some for reads, some for writes, so that writes which wait hold up no read.
+ *
+ * Every operation has one deadline, in which it also waits for a connection. The server ends reads by itself. It ends no
+ * write: one that is interrupted while it waits for a synchronous standby is committed and yet not safe. At the deadline
+ * the connection is dropped, and it is not known whether the write happened; nor is it where the connection is lost, or
+ * where the server answers with a warning, as it does for a wait that was interrupted (SQLSTATE 01000).
+ *
+ *     operation ──► pool of reads, or of writes, of the server in charge ──► connection, checked and set up when made
+ *                   (a URL may name several servers: the next one is tried where one is down, or a standby)
+ *
+ * A failover may leave connections to a former primary behind. Its history is told by the timeline, a number that each
+ * promotion of a standby raises: once a durable write has resolved on one timeline, no connection of an earlier one is used.
+ */
+import pg from "pg";
+import { isOfStatement, NotInChargeError, SUCCESSFUL, toPostgresError } from "./postgres-errors.js";
+import type { PostgresAddress } from "./postgres-url.js";
+import type { StoreError } from "./store.js";
+
+/** A statement, which the server prepares once for each connection. */
+export interface Statement {
+  /** One name for each text. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A row: bytea comes as Buffer. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface DatabaseOptions {
+  readonly address: PostgresAddress;
+  /** How long an operation may take, in milliseconds. */
+  readonly deadline: number;
+  /** The setting that names the store, for messages. */
+  readonly setting: string;
+  /**
+   * Checks a new connection before it is used.
+   * @throws {Error} where it must not be.
+   */
+  readonly check: (client: pg.ClientBase) => Promise<void>;
+}
+
+/** Connections of each kind to a server. */
+const MAX_CONNECTIONS = 4;
+/** Operations that wait for a connection. */
+const MAX_WAITING = 1_000;
+/** Earlier writes of this role that the server still holds for a standby that is away. Further ones are not even begun. */
+const MAX_HELD = 20;
+
+/**
+ * Settings of a session that must not be left to the role's or the database's own. Those that a server does not have are
+ * left out. Plans take the index, whatever the statistics are: an operation costs no more than what it gives.
+ */
+const ALWAYS = {
+  default_transaction_isolation: "read committed",
+  lock_timeout: "0",
+  transaction_timeout: "0",
+  idle_session_timeout: "0",
+  idle_in_transaction_session_timeout: "0",
+  enable_seqscan: "off",
+  enable_bitmapscan: "off",
+  enable_sort: "off",
+};
+const SET = `SELECT set_config(name, value, false)
+  FROM unnest($1::text[], $2::text[]) AS given (name, value) JOIN pg_settings USING (name)`;
+/** What a new connection is judged by. The server shows a role its own sessions in pg_stat_activity. */
+const STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('default_transaction_read_only') = 'on' AS "isReadOnly",
+  current_setting('synchronous_commit') AS "synchronousCommit",
+  CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline,
+  (SELECT count(*)::int FROM pg_stat_activity WHERE usename = current_user AND wait_event = 'SyncRep') AS held`;
+
+type Kind = "read" | "write";
+
+/** The pools of a database. */
+export class Database {
+  readonly #options: DatabaseOptions;
+  readonly #pools: readonly Readonly<Record<Kind, pg.Pool>>[];
+  /** The index of the server that was in charge when it was last used. */
+  #current = 0;
+  readonly #timelines = new WeakMap<pg.ClientBase, number>();
+  /** The newest on which a durable write has resolved. */
+  #timeline = 0;
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.#pools = options.address.servers.map((_, server) => ({
+      read: this.#pool(server, "read"),
+      write: this.#pool(server, "write"),
+    }));
+  }
+
+  get name(): string {
+    return this.#options.address.name;
+  }
+
+  /**
+   * Reads. Where the connection is lost, another one is tried.
+   * @throws {StoreError}
+   */
+  async read(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    const end = performance.now() + this.#options.deadline;
+    for (let lost = 0; ; lost++) {
+      const client = await this.#connect("read", end);
+      try {
+        const { rows } = await client.query(queryOf(statement, values, end));
+        client.release();
+        return rows;
+      } catch (error) {
+        const isUsable = isOfStatement(error);
+        client.release(!isUsable);
+        // As many as there are may have been lost together.
+        if (isUsable || lost > MAX_CONNECTIONS || performance.now() >= end) throw this.#toStoreError(error);
+      }
+    }
+  }
+
+  /**
+   * Writes by one statement, which is a transaction.
+   * @param options whether the statement waits for disk and standbys
+   * @throws {StoreError} where it was not written, or it is not known whether it was.
+   */
+  async write(statement: Statement, values: readonly unknown[], { durable = true } = {}): Promise<Row[]> {
+    const end = performance.now() + this.#options.deadline;
+    const client = await this.#connect("write", end);
+    let warning: string | undefined;
+    const onNotice = ({ code, message }: { code?: string | undefined; message?: string | undefined }): void => {
+      // A server in another language translates the severity, but not the code.
+      if (code !== SUCCESSFUL) warning = message ?? code;
+    };
+    client.on("notice", onNotice);
+    let isKnown = false;
+    try {
+      const { rows } = await client.query(queryOf(statement, values, end));
+      if (warning !== undefined) throw new Error(`it warned: ${warning}`);
+      isKnown = true;
+      if (durable) this.#timeline = Math.max(this.#timeline, this.#timelines.get(client) ?? 0);
+      return rows;
+    } catch (error) {
+      isKnown = warning === undefined && isOfStatement(error);
+      throw this.#toStoreError(error, { mayHaveWritten: !isKnown });
+    } finally {
+      client.off("notice", onNotice);
+      client.release(!isKnown);
+    }
+  }
+
+  /**
+   * A connection of its own to the server in charge, which the caller ends.
+   * @throws {StoreError}
+   */
+  async open(kind: Kind): Promise<pg.Client> {
+    const failures: unknown[] = [];
+    for (const [server] of this.#pools.entries()) {
+      const client = new pg.Client(this.#config(server));
+      client.on("error", () => undefined); // Its next query fails with it.
+      try {
+        await client.connect();
+        await this.#setUp(client, kind);
+        this.#current = server;
+        return client;
+      } catch (error) {
+        failures.push(error);
+        await client.end().catch(() => undefined);
+      }
+    }
+    throw this.#unreachable(failures);
+  }
+
+  /**
+   * Does something on a connection that `open` gives, within a deadline, and ends it.
+   * @throws {StoreError}
+   */
+  async use(opening: Promise<pg.Client>, act: (client: pg.Client) => Promise<void>): Promise<void> {
+    const client = await opening;
+    // What is under way then fails.
+    const timer = setTimeout(() => void client.end(), this.#options.deadline);
+    try {
+      await act(client);
+    } catch (error) {
+      throw this.#toStoreError(error);
+    } finally {
+      clearTimeout(timer);
+      await client.end();
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#pools.flatMap(({ read, write }) => [read.end(), write.end()]));
+  }
+
+  #config(server: number): pg.ClientConfig {
+    const { address, deadline } = this.#options;
+    const { host, port } = address.servers[server]!;
+    const { user, password, database, ssl } = address;
+    return {
+      host,
+      database,
+      ssl,
+      // Undefined would hide what the environment says.
+      ...(port === undefined ? {} : { port }),
+      ...(user === undefined ? {} : { user }),
+      ...(password === undefined ? {} : { password }),
+      application_name: "portico",
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      query_timeout: deadline,
+      // Time is left for the next server.
+      connectionTimeoutMillis: Math.ceil(deadline / 2 / address.servers.length),
+    };
+  }
+
+  #pool(server: number, kind: Kind): pg.Pool {
+    const pool = new pg.Pool({
+      ...this.#config(server),
+      max: MAX_CONNECTIONS,
+      idleTimeoutMillis: 0,
+      onConnect: (client) => this.#setUp(client, kind),
+    });
+    // Of an idle connection, which the pool then drops.
+    pool.on("error", () => undefined);
+    return pool;
+  }
+
+  /** @throws {Error} where the server must not be used. */
+  async #setUp(client: pg.ClientBase, kind: Kind): Promise<void> {
+    const { rows } = await client.query(STATE);
+    const { isStandby, isReadOnly, synchronousCommit, timeline, held } = rows[0];
+    if (isStandby) throw new NotInChargeError("is a standby (pg_is_in_recovery)");
+    if (isReadOnly) throw new NotInChargeError("is read-only (default_transaction_read_only)");
+    this.#timelines.set(client, Number.parseInt(timeline, 16));
+    if (this.#isOutdated(client)) {
+      throw new NotInChargeError(`is of timeline ${timeline}: another server was promoted and has taken writes since`);
+    }
+    if (kind === "write" && held >= MAX_HELD) {
+      throw new Error(`${held} earlier writes still wait for a synchronous standby, which is away`);
+    }
+    const weak = !["on", "remote_apply"].includes(synchronousCommit);
+    const settings: Record<string, string> = {
+      ...ALWAYS,
+      statement_timeout: kind === "read" ? `${this.#options.deadline}` : "0",
+      ...(weak ? { synchronous_commit: "on" } : {}),
+    };
+    await client.query(SET, [Object.keys(settings), Object.values(settings)]);
+    // Ends a write that waits for a lock when its connection was dropped. Not every server can.
+    await client.query("SET client_connection_check_interval = 1000").catch(() => undefined);
+    await this.#options.check(client);
+  }
+
+  /** A connection of the server in charge, which the caller releases. */
+  async #connect(kind: Kind, end: number): Promise<pg.PoolClient> {
+    const { deadline } = this.#options;
+    const connecting = this.#connectToAny(kind, end);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const error = new Error(`timeout: none within ${deadline} ms`);
+      timer = setTimeout(() => reject(this.#toStoreError(error)), end - performance.now());
+    });
+    try {
+      return await Promise.race([connecting, late]);
+    } catch (error) {
+      connecting.then(
+        (client) => client.release(),
+        () => undefined,
+      );
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #connectToAny(kind: Kind, end: number): Promise<pg.PoolClient> {
+    const failures: unknown[] = [];
+    for (const _ of this.#pools) {
+      const server = this.#current;
+      const pool = this.#pools[server]![kind];
+      if (pool.waitingCount >= MAX_WAITING) throw this.#toStoreError(new Error("too many operations wait for it"));
+      try {
+        return await this.#currentConnection(pool);
+      } catch (error) {
+        failures.push(error);
+        if (this.#current === server) this.#current = (server + 1) % this.#pools.length;
+        if (performance.now() >= end) break;
+      }
+    }
+    throw this.#unreachable(failures);
+  }
+
+  async #currentConnection(pool: pg.Pool): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await pool.connect();
+      if (!this.#isOutdated(client)) return client;
+      client.release(true);
+    }
+  }
+
+  #isOutdated(client: pg.ClientBase): boolean {
+    return (this.#timelines.get(client) ?? 0) < this.#timeline;
+  }
+
+  #unreachable(failures: readonly unknown[]): StoreError {
+    const [first] = failures;
+    if (failures.length <= 1) return this.#toStoreError(first);
+    const { servers } = this.#options.address;
+    const each = failures.map((error, index) => `${servers[index]?.host}: ${(error as Error).message}`);
+    return this.#toStoreError(new NotInChargeError(`has no server in charge (${each.join("; ")})`));
+  }
+
+  #toStoreError(error: unknown, { mayHaveWritten = false } = {}): StoreError {
+    const { address, setting, deadline } = this.#options;
+    return toPostgresError(error as Error, { name: address.name, setting, deadline, mayHaveWritten });
+  }
+}
+
+function queryOf(statement: Statement, values: readonly unknown[], end: number): pg.QueryConfig & object {
+  const left = Math.max(1, Math.ceil(end - performance.now()));
+  return { ...statement, values: [...values], ...{ binary: true, query_timeout: left } };
+}

@@ -1,0 +1,21 @@
+/** What a server's own settings say about acknowledged changes: whether a crash or a failover may lose them. */
+import type pg from "pg";
+
+const SETTINGS = `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_standby_names') AS synchronous,
+  (SELECT count(*)::int FROM pg_stat_replication) AS standbys`;
+
+/** What the operator must know; empty where nothing is at risk, as far as a connection shows. */
+export async function durabilityWarnings(client: pg.ClientBase): Promise<string[]> {
+  const { fsync, synchronous, standbys } = (await client.query(SETTINGS)).rows[0];
+  const warnings: string[] = [];
+  if (fsync === "off") {
+    warnings.push("fsync is off: a crash of the server's machine loses changes that were acknowledged. Turn it on");
+  }
+  if (standbys > 0 && synchronous === "") {
+    warnings.push(
+      `${standbys} standbys are connected, and synchronous_standby_names is empty: a failover loses changes that were ` +
+        "acknowledged, deleted rules and revoked keys among them. Name the standbys there",
+    );
+  }
+  return warnings;
+}

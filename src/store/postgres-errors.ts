@@ -1,0 +1,67 @@
+/** Why an operation on Postgres failed and what to do, in the words of the person who runs the process. */
+import { StoreError } from "./store.js";
+
+/** SQLSTATE of what is no warning and no error (PostgreSQL's appendix A). */
+export const SUCCESSFUL = "00000";
+
+/** The server is not in charge: it is a standby, or read-only. */
+export class NotInChargeError extends Error {
+  override readonly name = "NotInChargeError";
+}
+
+type Failure = Error & { readonly code?: string };
+
+/** Whether the server answered with an error of the statement alone, which it then has not carried out. */
+export function isOfStatement(error: unknown): boolean {
+  const { code = "" } = error as Failure;
+  // Others are of the connection or the server, which may have ended the session after a commit.
+  return /^(?:0[A-Z]|2[0-46-9A-Z]|[34]\d|5[345]|P0)[0-9A-Z]{3}$/.test(code);
+}
+
+interface Context {
+  /** The store, for messages. */
+  readonly name: string;
+  /** The setting that names it. */
+  readonly setting: string;
+  /** In milliseconds. */
+  readonly deadline: number;
+  /** Whether what failed is a write that may have happened. */
+  readonly mayHaveWritten?: boolean;
+}
+
+/** What failed, as a StoreError that begins with the store. */
+export function toPostgresError(
+  error: Failure,
+  { name, setting, deadline, mayHaveWritten = false }: Context,
+): StoreError {
+  if (error instanceof StoreError) return error;
+  const unknown = mayHaveWritten ? "; it is not known whether the write happened" : "";
+  return new StoreError(`store ${name} ${reasonOf(error, setting, deadline)}${unknown}`, { cause: error });
+}
+
+/** What to do by SQLSTATE, or the first two characters of it. */
+const REMEDIES: Readonly<Record<string, (message: string) => string>> = {
+  "28": (message) => `refuses the role (${message}); check the role, its password and the server's pg_hba.conf`,
+  "3D": (message) => `cannot be used: ${message}; create the database, owned by the role`,
+  "42501": (message) => `may not be read and written (${message}); give the role the right to`,
+  "42P01": lost,
+  "3F000": lost,
+  "53100": (message) => `cannot grow (${message}); make room on the server's disk`,
+  "53300": (message) => `has no connection left (${message}); raise the server's max_connections or the role's limit`,
+  "57014": (message) => `ended the operation (${message})`,
+};
+
+function lost(message: string): string {
+  return `has lost its tables (${message}); restore it from a backup`;
+}
+
+function reasonOf(error: Failure, setting: string, deadline: number): string {
+  const { code = "", message } = error;
+  const remedy = REMEDIES[code] ?? REMEDIES[code.slice(0, 2)];
+  if (remedy !== undefined) return remedy(message);
+  if (error instanceof NotInChargeError) return `${message}; name the primary in ${setting}`;
+  if (message === "Query read timeout") return `did not answer within ${deadline} ms`;
+  if (/timeout/.test(message)) return `gave no connection in time (${message})`;
+  if (/^E[A-Z]+$/.test(code)) return `cannot be reached (${message || code}); start it, or name another in ${setting}`;
+  return `cannot be used: ${message}`;
+}

@@ -1,0 +1,89 @@
+/**
+ * The schema of a database that holds a store of Portico: how it is made, recognised, and upgraded.
+ *
+ * A table `format` in it says what the store is for, its format, and its ID. Processes that start at the same time make
+ * the schema one after the other, in a transaction each, so it is never there by half.
+ */
+import { randomUUID } from "node:crypto";
+import type pg from "pg";
+import { StoreError } from "./store.js";
+
+/** What distinguishes a kind of schema. */
+export interface SchemaKind {
+  /** What the schema is, for messages: `a store of Portico`. */
+  readonly title: string;
+  /** Marks it in the table `format`. */
+  readonly mark: string;
+  /** Where the URL names no other. */
+  readonly defaultSchema: string;
+  /** For each format, from 1 on, the statements that lead to it from the one before. The newest is what this version uses. */
+  readonly formats: readonly (readonly string[])[];
+  /** Tables that are made where they are absent, whatever the format: newer versions may have added some. */
+  readonly tables: Readonly<Record<string, string>>;
+}
+
+interface Prepare {
+  readonly kind: SchemaKind;
+  /** The store, for messages. */
+  readonly name: string;
+  readonly schema: string;
+  /** What is wrong and what to do, where the schema must be there and is not; undefined where it may be made. */
+  readonly lost: string | undefined;
+}
+
+/**
+ * Makes the schema where it is absent, and upgrades it where it is of an older format.
+ * @param client a connection of its own
+ * @returns the store's ID.
+ * @throws {StoreError} where the schema is not of this kind, or of a newer version, or lost.
+ */
+export async function prepareSchema(client: pg.ClientBase, { kind, name, schema, lost }: Prepare): Promise<string> {
+  await client.query("BEGIN");
+  // Held until the end of the transaction.
+  await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`portico ${schema}`]);
+  const tables = await tablesIn(client, schema);
+  if (!tables.includes("format")) {
+    if (tables.length > 0) throw new StoreError(`store ${name}: the schema ${schema} is not ${kind.title}`);
+    if (lost !== undefined) throw new StoreError(`store ${name} has no schema ${schema}, ${lost}`);
+    await createSchema(client, schema, kind.mark);
+  }
+  const { mark, format, id } = (await client.query(`SELECT mark, format, id FROM ${schema}.format`)).rows[0] ?? {};
+  if (mark !== kind.mark) throw new StoreError(`store ${name}: the schema ${schema} is not ${kind.title}`);
+  if (format > kind.formats.length) throw new StoreError(newer(name, format, kind.formats.length));
+  await client.query(`SET LOCAL search_path TO ${schema}`);
+  for (const statement of kind.formats.slice(format).flat()) await client.query(statement);
+  if (format < kind.formats.length) await client.query("UPDATE format SET format = $1", [kind.formats.length]);
+  for (const [table, definition] of Object.entries(kind.tables)) {
+    if (!tables.includes(table)) await client.query(`CREATE TABLE ${table} ${definition}`);
+  }
+  await client.query("COMMIT");
+  return id;
+}
+
+/** @throws {Error} where the schema is not that of the store with the ID, or of a newer version by now. */
+export async function checkSchema(
+  client: pg.ClientBase,
+  { schema, id, newest }: { readonly schema: string; readonly id: string; readonly newest: number },
+): Promise<void> {
+  const { rows } = await client.query(`SELECT id, format FROM ${schema}.format`);
+  if (rows[0]?.id !== id) throw new Error("it is another store than the one that this process started with");
+  if (rows[0].format > newest) throw new Error("a newer Portico has upgraded it; run that version");
+}
+
+async function tablesIn(client: pg.ClientBase, schema: string): Promise<string[]> {
+  const { rows } = await client.query("SELECT tablename::text AS name FROM pg_tables WHERE schemaname = $1", [schema]);
+  return rows.map(({ name }) => name);
+}
+
+/** The schema may be there already, where the role may not create any. */
+async function createSchema(client: pg.ClientBase, schema: string, mark: string): Promise<void> {
+  const { rowCount } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
+  if (rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
+  await client.query(`CREATE TABLE ${schema}.format (mark text NOT NULL, format integer NOT NULL, id uuid NOT NULL)`);
+  await client.query(`INSERT INTO ${schema}.format VALUES ($1, 0, $2)`, [mark, randomUUID()]);
+}
+
+function newer(name: string, format: number, newest: number): string {
+  const known = `its format is ${format}, and this version of Portico knows formats up to ${newest}`;
+  return `store ${name} was written by a newer Portico: ${known}; run that version, or restore it from a backup`;
+}

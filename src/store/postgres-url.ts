@@ -1,0 +1,125 @@
+/**
+ * URLs of stores on Postgres: `postgres://role:password@host:port/database?schema=portico&sslmode=verify-full`.
+ *
+ * Connections off this machine say in the URL whether they are encrypted and checked (`sslmode`): there is no default that
+ * sends passwords in the clear, and none that encrypts without knowing to whom. No message contains the password.
+ */
+import { readFileSync } from "node:fs";
+import type { ConnectionOptions } from "node:tls";
+import { StoreError } from "./store.js";
+
+/** Where a store is, as its URL says it. */
+export interface PostgresAddress {
+  /** The URL without role and password, for messages. */
+  readonly name: string;
+  /** The servers, of which one is the primary. */
+  readonly servers: readonly { readonly host: string; readonly port: number | undefined }[];
+  /** Undefined where the environment (PGUSER, PGPASSWORD) or the file `~/.pgpass` says it. */
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly database: string;
+  /** The schema that holds the store's tables. */
+  readonly schema: string;
+  /** How TLS is spoken; false for not at all. */
+  readonly ssl: ConnectionOptions | false;
+}
+
+const FORM = "postgres://role:password@host:port/database";
+/** Its parts: the role and its password, the servers, the database, the parameters. */
+const URL_PARTS = /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#@]*)\/([^/?#]+)(?:\?([^#]*))?$/;
+const SERVER = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d+))?$/i;
+const PARAMETERS = ["host", "schema", "sslmode", "sslrootcert", "sslcert", "sslkey"];
+/** An identifier that needs no quotes. */
+const SCHEMA = /^[a-z_][a-z0-9_]{0,40}$/;
+const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[?::1\]?|\/.*)$/;
+
+/** Whether a URL names a store on Postgres. */
+export function isPostgresUrl(url: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(url);
+}
+
+/**
+ * Reads the URL of a store.
+ * @param defaultSchema where the URL names none
+ * @throws {StoreError} saying what is wrong, without the password.
+ */
+export function readPostgresUrl(url: string, defaultSchema: string): PostgresAddress {
+  const [, credentials, authority, path, query = ""] = URL_PARTS.exec(url) ?? [];
+  if (authority === undefined || path === undefined) {
+    throw new StoreError(`the URL of the store is not of the form ${FORM}; write %2F for a / in the password`);
+  }
+  const database = decode(path);
+  const parameters = readParameters(query);
+  const servers = (parameters.get("host") ?? authority).split(",").map(readServer);
+  const schema = parameters.get("schema") ?? defaultSchema;
+  const suffix = schema === defaultSchema ? "" : `?schema=${schema}`;
+  const name = `postgres://${authority || parameters.get("host") || "localhost"}/${database}${suffix}`;
+  if (!SCHEMA.test(schema)) {
+    throw new StoreError(`store ${name}: schema must be lower-case letters, digits and _, at most 41 of them`);
+  }
+  const [user, ...rest] = credentials?.split(":") ?? [];
+  return {
+    name,
+    servers,
+    user: user && decode(user),
+    password: rest.length === 0 ? undefined : decode(rest.join(":")),
+    database,
+    schema,
+    ssl: readSsl(name, servers, parameters),
+  };
+}
+
+function readParameters(query: string): Map<string, string> {
+  const parameters = new Map(new URLSearchParams(query));
+  for (const parameter of parameters.keys()) {
+    if (PARAMETERS.includes(parameter)) continue;
+    throw new StoreError(`the URL of the store has a parameter ${parameter}; it may have ${PARAMETERS.join(", ")}`);
+  }
+  return parameters;
+}
+
+function readServer(part: string): PostgresAddress["servers"][number] {
+  const text = decode(part);
+  // A folder is that of a unix socket.
+  if (text === "" || text.startsWith("/")) return { host: text || "localhost", port: undefined };
+  const [, host, port] = SERVER.exec(text) ?? [];
+  if (host === undefined) throw new StoreError(`the URL of the store names a server ${text}: write it as host:port`);
+  return { host: host.replace(/^\[(.*)\]$/, "$1"), port: port === undefined ? undefined : Number(port) };
+}
+
+function readSsl(
+  name: string,
+  servers: PostgresAddress["servers"],
+  parameters: ReadonlyMap<string, string>,
+): ConnectionOptions | false {
+  const mode = parameters.get("sslmode");
+  if (mode === "disable") return false;
+  if (mode === undefined && servers.every(({ host }) => LOOPBACK.test(host))) return false;
+  if (mode !== "verify-full") {
+    throw new StoreError(
+      `store ${name} is on another machine: add sslmode=verify-full to its URL, which encrypts and checks the server's ` +
+        "certificate and name (sslrootcert=FILE names its authority), or sslmode=disable on a network that you trust",
+    );
+  }
+  const file = (parameter: string): Buffer | undefined => {
+    const path = parameters.get(parameter);
+    return path === undefined ? undefined : readFile(name, parameter, path);
+  };
+  return { ca: file("sslrootcert"), cert: file("sslcert"), key: file("sslkey") };
+}
+
+function readFile(name: string, parameter: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new StoreError(`store ${name}: ${parameter} cannot be read (${(error as Error).message})`, { cause: error });
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new StoreError(`the URL of the store has a % that is no escape; it is of the form ${FORM}`);
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * The store in a schema of Postgres: a table for each collection, with keys and values as bytes (bytea). So keys are
+ * ordered by their bytes whatever the database's collation is, and values may have any character; text cannot hold U+0000.
+ *
+ * Each operation is one statement, and so one transaction. It relies on read committed, which every session is set to.
+ */
+import type pg from "pg";
+import { lostInstallation, readInstallation } from "./installation.js";
+import { Database, type Row, type Statement } from "./postgres-connection.js";
+import { durabilityWarnings } from "./postgres-durability.js";
+import { Hints } from "./postgres-hints.js";
+import { checkSchema, prepareSchema, type SchemaKind } from "./postgres-schema.js";
+import { readPostgresUrl } from "./postgres-url.js";
+import { COLLECTIONS, type Collection, type CollectionName, type Entry, type Store } from "./store.js";
+
+const TABLE = "(key bytea PRIMARY KEY, value bytea NOT NULL)";
+const KIND: SchemaKind = {
+  title: "a store of Portico",
+  mark: "authority",
+  defaultSchema: "portico",
+  formats: [[]],
+  tables: Object.fromEntries(COLLECTIONS.map((name) => [name, TABLE])),
+};
+const SETTING = "PORTICO_STORE";
+
+interface Options {
+  readonly url: string;
+  readonly dataFolder: string;
+  /** How long an operation may take, in milliseconds. */
+  readonly deadline: number;
+  /** Told what puts acknowledged changes at risk. */
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * Opens the store that a URL names. Its tables are made where they are absent and the data folder was never set up.
+ * @throws {StoreError} when it cannot be reached, or is not a store of Portico.
+ */
+export async function openPostgres({ url, dataFolder, deadline, warn }: Options): Promise<Store> {
+  const address = readPostgresUrl(url, KIND.defaultSchema);
+  const { name, schema } = address;
+  // Read before the store: the first start makes the store, and then what shows that the folder is set up.
+  const installation = readInstallation(dataFolder);
+  const lost = installation && lostInstallation(name, dataFolder, installation);
+  let id: string | undefined;
+  const database = new Database({
+    address,
+    deadline,
+    setting: SETTING,
+    check: async (client) => {
+      if (id !== undefined) await checkSchema(client, { schema, id, newest: KIND.formats.length });
+    },
+  });
+  const warned = new Set<string>();
+  const warnOnce = (message: string): void => {
+    if (!warned.has(message)) warn(`store ${name}: ${message}`);
+    warned.add(message);
+  };
+  /** A connection of its own. Another server may be in charge than before, so it is judged anew. */
+  const connect = async (kind: "read" | "write"): Promise<pg.Client> => {
+    const client = await database.open(kind);
+    for (const message of await durabilityWarnings(client)) warnOnce(message);
+    return client;
+  };
+  try {
+    await database.use(connect("write"), async (client) => {
+      id = await prepareSchema(client, { kind: KIND, name, schema, lost });
+    });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  const hints = new Hints({ connect: () => connect("read"), channel: schema });
+  const collections = new Map(COLLECTIONS.map((table) => [table, collectionOf(database, schema, table, hints)]));
+  return {
+    name,
+    mayBeStale: true,
+    collection: (name) => collections.get(name)!,
+    follow: (name, listener) => hints.follow(name, listener),
+    close: async () => {
+      await hints.close();
+      await database.close();
+    },
+  };
+}
+
+function collectionOf(database: Database, schema: string, name: CollectionName, hints: Hints): Collection {
+  const table = `${schema}.${name}`;
+  const statement = (verb: string, text: string): Statement => ({ name: `${verb} ${name}`, text });
+  const get = statement("get", `SELECT value FROM ${table} WHERE key = $1`);
+  const getMany = statement("getMany", `SELECT key, value FROM ${table} WHERE key = ANY($1::bytea[])`);
+  const after = statement("after", `SELECT key, value FROM ${table} WHERE key > $1 ORDER BY key LIMIT $2::bigint`);
+  const keys = statement("keys", `SELECT key FROM ${table} ORDER BY key`);
+  const create = statement(
+    "create",
+    `INSERT INTO ${table} (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING RETURNING true`,
+  );
+  // The lock on the previous entry is held until the commit: whoever deletes or replaces that entry comes before or after.
+  const createAfter = statement(
+    "createAfter",
+    `WITH previous AS (SELECT FROM ${table} WHERE key = $3 AND value = $4 FOR SHARE)
+     INSERT INTO ${table} (key, value) SELECT $1, $2 FROM previous ON CONFLICT (key) DO NOTHING RETURNING true`,
+  );
+  const replace = statement("replace", `UPDATE ${table} SET value = $2 WHERE key = $1 RETURNING true`);
+  const replaceSoon = statement(
+    "replaceSoon",
+    `WITH soon AS (SELECT set_config('synchronous_commit', 'off', true))
+     UPDATE ${table} SET value = $2 FROM soon WHERE key = $1 RETURNING true`,
+  );
+  // Locked in the order of keys, as createAfter locks them, so that no two wait for each other.
+  const remove = statement(
+    "delete",
+    `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key = ANY($1::bytea[]) ORDER BY key FOR UPDATE)`,
+  );
+  const removeIf = statement("deleteIf", `DELETE FROM ${table} WHERE key = $1 AND value = $2 RETURNING true`);
+  const write = async (statement: Statement, values: readonly string[], durable = true): Promise<boolean> => {
+    const written = (await database.write(statement, values.map(bytes), { durable })).length === 1;
+    if (written) hints.tell(name);
+    return written;
+  };
+  return {
+    async get(key) {
+      const [row] = await database.read(get, [bytes(key)]);
+      return row && textOf(row.value);
+    },
+    async getMany(keys) {
+      const rows = await database.read(getMany, [keys.map(bytes)]);
+      const values = new Map(rows.map(({ key, value }) => [textOf(key), textOf(value)]));
+      return keys.map((key) => values.get(key));
+    },
+    after: async (key, limit) => (await database.read(after, [bytes(key), limit])).map(entryOf),
+    create: (key, value, previous) =>
+      previous === undefined ? write(create, [key, value]) : write(createAfter, [key, value, ...previous]),
+    replace: (key, value, { durable = true } = {}) => write(durable ? replace : replaceSoon, [key, value], durable),
+    async delete(keys) {
+      if (keys.length > 0) await database.write(remove, [keys.map(bytes)]);
+    },
+    deleteIf: async (key, value) => (await database.write(removeIf, [bytes(key), bytes(value)])).length === 1,
+    keys: async () => (await database.read(keys, [])).map(({ key }) => textOf(key)),
+  };
+}
+
+function bytes(text: string): Buffer {
+  return Buffer.from(text);
+}
+
+function textOf(value: unknown): string {
+  return (value as Buffer).toString();
+}
+
+function entryOf({ key, value }: Row): Entry {
+  return [textOf(key), textOf(value)];
+}
