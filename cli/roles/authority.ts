@@ -14,6 +14,7 @@ import { openStore } from "../../src/store/open.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
 import { followServices } from "./follow-services.js";
+import { OWN_SERVICES } from "./own-services.js";
 import { whyNotReady } from "./readiness.js";
 import { runRole } from "./run.js";
 import { processOf, type Running } from "./start.js";
@@ -65,7 +66,9 @@ export async function openCore(
   const store = await openStore(config.store, config.data, { warn: (message) => log.warn(message) });
   shutdown.add(() => store.close());
   const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
-  const authority = await openAuthority({ store, dataFolder, adminPassword, maxRules, leaseMs, log, acceptTime });
+  const services = Object.keys(OWN_SERVICES);
+  const given = { store, dataFolder, services, adminPassword, maxRules, leaseMs, log, acceptTime };
+  const authority = await openAuthority(given);
   shutdown.add(() => authority.close());
   // The guard asks the authority, and calls on the gRPC port pass the guard. So the guard has a dispatcher of its own.
   const toAuthority = new Dispatcher({
@@ -79,11 +82,11 @@ export async function openCore(
   const registry = createRegistry({ guard, foreign: config.services, connect: transport.connect, log });
   shutdown.add(() => registry.close());
   shutdown.add(followServices({ file: config.configFile, registry, log }));
-  const services = [authority.service, registry.service, ...more];
-  const grpc = await openGrpcPort(context, services, guard);
+  const served = [authority.service, registry.service, ...more];
+  const grpc = await openGrpcPort(context, served, guard);
   // Before the port: its streams would never end by themselves.
   shutdown.add(() => registry.close());
-  const instances = services.map((service) => instanceOf(service, grpc, config));
+  const instances = served.map((service) => instanceOf(service, grpc, config));
   for (const instance of instances) registry.add(instance);
   const localIds = new Set(instances.map(({ service, id }) => `${service} ${id}`));
   await guard.ready();

@@ -23,7 +23,7 @@ import { policy } from "./endpoints/policy.js";
 import { rules } from "./endpoints/rules.js";
 import { usage } from "./endpoints/usage.js";
 import { UsageWindow } from "./endpoints/usage-window.js";
-import { enrolLocally } from "./local-enrolment.js";
+import { enrolLocally, enrolNew } from "./local-enrolment.js";
 import { ChangeLog } from "./log/change-log.js";
 import { Changes } from "./log/changes.js";
 import { Claims } from "./log/claims.js";
@@ -41,6 +41,8 @@ export interface AuthorityOptions {
   readonly store: Store;
   /** Where a first start leaves the administrator's password and the enrolment tokens. */
   readonly dataFolder: string;
+  /** Services that may run on this machine in processes of their own; default none. */
+  readonly services?: readonly string[] | undefined;
   /** First password of the account `admin`; without it, one is made up. */
   readonly adminPassword?: string | undefined;
   /** What hashing a password costs; without it, as much as is safe. Tests spare themselves that. */
@@ -92,6 +94,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     dataFolder,
     adminPassword,
   });
+  await enrolNew({ journal, dataFolder, services: options.services ?? [], log });
   record(store, dataFolder, log);
   await journal.commit(PORTICO, ({ contextSecret }) => (contextSecret.length > 0 ? [] : [contextSecretCreated()]));
   deletePasswordFileOnceChanged({ journal, dataFolder, log });

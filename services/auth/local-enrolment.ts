@@ -1,11 +1,12 @@
 /** Enrols a service that runs on the authority's machine: its token is in the data folder, where its process looks for it. */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Logger } from "pino";
 import { createToken, hashToken } from "../../src/access/token.js";
 import { writeOnce } from "../../src/folder.js";
 import { enrolmentCreated } from "./endpoints/enrolments.js";
 import { type Journal, PORTICO } from "./log/journal.js";
-import { hex } from "./log/state.js";
+import { hex, type State } from "./log/state.js";
 
 /**
  * Makes sure that the file of a service's enrolment token, `enrolment/<name>`, holds a valid one. A token that was revoked
@@ -18,6 +19,41 @@ export async function enrolLocally(journal: Journal, dataFolder: string, name: s
   writeOnce(file, () => createToken("enrolment"));
   const token = readToken(file);
   await journal.commit(PORTICO, () => [enrolmentCreated(name, token, { beside: true })]);
+}
+
+/**
+ * Enrols those of the services that the store has never had an enrolment of, so that each can run on this machine in a
+ * process of its own. One whose enrolment was deleted stays without. Where it fails, it says in the log what to do.
+ */
+export async function enrolNew(options: {
+  journal: Journal;
+  dataFolder: string;
+  services: readonly string[];
+  log: Logger;
+}): Promise<void> {
+  const { journal, dataFolder, services, log } = options;
+  const missing = services.filter((name) => isNew(journal.state, name));
+  if (missing.length === 0) return;
+  try {
+    const tokens = missing.map((name) => {
+      const file = join(dataFolder, "enrolment", name);
+      writeOnce(file, () => createToken("enrolment"));
+      return { name, token: readToken(file) };
+    });
+    await journal.commit(PORTICO, (state) =>
+      tokens.flatMap(({ name, token }) =>
+        isNew(state, name) ? [enrolmentCreated(name, token, { beside: true })] : [],
+      ),
+    );
+  } catch (err) {
+    const how = "portico auth create enrolment <name> enrols a service that is to run alone";
+    log.warn({ err, services: missing }, `services were not enrolled on this machine: ${how}`);
+  }
+}
+
+/** Whether the store has never had an enrolment of that name: deleting one leaves a newer key. */
+function isNew(state: State, name: string): boolean {
+  return state.enrolmentsOf(name).length === 0 && !state.keyGenerations.has(name);
 }
 
 function readToken(file: string): string {

@@ -23,12 +23,20 @@ export async function installation(folder: string): Promise<string> {
 async function prepare(prepared: string): Promise<void> {
   const { openAuthority } = await import("../../services/auth/authority.js");
   const { openStore } = await import("../../src/store/open.js");
+  const { OWN_SERVICES } = await import("../../cli/roles/own-services.js");
   const { default: pino } = await import("pino");
   const draft = mkdtempSync(join(RUN_FOLDER, "installation-"));
   const store = await openStore("sqlite:", draft);
   const log = pino({ level: "silent" });
   const given = { adminPassword: ADMIN_PASSWORD, passwordCost: CHEAP };
-  const options = { ...given, dataFolder: draft, maxRules: 10_000, leaseMs: 5_000, log };
+  const options = {
+    ...given,
+    dataFolder: draft,
+    services: Object.keys(OWN_SERVICES),
+    maxRules: 10_000,
+    leaseMs: 5_000,
+    log,
+  };
   const authority = await openAuthority({ store, ...options });
   await authority.close();
   await store.close();

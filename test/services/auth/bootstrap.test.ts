@@ -11,7 +11,7 @@ import { PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
-import { open, PASSWORD, silent } from "./open.js";
+import { type Open, open, PASSWORD, silent } from "./open.js";
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const passwordFile = (folder: string) => join(folder, "admin-password");
@@ -134,3 +134,26 @@ t.test("of many that start at once on one store, one sets it up", async (t) => {
   const { login } = await open(t, { store: stores[0]!, folder });
   t.ok(await login("admin", readFileSync(passwordFile(folder), "utf8").trim()));
 });
+
+t.test(
+  "services that the store knows nothing of are enrolled at any start, those whose enrolment was deleted are not",
+  async (t) => {
+    const folder = t.testdir();
+    const enrolled = async (
+      services: readonly string[],
+      change?: (opened: Open, token: string) => Promise<unknown>,
+    ) => {
+      const opened = await open(t, { folder, services });
+      const token = await opened.login();
+      await change?.(opened, token);
+      const { enrolments } = await opened.call(EnrolmentsService.list, {}, token);
+      await opened.close();
+      return enrolments.map(({ name }) => name);
+    };
+    t.same(await enrolled(["id", "cache"]), ["cache", "id"]);
+    t.same(readdirSync(join(folder, "enrolment")).sort(), ["cache", "id"]);
+    const remove = ({ call }: Open, token: string) => call(EnrolmentsService.delete, { name: "id", id: "" }, token);
+    t.same(await enrolled(["id", "cache", "db"], remove), ["cache", "db"], "a later version may have more services");
+    t.same(await enrolled(["id", "cache", "db"]), ["cache", "db"], "what was deleted stays deleted");
+  },
+);
