@@ -4,11 +4,11 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { ChangeLog } from "../services/auth/log/change-log.js";
+import { Journal } from "../services/auth/log/journal.js";
 import { checkRule } from "../src/access/rules.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
 import { Access, type Rule } from "../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../src/store/open.js";
-import { toTimestamp } from "../src/time.js";
 import { freePort, launch, stop } from "./processes.js";
 
 /** A copy of dist/, so that a build in the meantime does not change what is measured. */
@@ -113,14 +113,14 @@ function ruleCreated(rule: Rule) {
 async function write(folder: string, events: NonNullable<Event["event"]>[]): Promise<void> {
   const store = await openStore("sqlite:", folder);
   try {
-    const log = new ChangeLog({ store, log: pino({ level: "silent" }) });
-    let { head } = await log.begin();
+    const logger = pino({ level: "silent" });
+    const clock = { now: Date.now, check: () => undefined };
+    const journal = await Journal.open({ log: new ChangeLog({ store, log: logger }), logger, clock });
+    const author = { namespace: NAMESPACE, account: "admin" };
     for (let start = 0; start < events.length; start += BATCH) {
-      head++;
-      const batch = events.slice(start, start + BATCH).map((event) => ({ event }));
-      const entry = { time: toTimestamp(Date.now()), actor: "admin", namespace: NAMESPACE, events: batch };
-      if (!(await log.append(head, entry))) throw new Error(`entry ${head} of ${folder} is taken`);
+      await journal.commit(author, () => events.slice(start, start + BATCH));
     }
+    await journal.close();
   } finally {
     await store.close();
   }

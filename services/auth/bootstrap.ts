@@ -15,7 +15,6 @@ import { type Installation, lostInstallation } from "../../src/store/installatio
 import { StoreError } from "../../src/store/store.js";
 import { contextSecretCreated, enrolmentCreated } from "./endpoints/enrolments.js";
 import { type Decide, type Journal, PORTICO } from "./log/journal.js";
-import { hex } from "./log/state.js";
 import { isPassword, type Passwords, randomPassword } from "./login/passwords.js";
 
 /** What the administrator must be told after a first start. */
@@ -66,7 +65,7 @@ export async function bootstrap(options: {
     return first ? firstEntry(hash, enrolments) : [];
   });
   if (!first) {
-    const ours = enrolments.every(({ token }) => journal.state.tokens.has(hex(hashToken(token))));
+    const ours = enrolments.every(({ token }) => journal.state.token(hashToken(token)) !== undefined);
     if (!ours) for (const file of created) rmSync(file, { force: true });
   }
   return first && adminPassword === undefined ? { passwordFile, password } : undefined;

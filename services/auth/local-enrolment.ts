@@ -6,7 +6,7 @@ import { createToken, hashToken } from "../../src/access/token.js";
 import { writeOnce } from "../../src/folder.js";
 import { enrolmentCreated } from "./endpoints/enrolments.js";
 import { type Journal, PORTICO } from "./log/journal.js";
-import { hex, type State } from "./log/state.js";
+import type { State } from "./log/state.js";
 
 /**
  * Makes sure that the file of a service's enrolment token, `enrolment/<name>`, holds a valid one. A token that was revoked
@@ -14,7 +14,7 @@ import { hex, type State } from "./log/state.js";
  */
 export async function enrolLocally(journal: Journal, dataFolder: string, name: string): Promise<void> {
   const file = join(dataFolder, "enrolment", name);
-  if (existsSync(file) && journal.state.tokens.has(hex(hashToken(readToken(file))))) return;
+  if (existsSync(file) && journal.state.token(hashToken(readToken(file))) !== undefined) return;
   rmSync(file, { force: true });
   writeOnce(file, () => createToken("enrolment"));
   const token = readToken(file);

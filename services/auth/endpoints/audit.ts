@@ -17,9 +17,8 @@ export function audit({ changes }: { changes: Changes }): Part {
         throw invalidArgument(`limit: must be from 1 to ${MAX_LIMIT}, or 0 for ${DEFAULT_LIMIT}`);
       }
       await changes.sync();
-      const records = changes.state.namespaces.get(namespace)?.audit.records ?? [];
-      const earlier = before > 0n ? records.filter(({ revision }) => revision < before) : records;
-      return { records: earlier.slice(-(limit || DEFAULT_LIMIT)).reverse() };
+      const trail = changes.state.namespaces.get(namespace)?.audit;
+      return { records: trail?.latest(limit || DEFAULT_LIMIT, before > 0n ? before : undefined) ?? [] };
     },
   });
 }

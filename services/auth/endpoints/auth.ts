@@ -14,7 +14,6 @@ import { requestIdOf } from "../../../src/rpc/metadata.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
-import { hex } from "../log/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { accountOf } from "./checks.js";
 
@@ -35,7 +34,7 @@ export function auth(options: Options): Part {
     logout: async (_, context) => {
       const caller = accountOf(context);
       await changes.make(caller, (state) => {
-        const token = state.tokens.get(caller.sha256);
+        const token = state.token(Buffer.from(caller.sha256, "hex"));
         if (token?.kind === "access") {
           return [{ $case: "loginRevoked", value: { login: token.login.login, reused: false } }];
         }
@@ -81,7 +80,7 @@ async function refresh(changes: Changes, { refreshToken }: RefreshRequest): Prom
   const sha256 = isToken(refreshToken) ? hashToken(refreshToken) : undefined;
   const pair = createPair(changes.now);
   const found = (): { kind: string; namespace: string; account: string; login: Buffer } => {
-    const token = sha256 && changes.state.tokens.get(hex(sha256));
+    const token = sha256 && changes.state.token(sha256);
     if ((token?.kind === "refresh" || token?.kind === "spent") && timestampMs(token.token.expires) > changes.now) {
       return { kind: token.kind, ...token.login };
     }

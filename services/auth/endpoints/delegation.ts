@@ -106,7 +106,11 @@ function actingFor(
 ): Acting {
   if (text === "") {
     const sha256 = "sha256" in (caller ?? {}) ? String((caller as { sha256?: unknown }).sha256) : "";
-    return { namespace: namespace || DEFAULT_NAMESPACE, caller: state.callerOf(sha256, now), sha256 };
+    return {
+      namespace: namespace || DEFAULT_NAMESPACE,
+      caller: state.callerOf(Buffer.from(sha256, "hex"), now),
+      sha256,
+    };
   }
   const [root] = state.contextKeys(GATEWAY);
   const given = root && verifyTicket(text, ticketKeyOf({ generation: Number(root.generation), secret: root.key }));
@@ -114,7 +118,7 @@ function actingFor(
   if (!isGood) throw unauthenticated("acting_for: is no valid context of a call to this service");
   const sha256 = hex(given.sha256);
   if (given.caller === undefined) return { namespace: given.namespace, caller: undefined, sha256 };
-  const current = state.callerOf(sha256, now);
+  const current = state.callerOf(given.sha256, now);
   if (current !== undefined) return { namespace: given.namespace, caller: current, sha256 };
   throw unauthenticated("acting_for: the token of its caller was revoked or has expired");
 }

@@ -124,32 +124,33 @@ function createKey(
 }
 
 function visible(state: State, caller: KnownCaller): StoredKey[] {
-  return state.keys(caller.namespace, isAdmin(caller) ? undefined : caller.account);
+  const accounts = isAdmin(caller)
+    ? state.accounts(caller.namespace)
+    : [state.account(caller.namespace, caller.account)];
+  return accounts.flatMap((account) => (account === undefined ? [] : state.keysOf(account)));
 }
 
 /** @throws {StatusError} NOT_FOUND, the same for a key that is not the caller's. */
 function find(state: State, caller: KnownCaller, prefix: string, now: number): StoredKey {
-  const key = visible(state, caller).find((key) => key.prefix === prefix && timestampMs(key.expires) > now);
-  if (key === undefined) throw notFound(`no key with the prefix ${prefix}`);
+  const key = state.keyWithPrefix(caller.namespace, prefix);
+  const isVisible = key !== undefined && (isAdmin(caller) || key.account === caller.account);
+  if (!isVisible || timestampMs(key.expires) <= now) throw notFound(`no key with the prefix ${prefix}`);
   return key;
 }
 
 function checkRoom(state: State, { namespace, account, prefix }: StoredKey, now: number): void {
-  if (state.account(namespace, account) === undefined) {
-    throw notFound(`no account with the name ${account}`);
-  }
-  const alive = state.keys(namespace, account).filter(({ expires }) => timestampMs(expires) > now);
+  const owner = state.account(namespace, account);
+  if (owner === undefined) throw notFound(`no account with the name ${account}`);
+  const alive = state.keysOf(owner).filter(({ expires }) => timestampMs(expires) > now);
   if (alive.length >= MAX_KEYS) {
     throw failedPrecondition(`the account has ${MAX_KEYS} keys, the most it may; revoke one`);
   }
   // One in 57 billion for each key there is.
-  if (state.keys(namespace).some((key) => key.prefix === prefix)) {
-    throw aborted("the new key's prefix is taken; try again");
-  }
+  if (state.keyWithPrefix(namespace, prefix) !== undefined) throw aborted("the new key's prefix is taken; try again");
 }
 
 function isKey(state: State, { sha256 }: KnownCaller): boolean {
-  return state.tokens.get(sha256)?.kind === "key";
+  return state.token(Buffer.from(sha256, "hex"))?.kind === "key";
 }
 
 /** A key limited to some resources must not make one that is not. */
@@ -182,10 +183,9 @@ export class KeyUses {
     this.#log = log;
   }
 
-  record(sha256: Uint8Array): void {
-    const hash = hex(sha256);
-    if (this.#journal.state.tokens.get(hash)?.kind !== "key") return;
-    this.#uses.set(hash, this.#journal.now);
+  record(sha256: Buffer): void {
+    if (this.#journal.state.token(sha256)?.kind !== "key") return;
+    this.#uses.set(hex(sha256), this.#journal.now);
     this.#timer ??= setTimeout(() => void this.flush(), WRITE_INTERVAL).unref();
   }
 

@@ -22,7 +22,7 @@ import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { toTimestamp } from "../../../src/time.js";
 import type { Follower, Journal } from "../log/journal.js";
 import type { Holder, Leases, Owner } from "../log/leases.js";
-import { hex, type State } from "../log/state.js";
+import type { State } from "../log/state.js";
 import type { KeyUses } from "./keys.js";
 
 /** Most changes that wait for a guard; where there are more, a snapshot is less work for both. */
@@ -265,5 +265,5 @@ function snapshotOf(state: State, enrolment: string): WatchResponse_Snapshot[] {
 async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<ResolveResponse> {
   if (sha256.length !== 32) throw invalidArgument("sha256: must have 32 bytes");
   await journal.sync();
-  return { revision: BigInt(journal.state.revision), caller: journal.state.callerOf(hex(sha256), journal.now) };
+  return { revision: BigInt(journal.state.revision), caller: journal.state.callerOf(sha256, journal.now) };
 }

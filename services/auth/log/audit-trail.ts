@@ -26,15 +26,27 @@ export class AuditTrail {
   /** How many records of the accounts' share each account has. */
   readonly #counts = new Map<string, number>();
 
-  /** @param records oldest first */
-  constructor(records: Iterable<AuditRecord> = []) {
-    for (const record of records) this.add(record);
+  get #shares(): readonly (readonly AuditRecord[])[] {
+    return [this.#administrators, this.#accounts, this.#failedLogins];
   }
 
-  /** All that is kept, oldest first. */
-  get records(): AuditRecord[] {
-    const all = [...this.#administrators, ...this.#accounts, ...this.#failedLogins];
-    return all.sort((a, b) => Number(a.revision - b.revision));
+  /** The newest records before a revision, newest first; all of them without a limit. */
+  latest(limit = Number.POSITIVE_INFINITY, before?: bigint): AuditRecord[] {
+    const shares = this.#shares.map((records) => ({ records, left: endBefore(records, before) }));
+    const found: AuditRecord[] = [];
+    while (found.length < limit) {
+      const [first, ...others] = shares.filter(({ left }) => left > 0);
+      if (first === undefined) break;
+      const revisionOf = ({ records, left }: typeof first): bigint => records[left - 1]!.revision;
+      const newest = others.reduce((most, one) => (revisionOf(one) > revisionOf(most) ? one : most), first);
+      found.push(newest.records[--newest.left]!);
+    }
+    return found;
+  }
+
+  /** All records, oldest first in each share; added in this order, they give the same trail. */
+  copy(): AuditRecord[] {
+    return this.#shares.flat();
   }
 
   /** Adds the newest record; one of its share gives way where there are too many. */
@@ -64,4 +76,16 @@ export class AuditTrail {
 function push(records: AuditRecord[], record: AuditRecord, max: number): void {
   records.push(record);
   if (records.length > max) records.shift();
+}
+
+/** How many of the records, oldest first, are of an earlier revision. */
+function endBefore(records: readonly AuditRecord[], before: bigint | undefined): number {
+  if (before === undefined) return records.length;
+  let [low, high] = [0, records.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (records[middle]!.revision < before) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -3,22 +3,34 @@
  * revision, and it is written only where that key is absent, so of two authorities only one can write a revision. Each
  * text carries a checksum over its key and content: a damaged entry is noticed, never skipped.
  *
- * Snapshots bound the replay. The two newest are kept, and the entries from the older one on; what lies before is
- * dropped, oldest first. So an authority that fell behind would find the key after its own revision absent, although
- * that revision was taken long ago. It cannot mistake that for the end of the log: the entry of its own revision must be
+ * Snapshots (snapshots.ts) bound the replay. The two newest are kept, and the entries from the older one on; what lies
+ * before is dropped, oldest first. So an authority that fell behind would find the key after its own revision absent,
+ * although that revision was taken long ago. It cannot mistake that for the end of the log: the entry of its own revision must be
  * there too, with the text that it knows, read and written at the same moment (`previous` of Collection.create). Where that
  * text is another, the store has another history: it was restored from a backup, or a standby that lacked changes took over.
  */
-import { crc32 } from "node:zlib";
 import type { Logger } from "pino";
-import { Entry, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { Entry } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { type Collection, REMEDY, type Store, StoreError } from "../../../src/store/store.js";
 import { timestampMs } from "../../../src/time.js";
+import { Pace } from "./pace.js";
+import { keyOf, seal, unseal } from "./row.js";
+import { type FrozenState, partsOf } from "./snapshot-parts.js";
+import { Snapshots } from "./snapshots.js";
+import { State } from "./state.js";
 
 /** How many entries are read at a time. */
 export const MAX_READ = 256;
 const BATCH = 256;
-const REVISION_DIGITS = 16;
+
+/** Fewest entries between two snapshots. */
+export const MIN_SNAPSHOT_INTERVAL = 1_000;
+/** Most entries between two snapshots, so that a start does not replay more. */
+export const MAX_SNAPSHOT_INTERVAL = 50_000;
+/** In between, a snapshot is due when the entries since the last one are so long, compared with it. */
+const SNAPSHOT_SHARE = 0.5;
+/** How soon it is tried again while another authority writes one, in milliseconds. */
+const RETRY = 5_000;
 
 /** An entry, and the text that stands for it in the store. */
 export interface ReadEntry {
@@ -41,40 +53,56 @@ export class LostHistoryError extends StoreError {}
 export class ChangeLog {
   readonly #name: string;
   readonly #entries: Collection;
-  readonly #snapshots: Collection;
+  readonly #snapshots: Snapshots;
   readonly #log: Logger;
+  /** The newest snapshot that is known of; its length in the store, and that of the entries since. */
+  #last = { revision: 0, length: 0, since: 0 };
+  /** No snapshot is written before, by `performance.now()`. */
+  #notBefore = 0;
 
   /** @param log for what is wrong with snapshots */
   constructor({ store, log }: { store: Store; log: Logger }) {
     this.#name = store.name;
     this.#entries = store.collection("log");
-    this.#snapshots = store.collection("snapshots");
+    this.#snapshots = new Snapshots(store.collection("snapshots"));
     this.#log = log;
   }
 
   /**
-   * Where to begin: the newest snapshot that is not damaged, or undefined for the first entry. `head` is the newest revision
-   * seen, 0 for a store that was never set up.
+   * Where to begin: the state of the newest snapshot that is not damaged, or an empty one. `head` is the newest revision
+   * known, 0 for a store that was never set up.
    * @throws {StoreError} when something is missing or damaged.
    */
-  async begin(): Promise<{ snapshot: Snapshot | undefined; head: number }> {
+  async begin(): Promise<{ state: State; head: number }> {
     // Entries are dropped only after the snapshots that stand for them are written, so they must be read first.
-    const entries = await this.#entries.keys();
-    const snapshots = await this.#snapshots.keys();
-    const head = Math.max(0, Number(entries.at(-1) ?? 0), Number(snapshots.at(-1) ?? 0));
-    for (const key of snapshots.toReversed()) {
-      const text = await this.#snapshots.get(key);
-      if (text === undefined) return this.begin(); // Another authority has just replaced it by a newer one.
+    const [first] = await this.#entries.after("", 1);
+    const revisions = await this.#snapshots.revisions();
+    const head = revisions.at(-1) ?? 0;
+    for (const revision of revisions.toReversed()) {
       try {
-        return { snapshot: Snapshot.decode(unseal(key, text)), head };
+        return { state: await this.#readSnapshot(revision), head };
       } catch (error) {
-        this.#log.error({ err: error, revision: Number(key) }, "a snapshot is damaged; trying the one before it");
+        if (error instanceof StoreError) throw error;
+        // Another authority has just replaced it by a newer one.
+        if (!(await this.#snapshots.revisions()).includes(revision)) return this.begin();
+        this.#log.error({ err: error, revision }, "a snapshot is damaged; trying the one before it");
       }
     }
-    if (head > 0 && entries[0] !== keyOf(1)) {
+    if (first === undefined ? head > 0 : first[0] !== keyOf(1)) {
       throw new StoreError(`store ${this.#name} has lost the beginning of its log, or its snapshots; ${REMEDY}`);
     }
-    return { snapshot: undefined, head };
+    return { state: new State(), head };
+  }
+
+  async #readSnapshot(revision: number): Promise<State> {
+    const state = new State();
+    let stored = 0;
+    for await (const { part, length } of this.#snapshots.read(revision)) {
+      state.merge(part);
+      stored += length;
+    }
+    this.#last = { revision, length: stored, since: 0 };
+    return state;
   }
 
   /**
@@ -88,18 +116,22 @@ export class ChangeLog {
     const first = Math.max(after, 1);
     const texts = await this.#entries.after(keyOf(first - 1), MAX_READ + (after === 0 ? 0 : 1));
     const dropped = texts[0]?.[0] !== keyOf(first);
-    if (dropped && (after > 0 || (await this.#snapshots.after("", 1)).length > 0)) return undefined;
+    if (dropped && (after > 0 || (await this.#snapshots.revisions()).length > 0)) return undefined;
     const own = after === 0 ? undefined : texts[0]?.[1];
     if (known !== undefined && own !== known) throw this.lost(after);
-    const entries = texts.slice(after === 0 ? 0 : 1).map(([key, text], index) => {
-      const revision = after + 1 + index;
+    const entries: ReadEntry[] = [];
+    const pace = new Pace();
+    for (const [key, text] of texts.slice(after === 0 ? 0 : 1)) {
+      const revision = after + 1 + entries.length;
       if (key !== keyOf(revision)) throw this.fault(revision, "is missing");
       try {
-        return { entry: readEntry(key, text), text };
+        entries.push({ entry: readEntry(key, text), text });
       } catch (error) {
         throw this.fault(revision, (error as Error).message);
       }
-    });
+      this.#last.since += text.length;
+      await pace.step();
+    }
     return { text: own, entries };
   }
 
@@ -134,53 +166,61 @@ export class ChangeLog {
     const key = keyOf(revision);
     const text = seal(key, Entry.encode(entry).finish());
     if (before !== undefined) {
-      return (await this.#entries.create(key, text, [keyOf(revision - 1), before])) ? text : undefined;
+      if (!(await this.#entries.create(key, text, [keyOf(revision - 1), before]))) return undefined;
+      this.#last.since += text.length;
+      return text;
     }
     if (!(await this.#entries.create(key, text))) return undefined;
     // The first entry has none before it. Should it have been dropped before we came, there are snapshots.
-    if ((await this.#snapshots.keys()).length === 0) return text;
+    if ((await this.#snapshots.revisions()).length === 0) return text;
     await this.#entries.delete([key]);
     return undefined;
   }
 
-  /** Writes the snapshot, and drops the snapshots and entries before the one that came before it. */
-  async keep(snapshot: Snapshot): Promise<void> {
-    const key = keyOf(Number(snapshot.revision));
-    await this.#snapshots.create(key, seal(key, Snapshot.encode(snapshot).finish()));
-    const snapshots = await this.#snapshots.keys();
-    const oldest = snapshots.at(-2);
+  /**
+   * Whether it is time for a snapshot. The larger the state, the more entries come between two, so that what is written
+   * for snapshots stays in proportion to what is written for changes.
+   */
+  isSnapshotDue(revision: number): boolean {
+    const { revision: last, length, since } = this.#last;
+    const entries = revision - last;
+    if (entries < MIN_SNAPSHOT_INTERVAL || performance.now() < this.#notBefore) return false;
+    return entries >= MAX_SNAPSHOT_INTERVAL || since >= SNAPSHOT_SHARE * length;
+  }
+
+  /**
+   * Writes a snapshot, unless another authority does, and drops what is not needed any more.
+   * @throws {StoreError}, or the signal's reason when it is aborted.
+   */
+  async keep(state: FrozenState, signal?: AbortSignal): Promise<void> {
+    const before = this.#last;
+    this.#last = { ...before, revision: state.revision, since: 0 };
+    const newest = (await this.#snapshots.revisions()).at(-1) ?? 0;
+    if (newest > before.revision) {
+      this.#last.revision = newest;
+      return;
+    }
+    const length = await this.#snapshots.write(state.revision, partsOf(state), signal);
+    if (length === 0) {
+      this.#last = { ...before, since: before.since + this.#last.since };
+      this.#notBefore = performance.now() + RETRY;
+      return;
+    }
+    this.#last.length = length;
+    await this.#dropEntries();
+  }
+
+  /** Drops the entries before the older of the two snapshots that are kept. */
+  async #dropEntries(): Promise<void> {
+    const oldest = (await this.#snapshots.revisions()).at(-2);
     if (oldest === undefined) return;
-    await this.#snapshots.delete(snapshots.slice(0, -2));
-    const unneeded = (await this.#entries.keys()).filter((entry) => entry < oldest);
-    for (let start = 0; start < unneeded.length; start += BATCH) {
-      await this.#entries.delete(unneeded.slice(start, start + BATCH));
+    for (;;) {
+      const first = await this.#entries.after("", BATCH);
+      const unneeded = first.map(([key]) => key).filter((key) => key < keyOf(oldest));
+      await this.#entries.delete(unneeded);
+      if (unneeded.length < BATCH) return;
     }
   }
-}
-
-/** Zero-padded, so that keys sort as revisions do. */
-function keyOf(revision: number): string {
-  return String(revision).padStart(REVISION_DIGITS, "0");
-}
-
-function checksum(key: string, content: string): string {
-  return crc32(`${key}:${content}`).toString(16).padStart(8, "0");
-}
-
-/** The checksum with which the text of an entry begins, in hexadecimal. */
-export function checksumOf(text: string): string {
-  return text.slice(0, 8);
-}
-
-function seal(key: string, bytes: Uint8Array): string {
-  const content = Buffer.from(bytes).toString("base64");
-  return `${checksum(key, content)} ${content}`;
-}
-
-function unseal(key: string, text: string): Buffer {
-  const content = text.slice(9);
-  if (text !== `${checksum(key, content)} ${content}`) throw new Error("is damaged");
-  return Buffer.from(content, "base64");
 }
 
 function readEntry(key: string, text: string): Entry {

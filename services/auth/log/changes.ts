@@ -61,7 +61,7 @@ export class Changes {
 
 /** @throws {StatusError} unless the caller's token is still valid, and an administrator still is one. */
 function checkStill(caller: KnownCaller, state: State, now: number): void {
-  const current = state.callerOf(caller.sha256, now);
+  const current = state.callerOf(Buffer.from(caller.sha256, "hex"), now);
   if (current === undefined) {
     throw unauthenticated("The token of this call was revoked or has expired; log in again");
   }

@@ -5,11 +5,11 @@
 import { isAdmin } from "../../../src/access/admission.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
-import type { Enrolment, Entry, Event, Login } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { Enrolment, Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { timestampMs } from "../../../src/time.js";
-import { AuditTrail, LOGIN_FAILED } from "./audit-trail.js";
-import { hex, type State } from "./state.js";
+import { LOGIN_FAILED } from "./audit-trail.js";
+import type { State } from "./state.js";
 
 /** Most logins of an account at once; the oldest gives way. */
 export const MAX_LOGINS = 1_000;
@@ -17,8 +17,6 @@ export const MAX_LOGINS = 1_000;
 export const MAX_ACCESS = 16;
 /** Most traded refresh tokens of a login that are remembered. */
 export const MAX_SPENT = 100;
-/** Every so many revisions, whatever has expired is forgotten. */
-const SWEEP_INTERVAL = 256;
 
 type Events = NonNullable<Event["event"]>;
 type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
@@ -45,20 +43,20 @@ export function fold(state: State, entry: Entry): Change[] {
     changes.push(...(effect.changes ?? []));
     if (effect.record) writeAudit(state, entry, effect, administrator && effect.recordOf === undefined);
   }
-  if (state.revision % SWEEP_INTERVAL === 0) sweep(state, timestampMs(entry.time));
+  state.forget(timestampMs(entry.time));
   return changes;
 }
 
 const FOLD: Fold = {
   namespaceCreated: (state, { name }, created) => {
     if (state.namespaces.has(name)) return {};
-    state.namespaces.set(name, { name, created, accounts: new Map(), rules: new Map(), audit: new AuditTrail() });
+    state.addNamespace(name, created);
     return { record: ["namespace created", name] };
   },
   namespaceDeleted: (state, { name }) => {
     const namespace = state.namespaces.get(name);
     if (namespace === undefined) return {};
-    for (const account of namespace.accounts.keys()) removeAccount(state, name, account);
+    for (const account of namespace.accounts.values()) state.removeAccount(name, account);
     state.namespaces.delete(name);
     return {
       changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],
@@ -68,25 +66,25 @@ const FOLD: Fold = {
   accountCreated: (state, { namespace, name, scopes, password }, created) => {
     const accounts = state.namespaces.get(namespace)?.accounts;
     if (accounts === undefined || accounts.has(name)) return {};
-    accounts.set(name, { name, scopes, created, password, logins: new Set(), keys: new Set() });
+    state.addAccount(namespace, { name, scopes, created, password });
     return { changes: [accountChanged(namespace, name)], record: ["account created", name] };
   },
   accountDeleted: (state, { namespace, name }) => {
-    if (state.account(namespace, name) === undefined) return {};
-    removeAccount(state, namespace, name);
+    const account = state.account(namespace, name);
+    if (account === undefined) return {};
+    state.removeAccount(namespace, account);
     return { changes: [accountChanged(namespace, name)], record: ["account deleted", name] };
   },
   scopesSet: (state, { namespace, name, scopes }) => {
     const account = state.account(namespace, name);
     if (account === undefined) return {};
-    account.scopes = scopes;
+    state.setAccount(namespace, { ...account, scopes });
     return { changes: [accountChanged(namespace, name)], record: ["scopes set", `${name}: ${scopes.join(", ")}`] };
   },
   passwordSet: (state, { namespace, name, password }) => {
     const account = state.account(namespace, name);
     if (account === undefined) return {};
-    account.password = password;
-    for (const login of account.logins) state.removeLogin(state.logins.get(login)!);
+    state.removeLogins(namespace, { ...account, password });
     return { changes: [accountChanged(namespace, name)], record: ["password set", name] };
   },
   ruleCreated: (state, { namespace, rule }) => {
@@ -103,15 +101,16 @@ const FOLD: Fold = {
     return { changes: [{ change: { $case: "ruleDeleted", value: { namespace, id } } }], record: ["rule deleted", id] };
   },
   loggedIn: (state, { login, namespace, account, access, refresh }) => {
-    const owner = state.account(namespace, account);
-    if (owner === undefined || access === undefined || refresh === undefined) return {};
+    if (state.account(namespace, account) === undefined || access === undefined || refresh === undefined) return {};
+    if (state.login(login) !== undefined) return {};
     state.addLogin({ login, namespace, account, access: [access], refresh, spent: [] });
-    const [oldest] = owner.logins;
-    const revoked = owner.logins.size > MAX_LOGINS ? state.removeLogin(state.logins.get(oldest!)!) : [];
+    const owner = state.account(namespace, account)!;
+    const oldest = owner.logins.length > MAX_LOGINS ? state.oldestLogin(owner) : undefined;
+    const revoked = oldest === undefined ? [] : state.removeLogin(oldest);
     return { changes: tokensRevoked(revoked), record: ["logged in", account] };
   },
   refreshed: (state, { login: name, access, refresh }) => {
-    const login = state.logins.get(hex(name));
+    const login = state.login(name);
     if (login === undefined || access === undefined || refresh === undefined) return {};
     const revoked = state.removeLogin(login).slice(0, 1 - MAX_ACCESS);
     state.addLogin({
@@ -127,7 +126,7 @@ const FOLD: Fold = {
     recordOf: { namespace, actor: account },
   }),
   loginRevoked: (state, { login: name, reused }) => {
-    const login = state.logins.get(hex(name));
+    const login = state.login(name);
     if (login === undefined) return {};
     return {
       changes: tokensRevoked(state.removeLogin(login)),
@@ -136,26 +135,20 @@ const FOLD: Fold = {
   },
   keyCreated: (state, { key }) => {
     if (key === undefined || state.account(key.namespace, key.account) === undefined) return {};
+    if (state.token(key.sha256) !== undefined) return {};
     state.addKey(key);
     return { record: ["key created", key.prefix] };
   },
   keyRevoked: (state, { sha256 }) => {
-    const token = state.tokens.get(hex(sha256));
-    if (token?.kind !== "key") return {};
-    state.removeKey(token.key);
-    return { changes: tokensRevoked([sha256]), record: ["key revoked", token.key.prefix] };
+    const key = state.removeKey(sha256);
+    return key === undefined ? {} : { changes: tokensRevoked([sha256]), record: ["key revoked", key.prefix] };
   },
   keyShortened: (state, { sha256, expires }) => {
-    const token = state.tokens.get(hex(sha256));
-    if (token?.kind !== "key") return {};
-    token.key.expires = expires;
-    return { changes: tokensRevoked([sha256]), record: ["key shortened", token.key.prefix] };
+    const key = state.changeKey(sha256, { expires });
+    return key === undefined ? {} : { changes: tokensRevoked([sha256]), record: ["key shortened", key.prefix] };
   },
   keysUsed: (state, { uses }) => {
-    for (const { sha256, time } of uses) {
-      const token = state.tokens.get(hex(sha256));
-      if (token?.kind === "key") token.key.lastUsed = time;
-    }
+    for (const { sha256, time } of uses) state.changeKey(sha256, { lastUsed: time });
     return {};
   },
   enrolmentCreated: (state, { name, sha256, beside, prefix }, created) => {
@@ -201,16 +194,6 @@ function tokensRevoked(sha256: Buffer[]): Change[] {
   return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
 }
 
-function removeAccount(state: State, namespace: string, name: string): void {
-  const account = state.account(namespace, name);
-  for (const login of account?.logins ?? []) state.removeLogin(state.logins.get(login)!);
-  for (const hash of account?.keys ?? []) {
-    const token = state.tokens.get(hash);
-    if (token?.kind === "key") state.removeKey(token.key);
-  }
-  state.namespaces.get(namespace)?.accounts.delete(name);
-}
-
 function writeAudit(state: State, entry: Entry, { record, recordOf }: Effect, administrator: boolean): void {
   const { namespace, actor } = recordOf ?? entry;
   const [action = "", subject = ""] = record ?? [];
@@ -222,20 +205,4 @@ function writeAudit(state: State, entry: Entry, { record, recordOf }: Effect, ad
 function isAdministrator(state: State, { namespace, actor }: Entry): boolean {
   const account = state.account(namespace, actor);
   return account === undefined ? actor === "portico" : isAdmin(account);
-}
-
-/** Forgets tokens that have expired. Guards know each token's expiry, and need not hear of it. */
-function sweep(state: State, now: number): void {
-  for (const login of [...state.logins.values()]) {
-    const alive = (token: { expires: Timestamp | undefined }) => timestampMs(token.expires) > now;
-    const kept: Login = { ...login, access: login.access.filter(alive), spent: login.spent.filter(alive) };
-    if (login.refresh && !alive(login.refresh)) kept.refresh = undefined;
-    if (kept.refresh && kept.access.length === login.access.length && kept.spent.length === login.spent.length)
-      continue;
-    state.removeLogin(login);
-    if (kept.refresh || kept.access.length > 0) state.addLogin(kept);
-  }
-  for (const token of [...state.tokens.values()]) {
-    if (token.kind === "key" && timestampMs(token.key.expires) <= now) state.removeKey(token.key);
-  }
 }

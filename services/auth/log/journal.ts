@@ -10,10 +10,12 @@ import type { Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { StoreError } from "../../../src/store/store.js";
 import { toTimestamp } from "../../../src/time.js";
-import { type ChangeLog, checksumOf, LostHistoryError, MAX_READ, type ReadEntry } from "./change-log.js";
+import { type ChangeLog, LostHistoryError, MAX_READ, type ReadEntry } from "./change-log.js";
 import type { Clock } from "./clock.js";
 import { coalesced } from "./coalesced.js";
 import { fold } from "./fold.js";
+import { Pace } from "./pace.js";
+import { checksumOf } from "./row.js";
 import { State } from "./state.js";
 
 /** Who makes a change, for the audit trail of a namespace. */
@@ -42,8 +44,6 @@ export interface Follower {
 /** How often the next revision may be taken by another authority before a change is given up. */
 const MAX_ATTEMPTS = 100;
 const MAX_WAITING = 1_000;
-/** Every so many revisions a snapshot is kept. */
-export const SNAPSHOT_INTERVAL = 1_000;
 /** Of how many of the newest entries the checksums are remembered. */
 const MAX_CHECKSUMS = 4_096;
 
@@ -61,7 +61,8 @@ export class Journal {
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   readonly #readNext = coalesced(() => this.#read());
-  #keeping: Promise<unknown> = Promise.resolve();
+  #keeping: Promise<void> | undefined;
+  readonly #closing = new AbortController();
 
   private constructor({ log, logger, clock }: JournalOptions) {
     this.#log = log;
@@ -143,8 +144,9 @@ export class Journal {
     }
   }
 
-  /** Resolves when nothing is being written any more. */
+  /** Resolves when nothing is being written any more. A snapshot of many parts is left unfinished. */
   async close(): Promise<void> {
+    this.#closing.abort();
     await this.#turn;
     await this.#keeping;
   }
@@ -188,7 +190,7 @@ export class Journal {
     const changes = fold(this.#state, entry);
     this.#remember(revision, text);
     for (const follower of this.#followers) follower.changed(revision, changes);
-    if (revision % SNAPSHOT_INTERVAL === 0) this.#keep();
+    if (this.#keeping === undefined && this.#log.isSnapshotDue(revision)) this.#keep();
   }
 
   #remember(revision: number, text: string | undefined): void {
@@ -207,21 +209,28 @@ export class Journal {
         for (const follower of this.#followers) follower.replaced();
         return;
       }
-      for (const [index, entry] of page.entries.entries()) this.#fold(revision + 1 + index, entry);
+      const pace = new Pace();
+      for (const [index, entry] of page.entries.entries()) {
+        this.#fold(revision + 1 + index, entry);
+        await pace.step();
+      }
       if (page.entries.length < MAX_READ) return;
     }
   }
 
   async #load(attempts = 5): Promise<void> {
-    const { snapshot, head } = await this.#log.begin();
-    const state = snapshot ? State.fromSnapshot(snapshot) : new State();
+    const { state, head } = await this.#log.begin();
     let text: string | undefined;
     for (;;) {
       const page = await this.#log.read(state.revision, text);
       if (page === undefined && attempts > 0) return this.#load(attempts - 1);
       if (page === undefined) throw this.#log.fault(state.revision, "is missing");
       text ??= page.text;
-      for (const { entry } of page.entries) fold(state, entry);
+      const pace = new Pace();
+      for (const { entry } of page.entries) {
+        fold(state, entry);
+        await pace.step();
+      }
       text = page.entries.at(-1)?.text ?? text;
       if (page.entries.length < MAX_READ) break;
     }
@@ -234,10 +243,16 @@ export class Journal {
 
   /** Keeps a snapshot in the background; that one is missing does no harm but to the time of the next start. */
   #keep(): void {
-    const keeping = this.#log
-      .keep(this.#state.toSnapshot())
-      .catch((error) => this.#logger.error({ err: error }, "a snapshot could not be kept"));
-    this.#keeping = Promise.all([this.#keeping, keeping]);
+    const state = this.#state.freeze();
+    this.#keeping = this.#log
+      .keep(state, this.#closing.signal)
+      .catch((error) => {
+        if (!this.#closing.signal.aborted) this.#logger.error({ err: error }, "a snapshot could not be kept");
+      })
+      .finally(() => {
+        state.release();
+        this.#keeping = undefined;
+      });
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * The authority's state, which the log of changes adds up to: namespaces with their accounts, rules and audit trail,
- * logins, keys and enrolments, and every token by its hash. Only fold.ts changes it.
+ * logins, keys and enrolments. Only fold.ts changes it. Keys and logins, of which there may be a million, are records
+ * outside of the JavaScript heap (records/); what is read of them is a copy.
  */
 
 import { serviceScope } from "../../../src/access/admission.js";
@@ -13,13 +14,11 @@ import type { Caller, ContextKey } from "../../../src/gen/portico/auth/v1/policy
 import type { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import { AuditTrail } from "./audit-trail.js";
+import { RecordTable } from "./records/record-table.js";
+import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 
-/** An account with what belongs to it. */
-export interface AccountState extends Account {
-  /** Its logins, oldest first, and its keys, by the hex of their SHA-256. */
-  readonly logins: Set<string>;
-  readonly keys: Set<string>;
-}
+/** An account with what belongs to it. It is replaced, never changed, so that a copy of the namespace stays as it is. */
+export type AccountState = FrozenAccount;
 
 /** A namespace with what belongs to it. */
 export interface NamespaceState {
@@ -38,23 +37,24 @@ export type TokenState =
 
 /** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
 const NEVER = 253_402_300_799_000;
+/** Most expired records of a kind that one entry of the log removes, and most removed ones whose memory it frees. */
+export const MAX_FORGOTTEN = 500;
 
 const EMPTY_CALLER = { namespace: DEFAULT_NAMESPACE, account: "", resources: [], reportUse: false, enrolment: "" };
+const NONE: readonly number[] = [];
 
 /** The state as of one revision. */
 export class State {
   revision = 0;
   readonly namespaces = new Map<string, NamespaceState>();
-  /** By the hex of their names. */
-  readonly logins = new Map<string, Login>();
   /** By the hex of their SHA-256. */
   readonly enrolments = new Map<string, Enrolment>();
   /** What the keys of contexts are derived from; empty in stores of older versions, until the authority makes it. */
   contextSecret = Buffer.alloc(0);
   /** By which revision each name's key was replaced last. */
   readonly keyGenerations = new Map<string, number>();
-  /** By the hex of their SHA-256. */
-  readonly tokens = new Map<string, TokenState>();
+  readonly #keys = new RecordTable(KEYS);
+  readonly #logins = new RecordTable(LOGINS);
 
   account(namespace: string, name: string): AccountState | undefined {
     return this.namespaces.get(namespace)?.accounts.get(name);
@@ -64,12 +64,15 @@ export class State {
     return [...(this.namespaces.get(namespace)?.accounts.values() ?? [])];
   }
 
-  /** The keys of an account, or of all accounts of the namespace. */
-  keys(namespace: string, account?: string): Key[] {
-    return this.accounts(namespace)
-      .filter(({ name }) => account === undefined || name === account)
-      .flatMap(({ keys }) => [...keys].map((hash) => this.tokens.get(hash)))
-      .flatMap((token) => (token?.kind === "key" ? [token.key] : []));
+  /** The keys of an account, oldest first. */
+  keysOf({ keys }: AccountState): Key[] {
+    return keys.map((record) => this.#keys.get(record));
+  }
+
+  /** The key of a namespace that begins with a prefix. */
+  keyWithPrefix(namespace: string, prefix: string): Key | undefined {
+    const isIt = (key: Key): boolean => key.prefix === prefix && key.namespace === namespace;
+    return prefix === "" ? undefined : this.#keys.find(Buffer.from(prefix), isIt)?.value;
   }
 
   enrolmentsOf(name: string): Enrolment[] {
@@ -77,12 +80,25 @@ export class State {
   }
 
   /**
+   * What a token stands for; undefined where it is unknown.
+   * @param sha256 of the token
+   */
+  token(sha256: Buffer): TokenState | undefined {
+    const key = this.#keys.find(sha256, (key) => key.sha256.equals(sha256))?.value;
+    if (key !== undefined) return { kind: "key", key };
+    const login = this.#logins.find(sha256, (login) => tokenOf(login, sha256) !== undefined)?.value;
+    if (login !== undefined) return tokenOf(login, sha256);
+    const enrolment = this.enrolments.get(hex(sha256));
+    return enrolment && { kind: "enrolment", enrolment };
+  }
+
+  /**
    * The caller that a token stands for; undefined unless it is good for calls and has not expired.
-   * @param sha256 of the token, in hexadecimal
+   * @param sha256 of the token
    * @param now in milliseconds since 1970
    */
-  callerOf(sha256: string, now: number): Caller | undefined {
-    const token = this.tokens.get(sha256);
+  callerOf(sha256: Buffer, now: number): Caller | undefined {
+    const token = this.token(sha256);
     switch (token?.kind) {
       case "access":
         return this.#accountCaller(token.login, token.token.expires, now);
@@ -123,89 +139,184 @@ export class State {
     return [...new Set(names)].flatMap((name) => this.contextKeys(name));
   }
 
-  toSnapshot(): Snapshot {
+  /** What is in the state now, for a snapshot that is written while the state changes. */
+  freeze(): FrozenState {
+    const namespaces = [...this.namespaces.values()].map(({ name, created, accounts, rules, audit }) => ({
+      name,
+      created,
+      accounts: [...accounts.values()],
+      rules: [...rules.values()],
+      audit: audit.copy(),
+    }));
+    const keys = this.#keys.freeze();
+    const logins = this.#logins.freeze();
     return {
-      revision: BigInt(this.revision),
-      namespaces: [...this.namespaces.values()].map(({ name, created, accounts, rules, audit }) => ({
-        name,
-        created,
-        accounts: [...accounts.values()].map(({ name, scopes, created, password }) => ({
-          name,
-          scopes,
-          created,
-          password,
-        })),
-        rules: [...rules.values()],
-        audit: audit.records,
-      })),
-      logins: [...this.logins.values()],
-      keys: [...this.tokens.values()].flatMap((token) => (token.kind === "key" ? [token.key] : [])),
+      revision: this.revision,
+      namespaces,
       enrolments: [...this.enrolments.values()],
       contextSecret: this.contextSecret,
-      keyGenerations: [...this.keyGenerations].map(([name, generation]) => ({ name, generation: BigInt(generation) })),
+      keyGenerations: [...this.keyGenerations],
+      keys,
+      logins,
+      release: () => {
+        keys.release();
+        logins.release();
+      },
     };
   }
 
-  static fromSnapshot(snapshot: Snapshot): State {
-    const state = new State();
-    state.revision = Number(snapshot.revision);
+  /** Adds a part of a snapshot; a namespace and what belongs to it may be in several parts, an account before its tokens. */
+  merge(snapshot: Snapshot): void {
+    this.revision = Number(snapshot.revision) || this.revision;
     for (const { name, created, accounts, rules, audit } of snapshot.namespaces) {
-      state.namespaces.set(name, {
-        name,
-        created,
-        accounts: new Map(
-          accounts.map((account) => [account.name, { ...account, logins: new Set(), keys: new Set() }]),
-        ),
-        rules: new Map(rules.map((rule) => [rule.id, rule])),
-        audit: new AuditTrail(audit),
-      });
+      const namespace = this.namespaces.get(name) ?? this.addNamespace(name, created);
+      for (const account of accounts) this.addAccount(name, account);
+      for (const rule of rules) namespace.rules.set(rule.id, rule);
+      for (const record of audit) namespace.audit.add(record);
     }
-    for (const login of snapshot.logins) state.addLogin(login);
-    for (const key of snapshot.keys) state.addKey(key);
-    for (const enrolment of snapshot.enrolments) state.addEnrolment(enrolment);
-    state.contextSecret = Buffer.from(snapshot.contextSecret);
-    for (const { name, generation } of snapshot.keyGenerations) state.keyGenerations.set(name, Number(generation));
-    return state;
+    for (const login of snapshot.logins) this.addLogin(login);
+    for (const key of snapshot.keys) this.addKey(key);
+    for (const enrolment of snapshot.enrolments) this.addEnrolment(enrolment);
+    if (snapshot.contextSecret.length > 0) this.contextSecret = Buffer.from(snapshot.contextSecret);
+    for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
+  }
+
+  addNamespace(name: string, created: Timestamp | undefined): NamespaceState {
+    const namespace = { name, created, accounts: new Map(), rules: new Map(), audit: new AuditTrail() };
+    this.namespaces.set(name, namespace);
+    return namespace;
+  }
+
+  addAccount(namespace: string, { name, scopes, created, password }: Account): void {
+    // Copied, because the bytes of a message keep the memory of the message that they were read from.
+    const own = password && { ...password, salt: Buffer.from(password.salt), hash: Buffer.from(password.hash) };
+    this.setAccount(namespace, { name, scopes, created, password: own, logins: NONE, keys: NONE });
+  }
+
+  /** Replaces an account of a namespace that is there. */
+  setAccount(namespace: string, account: AccountState): void {
+    this.namespaces.get(namespace)?.accounts.set(account.name, account);
+  }
+
+  /** Removes an account with its logins and keys. */
+  removeAccount(namespace: string, { name, logins, keys }: AccountState): void {
+    for (const login of logins) this.#logins.remove(login);
+    for (const key of keys) this.#keys.remove(key);
+    this.namespaces.get(namespace)?.accounts.delete(name);
+  }
+
+  /** The login with the name. */
+  login(name: Buffer): Login | undefined {
+    return this.#findLogin(name)?.value;
+  }
+
+  /** The login of the account that was used longest ago. */
+  oldestLogin({ logins }: AccountState): Login | undefined {
+    return logins[0] === undefined ? undefined : this.#logins.get(logins[0]);
   }
 
   addLogin(login: Login): void {
-    const name = hex(login.login);
-    this.logins.set(name, login);
-    this.account(login.namespace, login.account)?.logins.add(name);
-    for (const token of login.access) this.tokens.set(hex(token.sha256), { kind: "access", login, token });
-    for (const token of login.spent) this.tokens.set(hex(token.sha256), { kind: "spent", login, token });
-    if (login.refresh) this.tokens.set(hex(login.refresh.sha256), { kind: "refresh", login, token: login.refresh });
+    const owner = this.account(login.namespace, login.account);
+    if (owner === undefined) return;
+    const record = this.#logins.add(login);
+    this.setAccount(login.namespace, { ...owner, logins: [...owner.logins, record] });
   }
 
   /** Removes a login; returns the hashes of its access tokens. */
-  removeLogin(login: Login): Buffer[] {
-    const name = hex(login.login);
-    this.logins.delete(name);
-    this.account(login.namespace, login.account)?.logins.delete(name);
-    for (const token of [...login.access, ...login.spent]) this.tokens.delete(hex(token.sha256));
-    if (login.refresh) this.tokens.delete(hex(login.refresh.sha256));
+  removeLogin({ login: name }: Login): Buffer[] {
+    const found = this.#findLogin(name);
+    if (found === undefined) return [];
+    const { record, value: login } = found;
+    const owner = this.account(login.namespace, login.account);
+    this.#logins.remove(record);
+    if (owner) this.setAccount(login.namespace, { ...owner, logins: owner.logins.filter((one) => one !== record) });
     return login.access.map(({ sha256 }) => sha256);
   }
 
-  addKey(key: Key): void {
-    this.tokens.set(hex(key.sha256), { kind: "key", key });
-    this.account(key.namespace, key.account)?.keys.add(hex(key.sha256));
+  removeLogins(namespace: string, account: AccountState): void {
+    for (const login of account.logins) this.#logins.remove(login);
+    this.setAccount(namespace, { ...account, logins: NONE });
   }
 
-  removeKey(key: Key): void {
-    this.tokens.delete(hex(key.sha256));
-    this.account(key.namespace, key.account)?.keys.delete(hex(key.sha256));
+  addKey(key: Key): void {
+    const owner = this.account(key.namespace, key.account);
+    if (owner === undefined) return;
+    const record = this.#keys.add(key);
+    this.setAccount(key.namespace, { ...owner, keys: [...owner.keys, record] });
+  }
+
+  /** Changes the key with the hash, if there is one; returns what it was. */
+  changeKey(sha256: Buffer, change: Pick<Key, "expires"> | Pick<Key, "lastUsed">): Key | undefined {
+    const found = this.#findKey(sha256);
+    if (found !== undefined) this.#keys.replace(found.record, { ...found.value, ...change });
+    return found?.value;
+  }
+
+  /** Removes the key with the hash, if there is one; returns what it was. */
+  removeKey(sha256: Buffer): Key | undefined {
+    const found = this.#findKey(sha256);
+    if (found !== undefined) this.#removeKey(found.record, found.value);
+    return found?.value;
   }
 
   addEnrolment(enrolment: Enrolment): void {
     this.enrolments.set(hex(enrolment.sha256), enrolment);
-    this.tokens.set(hex(enrolment.sha256), { kind: "enrolment", enrolment });
   }
 
   removeEnrolment(enrolment: Enrolment): void {
     this.enrolments.delete(hex(enrolment.sha256));
-    this.tokens.delete(hex(enrolment.sha256));
   }
+
+  /**
+   * Removes tokens that have expired, the earliest first, and frees memory. Both in bounded steps, because a million
+   * tokens may expire at once.
+   */
+  forget(now: number): void {
+    for (let count = 0; count < MAX_FORGOTTEN; count++) {
+      const record = this.#keys.expired(now);
+      if (record === undefined) break;
+      this.#removeKey(record, this.#keys.get(record));
+    }
+    for (let count = 0; count < MAX_FORGOTTEN; count++) {
+      const record = this.#logins.expired(now);
+      if (record === undefined) break;
+      this.#forgetTokens(record, this.#logins.get(record), now);
+    }
+    this.#keys.tidy(2 * MAX_FORGOTTEN);
+    this.#logins.tidy(2 * MAX_FORGOTTEN);
+  }
+
+  #findKey(sha256: Buffer): { record: number; value: Key } | undefined {
+    return this.#keys.find(sha256, (key) => key.sha256.equals(sha256));
+  }
+
+  #findLogin(name: Buffer): { record: number; value: Login } | undefined {
+    return this.#logins.find(name, ({ login }) => login.equals(name));
+  }
+
+  #removeKey(record: number, { namespace, account }: Key): void {
+    const owner = this.account(namespace, account);
+    this.#keys.remove(record);
+    if (owner) this.setAccount(namespace, { ...owner, keys: owner.keys.filter((one) => one !== record) });
+  }
+
+  #forgetTokens(record: number, login: Login, now: number): void {
+    const isAlive = (token: Token): boolean => timestampMs(token.expires) > now;
+    const refresh = login.refresh && isAlive(login.refresh) ? login.refresh : undefined;
+    const kept: Login = { ...login, access: login.access.filter(isAlive), spent: login.spent.filter(isAlive), refresh };
+    if (refresh !== undefined || kept.access.length > 0) this.#logins.replace(record, kept);
+    else this.removeLogin(login);
+  }
+}
+
+/** What the token with the hash is to a login; undefined where it is none of its tokens. */
+function tokenOf(login: Login, sha256: Buffer): TokenState | undefined {
+  const isIt = (token: Token | undefined): token is Token => token?.sha256.equals(sha256) === true;
+  if (isIt(login.refresh)) return { kind: "refresh", login, token: login.refresh };
+  const access = login.access.find(isIt);
+  if (access !== undefined) return { kind: "access", login, token: access };
+  const spent = login.spent.find(isIt);
+  return spent && { kind: "spent", login, token: spent };
 }
 
 /** How hashes are written as keys of maps. */

@@ -1,7 +1,7 @@
 /** The log and its snapshots: what is damaged or missing is noticed, and an authority that fell behind catches up. */
 import t, { type Test } from "tap";
-import { ChangeLog } from "../../../services/auth/log/change-log.js";
-import { type Decide, type Journal, PORTICO, SNAPSHOT_INTERVAL } from "../../../services/auth/log/journal.js";
+import { ChangeLog, MIN_SNAPSHOT_INTERVAL as SNAPSHOT_INTERVAL } from "../../../services/auth/log/change-log.js";
+import { type Decide, type Journal, PORTICO } from "../../../services/auth/log/journal.js";
 import { Code } from "../../../src/errors.js";
 import { REMEDY, type Store } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
@@ -29,6 +29,11 @@ async function filled(t: Test, revisions: number): Promise<Store> {
 
 async function advance(journal: Journal, revisions: number): Promise<void> {
   for (let count = 0; count < revisions; count++) await journal.commit(PORTICO, touch);
+}
+
+/** The keys of the rows that make snapshots complete. */
+async function completeSnapshots(store: Store): Promise<string[]> {
+  return (await store.collection("snapshots").keys()).filter((key) => !key.includes("/"));
 }
 
 /** Puts another text under a key that is taken. */
@@ -92,7 +97,13 @@ t.test("snapshots", async (t) => {
   const oldest = 2 * SNAPSHOT_INTERVAL;
   await t.test("bound the log: two are kept, and the entries from the older one on", async (t) => {
     const store = await filled(t, revisions);
-    t.same(await store.collection("snapshots").keys(), [keyOf(oldest), keyOf(3 * SNAPSHOT_INTERVAL)]);
+    t.same(await completeSnapshots(store), [keyOf(oldest), keyOf(3 * SNAPSHOT_INTERVAL)]);
+    const rows = await store.collection("snapshots").keys();
+    t.same(
+      rows.map((key) => key.split("/")[0]),
+      [oldest, 3 * SNAPSHOT_INTERVAL].flatMap((revision) => Array(3).fill(keyOf(revision))),
+      "each with the rows of its attempt",
+    );
     const entries = await store.collection("log").keys();
     t.equal(entries[0], keyOf(oldest));
     t.equal(entries.length, revisions - oldest + 1);
@@ -111,7 +122,7 @@ t.test("snapshots", async (t) => {
 
   await t.test("that are all damaged stop the start", async (t) => {
     const store = await filled(t, revisions);
-    for (const key of await store.collection("snapshots").keys()) await replace(store, "snapshots", key, "damaged");
+    for (const key of await completeSnapshots(store)) await replace(store, "snapshots", key, "damaged");
     await t.rejects(openJournal(store), { name: "StoreError", message: / has lost the beginning/ });
   });
 

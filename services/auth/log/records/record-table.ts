@@ -1,0 +1,130 @@
+/**
+ * Many records of one kind, as bytes outside of the JavaScript heap: found by their names, forgotten when they expire,
+ * and copied into snapshots while others change them. A record's number stays the same as long as the record is there.
+ */
+import { Arena } from "./arena.js";
+import { DueQueue, grown } from "./due-queue.js";
+import { HashIndex, hashOf } from "./hash-index.js";
+
+/** What a table must know of its records. */
+export interface RecordType<T> {
+  encode(value: T): Uint8Array;
+  decode(bytes: Uint8Array): T;
+  /** The byte strings by which it is found; each of them is part of the encoded record. */
+  namesOf(value: T): Uint8Array[];
+  /** When it expires, or a part of it, in milliseconds since 1970. */
+  dueOf(value: T): number;
+}
+
+/** The bytes of a table's records as they were when the copy was made. */
+export interface FrozenTable {
+  /** @param record that was in the table then */
+  read(record: number): Buffer;
+  /** The table may use the memory of what has been removed since. */
+  release(): void;
+}
+
+/** Records by number. */
+export class RecordTable<T> {
+  readonly #type: RecordType<T>;
+  readonly #arena = new Arena();
+  readonly #index = new HashIndex();
+  readonly #due = new DueQueue((a, b) => this.#read(a).compare(this.#read(b)));
+  /** By the record's number: where its bytes are, and whether it is there. */
+  #blocks = new Uint32Array(0);
+  #present = new Uint8Array(0);
+  #length = 0;
+  readonly #vacant: number[] = [];
+  /** Removed records, and replaced bytes, whose memory is not free yet. */
+  readonly #removed: number[] = [];
+  readonly #replaced: number[] = [];
+  #frozen = 0;
+
+  constructor(type: RecordType<T>) {
+    this.#type = type;
+  }
+
+  add(value: T): number {
+    const record = this.#vacant.pop() ?? this.#length++;
+    this.#blocks = grown(this.#blocks, this.#length);
+    this.#present = grown(this.#present, this.#length);
+    this.#blocks[record] = this.#arena.add(this.#type.encode(value));
+    this.#present[record] = 1;
+    for (const name of this.#type.namesOf(value)) this.#index.add(hashOf(name), record);
+    this.#due.add(record, this.#type.dueOf(value));
+    return record;
+  }
+
+  /** A copy of the record. */
+  get(record: number): T {
+    return this.#type.decode(Buffer.from(this.#read(record)));
+  }
+
+  /**
+   * The first record with the name that is accepted; undefined where there is none.
+   * @param accept must check the name, too
+   */
+  find(name: Buffer, accept: (value: T) => boolean): { record: number; value: T } | undefined {
+    let value: T | undefined;
+    const record = this.#index.find(hashOf(name), (candidate) => {
+      if (this.#present[candidate] === 0 || !this.#read(candidate).includes(name)) return false;
+      value = this.get(candidate);
+      return accept(value);
+    });
+    return record === undefined || value === undefined ? undefined : { record, value };
+  }
+
+  replace(record: number, value: T): void {
+    const [before, after] = [this.get(record), value].map((one) => this.#type.namesOf(one).map(hashOf));
+    for (const hash of before!) if (!after!.includes(hash)) this.#index.remove(hash, record);
+    for (const hash of after!) if (!before!.includes(hash)) this.#index.add(hash, record);
+    this.#due.remove(record);
+    this.#replaced.push(this.#blocks[record]!);
+    this.#blocks[record] = this.#arena.add(this.#type.encode(value));
+    this.#due.add(record, this.#type.dueOf(value));
+  }
+
+  /** Removes the record; its memory is freed by `tidy`. Quick, because a namespace may be deleted with all its records. */
+  remove(record: number): void {
+    this.#present[record] = 0;
+    this.#removed.push(record);
+  }
+
+  /** The record that expired first; undefined where none has. */
+  expired(now: number): number | undefined {
+    let record = this.#due.next(now);
+    while (record !== undefined && this.#present[record] === 0) {
+      this.#due.remove(record);
+      record = this.#due.next(now);
+    }
+    return record;
+  }
+
+  /** Frees the memory of what was removed, at most so many records. */
+  tidy(max: number): void {
+    if (this.#frozen > 0) return;
+    for (const block of this.#replaced.splice(-max)) this.#arena.remove(block);
+    for (const record of this.#removed.splice(-max)) {
+      for (const name of this.#type.namesOf(this.get(record))) this.#index.remove(hashOf(name), record);
+      this.#due.remove(record);
+      this.#arena.remove(this.#blocks[record]!);
+      this.#vacant.push(record);
+    }
+  }
+
+  /** What is in the table now, for reading while it is changed. */
+  freeze(): FrozenTable {
+    const blocks = this.#blocks.slice(0, this.#length);
+    this.#frozen++;
+    return {
+      read: (record) => this.#arena.read(blocks[record]!),
+      release: () => {
+        this.#frozen--;
+      },
+    };
+  }
+
+  #read(record: number): Buffer {
+    return this.#arena.read(this.#blocks[record]!);
+  }
+}
