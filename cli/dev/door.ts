@@ -17,7 +17,7 @@ export interface Door {
   readonly grpc: string;
   readonly instances: Instances;
   /** Makes sure that a service of this name may register. */
-  enrol(name: string): Promise<void>;
+  enrol(name: string): Promise<string>;
   close(): Promise<void>;
 }
 

@@ -29,7 +29,17 @@ export function roles(io: Io, onExit: (code: number) => void): Command[] {
   service.action(async (name: string, flags: Flags) =>
     onExit(await (await import("./service.js")).runService(name, flags, io)),
   );
-  return [server, gateway, authority, service];
+
+  const enrol = newCommand("enrol <name>", "print an enrolment token, made in the store itself");
+  for (const key of ["data", "store"] as const) enrol.addOption(optionOf(key));
+  examples(
+    enrol,
+    "portico enrol gateway",
+    "portico enrol helloworld --data ./data",
+    "kubectl exec deploy/portico-authority -- portico enrol gateway",
+  );
+  enrol.action(async (name: string, flags: Flags) => (await import("./enrol.js")).enrol(name, flags, io));
+  return [server, gateway, authority, service, enrol];
 }
 
 const ownServices: Source = () => Object.keys(OWN_SERVICES).map((text) => ({ text }));
@@ -39,9 +49,7 @@ function role(name: RoleName, summary: string): Command {
   const command = newCommand(name, summary);
   for (const [key, setting] of Object.entries(SETTINGS)) {
     if ("secret" in setting) continue;
-    const fallback = setting.default === undefined ? "" : ` (default ${setting.default})`;
-    const option = new CompletedOption(`--${flagName(key)} <value>`, setting.meaning + fallback, completionOf(setting));
-    option.attributeName = () => key;
+    const option = optionOf(key as keyof typeof SETTINGS);
     command.addOption(setting.roles.includes(name) ? option : refused(option, name, setting.roles));
   }
   if (SETTINGS.store.roles.includes(name)) {
@@ -50,6 +58,15 @@ function role(name: RoleName, summary: string): Command {
   const otherWays =
     "Those with a value have a variable, such as PORTICO_MAX_BODY, and a name in\nthe configuration file, such as maxBody.";
   return command.addHelpText("after", `\n${otherWays}`);
+}
+
+/** The option of a setting. */
+function optionOf(key: keyof typeof SETTINGS): Option {
+  const setting = SETTINGS[key];
+  const fallback = setting.default === undefined ? "" : ` (default ${setting.default})`;
+  const option = new CompletedOption(`--${flagName(key)} <value>`, setting.meaning + fallback, completionOf(setting));
+  option.attributeName = () => key;
+  return option;
 }
 
 /** An option of other roles: not listed, and known only so that the error can name them. */

@@ -62,8 +62,8 @@ export interface Authority {
   readonly service: Service;
   /** The administrator's password, where this start made it up. */
   readonly firstStart: FirstStart | undefined;
-  /** Makes sure that the data folder holds a valid enrolment token of a service of this machine. */
-  enrol(name: string): Promise<void>;
+  /** Makes sure that the data folder holds a valid enrolment token of a service of this machine; returns it. */
+  enrol(name: string): Promise<string>;
   /** Writes down what waits. */
   close(): Promise<void>;
 }

@@ -1,24 +1,69 @@
-/** Enrols a service that runs on the authority's machine: its token is in the data folder, where its process looks for it. */
+/**
+ * Enrols a service that runs on the authority's machine: its token is in the data folder, where its process looks for it.
+ * `enrolInStore` does so beside the authority, in a process that has the store and no authority.
+ */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { createToken, hashToken } from "../../src/access/token.js";
 import { writeOnce } from "../../src/folder.js";
-import { enrolmentCreated } from "./endpoints/enrolments.js";
-import { type Journal, PORTICO } from "./log/journal.js";
+import { type Store, StoreError } from "../../src/store/store.js";
+import { checkName } from "./endpoints/checks.js";
+import { checkRoom, enrolmentCreated } from "./endpoints/enrolments.js";
+import { ChangeLog } from "./log/change-log.js";
+import { Clock, MACHINE_CLOCKS } from "./log/clock.js";
+import { Journal, PORTICO } from "./log/journal.js";
 import type { State } from "./log/state.js";
+import { StoredTime } from "./log/stored-time.js";
 
 /**
  * Makes sure that the file of a service's enrolment token, `enrolment/<name>`, holds a valid one. A token that was revoked
  * is replaced by another, never made valid again.
+ * @returns the token.
+ * @throws {StatusError} FAILED_PRECONDITION when there are too many enrolments.
  */
-export async function enrolLocally(journal: Journal, dataFolder: string, name: string): Promise<void> {
+export async function enrolLocally(journal: Journal, dataFolder: string, name: string): Promise<string> {
   const file = join(dataFolder, "enrolment", name);
-  if (existsSync(file) && journal.state.token(hashToken(readToken(file))) !== undefined) return;
+  if (existsSync(file)) {
+    const kept = readToken(file);
+    if (journal.state.token(hashToken(kept)) !== undefined) return kept;
+  }
   rmSync(file, { force: true });
   writeOnce(file, () => createToken("enrolment"));
   const token = readToken(file);
-  await journal.commit(PORTICO, () => [enrolmentCreated(name, token, { beside: true })]);
+  await journal.commit(PORTICO, (state) => {
+    checkRoom(state, name);
+    return [enrolmentCreated(name, token, { beside: true })];
+  });
+  return token;
+}
+
+/**
+ * Enrols as `enrolLocally`, in a store that authorities of other processes may use at the same time: they follow the log.
+ * @returns the token.
+ * @throws {StoreError} when the store cannot be used, or no authority has set it up yet.
+ * @throws {StatusError} INVALID_ARGUMENT for a name that no service can have; as `enrolLocally`.
+ */
+export async function enrolInStore(options: {
+  store: Store;
+  dataFolder: string;
+  log: Logger;
+  name: string;
+}): Promise<string> {
+  const { store, dataFolder, log, name } = options;
+  checkName("name", name);
+  const clock = new Clock({ clocks: MACHINE_CLOCKS, log });
+  const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
+  if (journal.state.revision === 0) {
+    throw new StoreError(`store ${store.name} is not set up yet; start portico authority or portico server first`);
+  }
+  const stored = await new StoredTime({ rows: store.collection("time"), journal, clock, log }).read();
+  clock.start({ stored, accept: false });
+  try {
+    return await enrolLocally(journal, dataFolder, name);
+  } finally {
+    await journal.close();
+  }
 }
 
 /**

@@ -75,7 +75,7 @@ export function contextSecretCreated(): LogEvent {
 }
 
 /** @throws {StatusError} FAILED_PRECONDITION when there are too many. */
-function checkRoom(state: State, name: string): void {
+export function checkRoom(state: State, name: string): void {
   const full = (most: number, of: string): StatusError =>
     failedPrecondition(`there are ${most} enrolments${of}, the most there may be; delete some`);
   if (state.enrolments.size >= MAX_ENROLMENTS) throw full(MAX_ENROLMENTS, "");

@@ -1,0 +1,29 @@
+/** `portico enrol <name>`: makes an enrolment token in the store itself, for whoever has the store. */
+import { enrolInStore } from "../../services/auth/local-enrolment.js";
+import { type Flags, loadConfig } from "../../src/config.js";
+import { StatusError } from "../../src/errors.js";
+import { openStore } from "../../src/store/open.js";
+import { StoreError } from "../../src/store/store.js";
+import { CommandError } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
+import { openRoleLog } from "./log.js";
+
+/**
+ * Prints the token of a name that the data folder keeps; where it keeps none, or one that was revoked, makes one.
+ * @throws {ConfigError|CommandError} where the store cannot be used, or takes no more enrolments.
+ */
+export async function enrol(name: string, flags: Flags, io: Io): Promise<void> {
+  const { store: url, data: dataFolder, logLevel } = loadConfig(flags, io.env);
+  const { log, show } = openRoleLog(logLevel, io);
+  show();
+  try {
+    const store = await openStore(url, dataFolder);
+    try {
+      io.stdout.write(`${await enrolInStore({ store, dataFolder, log, name })}\n`);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    throw error instanceof StoreError || error instanceof StatusError ? new CommandError(error.message) : error;
+  }
+}
