@@ -182,8 +182,8 @@ ${attributes.join("")}${methods.map((method) => `\n${method}`).join("")}`;
     const parameters = ["self", ...given, "*", "timeout: float | None = None", "retries: int | None = None"];
     const message = parameter === undefined ? "request" : "None";
     const about = [quoted(this.#contract.name), quoted(path), idempotent ? "True" : "False", answerOf(answered)];
-    return `${signature(`    ${define} ${name}`, parameters, result)}
-${doc(endpoint.comment, endpoint.deprecated, "        ")}        call = _Call(${about.join(", ")}, ${message}, timeout, retries)
+    return `${fitted(`    ${define} ${name}`, parameters, ` -> ${result}:`, "    ")}
+${doc(endpoint.comment, endpoint.deprecated, "        ")}${fitted("        call = _Call", [...about, message, "timeout", "retries"], "", "        ")}
         return ${run}
 `;
   }
@@ -207,16 +207,15 @@ function typesIn(declarations: readonly string[]): string[] {
 
 /** A type as an argument: a type checker takes no \`dict[str, typing.Any]\` for a class. */
 function answerOf(hint: string): string {
-  return /^\w+$/.test(hint) ? hint : `typing.cast("type[${hint}]", ${hint})`;
+  return /^\w+$|^datetime\./.test(hint) ? hint : `typing.cast("type[${hint}]", ${hint})`;
 }
 
-/** On one line where it fits, as ruff formats it. */
-function signature(start: string, parameters: readonly string[], result: string): string {
-  const forms = [`${parameters.join(", ")}`, `\n        ${parameters.join(", ")}\n    `].map(
-    (list) => `${start}(${list}) -> ${result}:`,
-  );
+/** Items in parentheses: on one line where they fit, as ruff formats them. */
+function fitted(start: string, items: readonly string[], end: string, indent: string): string {
+  const one = items.join(", ");
+  const forms = [`${start}(${one})${end}`, `${start}(\n${indent}    ${one}\n${indent})${end}`];
   const fits = (form: string) => form.split("\n").every((line) => line.length <= MAX_LINE);
-  return forms.find(fits) ?? `${start}(\n        ${parameters.join(",\n        ")},\n    ) -> ${result}:`;
+  return forms.find(fits) ?? `${start}(\n${items.map((item) => `${indent}    ${item},\n`).join("")}${indent})${end}`;
 }
 
 /** How the method of an endpoint is defined, and which function of the runtime it runs. */
@@ -284,12 +283,14 @@ function identifier(text: string): string {
     .replace(/^(?=\d|$)/, "VALUE_");
 }
 
-/** JSON's escapes are Python's, too. */
+/** JSON's escapes are Python's, too. In the quotes that need fewer of them, as ruff has it. */
 function quoted(text: string): string {
-  return JSON.stringify(text).replace(
+  const escaped = JSON.stringify(text).replace(
     /[^\x20-\x7e]/g,
     (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+  if (text.split('"').length <= text.split("'").length) return escaped;
+  return `'${escaped.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }
 
 /** A docstring that nothing in its text can end. */

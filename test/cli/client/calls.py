@@ -12,6 +12,7 @@ import time
 import typing
 
 import auth_client
+import awkward_client as awk
 import feed_client
 import helloworld_client
 import kinds_client
@@ -75,6 +76,80 @@ def every_type() -> None:
         )
         assert kinds.well_known(known) == known
         assert kinds.wrapped(2**63 - 1) == 2**63 - 1
+
+
+def awkward_names() -> None:
+    inner = awk.EverythingInnerInner(type=awk.EverythingInnerInnerType.class_, self=-(2**63))
+    outer = awk.EverythingInner(inner=inner, inners=[inner])
+    sent = awk.Everything(
+        class_=outer,
+        def_={"": outer, 'a "b"': awk.EverythingInner(inner=awk.EverythingInnerInner())},
+        lambda_={-(2**63): b"\0", 0: b""},
+        range={True: awk.Error.mro_, False: awk.Error.ERROR_5},
+        func={2**32 - 1: math.inf},
+        import_=[awk.Error.None_, awk.Error("7")],
+        with_=inner,
+        int_=0,
+        str_="",
+        bytes_=b"",
+        error=awk.Error.ERROR_UNSPECIFIED,
+        int64=2**63 - 1,
+        uint64=2**64 - 1,
+        id=1,
+        code=404,
+        float_=-(2**31),
+        double=0.5,
+        wrapped_double=-0.0,
+        wrapped_uint64=2**64 - 1,
+        wrapped_bool=False,
+        wrapped_string="",
+        wrapped_bytes=b"",
+        wrapped_list=[0, -1],
+        datetime_=datetime.datetime(9999, 12, 31, 23, 59, 59, 999_999, datetime.timezone.utc),
+        time=[datetime.timedelta(microseconds=-1)],
+        dict_={"then": [None, {"a": True}]},
+        any="text",
+        list_=[1.5, "a"],
+        typing_="a,bC.d",
+        empty=awk.Empty(),
+        dataclasses_={"@type": "type.googleapis.com/awkward.Class", "class": "x"},
+        abc="odd",
+        send="a",
+        close="b",
+        then="c",
+        constructor="d",
+        init="e",
+        to_json="f",
+        _5="g",
+        url_path="h",
+        metadata="i",
+    )
+    with awk.Portico() as portico:
+        client = portico.awkward
+        assert client.call(sent) == sent, client.call(sent)
+        assert client.import_(awk.Everything(go=0)) == awk.Everything(go=0)
+        assert client.class_(awk.AwkwardClass(class_="x")).class_ == "x"
+        deep = awk.Type(interface=awk.Type(package=awk.AwkwardClass_(type="x")))
+        assert client.func(deep) == deep
+        assert client.close() == awk.Empty()
+        assert client.constructor(awk.Client(client=awk.Client())) == awk.Client(client=awk.Client())
+        thenable = awk.Promise(then=awk.Portico_(socket=awk.BidiStream_(send=awk.Error.ERROR_CLASS)))
+        assert client.then(thenable) == thenable
+        tree = awk.Tree(children=[awk.Tree()], by_name={"": awk.Tree()})
+        assert client.typing_(tree) == tree
+        with client.contextlib_() as trees:
+            trees.send(tree)
+            assert next(trees) == tree
+        assert list(client.bind(awk.Portico_())) == [awk.Portico_()]
+        with client.send() as everything:
+            everything.send(sent)
+            everything.close_send()
+            assert list(everything) == [sent]
+        assert client.recv([awk.Everything(id=1), sent]) == sent
+        assert client.int_(2**63 - 1) == 2**63 - 1
+        assert client.value({"a": [1.5]}) == {"a": [1.5]}
+        assert client.time(sent.datetime_ or datetime.datetime.min) == sent.datetime_
+        assert client.default.default(awk.AwkwardClass(class_="y")).class_ == "y"
 
 
 def raw_bytes() -> None:
@@ -257,7 +332,7 @@ def rules() -> None:
         assert error.detail == "Unauthorized call made to helloworld:Helloworld.Call", error
 
 
-for part in (calls_and_streams, every_type, raw_bytes, errors_and_deadlines, retries, sent_streams, limits):
+for part in (calls_and_streams, every_type, awkward_names, raw_bytes, errors_and_deadlines, retries, sent_streams, limits):
     part()
     print(part.__name__)
 asyncio.run(awaited_streams())

@@ -10,6 +10,7 @@ import { createStudio } from "../../docs/studio.js";
 import { deploy, login } from "../../gateway/deployment.js";
 import { Feed } from "../../gateway/dialects/json/streams/feed.js";
 import { createKinds } from "../../gateway/openapi/kinds.js";
+import { createAwkward } from "./awkward.js";
 import { hostileDocument } from "./hostile.js";
 
 export interface Door {
@@ -18,12 +19,12 @@ export interface Door {
 }
 
 /**
- * With the services helloworld, auth, registry, kinds (every type), probe (failures), studio (bytes, WebSockets) and feed
- * (streams of every shape).
+ * With the services helloworld, auth, registry, kinds (every type), probe (failures), studio (bytes, WebSockets), feed
+ * (streams of every shape) and awkward (names that mean something).
  */
 export async function openDoor(t: Test): Promise<Door> {
   const { handler, door, close } = await deploy(t.testdir(), {
-    services: [createKinds(), createStudio(), new Feed().service],
+    services: [createKinds(), createStudio(), new Feed().service, createAwkward()],
   });
   t.teardown(close);
   const token = await login(handler, "admin");

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../../support/temporary.js";
 import { openDoor, openHostileDoor, portico, run } from "./door.js";
 
 t.setTimeout(300_000);
-const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio", "feed"];
+const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio", "feed", "awkward"];
 const hasGo = spawnSync("go", ["version"]).status === 0;
 
 t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => {

@@ -7,7 +7,7 @@ import { pythonPrograms } from "../../outside/tools.js";
 import { openDoor, openHostileDoor, PYTHON_PACKAGES, portico, run } from "./door.js";
 
 t.setTimeout(300_000);
-const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio", "feed"];
+const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio", "feed", "awkward"];
 const programs = pythonPrograms(...PYTHON_PACKAGES);
 
 t.test("clients in Python", { skip: programs === undefined && "there is no Python here" }, async (t) => {
@@ -29,8 +29,7 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
       "--isolated",
       "--line-length=120",
       "--diff",
-      "helloworld_client.py",
-      "feed_client.py",
+      ...SERVICES.map((service) => `${service}_client.py`),
     );
     t.equal(format.status, 0, format.stdout);
   });
@@ -57,7 +56,7 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
   await t.test("they call", async (t) => {
     const { stdout, stderr } = await python("python", "calls.py");
     const parts =
-      "calls_and_streams every_type raw_bytes errors_and_deadlines retries sent_streams limits awaited_streams awaited rules";
+      "calls_and_streams every_type awkward_names raw_bytes errors_and_deadlines retries sent_streams limits awaited_streams awaited rules";
     t.same({ parts: stdout.trim().split("\n").join(" "), stderr }, { parts, stderr: "" });
     const tries = (failure: string, endpoint: string) => faulty.calls(`/${failure}/python/v1/probe/${endpoint}`);
     t.same(

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/clients/auth"
+	"example.com/clients/awkward"
 	"example.com/clients/helloworld"
 	"example.com/clients/kinds"
 	"example.com/clients/probe"
@@ -84,6 +85,59 @@ func TestEveryType(t *testing.T) {
 	check(t, known, err, wellKnown)
 	wrapped, err := client.Wrapped(ctx, math.MaxInt64)
 	check(t, wrapped, err, math.MaxInt64)
+}
+
+func TestAwkwardNames(t *testing.T) {
+	client := awkward.New(awkward.Options{}).Awkward
+	inner := &awkward.EverythingInnerInner{Type: awkward.EverythingInnerInnerTypeClass, Self: math.MinInt64}
+	outer := &awkward.EverythingInner{Inner: inner, Inners: []*awkward.EverythingInnerInner{inner}}
+	at := time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+	sent := &awkward.Everything{
+		Class: outer, Def: map[string]*awkward.EverythingInner{"": outer}, Lambda: map[int64][]byte{math.MinInt64: {0}},
+		Range: map[bool]awkward.Error_{true: awkward.Error_Mro}, Func: map[uint64]float64{math.MaxUint32: math.Inf(1)},
+		Import: []awkward.Error_{awkward.Error_None, "7"}, With: inner, Int: awkward.Ptr(int32(0)), Str: awkward.Ptr(""),
+		Bytes: []byte{}, Error: awkward.Ptr(awkward.Error_Unspecified), Int64: math.MaxInt64, Uint64: math.MaxUint64, Id: 1,
+		Code: 404, Float: math.MinInt32, Double: 0.5, WrappedDouble: awkward.Ptr(0.0), WrappedUint64: awkward.Ptr(uint64(math.MaxUint64)),
+		WrappedBool: awkward.Ptr(false), WrappedString: awkward.Ptr(""), WrappedBytes: []byte{}, WrappedList: []int64{0, -1},
+		Datetime: &at, Time: []time.Duration{-1}, Dict: map[string]any{"then": []any{nil, true}}, Any: "text",
+		List: []any{1.5, "a"}, Typing: awkward.Ptr("a,bC.d"), Empty: &awkward.Empty{},
+		Dataclasses: map[string]any{"@type": "type.googleapis.com/awkward.Class", "class": "x"},
+		ABC:         "odd", Send: "a", Close: "b", Then: "c", Constructor: "d", Init: "e", ToJson: "f", X_5: "g", URLPath: "h", Metadata: "i",
+	}
+	answer, err := client.Call(ctx, sent)
+	check(t, answer, err, sent)
+	class, err := client.Class(ctx, &awkward.AwkwardClass{Class: "x"})
+	check(t, class, err, &awkward.AwkwardClass{Class: "x"})
+	deep := &awkward.Type{Interface: &awkward.Type{Package: &awkward.AwkwardClass_{Type: "x"}}}
+	kind, err := client.Func(ctx, deep)
+	check(t, kind, err, deep)
+	_, err = client.Close(ctx, nil)
+	check(t, 0, err, 0)
+	same, err := client.Constructor(ctx, &awkward.Client_{Client: &awkward.Client_{}})
+	check(t, same, err, &awkward.Client_{Client: &awkward.Client_{}})
+	for portico, err := range client.Bind(ctx, &awkward.Portico{Socket: &awkward.BidiStream_{Send: awkward.Error_Class}}) {
+		check(t, portico, err, &awkward.Portico{Socket: &awkward.BidiStream_{Send: awkward.Error_Class}})
+	}
+	talk, err := client.Send(ctx)
+	check(t, 0, err, 0)
+	defer talk.Close()
+	check(t, 0, talk.Send(sent), 0)
+	answer, err = talk.Recv()
+	check(t, answer, err, sent)
+	last, err := client.Recv(ctx)
+	check(t, 0, err, 0)
+	check(t, 0, last.Send(&awkward.Everything{Id: 1}), 0)
+	check(t, 0, last.Send(sent), 0)
+	answer, err = last.CloseAndRecv()
+	check(t, answer, err, sent)
+	number, err := client.Int(ctx, math.MinInt64)
+	check(t, number, err, math.MinInt64)
+	value, err := client.Value(ctx, map[string]any{"a": []any{1.5}})
+	check(t, value, err, any(map[string]any{"a": []any{1.5}}))
+	moment, err := client.Time(ctx, at)
+	check(t, moment, err, at)
+	other, err := client.Default.Default(ctx, &awkward.AwkwardClass{Class: "y"})
+	check(t, other, err, &awkward.AwkwardClass{Class: "y"})
 }
 
 func TestRawBytes(t *testing.T) {
