@@ -15,6 +15,9 @@ const run = (name, ...args) =>
     env: { ...process.env, PATH: `${join(process.cwd(), "node_modules/.bin")}:${process.env.PATH}` },
   });
 
+/** An assignment to an entry of a map field. */
+const ENTRY = /^( +)([\w.]+)\[(entry\d*\.key|key)\] = (.+);$/gm;
+
 rmSync("src/gen", { recursive: true, force: true });
 run("buf", "lint");
 run("buf", "generate");
@@ -71,7 +74,7 @@ function withoutPlaces(file) {
 }
 
 /**
- * Makes a generated file read and write messages by src/wire, without a copy of the written bytes, and takes out the
+ * Makes a generated file read and write messages by src/wire, without a copy of the written bytes; takes out the
  * interfaces that only servers of grpc-js would implement, so that the file needs nothing of grpc-js.
  */
 function adapt(name) {
@@ -82,8 +85,14 @@ function adapt(name) {
       /^import \{ BinaryReader, BinaryWriter \} from ".*";$/m,
       `import { BinaryReader } from "${src}/wire/reader.js";\nimport { BinaryWriter } from "${src}/wire/writer.js";`,
     )
+    .replace(ENTRY, "$1setEntry($2, $3, $4);")
     .replace(/Buffer\.from\((\w+\.encode\(value\)\.finish\(\))\)/g, "$1")
     .replace(/^export interface \w+Server extends UntypedServiceImplementation \{\n(?:.*\n)*?\}\n\n/gm, "")
     .replace(/^import type \{[^{}]*\} from "@grpc\/grpc-js";\n/m, "");
-  writeFileSync(file, code);
+  const uses = code.includes("setEntry(");
+  const first = `import { BinaryReader } from`;
+  writeFileSync(
+    file,
+    uses ? code.replace(first, () => `import { setEntry } from "${src}/wire/entry.js";\n${first}`) : code,
+  );
 }

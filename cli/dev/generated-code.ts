@@ -93,10 +93,15 @@ export class CodeGenerator {
   }
 }
 
+/** An assignment to an entry of a map field, which would not keep the key `__proto__`. */
+const ENTRY = /^( +)([\w.]+)\[(entry\d*\.key|key)\] = (.+);$/gm;
+
 /** Makes generated code need no package but portico. */
 function adapted(code: string): string {
+  const needed = code.search(ENTRY) >= 0 ? "BinaryReader, BinaryWriter, setEntry" : "BinaryReader, BinaryWriter";
   return code
-    .replace(/^(import \{ BinaryReader, BinaryWriter \} from) ".*";$/m, '$1 "portico/service";')
+    .replace(/^import \{ BinaryReader, BinaryWriter \} from ".*";$/m, `import { ${needed} } from "portico/service";`)
+    .replace(ENTRY, "$1setEntry($2, $3, $4);")
     .replace(/Buffer\.from\((\w+\.encode\(value\)\.finish\(\))\)/g, "$1")
     .replace(/^export interface \w+Server extends UntypedServiceImplementation \{\n(?:.*\n)*?\}\n\n/gm, "")
     .replace(/^import type \{[^{}]*\} from "@grpc\/grpc-js";\n/m, "");

@@ -15,6 +15,7 @@ export {
 } from "../errors.js";
 export { durationMs, timestampMs, toTimestamp } from "../time.js";
 // What generated code reads and writes messages with.
+export { setEntry } from "../wire/entry.js";
 export { BinaryReader } from "../wire/reader.js";
 export { BinaryWriter } from "../wire/writer.js";
 export type { Call, Caller, Log } from "./call.js";

@@ -38,6 +38,17 @@ t.test("a record is created, read, changed and deleted", async (t) => {
   await t.rejects(call("Update", { table, id: "ada", fields: {} }), { code: Code.NOT_FOUND });
 });
 
+t.test("a field may have any name", async (t) => {
+  const { call } = serveCatalogue(t, "db", parts);
+  const fields = JSON.parse('{"__proto__": {"admin": true}, "constructor": 1}');
+  await call("CreateTable", { table, indexes: ["__proto__.admin"] });
+  await call("Create", { table, id: "odd", fields });
+  await call("Update", { table, id: "odd", fields: JSON.parse('{"__proto__": {"admin": false}}') });
+  const filter = { field: "__proto__.admin", value: false };
+  const { records } = await call("Read", { table, filter });
+  t.equal(JSON.stringify(records[0].fields), '{"__proto__":{"admin":false},"constructor":1}');
+});
+
 t.test("a record without an ID gets one, and new ones ascend", async (t) => {
   const { call } = serveCatalogue(t, "db", parts);
   const ids: string[] = [];

@@ -5,6 +5,7 @@
 // source: google/protobuf/struct.proto
 
 /* eslint-disable */
+import { setEntry } from "../../../wire/entry.js";
 import { BinaryReader } from "../../../wire/reader.js";
 import { BinaryWriter } from "../../../wire/writer.js";
 
@@ -139,7 +140,7 @@ export const Struct: MessageFns<Struct> & StructWrapperFns = {
 
             const entry1 = Struct_FieldsEntry.decode(reader, reader.uint32());
             if (entry1.value !== undefined) {
-              message.fields[entry1.key] = entry1.value;
+              setEntry(message.fields, entry1.key, entry1.value);
             }
             continue;
           }
@@ -171,7 +172,7 @@ export const Struct: MessageFns<Struct> & StructWrapperFns = {
     message.fields = (globalThis.Object.entries(object.fields ?? {}) as [string, any | undefined][]).reduce(
       (acc: { [key: string]: any | undefined }, [key, value]: [string, any | undefined]) => {
         if (value !== undefined) {
-          acc[key] = value;
+          setEntry(acc, key, value);
         }
         return acc;
       },
@@ -185,7 +186,7 @@ export const Struct: MessageFns<Struct> & StructWrapperFns = {
 
     if (object !== undefined) {
       for (const key of globalThis.Object.keys(object)) {
-        struct.fields[key] = object[key];
+        setEntry(struct.fields, key, object[key]);
       }
     }
     return struct;
@@ -195,7 +196,7 @@ export const Struct: MessageFns<Struct> & StructWrapperFns = {
     const object: { [key: string]: any } = {};
     if (message.fields) {
       for (const key of globalThis.Object.keys(message.fields)) {
-        object[key] = message.fields[key];
+        setEntry(object, key, message.fields[key]);
       }
     }
     return object;

@@ -5,6 +5,7 @@
 // source: google/rpc/error_details.proto
 
 /* eslint-disable */
+import { setEntry } from "../../../wire/entry.js";
 import { BinaryReader } from "../../../wire/reader.js";
 import { BinaryWriter } from "../../../wire/writer.js";
 import { Duration } from "../protobuf/duration.js";
@@ -480,7 +481,7 @@ export const ErrorInfo: MessageFns<ErrorInfo> = {
 
             const entry3 = ErrorInfo_MetadataEntry.decode(reader, reader.uint32());
             if (entry3.value !== undefined) {
-              message.metadata[entry3.key] = entry3.value;
+              setEntry(message.metadata, entry3.key, entry3.value);
             }
             continue;
           }
@@ -514,7 +515,7 @@ export const ErrorInfo: MessageFns<ErrorInfo> = {
     message.metadata = (globalThis.Object.entries(object.metadata ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
-          acc[key] = globalThis.String(value);
+          setEntry(acc, key, globalThis.String(value));
         }
         return acc;
       },
@@ -951,7 +952,7 @@ export const QuotaFailure_Violation: MessageFns<QuotaFailure_Violation> = {
 
             const entry6 = QuotaFailure_Violation_QuotaDimensionsEntry.decode(reader, reader.uint32());
             if (entry6.value !== undefined) {
-              message.quotaDimensions[entry6.key] = entry6.value;
+              setEntry(message.quotaDimensions, entry6.key, entry6.value);
             }
             continue;
           }
@@ -1004,7 +1005,7 @@ export const QuotaFailure_Violation: MessageFns<QuotaFailure_Violation> = {
     message.quotaDimensions = (globalThis.Object.entries(object.quotaDimensions ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
-          acc[key] = globalThis.String(value);
+          setEntry(acc, key, globalThis.String(value));
         }
         return acc;
       },

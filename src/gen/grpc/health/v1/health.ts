@@ -5,6 +5,7 @@
 // source: grpc/health/v1/health.proto
 
 /* eslint-disable */
+import { setEntry } from "../../../../wire/entry.js";
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
 
@@ -142,7 +143,7 @@ export const HealthListResponse: MessageFns<HealthListResponse> = {
 
             const entry1 = HealthListResponse_StatusesEntry.decode(reader, reader.uint32());
             if (entry1.value !== undefined) {
-              message.statuses[entry1.key] = entry1.value;
+              setEntry(message.statuses, entry1.key, entry1.value);
             }
             continue;
           }
@@ -174,7 +175,7 @@ export const HealthListResponse: MessageFns<HealthListResponse> = {
     message.statuses = (globalThis.Object.entries(object.statuses ?? {}) as [string, HealthCheckResponse][]).reduce(
       (acc: { [key: string]: HealthCheckResponse }, [key, value]: [string, HealthCheckResponse]) => {
         if (value !== undefined) {
-          acc[key] = HealthCheckResponse.fromPartial(value);
+          setEntry(acc, key, HealthCheckResponse.fromPartial(value));
         }
         return acc;
       },
