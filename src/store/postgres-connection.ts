@@ -152,7 +152,6 @@ export class Database {
     const failures: unknown[] = [];
     for (const [server] of this.#pools.entries()) {
       const client = new pg.Client(this.#config(server));
-      client.on("error", () => undefined); // Its next query fails with it.
       try {
         await client.connect();
         await this.#setUp(client, kind);
@@ -223,6 +222,8 @@ export class Database {
 
   /** @throws {Error} where the server must not be used. */
   async #setUp(client: pg.ClientBase, kind: Kind): Promise<void> {
+    // Without a listener a connection that is lost would end the process. What it was busy with fails by itself.
+    client.on("error", () => undefined);
     const { rows } = await client.query(STATE);
     const { isStandby, isReadOnly, synchronousCommit, timeline, held } = rows[0];
     if (isStandby) throw new NotInChargeError("is a standby (pg_is_in_recovery)");

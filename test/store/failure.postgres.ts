@@ -1,0 +1,107 @@
+/** What a store on Postgres does when the server fails, hangs, or is cut off: an error in time, and recovery by itself. */
+import t from "tap";
+import type { Collection } from "../../src/store/store.js";
+import { CuttingProxy } from "../support/cutting-proxy.js";
+import { noPostgres, startPostgres } from "../support/postgres.js";
+import { until } from "../support/until.js";
+import { errorOf, openOn } from "./open-postgres.js";
+
+const READS: Record<string, (log: Collection) => Promise<unknown>> = {
+  get: (log) => log.get("1"),
+  getMany: (log) => log.getMany(["1"]),
+  after: (log) => log.after("", 1),
+  keys: (log) => log.keys(),
+};
+const WRITES: Record<string, (log: Collection) => Promise<unknown>> = {
+  create: (log) => log.create("2", "x"),
+  "create after another": (log) => log.create("3", "x", ["1", "x"]),
+  replace: (log) => log.replace("1", "x"),
+  "replace without waiting": (log) => log.replace("1", "x", { durable: false }),
+  delete: (log) => log.delete(["1"]),
+  deleteIf: (log) => log.deleteIf("1", "x"),
+};
+const OPERATIONS = { ...READS, ...WRITES };
+const NOT_KNOWN = /; it is not known whether the write happened$/;
+
+t.test("a server in trouble", { skip: noPostgres }, async (t) => {
+  const server = await startPostgres(t);
+  const make = async () => server.url(await server.createDatabase());
+
+  t.test("that has lost the tables is an error, never an absent key", async (t) => {
+    const database = await server.createDatabase();
+    const log = (await openOn(t, server, { url: server.url(database) })).collection("log");
+    await server.query("DROP TABLE portico.log", database);
+    for (const [name, act] of Object.entries(OPERATIONS)) {
+      const message = /^store postgres:\/\/127\.0\.0\.1:\d+\/test_\d+ has lost its tables \(.*\); restore it from a backup$/;
+      await t.rejects(act(log), { name: "StoreError", message }, name);
+    }
+  });
+
+  t.test("that hangs is given up at the deadline, and used again when it goes on", async (t) => {
+    const log = (await openOn(t, server, { url: await make(), deadline: 1_000 })).collection("log");
+    await log.create("1", "x");
+    server.pause();
+    const began = performance.now();
+    const acts = Object.entries(OPERATIONS);
+    const errors = await Promise.all(acts.map(([, act]) => errorOf(act(log))));
+    t.ok(performance.now() - began < 10_000);
+    for (const [index, [name]] of acts.entries()) {
+      const message = `${errors[index]?.message}`;
+      t.match(message, / did not answer within 1000 ms| gave no connection in time/, name);
+      const isWrite = name in WRITES && message.includes("did not answer");
+      t.equal(NOT_KNOWN.test(message), isWrite, message);
+    }
+    server.resume();
+    await until(async () => (await errorOf(log.get("1"))) === undefined);
+    t.equal(await log.replace("1", "y").catch(() => log.replace("1", "y")), true);
+  });
+
+  t.test("that is restarted, or killed and started, is used again without an error of a read", async (t) => {
+    const log = (await openOn(t, server, { url: await make() })).collection("log");
+    await log.create("1", "x");
+    for (const end of ["restart", "kill"] as const) {
+      await server[end]();
+      if (end === "kill") {
+        await t.rejects(log.get("1"), { message: /cannot be reached \(.*ECONNREFUSED.*\); start it, or name another/ });
+        await t.rejects(log.create("2", "x"), { message: /cannot be reached/ });
+        await server.start();
+      }
+      t.equal(await log.get("1"), "x", end);
+      t.equal(await log.create(`after the ${end}`, "x"), true);
+    }
+  });
+
+  t.test("that holds a row locked ends writes of it at the deadline, and no others", async (t) => {
+    const database = await server.createDatabase();
+    const log = (await openOn(t, server, { url: server.url(database), deadline: 1_000 })).collection("log");
+    await log.create("1", "x");
+    await log.create("2", "x");
+    const holding = server.query("BEGIN; SELECT FROM portico.log WHERE key = '1' FOR UPDATE; SELECT pg_sleep(3)", database);
+    const isHeld = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    await until(async () => (await server.query(isHeld)).length > 0);
+    const error = await errorOf(log.replace("1", "y"));
+    t.match(error?.message, /did not answer within 1000 ms; it is not known whether the write happened$/);
+    t.equal(await log.get("1"), "x");
+    t.equal(await log.replace("2", "y"), true);
+    // The server ends the write by itself: nobody waits for it any more.
+    await until(async () => (await server.query("SELECT 1 FROM pg_locks WHERE NOT granted")).length === 0);
+    await holding;
+    t.equal(await log.get("1"), "x");
+  });
+
+  t.test("whose answer to a commit is cut off leaves it unknown, and written", async (t) => {
+    const proxy = await CuttingProxy.listen(t, server.port);
+    const database = await server.createDatabase();
+    const url = server.url(database, { through: proxy.port });
+    const log = (await openOn(t, server, { url })).collection("log");
+    await log.create("1", "x");
+    proxy.answers = "vanish";
+    const write = errorOf(log.create("2", "x", ["1", "x"]));
+    await until(async () => (await server.query("SELECT FROM portico.log", database)).length === 2);
+    proxy.cut();
+    t.match((await write)?.message, NOT_KNOWN);
+    proxy.answers = "pass";
+    t.equal(await log.get("2"), "x");
+    t.equal(await log.create("2", "y"), false);
+  });
+});
