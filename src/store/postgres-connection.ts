@@ -12,6 +12,8 @@
  * A failover may leave connections to a former primary behind. Its history is told by the timeline, a number that each
  * promotion of a standby raises: once a durable write has resolved on one timeline, no connection of an earlier one is used.
  */
+import { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { isOfStatement, NotInChargeError, SUCCESSFUL, toPostgresError } from "./postgres-errors.js";
 import type { PostgresAddress } from "./postgres-url.js";
@@ -42,6 +44,8 @@ export interface DatabaseOptions {
 
 /** Connections of each kind to a server. */
 const MAX_CONNECTIONS = 4;
+/** How long a server may take to end connections in order, in milliseconds. */
+const CLOSE_TIME = 1_000;
 /** Operations that wait for a connection. */
 const MAX_WAITING = 1_000;
 /** Earlier writes of this role that the server still holds for a standby that is away. Further ones are not even begun. */
@@ -77,6 +81,7 @@ export class Database {
   readonly #pools: readonly Readonly<Record<Kind, pg.Pool>>[];
   /** The index of the server that was in charge when it was last used. */
   #current = 0;
+  readonly #sockets = new Set<Socket>();
   readonly #timelines = new WeakMap<pg.ClientBase, number>();
   /** The newest on which a durable write has resolved. */
   #timeline = 0;
@@ -179,12 +184,23 @@ export class Database {
       throw this.#toStoreError(error);
     } finally {
       clearTimeout(timer);
-      await client.end();
+      void client.end();
     }
   }
 
+  /** Also where the server does not answer. Connections that `open` gave must have been ended. */
   async close(): Promise<void> {
-    await Promise.all(this.#pools.flatMap(({ read, write }) => [read.end(), write.end()]));
+    const ended = Promise.all(this.#pools.flatMap(({ read, write }) => [read.end(), write.end()]));
+    const late = new AbortController();
+    await Promise.race([ended, sleep(CLOSE_TIME, undefined, { signal: late.signal }).catch(() => undefined)]);
+    late.abort();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #socket(): Socket {
+    const socket = new Socket();
+    this.#sockets.add(socket);
+    return socket.on("close", () => this.#sockets.delete(socket));
   }
 
   #config(server: number): pg.ClientConfig {
@@ -200,6 +216,7 @@ export class Database {
       ...(user === undefined ? {} : { user }),
       ...(password === undefined ? {} : { password }),
       application_name: "portico",
+      stream: () => this.#socket(),
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       query_timeout: deadline,

@@ -49,10 +49,10 @@ export class Hints {
     this.#wake();
   }
 
-  async close(): Promise<void> {
+  /** Ends the connection, or the attempt to open one. */
+  close(): void {
     this.#closing.abort();
     this.#wake();
-    await this.#running;
   }
 
   async #run(): Promise<void> {
@@ -67,6 +67,9 @@ export class Hints {
   async #connected(): Promise<void> {
     const { connect, channel } = this.#options;
     const client = await connect();
+    const { signal } = this.#closing;
+    const end = (): void => void client.end();
+    signal.addEventListener("abort", end);
     try {
       const own: number | undefined = (await client.query("SELECT pg_backend_pid() AS pid")).rows[0]?.pid;
       client.on("notification", ({ payload, processId }) => {
@@ -76,14 +79,15 @@ export class Hints {
       await client.query("SET synchronous_commit = off");
       await client.query(`LISTEN ${channel}`);
       this.#hear(() => true);
-      while (!this.#closing.signal.aborted) {
+      while (!signal.aborted) {
         const topics = [...this.#untold];
         this.#untold.clear();
         await client.query("SELECT pg_notify($1, topic) FROM unnest($2::text[]) AS topic", [channel, topics]);
         if (this.#untold.size === 0) await this.#woken();
       }
     } finally {
-      await client.end().catch(() => undefined);
+      signal.removeEventListener("abort", end);
+      end();
     }
   }
 

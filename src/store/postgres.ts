@@ -78,7 +78,7 @@ export async function openPostgres({ url, dataFolder, deadline, warn }: Options)
     collection: (name) => collections.get(name)!,
     follow: (name, listener) => hints.follow(name, listener),
     close: async () => {
-      await hints.close();
+      hints.close();
       await database.close();
     },
   };

@@ -32,7 +32,8 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
     const log = (await openOn(t, server, { url: server.url(database) })).collection("log");
     await server.query("DROP TABLE portico.log", database);
     for (const [name, act] of Object.entries(OPERATIONS)) {
-      const message = /^store postgres:\/\/127\.0\.0\.1:\d+\/test_\d+ has lost its tables \(.*\); restore it from a backup$/;
+      const message =
+        /^store postgres:\/\/127\.0\.0\.1:\d+\/test_\d+ has lost its tables \(.*\); restore it from a backup$/;
       await t.rejects(act(log), { name: "StoreError", message }, name);
     }
   });
@@ -76,7 +77,10 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
     const log = (await openOn(t, server, { url: server.url(database), deadline: 1_000 })).collection("log");
     await log.create("1", "x");
     await log.create("2", "x");
-    const holding = server.query("BEGIN; SELECT FROM portico.log WHERE key = '1' FOR UPDATE; SELECT pg_sleep(3)", database);
+    const holding = server.query(
+      "BEGIN; SELECT FROM portico.log WHERE key = '1' FOR UPDATE; SELECT pg_sleep(3)",
+      database,
+    );
     const isHeld = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
     await until(async () => (await server.query(isHeld)).length > 0);
     const error = await errorOf(log.replace("1", "y"));

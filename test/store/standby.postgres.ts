@@ -1,0 +1,137 @@
+/** A store on Postgres with standbys: what is acknowledged is on them, and a server that another has replaced answers nothing. */
+import t, { type Test } from "tap";
+import { openStore } from "../../src/store/open.js";
+import { CuttingProxy } from "../support/cutting-proxy.js";
+import { noPostgres, PASSWORD, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { until } from "../support/until.js";
+import { errorOf, openOn } from "./open-postgres.js";
+
+const NOT_KNOWN = /; it is not known whether the write happened$/;
+const WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+
+/** A primary with a standby that each commit waits for. */
+async function replicated(t: Test): Promise<{ primary: PostgresServer; standby: PostgresServer }> {
+  const primary = await startPostgres(t);
+  const standby = await primary.standby();
+  await primary.set({ synchronous_standby_names: "*" });
+  return { primary, standby };
+}
+
+const both = (primary: number, standby: number): string =>
+  `postgres://portico:${PASSWORD}@127.0.0.1:${primary},127.0.0.1:${standby}/portico`;
+
+t.test("a write is not acknowledged while the synchronous standby is away", { skip: noPostgres }, async (t) => {
+  const { primary, standby } = await replicated(t);
+  const store = await openOn(t, primary, { deadline: 1_000 });
+  const [log, claims] = [store.collection("log"), store.collection("grantors")];
+  await log.create("1", "x");
+  await claims.create("claim", "1");
+  standby.pause();
+
+  t.test("its outcome is unknown at the deadline, and it is read by nobody", async (t) => {
+    t.match((await errorOf(log.create("2", "x", ["1", "x"])))?.message, NOT_KNOWN);
+    t.equal(await log.get("2"), undefined);
+  });
+  t.test("nor where the operator ends its waiting, and the server commits it with a warning", async (t) => {
+    const write = errorOf(claims.replace("claim", "2"));
+    await until(async () => (await primary.query(WAITING)).length === 2);
+    await primary.query(`SELECT pg_cancel_backend(pid) FROM (${WAITING}) AS waiting`);
+    t.match((await write)?.message, /cannot be used: it warned: cancel.*replication.*; it is not known whether/);
+  });
+  t.test("a value that need not be durable is written all the same", async (t) => {
+    t.equal(await claims.replace("claim", "3", { durable: false }), true);
+    t.equal(await claims.get("claim"), "3");
+  });
+  t.test("writes that the server holds for it are bounded", async (t) => {
+    const errors: (string | undefined)[] = [];
+    // Those that wait are dropped by this side and held by the server.
+    for (let key = 0; errors.length < 60 && !errors.at(-1)?.includes("earlier writes"); key++) {
+      const keys = [0, 1, 2, 3].map((each) => `held ${key} ${each}`);
+      errors.push(...(await Promise.all(keys.map(async (each) => (await errorOf(log.create(each, "x")))?.message))));
+    }
+    t.match(errors.at(-1), /2\d earlier writes still wait for a synchronous standby, which is away$/);
+    t.ok((await primary.query(WAITING)).length < 25);
+    t.equal(await log.get("1"), "x");
+  });
+  t.test("and all goes on when it is back", async (t) => {
+    standby.resume();
+    await until(async () => (await errorOf(log.replace("1", "y"))) === undefined);
+    t.equal(await log.get("2"), "x", "the first one had been committed");
+  });
+});
+
+t.test("after a failover the store goes on with the new primary", { skip: noPostgres }, async (t) => {
+  const { primary, standby } = await replicated(t);
+  const log = (await openOn(t, primary, { url: both(primary.port, standby.port) })).collection("log");
+  const written: string[] = [];
+  for (let key = 0; key < 20; key++) {
+    await log.create(`${key}`, "x");
+    written.push(`${key}`);
+  }
+  await primary.kill();
+  t.match(
+    (await errorOf(log.get("1")))?.message,
+    /has no server in charge \(.*ECONNREFUSED.*; .*is a standby.*name the primary/,
+  );
+  await standby.promote();
+  await until(async () => (await errorOf(log.replace("1", "y"))) === undefined);
+  t.same(await log.keys(), written.sort(), "all that was acknowledged is there");
+});
+
+t.test("a demoted primary answers no read once the new one has taken a write", { skip: noPostgres }, async (t) => {
+  const { primary, standby } = await replicated(t);
+  const proxy = await CuttingProxy.listen(t, primary.port);
+  const log = (await openOn(t, primary, { url: both(proxy.port, standby.port), deadline: 2_000 })).collection("log");
+  await log.create("1", "old");
+  // The connections for reads stay open: this process does not notice that another server is in charge.
+  t.equal(await log.get("1"), "old");
+  await standby.promote();
+  await until(async () => (await standby.query("SELECT pg_is_in_recovery() AS waits"))[0]?.waits === false);
+  t.equal(await log.get("1"), "old");
+  t.match((await errorOf(log.replace("1", "new")))?.message, NOT_KNOWN, "the demoted one acknowledges nothing");
+  // Only new connections are refused, as by a proxy that knows of the failover.
+  proxy.refuses = true;
+  await until(async () => (await errorOf(log.replace("1", "new"))) === undefined);
+  proxy.refuses = false;
+  for (let read = 0; read < 20; read++) t.equal(await log.get("1"), "new");
+});
+
+t.test("the operator is told where a failover or a crash would lose changes", { skip: noPostgres }, async (t) => {
+  const primary = await startPostgres(t, { settings: { fsync: "on" } });
+  const warnings = async (): Promise<string[]> => {
+    const given: string[] = [];
+    const store = await openStore(primary.url(), t.testdir(), { warn: (message) => given.push(message) });
+    await store.close();
+    return given;
+  };
+  t.same(await warnings(), []);
+  const standby = await primary.standby();
+  t.match(await warnings(), [
+    /^store postgres:.*: 1 standbys are connected, and synchronous_standby_names is empty: a fail/,
+  ]);
+  await primary.set({ synchronous_standby_names: "*" });
+  t.same(await warnings(), []);
+  await t.rejects(openOn(t, standby), {
+    message: /is a standby \(pg_is_in_recovery\); name the primary in PORTICO_STORE$/,
+  });
+  const careless = await startPostgres(t);
+  const given: string[] = [];
+  await openOn(t, careless, { warn: (message) => given.push(message) });
+  t.match(given, [/fsync is off: a crash of the server's machine loses changes that were acknowledged\. Turn it on$/]);
+});
+
+t.test("a role that is not to wait for the disk waits all the same", { skip: noPostgres }, async (t) => {
+  const { primary, standby } = await replicated(t);
+  for (const setting of [
+    "synchronous_commit = off",
+    "statement_timeout = 100",
+    "default_transaction_isolation = serializable",
+  ]) {
+    await primary.query(`ALTER ROLE portico SET ${setting}`);
+  }
+  const log = (await openOn(t, primary, { deadline: 2_000 })).collection("log");
+  await log.create("1", "x");
+  standby.pause();
+  t.match((await errorOf(log.replace("1", "y")))?.message, NOT_KNOWN);
+  standby.resume();
+});
