@@ -1,0 +1,116 @@
+/** What several processes write to a store on Postgres at once happens in one order, the same for all. */
+import t from "tap";
+import { noPostgres, startPostgres } from "../support/postgres.js";
+import { until } from "../support/until.js";
+import { openOn } from "./open-postgres.js";
+
+const ROUNDS = 60;
+
+t.test("writes that race", { skip: noPostgres }, async (t) => {
+  const server = await startPostgres(t);
+  const [log, other] = [(await openOn(t, server)).collection("log"), (await openOn(t, server)).collection("log")];
+
+  /** What may become of the entry that the new one needs. */
+  const REMOVALS: Record<string, (key: string) => Promise<unknown>> = {
+    "deleted with the new entry": (key) => other.delete([key, `${key} next`]),
+    "deleted if it has its value": (key) => other.deleteIf(key, "x"),
+    replaced: (key) => other.replace(key, "y"),
+  };
+  for (const [what, remove] of Object.entries(REMOVALS)) {
+    t.test(`an entry is never created after one that is ${what} before it`, async (t) => {
+      let created = 0;
+      for (let round = 0; round < ROUNDS; round++) {
+        const [key, next] = [`${what} ${round}`, `${what} ${round} next`];
+        await log.create(key, "x");
+        const [written] = await Promise.all([log.create(next, "new", [key, "x"]), remove(key)]);
+        const [before, after] = await log.getMany([key, next]);
+        t.not(before, "x");
+        // With it in one statement: whoever created it came first, and it is gone with the other.
+        if (what === "deleted with the new entry") t.equal(after === undefined || written, true);
+        else t.equal(after, written ? "new" : undefined);
+        created += written ? 1 : 0;
+      }
+      t.comment(`${created} of ${ROUNDS} were created first`);
+    });
+  }
+
+  t.test("who creates after an entry waits for one who is deleting it, and then does not", async (t) => {
+    await log.create("held", "x");
+    const holding = server.query("BEGIN; DELETE FROM portico.log WHERE key = 'held'; SELECT pg_sleep(1); COMMIT");
+    await until(
+      async () => (await server.query("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).length > 0,
+    );
+    t.equal(await log.get("held"), "x", "the deletion is not committed yet");
+    t.equal(await log.create("after held", "x", ["held", "x"]), false);
+    await holding;
+    t.equal(await log.get("after held"), undefined);
+  });
+
+  t.test(
+    "deletions of the same keys in any order, and creations between them, never wait for each other",
+    async (t) => {
+      const keys = Array.from({ length: 20 }, (_, key) => `many ${key}`);
+      for (let round = 0; round < 10; round++) {
+        await Promise.all(keys.map((key) => log.create(key, "x")));
+        await Promise.all([
+          log.delete(keys),
+          other.delete(keys.toReversed()),
+          ...keys.slice(1).map((key, index) => other.create(key, "y", [keys[index] ?? "", "x"])),
+        ]);
+        await log.delete(keys);
+      }
+      t.same(
+        (await log.getMany(keys)).filter((value) => value !== undefined),
+        [],
+      );
+    },
+  );
+
+  t.test("hints tell another process of what was written, and not the writer", async (t) => {
+    const [one, two] = [await openOn(t, server), await openOn(t, server)];
+    let [heard, own, others] = [0, 0, 0];
+    const unfollow = two.follow("log", () => {
+      heard += 1;
+    });
+    two.follow("usage", () => {
+      others += 1;
+    });
+    one.follow("log", () => {
+      own += 1;
+    });
+    // Each is called once when its connection is made.
+    await until(() => heard > 0 && own > 0 && others > 0);
+    const writes = {
+      create: () => one.collection("log").create("hint", "x"),
+      replace: () => one.collection("log").replace("hint", "y"),
+      "replace without waiting": () => one.collection("log").replace("hint", "z", { durable: false }),
+    };
+    const before = own;
+    for (const [name, write] of Object.entries(writes)) {
+      const last = heard;
+      t.equal(await write(), true);
+      await until(() => heard > last);
+      t.pass(name);
+    }
+    t.equal(own, before);
+    t.equal(others, 1);
+    unfollow();
+    const last = heard;
+    two.follow("log", () => {
+      others += 1;
+    });
+    await one.collection("log").create("hint 2", "x");
+    await until(() => others > 1);
+    t.equal(heard, last, "no more once it has ended");
+    await server.restart();
+    const lost = others;
+    await until(() => others > lost);
+    await until(async () => {
+      await one
+        .collection("log")
+        .replace("hint", `${others}`)
+        .catch(() => undefined);
+      return others > lost + 3;
+    });
+  });
+});
