@@ -5,6 +5,7 @@
  *     login/      passwords, and what a failed login costs
  *     log/        the log of changes, the state that it adds up to, the time, and the leases of guards
  */
+import { hostname } from "node:os";
 import type { Logger } from "pino";
 import { ConfigError } from "../../src/config.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
@@ -26,10 +27,13 @@ import { UsageWindow } from "./endpoints/usage-window.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
 import { ChangeLog } from "./log/change-log.js";
 import { Changes } from "./log/changes.js";
-import { Claims } from "./log/claims.js";
+import { LocalClaims } from "./log/claims.js";
 import { Clock, type Clocks, MACHINE_CLOCKS } from "./log/clock.js";
 import { Journal, PORTICO } from "./log/journal.js";
 import { Leases } from "./log/leases.js";
+import { Reports } from "./log/reports.js";
+import { SharedClaims } from "./log/shared-claims.js";
+import { StoreWatch } from "./log/store-watch.js";
 import { StoredTime } from "./log/stored-time.js";
 import { Attempts, Slowdown } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
@@ -52,6 +56,8 @@ export interface AuthorityOptions {
   /** How long a guard may decide after a ping, in milliseconds. */
   readonly leaseMs: number;
   readonly log: Logger;
+  /** How other authorities on the store call this one in their logs; the machine's name, where it is left out. */
+  readonly name?: string | undefined;
   readonly clocks?: Clocks | undefined;
   /** Whether the machine's clock is right, whatever the store says; else one that went back is not believed. */
   readonly acceptTime?: boolean | undefined;
@@ -78,13 +84,12 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     throw new ConfigError("PORTICO_ADMIN_PASSWORD must have 12 to 128 characters");
   }
   const now = (): number => performance.now();
-  const claims = new Claims({ rows: store.collection("grantors"), store: store.name, log, now, leaseMs });
-  await claims.open();
   const installation = readInstallation(dataFolder);
   const clock = new Clock({ clocks, log });
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
   const storedTime = new StoredTime({ rows: store.collection("time"), journal, clock, log });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
+  const { leases, stopTelling } = await openLeases(options, { journal, clock, now });
   const passwords = new Passwords(options.passwordCost);
   const firstStart = await bootstrap({
     journal,
@@ -98,7 +103,6 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   record(store, dataFolder, log);
   await journal.commit(PORTICO, ({ contextSecret }) => (contextSecret.length > 0 ? [] : [contextSecretCreated()]));
   deletePasswordFileOnceChanged({ journal, dataFolder, log });
-  const leases = new Leases({ leaseMs, claims, now, log });
   const changes = new Changes({ journal, leases });
   const slowdown = new Slowdown({ clock: clock.now });
   const failedLogins = new FailedLogins({ journal, log });
@@ -118,11 +122,12 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
       enrolments({ changes }),
       audit({ changes }),
       usage({ changes, window }),
-      policy({ journal, leases, keyUses }),
+      policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses }),
       delegation({ journal, leaseMs }),
     ],
   };
   const close = async (): Promise<void> => {
+    stopTelling();
     await keyUses.flush();
     await window.write({ all: true });
     await failedLogins.close();
@@ -130,6 +135,29 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await Promise.all([storedTime.close(), leases.close()]);
   };
   return { service, firstStart, enrol: (name) => enrolLocally(journal, dataFolder, name), close };
+}
+
+/** Opens the leases of guards, and tells other authorities on the store of them until `stopTelling`. */
+async function openLeases(
+  { store, leaseMs, log, name = hostname() }: AuthorityOptions,
+  { journal, clock, now }: { journal: Journal; clock: Clock; now: () => number },
+): Promise<{ leases: Leases; stopTelling: () => void }> {
+  if (!store.mayBeStale) {
+    const claims = new LocalClaims({ rows: store.collection("grantors"), store: store.name, log, now, leaseMs });
+    await claims.open();
+    return { leases: new Leases({ leaseMs, claims, now, log }), stopTelling: () => undefined };
+  }
+  const claims = new SharedClaims({ store, journal, clock, name, log, now, leaseMs });
+  await claims.open();
+  const leases = new Leases({ leaseMs, claims, now, log });
+  const reports = new Reports({ journal, leases, claims, log });
+  // Another authority has made a change: its caller waits until the guards here have applied it.
+  const unfollow = store.follow("log", () => void journal.sync().catch(() => undefined));
+  const stopTelling = (): void => {
+    unfollow();
+    reports.close();
+  };
+  return { leases, stopTelling };
 }
 
 function record(store: Store, dataFolder: string, log: Logger): void {

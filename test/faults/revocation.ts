@@ -135,7 +135,7 @@ const twoAuthorities: Fault = {
     {
       name: "the acknowledgement waits for the leases of other authorities",
       file: "services/auth/log/leases.ts",
-      edits: [[", this.#claims.settled()]);", "]);"]],
+      edits: [[", this.#claims.settled(revision)]);", "]);"]],
     },
   ],
   async run(cluster) {

@@ -23,6 +23,7 @@ import { toTimestamp } from "../../../src/time.js";
 import type { Follower, Journal } from "../log/journal.js";
 import type { Holder, Leases, Owner } from "../log/leases.js";
 import type { State } from "../log/state.js";
+import type { StoreWatch } from "../log/store-watch.js";
 import type { KeyUses } from "./keys.js";
 
 /** Most changes that wait for a guard; where there are more, a snapshot is less work for both. */
@@ -36,6 +37,7 @@ const MAX_UNSENT_PONGS = 100;
 interface Options {
   readonly journal: Journal;
   readonly leases: Leases;
+  readonly storeWatch: StoreWatch;
   readonly keyUses: KeyUses;
 }
 
@@ -124,9 +126,16 @@ function enrolmentOf({ caller, system }: Context): string {
 }
 
 /** Answers a ping, which grants the guard a lease. */
-async function pong({ journal, leases }: Options, holder: Holder, watcher: Watcher, sequence: bigint): Promise<void> {
-  await leases.prepare();
-  await journal.sync();
+async function pong(
+  { journal, leases, storeWatch }: Options,
+  holder: Holder,
+  watcher: Watcher,
+  sequence: bigint,
+): Promise<void> {
+  await storeWatch.run(async () => {
+    await leases.prepare();
+    await journal.sync();
+  });
   // From here to the grant nothing may be awaited: a change committed in between would not know of it.
   const { revision } = journal.state;
   watcher.pong({

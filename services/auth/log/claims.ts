@@ -1,8 +1,11 @@
 /**
  * Claims tell the authorities on a store of each other's leases. An authority that grants leases to guards has written
  * a claim: a row whose key is the claim's id and whose value is how long one of its leases can run, its span. Other
- * authorities read the claims, and so know what to wait for. The claim is written once. A full or locked disk therefore stops changes, which must be written,
- * but not leases, for which the claim and the log are only read.
+ * authorities read the claims, and so know what to wait for. This file is for stores of one machine, which have one
+ * authority at a time; shared-claims.ts is for stores that several authorities share.
+ *
+ * The claim is written once. A full or locked disk therefore stops changes, which must be written, but not leases, for
+ * which the claim and the log are only read.
  *
  * The rules:
  *  1. Before each pong, and after its ping has arrived, the granting authority reads its claim, and then the log to its
@@ -54,6 +57,25 @@ const RETIRED = "retired/";
 /** How soon rows that could not be read are read again, in milliseconds. */
 const RETRY = 200;
 
+/** What an authority tells others on the store of the leases that it grants, and learns of theirs. */
+export interface Claims {
+  /** Reads the claims of others. Must come before the first change. */
+  open(): Promise<void>;
+  /**
+   * Must resolve before the log is read for a pong, after the ping has arrived: from then on, other authorities wait for
+   * the lease that the pong grants.
+   * @throws {StoreError} when the store fails. Then nothing may be granted.
+   */
+  hold(): Promise<void>;
+  /**
+   * Resolves when no lease of another authority runs any more whose guard may decide without the revision, which this
+   * authority has just committed.
+   */
+  settled(revision: number): Promise<void>;
+  /** Nothing may be granted any more. @param left how long our leases may still run, in milliseconds. */
+  withdraw(left: number): Promise<void>;
+}
+
 interface Options {
   readonly rows: Collection;
   /** The store's name, for messages. */
@@ -65,7 +87,7 @@ interface Options {
 }
 
 /** The claim of this authority, and what it knows of the claims of others. */
-export class Claims {
+export class LocalClaims implements Claims {
   readonly #options: Options;
   /** Of our own leases, in milliseconds. */
   readonly #span: number;
@@ -95,11 +117,7 @@ export class Claims {
     }
   }
 
-  /**
-   * Resolves when our claim was there at a moment after the call. The log must be read after that, and only then may a
-   * pong be made. Calls that come during a reading share the next one.
-   * @throws {StoreError} when the claim cannot be read, or not be written where it is gone. Then nothing may be granted.
-   */
+  /** Resolves when our claim was there at a moment after the call. Calls that come during a reading share the next one. */
   readonly hold = coalesced(async () => {
     if (this.#closed) throw new StatusError(Code.UNAVAILABLE, "The authority is shutting down");
     const { rows } = this.#options;
@@ -115,10 +133,7 @@ export class Claims {
     this.#own = id;
   });
 
-  /**
-   * Resolves when no lease that another authority granted before the call still runs, but for those whose pong named
-   * the log as it was at the call or later.
-   */
+  /** Waits for every lease whose pong named the log as it was before the call, so for the revision committed before it. */
   async settled(): Promise<void> {
     const { now, log } = this.#options;
     const latest = now() + MAX_SPAN;
@@ -135,7 +150,6 @@ export class Claims {
     }
   }
 
-  /** Nothing may be granted any more. @param left how long our leases may still run, in milliseconds. */
   async withdraw(left: number): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#tidying);

@@ -104,19 +104,14 @@ export class Leases {
 
   /** Resolves when no guard decides without the revision, which must be committed and folded in. */
   async settled(revision: number): Promise<void> {
-    const committed = this.#now();
-    await Promise.all([this.#settledHere(revision, committed), this.#claims.settled()]);
+    await Promise.all([this.settledHere(revision), this.#claims.settled(revision)]);
   }
 
-  /** Deletes the claim from the store; where leases still run, leaves a row with the rest of their time. */
-  async close(): Promise<void> {
-    const last = Math.max(...[...this.#all()].map(({ granted }) => granted + this.#span));
-    await this.#claims.withdraw(last - this.#now());
-  }
-
-  async #settledHere(revision: number, committed: number): Promise<void> {
-    // A pong made after the commit names this revision or a later one, so it extends no lease for an older one.
-    const endOf = ({ granted }: Holder): number => Math.min(granted, committed) + this.#span;
+  /** As `settled`, for the guards that follow this authority. */
+  async settledHere(revision: number): Promise<void> {
+    const folded = this.#now();
+    // A pong made after that names this revision or a later one, so it extends no lease for an older one.
+    const endOf = ({ granted }: Holder): number => Math.min(granted, folded) + this.#span;
     for (;;) {
       const now = this.#now();
       const waitedFor = [...this.#all()].filter((holder) => holder.applied < revision && endOf(holder) > now);
@@ -127,6 +122,12 @@ export class Leases {
         revision,
       );
     }
+  }
+
+  /** Deletes the claim from the store; where leases still run, leaves a row with the rest of their time. */
+  async close(): Promise<void> {
+    const last = Math.max(...[...this.#all()].map(({ granted }) => granted + this.#span));
+    await this.#claims.withdraw(last - this.#now());
   }
 
   /** Names guards that are connected and did not apply a change within their lease: each such change waits for them. */

@@ -1,10 +1,11 @@
-/** Whether leases that another authority granted may still run, and for how long a change waits for them. */
+/** Claims on a store of one machine: what they write, and what an earlier or another authority leaves. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import t, { type Test } from "tap";
-import { Claims, leaseSpan, MAX_SPAN } from "../../../services/auth/log/claims.js";
+import { LocalClaims, leaseSpan, MAX_SPAN } from "../../../services/auth/log/claims.js";
 import type { Collection } from "../../../src/store/store.js";
+import { claimsContract, timeOf } from "../../contract/claims.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { silent } from "./open.js";
 
@@ -16,7 +17,7 @@ const EARLY = 2;
 interface Setting {
   readonly rows: Collection;
   /** Opens an authority's claims, as at its start. */
-  open(leaseMs: number, options?: { rows?: Collection; log?: typeof silent }): Promise<Claims>;
+  open(leaseMs: number, options?: { rows?: Collection; log?: typeof silent }): Promise<LocalClaims>;
 }
 
 function setting(t: Test): Setting {
@@ -26,25 +27,27 @@ function setting(t: Test): Setting {
   return {
     rows: shared,
     open: async (leaseMs, { rows = shared, log = silent } = {}) => {
-      const claims = new Claims({ rows, store: "in memory", log, now: () => performance.now(), leaseMs });
+      const claims = new LocalClaims({ rows, store: "in memory", log, now: () => performance.now(), leaseMs });
       await claims.open();
       return claims;
     },
   };
 }
 
-async function timeOf(act: Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await act;
-  return performance.now() - start;
-}
-
-t.test("in a fresh installation, and for its own leases, nobody is waited for", async (t) => {
-  const { open } = setting(t);
-  const claims = await open(LONG);
-  await claims.hold();
-  t.ok((await timeOf(claims.settled())) < LONG);
-});
+t.test("as on every store", async (t) =>
+  claimsContract(
+    t,
+    async () => openMemoryStore(),
+    (store, leaseMs) =>
+      new LocalClaims({
+        rows: store.collection("grantors"),
+        store: store.name,
+        log: silent,
+        now: () => performance.now(),
+        leaseMs,
+      }),
+  ),
+);
 
 t.test("a claim is written once", async (t) => {
   const { open, rows } = setting(t);
@@ -60,27 +63,6 @@ t.test("a claim is written once", async (t) => {
   Object.assign(rows, readOnly);
   for (let ping = 0; ping < 5; ping++) await claims.hold();
   t.same(await rows.after("", 10), before);
-});
-
-t.test("an authority with a shorter lease waits for the longer span of the one before it", async (t) => {
-  const { open } = setting(t);
-  await (await open(LONG)).hold();
-  const start = performance.now();
-  const after = await open(SHORT);
-  await after.hold();
-  await after.settled();
-  const waited = performance.now() - start;
-  t.ok(waited >= leaseSpan(LONG) - EARLY, `waited ${waited} ms`);
-  t.ok((await timeOf(after.settled())) < LONG, "once");
-});
-
-t.test("the first change waits for at most what is left since the start", async (t) => {
-  const { open } = setting(t);
-  await (await open(LONG)).hold();
-  const after = await open(SHORT);
-  await sleep(LONG / 2);
-  const waited = await timeOf(after.settled());
-  t.ok(waited < 0.8 * LONG, `waited ${waited} ms`);
 });
 
 t.test("an authority killed while it waited leaves the wait to the next", async (t) => {
@@ -131,49 +113,6 @@ t.test("where a claim cannot be retired, each change waits for its span", async 
   }
 });
 
-t.test("while the claims cannot be read, a change waits", async (t) => {
-  const { open, rows } = setting(t);
-  let broken = true;
-  const after: Collection["after"] = (...range) => (broken ? Promise.reject(new Error("gone")) : rows.after(...range));
-  const claims = await open(SHORT, { rows: { ...rows, after } });
-  let settled = false;
-  const waiting = claims.settled().then(() => {
-    settled = true;
-  });
-  await sleep(100);
-  t.notOk(settled);
-  broken = false;
-  await waiting;
-});
-
-t.test("an authority whose claim is gone grants under a new one only", async (t) => {
-  const { open, rows } = setting(t);
-  const first = await open(LONG);
-  await first.hold();
-  const [[id]] = (await rows.after("", 1)) as [readonly [string, string]];
-  const second = await open(SHORT);
-  t.notOk((await rows.keys()).includes(id));
-  await first.hold();
-  const claims = (await rows.keys()).filter((key) => !key.startsWith("retired/"));
-  t.equal(claims.length, 1);
-  t.not(claims[0], id);
-  const waited = await timeOf(second.settled());
-  t.ok(waited >= leaseSpan(LONG) - EARLY, "and is waited for again");
-});
-
-t.test("where its new claim cannot be written, it grants nothing", async (t) => {
-  const { open, rows } = setting(t);
-  let full = false;
-  const create: Collection["create"] = (...entry) => (full ? Promise.reject(new Error("full")) : rows.create(...entry));
-  const first = await open(LONG, { rows: { ...rows, create } });
-  await first.hold();
-  await open(SHORT);
-  full = true;
-  await t.rejects(first.hold());
-  full = false;
-  await t.resolves(first.hold());
-});
-
 t.test("rows of older versions count as the longest lease there is", async (t) => {
   const { open, rows } = setting(t);
   await rows.create(`${randomUUID()}/17`, "");
@@ -190,20 +129,6 @@ t.test("retired rows are deleted once their leases have ended", async (t) => {
   await open(SHORT);
   t.equal((await rows.keys()).length, 1);
   while ((await rows.keys()).length > 0) await sleep(20);
-});
-
-t.test("an authority that withdraws leaves what is left of its leases, or nothing", async (t) => {
-  for (const left of [0, LONG]) {
-    const { open, rows } = setting(t);
-    const claims = await open(10 * LONG);
-    await claims.hold();
-    await claims.withdraw(left);
-    t.match(await rows.after("", 10), left === 0 ? [] : [[/^retired\//, `${LONG}`]]);
-    await t.rejects(claims.hold(), { message: "The authority is shutting down" });
-    // The next authority waits from when it reads the rows, as it opens.
-    const waited = await timeOf(open(SHORT).then((next) => next.settled()));
-    t.ok(left === 0 ? waited < LONG : waited >= LONG - EARLY && waited < 5 * LONG, `${waited} ms`);
-  }
 });
 
 t.test("two authorities on one store are told so, once each", async (t) => {

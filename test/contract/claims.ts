@@ -1,0 +1,140 @@
+/** What claims must do on every store: a change waits for the leases of other authorities, each as long as it may run. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Test } from "tap";
+import { type Claims, leaseSpan } from "../../services/auth/log/claims.js";
+import type { Collection, Store } from "../../src/store/store.js";
+
+const LONG = 600;
+const SHORT = 40;
+/** What timers may come early. */
+const EARLY = 2;
+
+/** Makes the claims of one run of an authority. */
+export type MakeClaims = (store: Store, leaseMs: number) => Claims | Promise<Claims>;
+
+interface Setting {
+  readonly store: Store;
+  readonly rows: Collection;
+  /** Opens an authority's claims, as at its start. */
+  open(leaseMs: number, faults?: Partial<Collection>): Promise<Claims>;
+}
+
+type Check = (t: Test, setting: Setting) => Promise<void>;
+
+export async function timeOf(act: Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await act;
+  return performance.now() - start;
+}
+
+/** The store with another behaviour of its rows of claims. */
+export function withFaults(store: Store, faults: Partial<Collection>): Store {
+  const rows = { ...store.collection("grantors"), ...faults };
+  return { ...store, collection: (name) => (name === "grantors" ? rows : store.collection(name)) };
+}
+
+/** The revision of the change that is waited for; what it is does not matter where nobody reports. */
+const CHANGE = 1;
+
+const BEHAVIOURS: Record<string, Check> = {
+  "in a fresh installation, and for its own leases, nobody is waited for": async (t, { open }) => {
+    const claims = await open(LONG);
+    await claims.hold();
+    t.ok((await timeOf(claims.settled(CHANGE))) < LONG);
+  },
+  "an authority with a shorter lease waits for the longer span of the one before it": async (t, { open }) => {
+    await (await open(LONG)).hold();
+    const start = performance.now();
+    const after = await open(SHORT);
+    await after.hold();
+    await after.settled(CHANGE);
+    const waited = performance.now() - start;
+    t.ok(waited >= leaseSpan(LONG) - EARLY, `waited ${waited} ms`);
+    t.ok((await timeOf(after.settled(CHANGE))) < LONG, "once");
+  },
+  "the first change waits for at most what is left since the start": async (t, { open }) => {
+    await (await open(LONG)).hold();
+    const after = await open(SHORT);
+    await sleep(LONG / 2);
+    const waited = await timeOf(after.settled(CHANGE));
+    t.ok(waited < 0.8 * LONG, `waited ${waited} ms`);
+  },
+  "an authority killed while it waited leaves the wait to the next": async (t, { open }) => {
+    await (await open(LONG)).hold();
+    const start = performance.now();
+    void (await open(SHORT)).settled(CHANGE);
+    const third = await open(SHORT);
+    await third.settled(CHANGE);
+    t.ok(performance.now() - start >= leaseSpan(LONG) - EARLY);
+  },
+  "while the claims cannot be read, a change waits": async (t, { open, rows }) => {
+    let broken = true;
+    const claims = await open(SHORT, {
+      after: (...range) => (broken ? Promise.reject(new Error("gone")) : rows.after(...range)),
+    });
+    let settled = false;
+    const waiting = claims.settled(CHANGE).then(() => {
+      settled = true;
+    });
+    await sleep(100);
+    t.notOk(settled);
+    broken = false;
+    await waiting;
+  },
+  "an authority whose claim is gone grants under a new one only": async (t, { open, rows }) => {
+    const first = await open(LONG);
+    await first.hold();
+    const [id] = await rows.keys();
+    await rows.delete([id!]);
+    const second = await open(SHORT);
+    await first.hold();
+    t.equal((await rows.keys()).length, 1);
+    t.not((await rows.keys())[0], id);
+    const waited = await timeOf(second.settled(CHANGE));
+    t.ok(waited >= leaseSpan(LONG) - EARLY, "and is waited for again");
+  },
+  "where its new claim cannot be written, it grants nothing": async (t, { open, rows }) => {
+    let full = false;
+    const first = await open(LONG, {
+      create: (...entry) => (full ? Promise.reject(new Error("full")) : rows.create(...entry)),
+    });
+    await first.hold();
+    await rows.delete(await rows.keys());
+    full = true;
+    await t.rejects(first.hold());
+    full = false;
+    await t.resolves(first.hold());
+  },
+  "an authority that withdraws leaves nothing where no lease runs": async (t, { open, rows }) => {
+    const claims = await open(10 * LONG);
+    await claims.hold();
+    await claims.withdraw(0);
+    t.same(await rows.keys(), []);
+    await t.rejects(claims.hold(), { message: "The authority is shutting down" });
+  },
+  "an authority that withdraws leaves what is left of its leases": async (t, { open, rows }) => {
+    const claims = await open(10 * LONG);
+    await claims.hold();
+    await claims.withdraw(LONG);
+    t.equal((await rows.keys()).length, 1);
+    // The next authority waits from when it reads the rows, as it opens.
+    const waited = await timeOf(open(SHORT).then((next) => next.settled(CHANGE)));
+    t.ok(waited >= LONG - EARLY && waited < 5 * LONG, `${waited} ms`);
+  },
+};
+
+/** @param openStore opens an empty store */
+export function claimsContract(t: Test, openStore: () => Promise<Store>, make: MakeClaims): void {
+  for (const [behaviour, check] of Object.entries(BEHAVIOURS)) {
+    t.test(behaviour, async (t) => {
+      const store = await openStore();
+      t.teardown(() => store.close());
+      const open: Setting["open"] = async (leaseMs, faults = {}) => {
+        const claims = await make(withFaults(store, faults), leaseMs);
+        await claims.open();
+        return claims;
+      };
+      await check(t, { store, rows: store.collection("grantors"), open });
+    });
+  }
+}

@@ -1,0 +1,263 @@
+/** Claims on a store that authorities share: renewals, reports, and when an authority need not be waited for. */
+import { setTimeout as sleep } from "node:timers/promises";
+import pino from "pino";
+import t, { type Test } from "tap";
+import { leaseSpan } from "../../../services/auth/log/claims.js";
+import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
+import { SharedClaims } from "../../../services/auth/log/shared-claims.js";
+import type { Collection, Store } from "../../../src/store/store.js";
+import { claimsContract, timeOf, withFaults } from "../../contract/claims.js";
+import { openMemoryStore } from "../../support/memory-store.js";
+import { until } from "../../support/until.js";
+import { openJournal, silent } from "./open.js";
+
+/** Long enough that a busy machine does not reach its end by chance. */
+const LONG = 30_000;
+const MIDDLE = 1_000;
+const SHORT = 40;
+/** What timers may come early. */
+const EARLY = 2;
+
+interface Authority {
+  readonly claims: SharedClaims;
+  readonly journal: Journal;
+}
+
+interface Options {
+  readonly log?: typeof silent;
+  readonly name?: string;
+  readonly faults?: Partial<Collection>;
+  readonly follow?: Store["follow"];
+  readonly times?: number[];
+}
+
+async function open(store: Store, leaseMs: number, options: Options = {}): Promise<Authority> {
+  const { log = silent, name = "a", faults = {}, follow = store.follow, times = [] } = options;
+  const journal = await openJournal(store);
+  const clock = { now: Date.now, atLeast: (time: number) => void times.push(time) };
+  const seen = { ...withFaults(store, faults), follow };
+  const claims = new SharedClaims({ store: seen, journal, clock, name, log, now: () => performance.now(), leaseMs });
+  await claims.open();
+  return { claims, journal };
+}
+
+function openShared(t: Test): { store: Store; rows: Collection } {
+  const store = openMemoryStore({ mayBeStale: true });
+  t.teardown(() => store.close());
+  return { store, rows: store.collection("grantors") };
+}
+
+const change = (journal: Journal, name = "x"): Promise<number> =>
+  journal.commit(PORTICO, () => [{ $case: "namespaceCreated", value: { name } }]);
+
+async function report({ claims, journal }: Authority): Promise<void> {
+  await journal.sync();
+  await claims.report(journal.state.revision, journal.checksum);
+}
+
+const claimOf = async (rows: Collection): Promise<string[]> => {
+  const [[, text = ""] = []] = (await rows.after("", 9)).filter(([key]) => !key.startsWith("applied/"));
+  return text.split(" ");
+};
+
+t.test("as on every store", async (t) =>
+  claimsContract(
+    t,
+    async () => openMemoryStore({ mayBeStale: true }),
+    async (store, leaseMs) => (await open(store, leaseMs)).claims,
+  ),
+);
+
+t.test("a claim is written anew for each ping that comes alone", async (t) => {
+  const { store, rows } = openShared(t);
+  const { claims } = await open(store, LONG, { name: "authority 1" });
+  for (const count of ["1", "2", "3"]) {
+    await claims.hold();
+    t.match(await claimOf(rows), [`${leaseSpan(LONG)}`, count, /^\d+$/, "authority", "1"]);
+  }
+  t.equal((await rows.keys()).length, 1);
+});
+
+t.test("pings that come during a renewal share the next one", async (t) => {
+  const { store, rows } = openShared(t);
+  const began: (() => void)[] = [];
+  const { claims } = await open(store, LONG, {
+    faults: {
+      replace: async (...entry) => {
+        await new Promise<void>((resolve) => began.push(resolve));
+        return rows.replace(...entry);
+      },
+    },
+  });
+  await claims.hold();
+  const first = claims.hold();
+  await until(() => began.length === 1);
+  let held = 0;
+  const others = Array.from({ length: 50 }, () => claims.hold().then(() => held++));
+  began[0]!();
+  await first;
+  t.equal(held, 0, "the renewal under way may have begun before they came");
+  await until(() => began.length === 2);
+  began[1]!();
+  await Promise.all(others);
+  t.equal((await claimOf(rows))[1], "3");
+});
+
+t.test("a claim is renewed at most a hundred times a lease", async (t) => {
+  const { store, rows } = openShared(t);
+  const { claims } = await open(store, MIDDLE);
+  const start = performance.now();
+  for (let ping = 0; ping < 20; ping++) await claims.hold();
+  const took = performance.now() - start;
+  t.ok(took >= 19 * (MIDDLE / 100 - EARLY), `${took} ms`);
+  t.equal((await claimOf(rows))[1], "20");
+});
+
+t.test("a change waits until the other authority has reported it, and no longer", async (t) => {
+  const { store } = openShared(t);
+  const [one, other] = [await open(store, LONG), await open(store, LONG)];
+  await other.claims.hold();
+  await report(other);
+  const revision = await change(one.journal);
+  let settled = false;
+  const waiting = timeOf(one.claims.settled(revision)).then((time) => {
+    settled = true;
+    return time;
+  });
+  await sleep(200);
+  t.notOk(settled, "what it reported before is older");
+  await report(other);
+  t.ok((await waiting) < LONG / 2);
+});
+
+t.test("a report of a later revision counts", async (t) => {
+  const { store } = openShared(t);
+  const [one, other] = [await open(store, LONG), await open(store, LONG)];
+  await other.claims.hold();
+  const revision = await change(one.journal);
+  await other.journal.sync();
+  await change(other.journal, "later");
+  await report(other);
+  t.ok((await timeOf(one.claims.settled(revision))) < LONG / 2);
+});
+
+t.test("a report of another history does not count", async (t) => {
+  const { store } = openShared(t);
+  const [one, other] = [await open(store, LONG), await open(store, MIDDLE)];
+  await other.claims.hold();
+  const revision = await change(one.journal);
+  const start = performance.now();
+  await other.claims.report(revision, "00000000");
+  await one.claims.settled(revision);
+  const waited = performance.now() - start;
+  t.ok(waited >= MIDDLE - EARLY, `waited ${waited} ms`);
+});
+
+t.test("without any hint a change is settled all the same", async (t) => {
+  const { store } = openShared(t);
+  const follow: Store["follow"] = () => () => undefined;
+  const [one, other] = [await open(store, LONG, { follow }), await open(store, LONG, { follow })];
+  await other.claims.hold();
+  const waiting = timeOf(one.claims.settled(await change(one.journal)));
+  await report(other);
+  t.ok((await waiting) < LONG / 2);
+});
+
+t.test("a report is written anew under a new claim", async (t) => {
+  const { store, rows } = openShared(t);
+  const [one, other] = [await open(store, LONG), await open(store, LONG)];
+  await other.claims.hold();
+  const revision = await change(one.journal);
+  await report(other);
+  await rows.delete(await rows.keys());
+  await other.claims.hold();
+  t.equal((await rows.keys()).filter((key) => key.startsWith("applied/")).length, 1);
+  t.ok((await timeOf(one.claims.settled(revision))) < LONG / 2);
+});
+
+t.test("renewals during the wait do not prolong it", async (t) => {
+  const { store } = openShared(t);
+  const [one, other] = [await open(store, LONG), await open(store, MIDDLE)];
+  await other.claims.hold();
+  const pinging = setInterval(() => void other.claims.hold(), 20);
+  t.teardown(() => clearInterval(pinging));
+  const waited = await timeOf(one.claims.settled(await change(one.journal)));
+  t.ok(waited >= MIDDLE - EARLY, `waited ${waited} ms`);
+  t.ok(waited < LONG / 2, `waited ${waited} ms`);
+});
+
+t.test("a renewal that came since the last reading is waited for in full", async (t) => {
+  const { store } = openShared(t);
+  const [one, other] = [await open(store, LONG), await open(store, MIDDLE)];
+  await other.claims.hold();
+  await one.claims.open();
+  await sleep(MIDDLE / 2);
+  const start = performance.now();
+  await other.claims.hold();
+  await one.claims.settled(await change(one.journal));
+  const waited = performance.now() - start;
+  t.ok(waited >= MIDDLE - EARLY, `waited ${waited} ms`);
+});
+
+t.test("an authority that is gone", async (t) => {
+  await t.test("is waited for once, then its claim and report are deleted", async (t) => {
+    const { store, rows } = openShared(t);
+    const [one, gone] = [await open(store, LONG), await open(store, SHORT)];
+    await gone.claims.hold();
+    await report(gone);
+    await one.claims.settled(await change(one.journal));
+    await one.claims.settled(await change(one.journal, "y"));
+    await until(async () => (await rows.keys()).length === 0);
+  });
+  await t.test("keeps its claim where it renews it just before the deletion", async (t) => {
+    const { store, rows } = openShared(t);
+    let other: Authority | undefined;
+    const one = await open(store, LONG, {
+      faults: {
+        deleteIf: async (key, text) => {
+          await other?.claims.hold();
+          return rows.deleteIf(key, text);
+        },
+      },
+    });
+    other = await open(store, SHORT);
+    await other.claims.hold();
+    await one.claims.settled(await change(one.journal));
+    await sleep(2 * SHORT);
+    await one.claims.settled(await change(one.journal, "y"));
+    t.ok(Number((await claimOf(rows))[1]) > 1);
+  });
+});
+
+t.test("the operator is told which authority a change waited for, once until it reports again", async (t) => {
+  const { store } = openShared(t);
+  const said: Record<string, unknown>[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => said.push(JSON.parse(line)) });
+  const [one, other] = [await open(store, LONG, { log }), await open(store, SHORT, { name: "host-7" })];
+  const pinging = setInterval(() => void other.claims.hold(), SHORT / 4);
+  t.teardown(() => clearInterval(pinging));
+  const wait = async (name: string): Promise<void> => {
+    await other.claims.hold();
+    await one.claims.settled(await change(one.journal, name));
+  };
+  await wait("a");
+  await wait("b");
+  await report(other);
+  await one.claims.settled(one.journal.state.revision);
+  await wait("c");
+  const late = said.filter(({ msg }) => `${msg}`.startsWith("an authority did not report in time"));
+  t.match(late, [
+    { authority: "host-7", revision: 1, reported: 0 },
+    { authority: "host-7", revision: 3, reported: 2 },
+  ]);
+});
+
+t.test("authorities learn each other's time", async (t) => {
+  const { store } = openShared(t);
+  const times: number[] = [];
+  const [one, other] = [await open(store, LONG, { times }), await open(store, LONG)];
+  const before = Date.now();
+  await other.claims.hold();
+  await one.claims.open();
+  t.ok(times.at(-1)! >= before);
+});
