@@ -1,4 +1,5 @@
-// npm run test:full: everything that .ci/run runs but for the run on a terminal, each to its end, with one total.
+// npm run test:full: everything that .ci/run runs but for the run on a terminal, each to its end, with one total. Explorations
+// of which CI runs a sample run at full length (test/support/full.ts).
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -31,7 +32,10 @@ console.log(`${totals.passed} passed, ${totals.failed} failed`);
 process.exitCode = failed.length === 0 ? 0 : 1;
 
 async function run(step) {
-  const child = spawn("npm", ["run", "--silent", ...step.split(" ")], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn("npm", ["run", "--silent", ...step.split(" ")], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, TEST_FULL: "1" },
+  });
   let line = "";
   child.stdout.setEncoding("utf8").on("data", (text) => {
     process.stdout.write(text);

@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, chromium, type Page, type Request } from "playwright-core";
 import type { Test } from "tap";
+import { FULL } from "../../support/full.js";
 import { until } from "../../support/until.js";
 import { ADMIN_PASSWORD, openShopFront, type ShopFront } from "./shop-front.js";
 
@@ -120,6 +121,7 @@ export async function signIn(page: Page): Promise<void> {
 
 /** The whole page as it looks, kept for people. */
 export async function screenshot(page: Page, name: string): Promise<void> {
+  if (!FULL) return;
   mkdirSync(SCREENSHOTS, { recursive: true });
   const { width, height } = page.viewportSize()!;
   const whole = await page.evaluate<number>("document.documentElement.scrollHeight");

@@ -3,9 +3,10 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
+import { FULL } from "../../support/full.js";
 import { bundleWriter, readStore } from "./writers.js";
 
-const ROUNDS = 200;
+const ROUNDS = FULL ? 200 : 60;
 const LANES = 2;
 /** Longest time from the first acknowledgement to the kill, in milliseconds. */
 const LONGEST = 60;
