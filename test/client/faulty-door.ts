@@ -79,11 +79,15 @@ const SOCKETS: Readonly<Record<string, (socket: WebSocket, sent: () => void) => 
   },
   "looks-like-an-error": (socket) => {
     socket.once("message", () => {
+      socket.send(JSON.stringify({ ...BUSY, padding: "no error" }));
+      socket.once("message", end);
+    });
+    const end = (): void => {
       socket.send(JSON.stringify({ ...BUSY, Id: "first" }));
       socket.send(JSON.stringify({ number: "2" }));
       socket.send(JSON.stringify({ ...BUSY, Id: "last" }));
       socket.close(4503, BUSY.Detail);
-    });
+    };
   },
 };
 

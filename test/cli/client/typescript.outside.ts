@@ -1,5 +1,5 @@
 // Clients in TypeScript pass tsc in its strictest form and biome, and call a running door.
-import { symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -179,6 +179,30 @@ t.test("a stream in both directions", async (t) => {
     { text: "Hello to you" },
     { text: "Good night to you" },
   ]);
+});
+
+t.test("without any package a client calls and reads; streams that it sends say what Node 20 needs", async (t) => {
+  const alone = temporaryFolder(t);
+  copyFileSync("dist/client/index.js", join(alone, "client.mjs"));
+  const code = `import { Portico, PorticoClient } from "./client.mjs";
+class Studio extends PorticoClient {
+  studio = this.bind("studio", { talk: { path: "/studio/Talk", shape: "bidi" } });
+}
+const { helloworld } = new Portico();
+console.log((await helloworld.call({ name: "Ada" })).message);
+for await (const { message } of helloworld.stream({ name: "Bob", messages: 1 })) console.log(message);
+try {
+  for await (const { text } of new Studio().studio.talk([{ text: "Hello" }])) console.log(text);
+} catch ({ message }) {
+  console.log(message);
+}
+`;
+  writeFileSync(join(alone, "main.mjs"), code);
+  const env = { PORTICO_URL: door.url, PORTICO_TOKEN: door.token };
+  const { stdout, stderr } = await run(process.execPath, ["main.mjs"], { cwd: alone, env });
+  const missing = "Streams that a client sends need a WebSocket, which this Node has not: npm install undici";
+  const last = "WebSocket" in globalThis ? "Hello to you" : missing;
+  t.same({ stdout, stderr }, { stdout: `Hello Ada\nHello Bob\n${last}\n`, stderr: "" });
 });
 
 t.test("the caller's own messages may fail, and then the call does", async (t) => {
