@@ -16,6 +16,8 @@ const MAX_OUTPUT = 16_384;
 const COMPILED = /(?:file:\/\/)?(?:[^\s():]*\/)?(\.tap\/built\/\d+\/[^():]+\.js):(\d+):(\d+)/g;
 /** A line of a stack in tap, which says nothing about the test. */
 const IN_TAP = /\n *at [^\n]*\bnode_modules\/(?:@tapjs|tap|async-hook-domain)\/[^\n{]*/g;
+/** What a test prints on stderr to have it shown also where it passes: a figure, a seed. */
+const NOTE = "note: ";
 /** Characters of the names that lead to a failed test. */
 const MAX_TITLE = 300;
 
@@ -45,6 +47,7 @@ class Run {
     if (type === "test:start") this.#names.splice(data.nesting, Infinity, data.name);
     else if (type === "test:complete" && isProgram(data)) this.#endOfProgram(data);
     else if (type === "test:fail") this.#fail(data);
+    else if (type === "test:stderr" && data.message.startsWith(NOTE)) return data.message.slice(NOTE.length);
     else if (type === "test:stdout" || type === "test:stderr") this.#keep(data);
     else if (type === "test:diagnostic") this.#total(data.message);
     if ((type === "test:pass" || type === "test:fail") && isFile(data))

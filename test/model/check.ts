@@ -1,0 +1,50 @@
+/** The checks of the model: what a setting reaches, with all safeguards and without one. */
+import type { Test } from "tap";
+import { FULL } from "../support/full.js";
+import { type Exploration, explore } from "./explore.js";
+import { modelOf } from "./model.js";
+import type { Safeguard } from "./safeguards.js";
+import type { Setting } from "./setting.js";
+
+/** Where there are more, a setting is too large for a test. */
+const MAX_STATES = 1_500_000;
+
+const checked = new Set<string>();
+
+/** Checks that no wrongful decision can be reached, and prints the number of states; once for each setting. */
+export function checkHolds(t: Test, title: string, setting: Setting): void {
+  const text = JSON.stringify(setting);
+  if (checked.has(text)) return;
+  checked.add(text);
+  t.test(`${title}: no decision lacks an acknowledged change`, async (t) => {
+    const { counterexample, ...counts } = explore(modelOf(setting), MAX_STATES);
+    t.equal(counterexample, undefined, textOf(counterexample));
+    print(`${title}: holds in ${counted(counts)}`);
+  });
+}
+
+/** Checks that the setting of a safeguard is right with it, and goes wrong without it; prints the counterexample. */
+export function checkSafeguard(t: Test, { name, setting }: Safeguard): void {
+  checkHolds(t, `with “${name}”`, setting);
+  t.test(`without “${name}”: a decision lacks an acknowledged change`, async (t) => {
+    const { counterexample, ...counts } = explore(modelOf(setting, name), MAX_STATES);
+    t.ok(counterexample, "a counterexample is found");
+    print(`without “${name}”: wrong after ${counterexample?.trace.length} steps, ${counts.states} states`);
+    if (FULL) print(textOf(counterexample));
+  });
+}
+
+function counted({ states, steps, depth }: Omit<Exploration, "counterexample">): string {
+  return `${states.toLocaleString("en")} states, ${steps.toLocaleString("en")} steps, ${depth} deep`;
+}
+
+function textOf(counterexample: Exploration["counterexample"]): string {
+  if (counterexample === undefined) return "nothing wrong was found";
+  const { trace, fault } = counterexample;
+  return [...trace.map((label, index) => `${`${index + 1}`.padStart(4)}. ${label}`), `      ${fault}`].join("\n");
+}
+
+/** Shown by the reporter also where the test passes. */
+function print(text: string): void {
+  process.stderr.write(`note: ${text}\n`);
+}

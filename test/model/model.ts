@@ -1,0 +1,51 @@
+/** The model of leases, claims and settling, put together for a setting. */
+import { authoritySteps, type ClaimRules } from "./authority.js";
+import type { Model } from "./explore.js";
+import { guardSteps, openAt, wrongful } from "./guard.js";
+import { type Setting, Steps } from "./setting.js";
+import { failOver, sharedClaims } from "./shared-claims.js";
+import { sqliteClaims } from "./sqlite-claims.js";
+import { type State, tick } from "./state.js";
+
+const CLAIMS: Record<Setting["store"], ClaimRules> = { sqlite: sqliteClaims, postgres: sharedClaims };
+
+/** The model of a setting. @param without the name of a safeguard that is left out */
+export function modelOf(setting: Setting, without?: string): Model<State> {
+  const claims = CLAIMS[setting.store];
+  const has = (safeguard: string): boolean => safeguard !== without;
+  return {
+    initial: initialState(setting),
+    steps(state) {
+      const steps = new Steps(state, setting, without);
+      guardSteps(steps, (authority) => claims.readings(state, authority, steps));
+      authoritySteps(steps, claims);
+      failOver(steps);
+      const later = tick(state);
+      if (later !== undefined) steps.found.push(["a tick passes", later]);
+      return steps.found;
+    },
+    key: (state) => JSON.stringify(state),
+    fault: (state) => wrongful(state, has),
+  };
+}
+
+/** Every authority is up, and each guard has a stream to one of them. */
+function initialState({ guards, authorities, budget }: Setting): State {
+  const state: State = {
+    store: { log: "", rows: {} },
+    demoted: undefined,
+    authorities: authorities.map((lease) => ({
+      ...{ up: true, lease, folded: "", since: 0, own: "", change: undefined, known: {}, values: {}, fenced: false },
+    })),
+    guards: Array.from({ length: guards }, () => ({ has: "", lease: -1, open: undefined, lookup: false })),
+    streams: [],
+    acknowledged: "",
+    claims: 0,
+    budget: { ...budget },
+  };
+  for (let guard = 0; guard < guards; guard++) {
+    const number = guard % authorities.length;
+    openAt(state, guard, number, authorities[number] ?? 1);
+  }
+  return state;
+}

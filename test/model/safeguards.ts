@@ -1,0 +1,177 @@
+/**
+ * The safeguards of the protocol: what each is, where it stands in the code, and the smallest setting that goes wrong without
+ * it. docs/revocation.md has the same list.
+ */
+import type { Setting } from "./setting.js";
+
+export interface Safeguard {
+  readonly name: string;
+  /** The file and function that it stands in. */
+  readonly code: string;
+  readonly setting: Setting;
+  /** Where it takes more than a second: in which tests it is. */
+  readonly large?: "slow" | "full";
+}
+
+const alone = (budget: Setting["budget"]): Setting => ({ guards: 1, authorities: [1], budget, store: "sqlite" });
+const shared = (budget: Setting["budget"]): Setting => ({ ...two(budget), store: "postgres" });
+const two = (budget: Setting["budget"]): Setting => ({ ...alone(budget), authorities: [1, 1], committer: 1 });
+
+export const SAFEGUARDS: readonly Safeguard[] = [
+  {
+    name: "the acknowledgement waits for every guard's lease",
+    code: "services/auth/log/leases.ts, #settledHere",
+    setting: alone({ change: 1, ping: 1 }),
+  },
+  {
+    name: "a guard decides nothing outside its lease",
+    code: "src/access/lease.ts, runs",
+    setting: alone({ change: 1, ping: 1 }),
+  },
+  {
+    name: "a lease counts from its ping",
+    code: "src/access/lease.ts, extend",
+    setting: alone({ change: 1, ping: 2 }),
+  },
+  {
+    name: "the span has a margin for clocks that run at different rates",
+    code: "services/auth/log/claims.ts, leaseSpan",
+    setting: alone({ change: 1, ping: 1 }),
+  },
+  {
+    name: "a pong counts once its revision is applied",
+    code: "src/access/lease.ts, takeAnswers",
+    setting: alone({ change: 1, ping: 2 }),
+  },
+  {
+    name: "the log is read for each pong",
+    code: "services/auth/endpoints/policy.ts, pong",
+    setting: two({ change: 1, ping: 1 }),
+  },
+  {
+    name: "nothing is awaited between the reading of the revision and the grant",
+    code: "services/auth/endpoints/policy.ts, pong",
+    setting: alone({ change: 1, ping: 1 }),
+  },
+  {
+    name: "a lease counts on after its stream has ended",
+    code: "services/auth/log/leases.ts, leave",
+    setting: alone({ change: 1, ping: 1, break: 1 }),
+  },
+  {
+    name: "a stream passes no message without a lease",
+    code: "src/access/open-streams.ts, mayPass",
+    setting: alone({ change: 1, ping: 1, call: 1 }),
+  },
+  {
+    name: "a stream passes no message while its caller is looked up",
+    code: "src/access/open-streams.ts, mayPass",
+    setting: alone({ change: 1, ping: 2, call: 1 }),
+  },
+  {
+    name: "the acknowledgement waits for the leases of other authorities",
+    code: "services/auth/log/claims.ts, settled",
+    setting: two({ change: 1, ping: 1 }),
+  },
+  {
+    name: "claims are read after the commit",
+    code: "services/auth/log/leases.ts, settled",
+    setting: two({ change: 1, ping: 1 }),
+  },
+  {
+    name: "the claim is read for each pong",
+    code: "services/auth/log/claims.ts, hold",
+    setting: two({ change: 2, ping: 2 }),
+    large: "slow",
+  },
+  {
+    name: "a claim states the span of its leases",
+    code: "services/auth/log/claims.ts, spanOf",
+    setting: { ...alone({ change: 1, ping: 1, crash: 1, start: 1 }), authorities: [3], restartLeases: [1] },
+  },
+  {
+    name: "a retired row stands for a deleted claim",
+    code: "services/auth/log/claims.ts, #retire",
+    setting: { ...two({ change: 1, ping: 1, crash: 1, start: 1 }) },
+    large: "slow",
+  },
+  {
+    name: "a retired row stays for its span",
+    code: "services/auth/log/claims.ts, #tidy",
+    setting: two({ change: 1, ping: 1, crash: 1, start: 1 }),
+    large: "slow",
+  },
+  {
+    name: "streams end before the claim is withdrawn",
+    code: "services/auth/authority.ts, close",
+    setting: two({ change: 1, ping: 1, stop: 1 }),
+  },
+  {
+    name: "a claim is renewed by a write before each pong",
+    code: "services/auth/log/shared-claims.ts",
+    setting: shared({ change: 1, ping: 2, failover: 1 }),
+    large: "full",
+  },
+  {
+    name: "a reading sees what a write before it saw",
+    code: "src/store/postgres.ts",
+    setting: shared({ change: 1, ping: 1, failover: 1 }),
+    large: "slow",
+  },
+  {
+    name: "a history other than the own one is refused",
+    code: "services/auth/log/journal.ts",
+    setting: shared({ change: 1, ping: 1, failover: 1, ghost: 1 }),
+    large: "full",
+  },
+  {
+    name: "a report names the history by a checksum",
+    code: "services/auth/log/reports.ts",
+    setting: shared({ change: 1, ping: 1, failover: 1, ghost: 1 }),
+    large: "full",
+  },
+  {
+    name: "a report waits for every guard of its authority",
+    code: "services/auth/log/reports.ts",
+    setting: shared({ change: 1, ping: 1 }),
+    large: "slow",
+  },
+  {
+    name: "the span counts from the claim's present value",
+    code: "services/auth/log/shared-claims.ts",
+    setting: shared({ change: 2, ping: 2 }),
+    large: "full",
+  },
+  {
+    name: "only a claim that did not change for its span is deleted",
+    code: "services/auth/log/shared-claims.ts",
+    setting: shared({ change: 1, ping: 1 }),
+    large: "slow",
+  },
+  {
+    name: "a deletion compares the claim's value",
+    code: "services/auth/log/shared-claims.ts",
+    setting: shared({ change: 2, ping: 2 }),
+    large: "full",
+  },
+];
+
+/** Settings with every safeguard that are larger than those above. */
+export const LARGE_SETTINGS: readonly (readonly [title: string, setting: Setting])[] = [
+  ["two guards at one authority", { ...alone({ change: 1, ping: 3, break: 1, open: 1 }), guards: 2 }],
+  [
+    "SQLite: a kill, and a start with a shorter lease",
+    {
+      ...alone({ change: 1, ping: 2, crash: 1, start: 1, open: 1, break: 1, call: 1 }),
+      authorities: [2],
+      restartLeases: [1],
+    },
+  ],
+  ["SQLite: either of two authorities makes a change", { ...two({ change: 2, ping: 2 }), committer: undefined }],
+  ["Postgres: a guard moves while a change is made", shared({ change: 1, ping: 2, open: 1, break: 1, call: 1 })],
+  ["Postgres: an authority stops or is killed", shared({ change: 1, ping: 1, crash: 1, stop: 1, start: 1 })],
+  [
+    "Postgres: either authority makes a change",
+    { ...shared({ change: 1, ping: 2, failover: 1, ghost: 1 }), committer: undefined },
+  ],
+];
