@@ -51,6 +51,25 @@ export function parseGrpcTarget(text: string): GrpcTarget {
   return tls ? { ...address, tls } : address;
 }
 
+/**
+ * Reads several targets, separated by commas.
+ * @throws {SyntaxError} with the accepted forms, naming the target that has another; and for one that is there twice
+ */
+export function parseGrpcTargets(text: string): readonly GrpcTarget[] {
+  const parts = text.split(",").map((part) => part.trim());
+  const targets = parts.map((part) => {
+    try {
+      return parseGrpcTarget(part);
+    } catch (error) {
+      const which = parts.length === 1 ? "" : ` (not ${JSON.stringify(part)})`;
+      throw new SyntaxError(`${(error as Error).message}${which}`);
+    }
+  });
+  const twice = targets.map(formatGrpcTarget).find((target, index, all) => all.indexOf(target) !== index);
+  if (twice !== undefined) throw new SyntaxError(`names ${twice} twice; each authority has an address of its own`);
+  return targets;
+}
+
 /** Whether a target is a unix socket. */
 export function isUnixSocket(text: string): boolean {
   return text.startsWith(UNIX);

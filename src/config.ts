@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { type GrpcTarget, parseAddress, parseGrpcTarget } from "./address.js";
+import { type GrpcTarget, parseAddress, parseGrpcTarget, parseGrpcTargets } from "./address.js";
 import { TrustedProxies } from "./client-address.js";
 import { NAME } from "./contract/names.js";
 import {
@@ -114,8 +114,8 @@ export const SETTINGS = {
   authority: setting(
     "PORTICO_AUTHORITY",
     "127.0.0.1:8081",
-    "the authority, for a gateway or a service alone; grpcs://host:port with TLS",
-    parseGrpcTarget,
+    "the authorities, for a gateway or a service alone, separated by commas; grpcs://host:port with TLS. A name stands for all its addresses",
+    parseGrpcTargets,
     JOINING,
   ),
   advertise: setting(

@@ -69,6 +69,7 @@ export async function openCore(
   const services = Object.keys(OWN_SERVICES);
   const given = { store, dataFolder, services, adminPassword, maxRules, leaseMs, log, acceptTime };
   const authority = await openAuthority(given);
+  shutdown.onBegin(() => authority.announceStop());
   shutdown.add(() => authority.close());
   // The guard asks the authority, and calls on the gRPC port pass the guard. So the guard has a dispatcher of its own.
   const toAuthority = new Dispatcher({

@@ -66,7 +66,7 @@ function rowsOf(
     ...(grpc ? [["gRPC", formatGrpcTarget(grpc)] as const] : []),
     ...(admin ? [["Metrics", metricsOf(admin)] as const] : []),
     ...workers.map(({ pid, admin }, index) => [`Worker ${index + 1}`, `${metricsOf(admin)}, process ${pid}`] as const),
-    hasStore ? ["Data", shorten(config.data, env)] : ["Authority", formatGrpcTarget(config.authority)],
+    hasStore ? ["Data", shorten(config.data, env)] : ["Authority", config.authority.map(formatGrpcTarget).join(", ")],
   ];
 }
 

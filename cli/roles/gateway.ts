@@ -10,7 +10,7 @@ import { Usage } from "../../gateway/own/usage.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import { readConnection } from "../../services/registry/connection-contract.js";
 import type { OpenGuard } from "../../src/access/guard.js";
-import { type Address, type GrpcTarget, parseGrpcTarget } from "../../src/address.js";
+import { type Address, parseGrpcTarget } from "../../src/address.js";
 import { GATEWAY } from "../../src/contract/names.js";
 import { messageLimits, type ProcessContext } from "../../src/process/context.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
@@ -20,12 +20,11 @@ import { whyNotReady } from "./readiness.js";
 import { processOf, type Running } from "./start.js";
 
 /** Starts a gateway that follows the authority and the registry of another process. */
-export const startGateway = processOf((context) => {
-  const { guard, enrolment, ...registry } = joinAuthority(context, GATEWAY);
+export const startGateway = processOf(async (context) => {
+  const { guard, enrolment, ...registry } = await joinAuthority(context, GATEWAY);
   const connect: CatalogOptions["connect"] = (address, _instance, options) =>
     context.transport.connect(parseGrpcTarget(address), options);
-  const { authority } = context.config;
-  return openGateway(context, { registry: { ...registry, connect }, guard, enrolment, authority });
+  return openGateway(context, { registry: { ...registry, connect }, guard, enrolment });
 });
 
 /** What a gateway follows, in this process or in another. */
@@ -35,8 +34,6 @@ interface GatewayOptions {
   readonly guard: OpenGuard;
   /** The gateway's enrolment token, where the authority is another process. */
   readonly enrolment?: string;
-  /** The authority's address, where it is another process. */
-  readonly authority?: GrpcTarget;
 }
 
 /**
@@ -45,7 +42,7 @@ interface GatewayOptions {
  */
 export async function openGateway(
   context: ProcessContext,
-  { registry, guard, enrolment, authority }: GatewayOptions,
+  { registry, guard, enrolment }: GatewayOptions,
 ): Promise<{ http: Address; admin: Address; notReady: Running["notReady"] }> {
   const { config, log, metrics, budget, shutdown } = context;
   const { omitZeros } = config;
@@ -67,5 +64,5 @@ export async function openGateway(
   shutdown.onBegin(() => server.leave());
   shutdown.add((drainMs) => server.close(drainMs));
   const admin = await openAdminPort(context, health);
-  return { http: server.address, admin, notReady: () => whyNotReady(health.missing, guard, authority) };
+  return { http: server.address, admin, notReady: () => whyNotReady(health.missing, guard, registry.authorities?.all) };
 }

@@ -1,20 +1,25 @@
 /** Why a process cannot serve calls, in words for its operator. */
+import type { Authority } from "../../src/access/authorities.js";
 import type { OpenGuard } from "../../src/access/guard.js";
-import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
 import { Code, StatusError } from "../../src/errors.js";
 
 /**
  * Why a process refuses calls.
- * @param missing names of the parts that are not ready; `guard` is the one that follows the authority
- * @param authority its address, where it is another process
+ * @param missing names of the parts that are not ready; `guard` is the one that follows an authority
+ * @param authorities where they are other processes
  * @returns undefined where calls are not refused
  */
-export function whyNotReady(missing: readonly string[], guard: OpenGuard, authority?: GrpcTarget): string | undefined {
+export function whyNotReady(
+  missing: readonly string[],
+  guard: OpenGuard,
+  authorities: readonly Authority[] = [],
+): string | undefined {
   const [first] = missing;
   if (first === undefined) return undefined;
   if (first !== "guard") return `the ${first} has not arrived yet`;
-  const who = authority === undefined ? "the authority" : `the authority at ${formatGrpcTarget(authority)}`;
-  return `${who} ${faultInWords(guard.fault)}`;
+  if (authorities.length === 0) return `the authority ${faultInWords([...guard.faults.values()][0])}`;
+  const each = authorities.map(({ name }) => `${name} ${faultInWords(guard.faults.get(name))}`);
+  return each.length === 1 ? `the authority at ${each[0]}` : `no authority can be followed: ${each.join("; ")}`;
 }
 
 function faultInWords(fault: unknown): string {
@@ -25,7 +30,7 @@ function faultInWords(fault: unknown): string {
     return `does not accept the enrolment token of this process (${message})`;
   }
   // This side cancels a stream on which pings were not answered.
-  if (code === Code.CANCELLED) return "does not answer";
+  if (code === Code.CANCELLED || code === Code.DEADLINE_EXCEEDED) return "does not answer";
   if (code === Code.UNAVAILABLE && cause instanceof Error) return `cannot be reached: ${cause.message}`;
   return `failed: ${message}`;
 }

@@ -1,47 +1,38 @@
 /**
  * The catalog: which services exist, which endpoints they have, and the channels that lead to them. It follows the
- * registry's watch, and keeps what it knows while the registry is away, so that calls go on.
+ * registries of all authorities, and keeps what it knows while they are away, so that calls go on.
  *
- * A registry that comes back knows at first only the instances that have registered again. So an instance that it does not
- * name has some time to do so before it counts as gone.
+ * Instances register with each authority. So an instance is there while any registry names it, and a registry that has just
+ * started, and does not know all of them yet, takes none away. One that leaves is gone as soon as no registry that is
+ * followed at the moment names it.
  */
-import type { SYSTEM } from "../../src/access/admission.js";
-import { type Attempt, follow } from "../../src/follow.js";
-import { type Instance, RegistryService, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+import { Authorities, type Authority } from "../../src/access/authorities.js";
+import type { Instance, WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
+import { type Lookup, lookupAll, ResolvedNames } from "../../src/resolved-names.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { stream } from "../../src/rpc/client.js";
-import type { Metadata } from "../../src/rpc/metadata.js";
 import { Contracts, type ContractsOptions } from "./contracts.js";
-import { type Lookup, lookupAll, ResolvedNames } from "./dns.js";
-import { type ConnectOptions, Instances, type KnownInstance, toKnownInstance } from "./instances.js";
+import { type ConnectOptions, Instances, isSame, type KnownInstance, toKnownInstance } from "./instances.js";
+import { keyOf, RegistryWatch, type WatchListener, type WatchOptions } from "./registry-watch.js";
 import { Routes } from "./routes.js";
 
-export interface CatalogOptions extends ConnectOptions, ContractsOptions {
-  /** Leads to the registry. */
+export interface CatalogOptions extends ConnectOptions, ContractsOptions, WatchOptions {
+  /** Leads to the registry, where there is one. */
   readonly channel: Channel;
-  /** The enrolment token, where the registry is another process. */
-  readonly metadata?: Metadata | undefined;
-  readonly admission?: typeof SYSTEM | undefined;
+  /** Those with the registries, where there are several. */
+  readonly authorities?: Authorities | undefined;
   /** Resolves a host name; default: as this machine does. */
   readonly lookup?: Lookup;
   /** Between two rounds of name resolution, in milliseconds; default 5 s. */
   readonly lookMs?: number;
-  /** How long an instance that the registry does not know after an interruption has to register again; default 10 s. */
-  readonly graceMs?: number;
   readonly log: Logger;
 }
-
-/** Pauses between attempts to reach the registry, in milliseconds. */
-const FIRST_RETRY_MS = 100;
-const MAX_RETRY_MS = 5000;
-const GRACE_MS = 10_000;
 
 const RESOLVE_MS = 5_000;
 /** Every name is resolved again in each sixth round; in the others only names whose addresses cannot be reached. */
 const ROUNDS = 6;
 
-export class Catalog {
+export class Catalog implements WatchListener {
   readonly routes = new Routes();
   /** Resolves when it is ready. */
   readonly arrived: Promise<void>;
@@ -50,9 +41,7 @@ export class Catalog {
   readonly #names: ResolvedNames;
   readonly #services = new Map<string, Instances>();
   readonly #closing = new AbortController();
-  /** Instances known from an earlier watch that the present one has not named yet. */
-  #stale = new Set<KnownInstance>();
-  #grace: NodeJS.Timeout | undefined;
+  readonly #watches = new Map<Authority, RegistryWatch>();
   readonly #resolving: NodeJS.Timeout;
   #rounds = 0;
   #ready = false;
@@ -67,18 +56,14 @@ export class Catalog {
     this.arrived = new Promise((resolve) => {
       this.#onArrived = resolve;
     });
-    void follow({
-      source: "the registry",
-      attempt: (attempt) => this.#watch(attempt),
-      onFailure: ({ error, delayMs }) =>
-        options.log.warn({ err: error, retryMs: Math.round(delayMs) }, "the registry cannot be followed"),
-      firstDelayMs: FIRST_RETRY_MS,
-      maxDelayMs: MAX_RETRY_MS,
-      signal: this.#closing.signal,
-    });
+    const { channel, log } = options;
+    const { authorities = new Authorities([{ name: "the authority", channel, log }]) } = options;
+    const watchAll = (): void => this.#watchAll(authorities.all);
+    this.#closing.signal.addEventListener("abort", authorities.onChange(watchAll));
+    watchAll();
   }
 
-  /** Whether the registry has named all its instances once. */
+  /** Whether each registry has named all its instances once, or cannot be reached, and one of them has. */
   get ready(): boolean {
     return this.#ready;
   }
@@ -86,56 +71,65 @@ export class Catalog {
   /** Stops following, and closes every channel. */
   close(): void {
     this.#closing.abort();
-    clearTimeout(this.#grace);
     clearInterval(this.#resolving);
+    for (const watch of this.#watches.values()) watch.close();
     for (const instances of this.#services.values()) instances.close();
   }
 
-  async #watch({ signal, answered }: Attempt): Promise<void> {
-    const { channel, metadata, admission } = this.#options;
-    const watch = stream(channel, RegistryService.watch, { metadata, admission, signal });
-    watch.send({});
-    watch.end();
-    clearTimeout(this.#grace);
-    this.#grace = undefined;
-    this.#stale = new Set([...this.#services.values()].flatMap((instances) => [...instances]));
-    for await (const news of watch.responses) {
-      this.#apply(news);
-      answered();
+  /** Follows the registries of these authorities, and no others. */
+  #watchAll(authorities: readonly Authority[]): void {
+    for (const [authority, watch] of this.#watches) {
+      if (authorities.includes(authority)) continue;
+      this.#watches.delete(authority);
+      watch.close();
+      this.onGone(watch, [...watch.names]);
+    }
+    for (const authority of authorities) {
+      if (!this.#watches.has(authority))
+        this.#watches.set(authority, new RegistryWatch(authority, this.#options, this));
     }
   }
 
-  #apply({ joined, left, complete }: WatchResponse): void {
+  onNews(_watch: RegistryWatch, { joined, left }: WatchResponse): void {
     const changed = new Set<string>();
-    for (const { service, id } of left) if (this.#leave(service, id)) changed.add(service);
-    for (const instance of joined) {
-      this.#join(instance);
-      changed.add(instance.service);
+    for (const instance of left) {
+      for (const watch of this.#watches.values()) watch.forgetUnlessSent(keyOf(instance));
+      if (this.#leaveUnlessNamed(keyOf(instance))) changed.add(instance.service);
     }
+    for (const instance of joined) if (this.#join(instance)) changed.add(instance.service);
     for (const service of changed) this.#rebuild(service);
-    if (!complete || this.#closing.signal.aborted) return;
+  }
+
+  onGone(_watch: RegistryWatch, keys: readonly string[]): void {
+    const gone = keys.filter((key) => this.#leaveUnlessNamed(key));
+    for (const service of new Set(gone.map((key) => key.slice(0, key.indexOf("/"))))) this.#rebuild(service);
+  }
+
+  onTurn(): void {
+    const watches = [...this.#watches.values()];
+    if (!watches.every(({ hasAnswered }) => hasAnswered) || !watches.some(({ isComplete }) => isComplete)) return;
     this.#ready = true;
     this.#onArrived();
-    if (this.#stale.size > 0) this.#grace ??= setTimeout(() => this.#dropStale(), this.#options.graceMs ?? GRACE_MS);
   }
 
-  #dropStale(): void {
-    this.#grace = undefined;
-    const gone = [...this.#stale].filter(({ service, id }) => this.#leave(service, id));
-    for (const service of new Set(gone.map(({ service }) => service))) this.#rebuild(service);
-  }
-
-  #join(instance: Instance): void {
+  /** @returns whether anything is different from before */
+  #join(instance: Instance): boolean {
     const { service, id } = instance;
+    const before = this.#services.get(service)?.get(id);
     let joined: KnownInstance | undefined;
     try {
       joined = toKnownInstance(instance, this.#contracts);
     } catch (error) {
       this.#options.log.error({ service, id, err: error }, "an instance is left out: its descriptors cannot be used");
     }
+    if (joined !== undefined && before !== undefined && isSame(joined, before)) {
+      this.#contracts.release(joined.contract);
+      return false;
+    }
     // An instance of the same ID is removed first, so that the new one counts as the newest.
     this.#leave(service, id);
     if (joined !== undefined) this.#instancesOf(service).add(joined);
+    return true;
   }
 
   #instancesOf(service: string): Instances {
@@ -150,11 +144,15 @@ export class Catalog {
     return instances;
   }
 
+  /** Removes an instance that no registry names. @returns whether it was there */
+  #leaveUnlessNamed(key: string): boolean {
+    if ([...this.#watches.values()].some(({ names }) => names.has(key))) return false;
+    const slash = key.indexOf("/");
+    return this.#leave(key.slice(0, slash), key.slice(slash + 1));
+  }
+
   #leave(service: string, id: string): boolean {
-    const known = this.#services.get(service)?.delete(id);
-    if (known === undefined) return false;
-    this.#stale.delete(known);
-    return true;
+    return this.#services.get(service)?.delete(id) !== undefined;
   }
 
   #rebuild(service: string): void {

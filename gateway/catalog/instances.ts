@@ -2,10 +2,10 @@
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
+import { hostNameOf, type ResolvedNames } from "../../src/resolved-names.js";
 import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel, Verify } from "../../src/rpc/channel.js";
 import type { Announced, Contract, Contracts } from "./contracts.js";
-import { hostNameOf, type ResolvedNames } from "./dns.js";
 import type { Routes } from "./routes.js";
 import { type IdentityForm, targetsOf } from "./target.js";
 
@@ -56,6 +56,16 @@ export function toKnownInstance(instance: Instance, contracts: Contracts): Known
   return { service, id, addresses: new Set(reachable), identity: identityFormOf(instance), reflected, contract };
 }
 
+/** Whether an instance is announced as it was before. */
+export function isSame(one: KnownInstance, other: KnownInstance): boolean {
+  return (
+    one.contract === other.contract &&
+    one.identity === other.identity &&
+    one.reflected === other.reflected &&
+    `${[...one.addresses]}` === `${[...other.addresses]}`
+  );
+}
+
 /** An address, and one of the IP addresses of its host name where that has several. */
 interface Place {
   readonly address: string;
@@ -90,8 +100,8 @@ export class Instances {
     return this.#instances.size === 0;
   }
 
-  [Symbol.iterator](): Iterator<KnownInstance> {
-    return this.#instances.values();
+  get(id: string): KnownInstance | undefined {
+    return this.#instances.get(id);
   }
 
   add(instance: KnownInstance): void {

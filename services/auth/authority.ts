@@ -70,6 +70,8 @@ export interface Authority {
   readonly firstStart: FirstStart | undefined;
   /** Makes sure that the data folder holds a valid enrolment token of a service of this machine; returns it. */
   enrol(name: string): Promise<string>;
+  /** Tells guards of other processes to go to another authority, and takes no new ones. */
+  announceStop(): void;
   /** Writes down what waits. */
   close(): Promise<void>;
 }
@@ -110,6 +112,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const keyUses = new KeyUses({ journal, log });
   const window = new UsageWindow({ rows: store.collection("usage"), log, clock: clock.now });
   storedTime.open();
+  const stopping = new AbortController();
   const service: Service = {
     name: "auth",
     descriptors: descriptorsOf("portico.auth.v1"),
@@ -122,7 +125,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
       enrolments({ changes }),
       audit({ changes }),
       usage({ changes, window }),
-      policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses }),
+      policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, stopping: stopping.signal }),
       delegation({ journal, leaseMs }),
     ],
   };
@@ -134,7 +137,8 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await journal.close();
     await Promise.all([storedTime.close(), leases.close()]);
   };
-  return { service, firstStart, enrol: (name) => enrolLocally(journal, dataFolder, name), close };
+  const enrol: Authority["enrol"] = (name) => enrolLocally(journal, dataFolder, name);
+  return { service, firstStart, enrol, announceStop: () => stopping.abort(), close };
 }
 
 /** Opens the leases of guards, and tells other authorities on the store of them until `stopTelling`. */

@@ -12,15 +12,19 @@ import { parsePattern, type Resource } from "../contract/resource.js";
 import { Code, StatusError } from "../errors.js";
 import { PolicyService, type Caller as ResolvedCaller, type ResolveResponse } from "../gen/portico/auth/v1/policy.js";
 import type { CallStart, Channel } from "../rpc/channel.js";
-import { unary } from "../rpc/client.js";
+import { repeated } from "../rpc/client.js";
 import type { Metadata } from "../rpc/metadata.js";
 import { timestampMs } from "../time.js";
 import { authorityUnreachable, type Caller } from "./admission.js";
+import type { Authorities } from "./authorities.js";
 import { hashToken, isToken } from "./token.js";
 
 /** How a guard reaches the authority. */
 export interface AuthorityAccess {
+  /** To any authority: for calls, and where there is only one for the stream of rules too. */
   readonly channel: Channel;
+  /** Those to choose from, where there are several. */
+  readonly authorities?: Authorities | undefined;
   /** The bearer of the enrolment, where the authority is another process. */
   readonly metadata?: Metadata | undefined;
   /** SYSTEM, where the authority is in this process. */
@@ -177,7 +181,7 @@ export class CallerCache {
   async #resolve(sha256: Buffer, deadline: number): Promise<ResolveResponse | undefined> {
     const { channel, metadata, admission } = this.#authority;
     try {
-      return await unary(channel, PolicyService.resolve, { sha256 }, { metadata, admission, deadline });
+      return await repeated(channel, PolicyService.resolve, { sha256 }, { metadata, admission, deadline });
     } catch (error) {
       const isRestart = error instanceof StatusError && error.code === Code.UNAVAILABLE;
       if (!isRestart || Date.now() + UNREACHABLE_PAUSE >= deadline) throw error;

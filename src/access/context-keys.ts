@@ -37,10 +37,13 @@ function derive(key: Uint8Array, what: string): Buffer {
   return createHmac("sha256", key).update(what).digest();
 }
 
+/** Counts the changes of all ContextKeys of this process. */
+let versions = 0;
+
 /** The keys that one process has. */
 export class ContextKeys {
-  /** Counts the changes: what was signed or verified at an earlier one is looked at again. */
-  version = 0;
+  /** Differs after each change, and from that of any other ContextKeys: what was signed or verified by another is looked at again. */
+  version = ++versions;
   /** The key of tickets; undefined where there is no root. */
   ticket: Buffer | undefined;
   #root: Key | undefined;
@@ -70,7 +73,7 @@ export class ContextKeys {
       this.#given.set(name, given);
       this.#derived.delete(name);
     }
-    this.version++;
+    this.version = ++versions;
   }
 
   clear(): void {
@@ -78,7 +81,7 @@ export class ContextKeys {
     this.ticket = undefined;
     this.#given.clear();
     this.#derived.clear();
-    this.version++;
+    this.version = ++versions;
   }
 }
 

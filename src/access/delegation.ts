@@ -5,7 +5,7 @@
 
 import { DelegationService } from "../gen/portico/auth/v1/delegation.js";
 import type { Channel } from "../rpc/channel.js";
-import { unary } from "../rpc/client.js";
+import { repeated } from "../rpc/client.js";
 import { first, type Metadata } from "../rpc/metadata.js";
 import { CONTEXT } from "./call-context.js";
 
@@ -40,6 +40,6 @@ export async function delegate(options: DelegationOptions): Promise<Delegated> {
   // A call without a context has no caller to act for. An empty context would mean the service's own account.
   const context = actingFor === undefined ? "" : (first(actingFor, CONTEXT) ?? "none");
   const request = { resource, actingFor: context, namespace };
-  const answer = await unary(channel, DelegationService.issue, request, { metadata });
+  const answer = await repeated(channel, DelegationService.issue, request, { metadata });
   return { metadata: [[CONTEXT, answer.context]], until: asked + Number(answer.lifetimeMs) };
 }

@@ -81,9 +81,9 @@ export class OpenGuard implements SigningGuard {
     return this.#policy.state;
   }
 
-  /** Why the authority could not be followed the last time, until it answers again; undefined where nothing has failed. */
-  get fault(): unknown {
-    return this.#policy.fault;
+  /** Why each authority that could not be followed the last time could not, by its address, until it answers again. */
+  get faults(): ReadonlyMap<string, Error> {
+    return this.#policy.faults;
   }
 
   /** Resolves when decisions can be made; rejects with CANCELLED when closed before. */

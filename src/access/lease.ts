@@ -115,9 +115,14 @@ const MAX_UNANSWERED = 6;
 /** The least time between two pings, in milliseconds. */
 const MIN_INTERVAL = 20;
 
-/** An answer to a ping, with the moment at which the ping was sent. */
-export interface Answer {
+/** A ping: when it was sent, and the revision that this guard had applied by then. */
+interface Ping {
   readonly sent: Moment;
+  readonly applied: bigint;
+}
+
+/** A ping and its answer. */
+export interface Answer extends Ping {
   readonly pong: WatchResponse_Pong;
 }
 
@@ -132,17 +137,25 @@ export interface PingOptions {
   readonly log: Logger;
   /** Whether everything that is applied has been acknowledged to the authority. */
   readonly isAcknowledged: () => boolean;
+  /** The revision that this guard has applied, on whatever stream. */
+  readonly applied: () => bigint;
+  /** A ping has had no answer for as long as the next one was due, and nothing else has come. */
+  readonly onLate: () => void;
 }
 
 /** The pings of one stream; it ends them by `stop`. */
 export class Pings {
   readonly #options: PingOptions;
-  /** When each ping without an answer was sent, by its sequence number. */
-  readonly #unanswered = new Map<bigint, Moment>();
+  /** Pings without an answer, by sequence number. */
+  readonly #unanswered = new Map<bigint, Ping>();
   #answers: Answer[] = [];
   #sequence = 0n;
   #interval = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** Second look at a ping that seems late: what has come meanwhile is read before. */
+  #check: NodeJS.Timeout | undefined;
+  /** When the authority last sent anything, in milliseconds of `performance.now()`. */
+  #heard = performance.now();
 
   constructor(options: PingOptions) {
     this.#options = options;
@@ -156,6 +169,22 @@ export class Pings {
 
   stop(): void {
     clearInterval(this.#timer);
+    clearTimeout(this.#check);
+  }
+
+  /** The authority has sent something. */
+  heard(): void {
+    this.#heard = performance.now();
+  }
+
+  /** Whether a ping has had no answer for as long as the next one was due, and nothing else has come. */
+  get isLate(): boolean {
+    const [oldest] = this.#unanswered.values();
+    // Less than an interval, as timers are not exact.
+    const latest = performance.now() - this.#interval * 0.9;
+    if (oldest === undefined || oldest.sent.monotonic > latest || this.#heard > latest) return false;
+    // The authority answers when it knows that the last answer's revision is applied.
+    return this.#options.isAcknowledged();
   }
 
   /** @param leaseTime in milliseconds */
@@ -168,7 +197,8 @@ export class Pings {
   }
 
   #ping(): void {
-    const { send, cancel, takeUsedKeys, isAcknowledged, log } = this.#options;
+    const { send, cancel, takeUsedKeys, isAcknowledged, applied, log } = this.#options;
+    if (this.isLate) this.#check = setTimeout(() => this.isLate && this.#options.onLate(), this.#interval / 10);
     if (this.#unanswered.size + this.#answers.length >= MAX_UNANSWERED) {
       // The authority answers when it knows that the last answer's revision is applied.
       if (!isAcknowledged()) return;
@@ -176,17 +206,17 @@ export class Pings {
       cancel();
       return;
     }
-    this.#unanswered.set(++this.#sequence, now());
+    this.#unanswered.set(++this.#sequence, { sent: now(), applied: applied() });
     send({ message: { $case: "ping", value: { sequence: this.#sequence, usedKeys: takeUsedKeys() } } });
   }
 
   /** Takes an answer; one to a ping that is not known is ignored. */
   answered(pong: WatchResponse_Pong): void {
-    const sent = this.#unanswered.get(pong.sequence);
-    if (sent === undefined) return;
+    const ping = this.#unanswered.get(pong.sequence);
+    if (ping === undefined) return;
     // Pings are answered in order, and an answer that was overtaken by a later one does not come any more.
     for (const sequence of this.#unanswered.keys()) if (sequence <= pong.sequence) this.#unanswered.delete(sequence);
-    this.#answers.push({ sent, pong });
+    this.#answers.push({ ...ping, pong });
   }
 
   /** The answers that count once a revision is applied, each given out once. */

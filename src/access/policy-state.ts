@@ -1,5 +1,5 @@
 /**
- * The rules and the keys of contexts as of one revision, and how messages of the authority change them: a snapshot, in
+ * The rules and the keys of contexts as of one revision, and how the messages of one stream change them: a snapshot, in
  * one or more parts, and then changes, each with its revision.
  */
 import type {
@@ -12,22 +12,14 @@ import type { KnownCaller } from "./caller-cache.js";
 import { ContextKeys } from "./context-keys.js";
 import { RuleSet } from "./rules.js";
 
-/** Told of each applied revision, before the authority is. */
-export interface RevisionListener {
-  /**
-   * A revision holds. `changed` tells callers who may no longer be what they were; undefined means there are none. The
-   * revision is acknowledged when what is returned has resolved; it must not reject.
-   */
-  onRevision(revision: bigint, changed: ((caller: KnownCaller) => boolean) | undefined): Promise<void>;
-  /** As `onRevision`, where nothing that was known before may be relied on. */
-  onSnapshot(revision: bigint): Promise<void>;
-}
-
-/** An applied message. */
-export interface Applied {
-  /** Resolves when the listener is done with it; undefined where the listener had nothing to do. */
-  readonly done: Promise<void> | undefined;
-}
+/** What an applied message has changed. */
+export type Applied =
+  /** Everything. */
+  | "snapshot"
+  /** Rules and keys; `changed` tells callers who may no longer be what they were, undefined means there are none. */
+  | { readonly changed: ((caller: KnownCaller) => boolean) | undefined }
+  /** Nothing: the authority wrote changes that do not concern a guard. */
+  | "nothing";
 
 const NO_RULES = new RuleSet();
 const NEWER = "is it newer than this guard?";
@@ -36,15 +28,10 @@ const NEWER = "is it newer than this guard?";
 export class PolicyState {
   /** The keys of contexts that the authority lets this guard have. */
   readonly keys = new ContextKeys();
-  readonly #listener: RevisionListener;
   #rules = new Map<string, RuleSet>();
   #revision: bigint | undefined;
   /** The parts of a snapshot that have come so far. */
   #parts: WatchResponse_Snapshot[] = [];
-
-  constructor(listener: RevisionListener) {
-    this.#listener = listener;
-  }
 
   /** The applied revision; undefined until there is a snapshot, and after a failure until there is another. */
   get revision(): bigint | undefined {
@@ -55,25 +42,24 @@ export class PolicyState {
     return this.#rules.get(namespace) ?? NO_RULES;
   }
 
-  /** A new stream begins: what an earlier one has brought of a snapshot is dropped. */
-  beginStream(): void {
-    this.#parts = [];
-  }
-
   /**
    * Applies a message of the authority's stream.
    * @returns undefined where more parts of the snapshot are to come
    * @throws {Error} when it is not understood or does not fit. A part of it may have been applied, so there is no revision
-   * then until the next snapshot.
+   * then until the next snapshot. A message of an older revision than the applied one is refused, and changes nothing.
    */
   apply(message: WatchResponse["message"]): Applied | undefined {
+    const isState = message?.$case === "snapshot" || message?.$case === "changes";
+    if (isState && message.value.revision < (this.#revision ?? 0n)) {
+      throw new Error(`the authority went back to revision ${message.value.revision} from ${this.#revision}`);
+    }
     try {
       if (message?.$case === "snapshot") {
         this.#parts.push(message.value);
-        return message.value.last ? { done: this.#applySnapshot(this.#parts.splice(0)) } : undefined;
+        return message.value.last ? this.#applySnapshot(this.#parts.splice(0)) : undefined;
       }
       if (this.#parts.length > 0) throw new Error("the authority broke off a snapshot");
-      if (message?.$case === "changes") return { done: this.#applyChanges(message.value) };
+      if (message?.$case === "changes") return this.#applyChanges(message.value);
       throw new Error(`the authority sent a message of a kind that is not known here; ${NEWER}`);
     } catch (error) {
       this.#revision = undefined;
@@ -81,7 +67,7 @@ export class PolicyState {
     }
   }
 
-  #applySnapshot(parts: readonly WatchResponse_Snapshot[]): Promise<void> {
+  #applySnapshot(parts: readonly WatchResponse_Snapshot[]): Applied {
     const snapshot = new Map<string, RuleSet>();
     for (const { namespace, rules } of parts.flatMap((part) => part.namespaces)) {
       const set = snapshot.get(namespace) ?? new RuleSet();
@@ -94,16 +80,16 @@ export class PolicyState {
     this.keys.clear();
     for (const key of parts.flatMap((part) => part.contextKeys)) this.keys.set(key);
     this.#revision = revision;
-    return this.#listener.onSnapshot(revision);
+    return "snapshot";
   }
 
-  #applyChanges({ revision, changes }: WatchResponse_Changes): Promise<void> | undefined {
+  #applyChanges({ revision, changes }: WatchResponse_Changes): Applied {
     if (this.#revision === undefined) throw new Error("the authority sent changes without a snapshot before them");
     const changed = new ChangedCallers();
     for (const { change } of changes) this.#applyChange(change, changed);
     this.#revision = revision;
-    if (changes.length === 0) return undefined;
-    return this.#listener.onRevision(revision, changed.some ? (caller) => changed.has(caller) : undefined);
+    if (changes.length === 0) return "nothing";
+    return { changed: changed.some ? (caller) => changed.has(caller) : undefined };
   }
 
   #applyChange(change: Change["change"], changed: ChangedCallers): void {

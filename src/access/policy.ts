@@ -1,38 +1,38 @@
 /**
  * What a guard knows of the rules, and for how long it may rely on it.
  *
- * A stream to the authority (Policy.Watch) brings a snapshot and then every change. A network can delay or lose them, so
+ * A stream from an authority (Policy.Watch) brings a snapshot and then every change. A network can delay or lose them, so
  * decisions need a lease too: each ping is answered with the newest revision at that moment, and only once that
  * revision is applied here may the guard decide, for the lease's time after the ping was *sent*. So no decision lacks
  * a change that is older than a lease. The authority, before it confirms a change that takes something away, waits
  * until each guard has acknowledged it or can have no lease any more.
  *
  * A message that is not understood or does not fit ends the lease and the stream; the next stream starts with a
- * snapshot. The stream is opened again (follow.ts) until `close`.
+ * snapshot. Streams are opened again until `close`, from whichever authority answers (succession.ts).
  */
 import { Code, StatusError } from "../errors.js";
-import { follow } from "../follow.js";
-import { PolicyService, type WatchRequest, type WatchResponse } from "../gen/portico/auth/v1/policy.js";
-import { type Stream, stream } from "../rpc/client.js";
 import { timestampMs } from "../time.js";
-import type { AuthorityAccess } from "./caller-cache.js";
-import { type Answer, Lease, Pings } from "./lease.js";
-import { type Applied, PolicyState, type RevisionListener } from "./policy-state.js";
+import { Authorities } from "./authorities.js";
+import type { AuthorityAccess, KnownCaller } from "./caller-cache.js";
+import { type Answer, Lease } from "./lease.js";
+import { type Applied, PolicyState } from "./policy-state.js";
+import type { PolicyStream } from "./policy-stream.js";
+import { type Follower, Succession } from "./succession.js";
 
 /** The lease's time until the first answer tells, in milliseconds. */
 const FIRST_LEASE_TIME = 5_000;
 /** A longer lease is cut to this, in milliseconds. */
 const MAX_LEASE_TIME = 60_000;
-/** The longest pause before the stream is opened again, in milliseconds: after the first failure, and ever (see follow.ts). */
-const FIRST_PAUSE = 50;
-const MAX_PAUSE = 2_000;
-/** While a lease runs, in milliseconds: the authority may be back before the lease ends, and then no call fails. */
-const MAX_PAUSE_IN_LEASE = 100;
-/** How long the authority has to end the stream after we have ended our side, in milliseconds. */
-const LEAVE_TIME = 1_000;
 
 /** What a guard does when its policy changes or cannot be relied on. */
-export interface PolicyListener extends RevisionListener {
+export interface PolicyListener {
+  /**
+   * A revision holds. `changed` tells callers who may no longer be what they were; undefined means there are none. The
+   * revision is acknowledged when what is returned has resolved; it must not reject.
+   */
+  onRevision(revision: bigint, changed: ((caller: KnownCaller) => boolean) | undefined): Promise<void>;
+  /** As `onRevision`, where nothing that was known before may be relied on. */
+  onSnapshot(revision: bigint): Promise<void>;
   /** Decisions are possible, for the first time or again. */
   onLeaseRunning(): void;
   /** No decision has been possible for as long as a lease lasts. */
@@ -40,8 +40,6 @@ export interface PolicyListener extends RevisionListener {
   /** The SHA-256 of each key used since the last time. */
   takeUsedKeys(): Buffer[];
 }
-
-type Watch = Stream<WatchRequest, WatchResponse>;
 
 interface Waiting {
   resolve(): void;
@@ -53,18 +51,21 @@ const MAX_AWAITED = 2_000;
 /** Most calls that wait so. */
 const MAX_AWAITING = 1_000;
 
-/** The rules of the authority, followed on a stream, and the lease in which they may be used. */
-export class Policy {
+/** The rules of the authorities, followed on a stream, and the lease in which they may be used. */
+export class Policy implements Follower {
   /** The rules and keys that are applied. */
-  readonly current: PolicyState;
+  current = new PolicyState();
   /** While it runs, decisions may be made. */
   readonly lease: Lease;
-  /** Why the authority's stream ended, until it has answered again. */
-  fault: unknown;
-  readonly #authority: AuthorityAccess;
+  /** Why each authority that has failed did, by its address, until it answers again. */
+  readonly faults: ReadonlyMap<string, Error>;
+  leaseTime = FIRST_LEASE_TIME;
+  /** The newest revision that was applied, on whatever stream; 0 where no lease has run for as long as one lasts. */
+  floor = 0n;
+  readonly #access: AuthorityAccess;
   readonly #listener: PolicyListener;
-  readonly #closing = new AbortController();
-  #leaseTime = FIRST_LEASE_TIME;
+  readonly #succession: Succession;
+  #closed = false;
   /** What the authority's clock is ahead of `performance.now()`, at most. */
   #clockLead = 0;
   #waiting: Waiting[] = [];
@@ -73,35 +74,28 @@ export class Policy {
   #hasRun = false;
   /** Resolves when all that hangs on the applied revisions is done. */
   #settled: Promise<void> = Promise.resolve();
-  /** How many applied messages are not acknowledged yet. */
-  #unacknowledged = 0;
-  /** Resolves when it follows the authority no more. */
-  readonly #ran: Promise<void>;
+  /** How many applied messages that hang on it. */
+  #unsettled = 0;
 
-  constructor(authority: AuthorityAccess, listener: PolicyListener) {
-    this.#authority = authority;
+  constructor(access: AuthorityAccess, listener: PolicyListener) {
+    this.#access = access;
     this.#listener = listener;
-    this.current = new PolicyState(listener);
     this.lease = new Lease({
       onRunning: () => this.#onRunning(),
-      onLost: () => authority.log.warn("the lease ran out: nothing is decided until the authority is reached again"),
-      onLostForLong: () => listener.onCutOff(),
-    });
-    this.#ran = follow({
-      source: "the authority",
-      attempt: ({ answered }) => this.#watch(answered),
-      onFailure: ({ error, repeated }) => {
-        this.fault = error;
-        authority.log[repeated ? "debug" : "warn"]({ err: error }, "the stream from the authority broke");
+      onLost: () => access.log.warn("the lease ran out: nothing is decided until an authority is reached again"),
+      onLostForLong: () => {
+        this.floor = 0n;
+        listener.onCutOff();
       },
-      firstDelayMs: FIRST_PAUSE,
-      maxDelayMs: () => (this.lease.runs(performance.now()) ? MAX_PAUSE_IN_LEASE : MAX_PAUSE),
-      signal: this.#closing.signal,
     });
+    const { authorities = new Authorities([{ name: "the authority", channel: access.channel, log: access.log }]) } =
+      access;
+    this.#succession = new Succession(access, authorities, this);
+    this.faults = this.#succession.faults;
   }
 
   get state(): "starting" | "ready" | "lost" | "closed" {
-    if (this.#closing.signal.aborted) return "closed";
+    if (this.#closed) return "closed";
     if (this.lease.runs(performance.now())) return "ready";
     return this.#hasRun ? "lost" : "starting";
   }
@@ -138,95 +132,82 @@ export class Policy {
    * @throws {StatusError} CANCELLED when closed before.
    */
   ready(): Promise<void> {
-    if (this.#closing.signal.aborted) return Promise.reject(closed());
+    if (this.#closed) return Promise.reject(closed());
     if (this.lease.runs(performance.now())) return Promise.resolve();
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
   /** Resolves when the authority has heard of it, or does not answer. */
   async close(): Promise<void> {
+    this.#closed = true;
     this.lease.close();
-    this.#closing.abort();
     for (const { reject } of this.#waiting.splice(0)) reject(closed());
-    await this.#ran;
+    await this.#succession.close();
   }
 
   #onRunning(): void {
-    if (this.#hasRun) this.#authority.log.info("the authority is reached again");
+    if (this.#hasRun) this.#access.log.info("the authority is reached again");
     this.#hasRun = true;
     for (const { resolve } of this.#waiting.splice(0)) resolve();
     this.#listener.onLeaseRunning();
   }
 
-  /** Follows one stream to its end. */
-  async #watch(answered: () => void): Promise<void> {
-    // What the stream before it has brought is judged first: this one answers for what it brings itself.
-    await this.#settled;
-    if (this.#closing.signal.aborted) return;
-    this.current.beginStream();
-    const { channel, metadata, admission, log } = this.#authority;
-    const watch = stream(channel, PolicyService.watch, { metadata, admission });
-    const pings = new Pings({
-      send: (request) => watch.send(request),
-      cancel: () => watch.cancel(),
-      takeUsedKeys: () => this.#listener.takeUsedKeys(),
-      isAcknowledged: () => this.#unacknowledged === 0,
-      log,
-    });
-    // The end of our side tells the authority that it need not wait for this guard's lease.
-    let leaving: NodeJS.Timeout | undefined;
-    const leave = (): void => {
-      pings.stop();
-      watch.end();
-      leaving = setTimeout(() => watch.cancel(), LEAVE_TIME);
-    };
-    this.#closing.signal.addEventListener("abort", leave);
-    try {
-      watch.send({ message: { $case: "start", value: {} } });
-      pings.start(this.#leaseTime);
-      for await (const { message } of watch.responses) {
-        if (message?.$case === "pong") pings.answered(message.value);
-        else this.#apply(message, watch);
-        for (const answer of pings.takeAnswers(this.current.revision)) {
-          this.#extend(answer, pings);
-          this.fault = undefined;
-          answered();
-        }
-      }
-    } finally {
-      this.#closing.signal.removeEventListener("abort", leave);
-      clearTimeout(leaving);
-      pings.stop();
-      watch.cancel();
-    }
+  // As a follower.
+
+  get hasLease(): boolean {
+    return this.lease.runs(performance.now());
   }
 
-  #apply(message: WatchResponse["message"], watch: Watch): void {
-    let applied: Applied | undefined;
-    try {
-      applied = this.current.apply(message);
-    } catch (error) {
-      this.lease.cut(this.#leaseTime);
-      throw error;
-    }
-    if (applied === undefined) return;
+  get settling(): Promise<void> | undefined {
+    return this.#unsettled > 0 ? this.#settled : undefined;
+  }
+
+  takeUsedKeys(): Buffer[] {
+    return this.#listener.takeUsedKeys();
+  }
+
+  onFollowed(stream: PolicyStream, answer: Answer | undefined): void {
+    this.current = stream.state;
+    this.onApplied(stream, "snapshot");
+    if (answer !== undefined) this.onAnswer(stream, answer);
+  }
+
+  onApplied(stream: PolicyStream, applied: Applied): void {
     const { revision } = this;
-    this.#unacknowledged++;
+    this.floor = revision;
     for (const done of [...this.#awaiting]) done();
-    if (applied.done !== undefined) this.#settled = Promise.all([this.#settled, applied.done]).then(() => {});
-    this.#settled = this.#settled.then(() => {
-      this.#unacknowledged--;
-      watch.send({ message: { $case: "applied", value: { revision } } });
+    const judged = this.#tell(revision, applied);
+    stream.unacknowledged++;
+    this.#unsettled++;
+    this.#settled = Promise.all([this.#settled, judged]).then(() => {
+      this.#unsettled--;
+      stream.unacknowledged--;
+      stream.acknowledge(revision);
     });
   }
 
-  #extend({ sent, pong }: Answer, pings: Pings): void {
+  #tell(revision: bigint, applied: Applied): Promise<void> | undefined {
+    if (applied === "nothing") return undefined;
+    return applied === "snapshot"
+      ? this.#listener.onSnapshot(revision)
+      : this.#listener.onRevision(revision, applied.changed);
+  }
+
+  onAnswer(stream: PolicyStream, { sent, pong }: Answer): void {
     const { time } = pong;
-    if (time === undefined) throw new Error("the authority's answer to a ping lacks its time");
-    this.#leaseTime = Math.min(Number(pong.leaseMs), MAX_LEASE_TIME);
-    pings.setPace(this.#leaseTime);
+    if (time === undefined) {
+      stream.fail(new Error("the authority's answer to a ping lacks its time"));
+      return;
+    }
+    this.leaseTime = Math.min(Number(pong.leaseMs), MAX_LEASE_TIME);
+    stream.setPace(this.leaseTime);
     this.#clockLead = timestampMs(time) - sent.monotonic;
-    this.lease.extend(sent, this.#leaseTime);
+    this.lease.extend(sent, this.leaseTime);
+  }
+
+  onLost({ state }: PolicyStream): void {
+    // A message did not fit, and a part of it may have been applied.
+    if (state.revision === undefined) this.lease.cut(this.leaseTime);
   }
 }
 

@@ -12,7 +12,7 @@ import type { ProcessContext } from "../process/context.js";
 import type { Joined } from "../process/join.js";
 import { Balancer } from "../rpc/balancer.js";
 import type { Channel } from "../rpc/channel.js";
-import { type CallOptions, stream, unary } from "../rpc/client.js";
+import { type CallOptions, repeated, stream, unary } from "../rpc/client.js";
 import type { MethodDefinition, ServiceDefinition } from "../rpc/definition.js";
 import { first, type Metadata } from "../rpc/metadata.js";
 import type { Context } from "../rpc/service.js";
@@ -139,7 +139,7 @@ export class Clients {
   async #ask(service: string, target: Target): Promise<void> {
     const { channel, metadata, connect } = this.#options;
     try {
-      const { addresses } = await unary(channel, RegistryService.resolve, { service }, { metadata });
+      const { addresses } = await repeated(channel, RegistryService.resolve, { service }, { metadata });
       for (const address of target.channels.keys()) if (!addresses.includes(address)) target.channels.delete(address);
       for (const address of addresses) {
         if (!target.channels.has(address)) target.channels.set(address, connect(parseGrpcTarget(address)));

@@ -70,7 +70,7 @@ async function serveParts(parts: readonly Part[], { name, descriptors, settings 
   const shutdown = new Shutdown(log);
   try {
     const context = await createContext({ config, log, shutdown });
-    const joined = joinAuthority(context, name);
+    const joined = await joinAuthority(context, name);
     const store = openStoreIn(config.data, config.serviceStore);
     shutdown.add(() => store.close());
     const clients = clientsOf(context, joined);

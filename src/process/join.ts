@@ -1,45 +1,47 @@
-/** How a gateway or a service alone joins the authority and the registry of another process. */
+/** How a gateway or a service alone joins the authorities, which are other processes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Authorities } from "../access/authorities.js";
 import { OpenGuard } from "../access/guard.js";
 import { formatGrpcTarget } from "../address.js";
 import { type Config, ConfigError } from "../config.js";
 import type { Logger } from "../log.js";
 import type { Channel } from "../rpc/channel.js";
 import type { Metadata } from "../rpc/metadata.js";
+import { connectAuthorities } from "./authorities.js";
 import type { ProcessContext } from "./context.js";
 
-/** The connection to the authority's process. */
+/** The connections to the authorities. */
 export interface Joined {
+  /** To any of them. */
   readonly channel: Channel;
+  readonly authorities: Authorities;
   /** The enrolment token, as calls to the authority and the registry carry it. */
   readonly metadata: Metadata;
   readonly enrolment: string;
   /** Follows the authority's rules, accounts and tokens. */
   readonly guard: OpenGuard;
-  /** Names the authority's address in each line. */
+  /** Names the addresses of all authorities in each line. */
   readonly log: Logger;
 }
 
 /** How long a start waits for the authority before it goes on without it, in milliseconds. */
 const AUTHORITY_WAIT_MS = 3_000;
-/** How soon a lost authority is connected to again, in milliseconds: within a lease, so that its restart fails no call. */
-const AUTHORITY_RECONNECT_MS = 200;
-
 /**
- * Connects to the authority.
+ * Connects to the authorities.
  * @param name the enrolment's: `gateway`, or the service's name.
  * @throws {ConfigError} when there is no enrolment token.
  */
-export function joinAuthority({ config, log: own, transport, shutdown }: ProcessContext, name: string): Joined {
+export async function joinAuthority(context: ProcessContext, name: string): Promise<Joined> {
+  const { config, transport, shutdown } = context;
   const enrolment = readEnrolment(name, config);
-  const log = own.child({ authority: formatGrpcTarget(config.authority) });
-  const channel = transport.connect(config.authority, { maxReconnectMs: AUTHORITY_RECONNECT_MS });
-  shutdown.add(() => channel.close());
+  const authorities = await connectAuthorities({ targets: config.authority, transport, log: context.log, shutdown });
+  const log = context.log.child({ authority: config.authority.map(formatGrpcTarget).join(", ") });
+  const { channel } = authorities;
   const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
-  const guard = new OpenGuard({ channel, metadata, log });
+  const guard = new OpenGuard({ channel, authorities, metadata, log });
   shutdown.add(() => guard.close());
-  return { channel, metadata, enrolment, guard, log };
+  return { channel, authorities, metadata, enrolment, guard, log };
 }
 
 function readEnrolment(name: string, config: Config): string {

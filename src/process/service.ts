@@ -1,10 +1,11 @@
 /** A service in a process of its own, joined to the authority and the registry of another. */
 import type { OpenGuard } from "../access/guard.js";
-import { type Registration, register } from "../rpc/registration.js";
+import type { Registration } from "../rpc/registration.js";
 import type { Service } from "../rpc/service.js";
 import type { ProcessContext } from "./context.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "./grpc-port.js";
 import type { Joined } from "./join.js";
+import { registerWithEach } from "./register.js";
 
 /** A service that runs. */
 export interface ServiceProcess {
@@ -14,19 +15,19 @@ export interface ServiceProcess {
 }
 
 /**
- * Opens the gRPC port with the service, behind a guard, and keeps it registered until the process stops.
+ * Opens the gRPC port with the service, behind a guard, and keeps it registered with each authority until the process stops.
  * @throws {ListenError} when the port cannot be listened on.
  */
 export async function openServiceProcess(
   context: ProcessContext,
-  { channel, metadata, guard, log }: Joined,
+  { authorities, metadata, guard }: Joined,
   service: Service,
 ): Promise<ServiceProcess> {
   const { config, shutdown } = context;
   const grpc = await openGrpcPort(context, [service], guard);
   keepGrpcHealth(shutdown, grpc.dispatcher, guard);
   const instance = instanceOf(service, grpc, config);
-  const registration = register({ channel, metadata, log, instance, ready: guard.ready() });
+  const registration = registerWithEach({ authorities, metadata, instance, ready: guard.ready() });
   shutdown.add(() => registration.close());
   return { guard, grpc, registration };
 }

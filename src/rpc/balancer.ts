@@ -60,6 +60,11 @@ export class Balancer implements Channel {
     for (const instance of this.#order) instance.contract = contractOf(instance.channel);
   }
 
+  /** In the order of the addresses. */
+  protected get instances(): readonly Instance[] {
+    return this.#order;
+  }
+
   /** The instances with one contract, as a channel. */
   among(contract: unknown): Channel {
     const balancer = this;

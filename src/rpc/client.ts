@@ -20,6 +20,33 @@ export interface CallOptions {
   readonly admission?: CallStart["admission"];
   readonly clientAddress?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Whether it may be sent again where a connection was lost: it has no side effects. */
+  readonly repeatable?: boolean | undefined;
+}
+
+/** How long the first attempt of `repeated` may take, in milliseconds; each further one twice as long. */
+const FIRST_ATTEMPT_TIME = 1_000;
+
+/**
+ * Calls a unary endpoint without side effects: where an attempt is not answered, again until the deadline. Over a channel
+ * to several instances the next attempt goes to another one.
+ * @throws {StatusError}
+ */
+export async function repeated<Request, Response>(
+  channel: Channel,
+  method: MethodDefinition<Request, Response> & { readonly requestStream: false; readonly responseStream: false },
+  request: NoInfer<Request>,
+  { deadline = Date.now() + DEFAULT_TIME, ...options }: CallOptions = {},
+): Promise<Response> {
+  for (let time = FIRST_ATTEMPT_TIME; ; time *= 2) {
+    const end = Math.min(deadline, Date.now() + time);
+    try {
+      return await unary(channel, method, request, { ...options, deadline: end, repeatable: true });
+    } catch (error) {
+      const isLate = error instanceof StatusError && error.code === Code.DEADLINE_EXCEEDED;
+      if (!isLate || Date.now() >= deadline || options.signal?.aborted) throw error;
+    }
+  }
 }
 
 /**
@@ -120,6 +147,7 @@ function startOf(path: string, options: CallOptions, deadline: number | undefine
     deadline: options.deadline ?? deadline,
     admission: options.admission,
     clientAddress: options.clientAddress,
+    repeatable: options.repeatable,
   };
 }
 

@@ -46,8 +46,7 @@ export function register(options: RegistrationOptions): Registration {
   let onRegistered: () => void = () => {};
   const registered = new Promise<void>((resolve, reject) => {
     onRegistered = resolve;
-    const closed = () => reject(new StatusError(Code.CANCELLED, "the registration was closed"));
-    closing.signal.addEventListener("abort", closed);
+    closing.signal.addEventListener("abort", () => reject(registrationClosed()));
   });
   // The rejection is for those who call `registered`; without them it is not an error.
   registered.catch(() => {});
@@ -70,6 +69,11 @@ export function register(options: RegistrationOptions): Registration {
     });
   void ready.then(keep, () => {}); // What never becomes ready is never registered.
   return { registered: () => registered, close: () => closing.abort() };
+}
+
+/** The error of those who wait for a registration that was closed. */
+export function registrationClosed(): StatusError {
+  return new StatusError(Code.CANCELLED, "the registration was closed");
 }
 
 /** Registers the instance, and resolves or rejects when the registry ends the stream. */

@@ -60,7 +60,7 @@ export class Watched {
     const now = Date.now() + this.#script.clockAhead;
     const time = { seconds: BigInt(Math.floor(now / 1000)), nanos: (now % 1000) * 1e6 };
     const leaseMs = BigInt(this.#script.leaseMs);
-    this.send({ $case: "pong", value: { sequence: ping.sequence, revision, leaseMs, time } });
+    this.send({ $case: "pong", value: { sequence: ping.sequence, revision, leaseMs, time, stopping: false } });
   }
 
   break(): void {

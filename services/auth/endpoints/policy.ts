@@ -7,7 +7,7 @@
 
 import { KnownCaller } from "../../../src/access/caller-cache.js";
 import { GATEWAY } from "../../../src/contract/names.js";
-import { invalidArgument } from "../../../src/errors.js";
+import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
 import {
   Change,
   PolicyService,
@@ -39,6 +39,8 @@ interface Options {
   readonly leases: Leases;
   readonly storeWatch: StoreWatch;
   readonly keyUses: KeyUses;
+  /** Aborted when the authority is about to stop. */
+  readonly stopping: AbortSignal;
 }
 
 /** The gRPC service portico.auth.v1.Policy. */
@@ -54,11 +56,14 @@ async function* watch(
   requests: AsyncIterable<WatchRequest>,
   context: Context,
 ): AsyncGenerator<WatchResponse> {
-  const { journal, leases } = options;
+  const { journal, leases, stopping } = options;
+  if (stopping.aborted && !context.system) throw new StatusError(Code.UNAVAILABLE, "the authority is about to stop");
   const holder = leases.join(ownerOf(context));
   const watcher = new Watcher(journal, enrolmentOf(context));
   const stop = (): void => watcher.end();
   context.signal.addEventListener("abort", stop);
+  const sendAway = (): void => watcher.pong(unaskedPong(journal));
+  stopping.addEventListener("abort", sendAway);
   let closed = false;
   const listening = listen(options, requests, holder, watcher).then(
     () => {
@@ -72,6 +77,7 @@ async function* watch(
     await listening;
   } finally {
     context.signal.removeEventListener("abort", stop);
+    stopping.removeEventListener("abort", sendAway);
     watcher.end();
     leases.leave(holder, closed);
   }
@@ -127,7 +133,7 @@ function enrolmentOf({ caller, system }: Context): string {
 
 /** Answers a ping, which grants the guard a lease. */
 async function pong(
-  { journal, leases, storeWatch }: Options,
+  { journal, leases, storeWatch, stopping }: Options,
   holder: Holder,
   watcher: Watcher,
   sequence: bigint,
@@ -143,8 +149,14 @@ async function pong(
     revision: BigInt(revision),
     leaseMs: BigInt(leases.leaseMs),
     time: toTimestamp(journal.now),
+    stopping: stopping.aborted,
   });
   leases.grant(holder, revision);
+}
+
+/** Says that the authority is about to stop, and grants nothing. */
+function unaskedPong(journal: Journal): WatchResponse_Pong {
+  return { sequence: 0n, revision: 0n, leaseMs: 0n, time: toTimestamp(journal.now), stopping: true };
 }
 
 class Watcher implements Follower {

@@ -69,7 +69,14 @@ export interface WatchResponse_Pong {
   /** How long the guard may decide, in milliseconds after it sent the ping. */
   leaseMs: bigint;
   /** The authority's clock when it answered. Tokens expire by this clock, not by the guard's. */
-  time: Timestamp | undefined;
+  time:
+    | Timestamp
+    | undefined;
+  /**
+   * The authority is about to stop, so the guard should go to another one. It closes its side here once it has a lease from
+   * there. A pong that answers no ping, with the sequence 0, may say so too.
+   */
+  stopping: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -810,7 +817,7 @@ export const WatchResponse_Changes: MessageFns<WatchResponse_Changes> = {
 };
 
 function createBaseWatchResponse_Pong(): WatchResponse_Pong {
-  return { sequence: 0n, revision: 0n, leaseMs: 0n, time: undefined, _unknownFields: {} };
+  return { sequence: 0n, revision: 0n, leaseMs: 0n, time: undefined, stopping: false, _unknownFields: {} };
 }
 
 export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
@@ -835,6 +842,9 @@ export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
     }
     if (message.time !== undefined) {
       Timestamp.encode(message.time, writer.uint32(34).fork()).join();
+    }
+    if (message.stopping !== false) {
+      writer.uint32(40).bool(message.stopping);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -892,6 +902,14 @@ export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
             message.time = Timestamp.decode(reader, reader.uint32());
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.stopping = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -921,6 +939,7 @@ export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     message.leaseMs = (object.leaseMs !== undefined && object.leaseMs !== null) ? BigInt(object.leaseMs) : 0n;
     message.time = (object.time !== undefined && object.time !== null) ? Timestamp.fromPartial(object.time) : undefined;
+    message.stopping = object.stopping ?? false;
     return message;
   },
 };

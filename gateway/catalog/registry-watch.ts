@@ -1,0 +1,131 @@
+/**
+ * The watch on one authority's registry, and the names of the instances that it knows. While the registry is away, its names
+ * stay. A registry that comes back knows at first only the instances that have registered again, so one that it does not
+ * name then has some time to do so.
+ */
+import type { SYSTEM } from "../../src/access/admission.js";
+import type { Authority } from "../../src/access/authorities.js";
+import { type Attempt, follow } from "../../src/follow.js";
+import { type Instance, RegistryService, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+import { stream } from "../../src/rpc/client.js";
+import type { Metadata } from "../../src/rpc/metadata.js";
+
+/** Pauses between attempts to reach the registry, in milliseconds. */
+const FIRST_RETRY_MS = 100;
+const MAX_RETRY_MS = 5000;
+const GRACE_MS = 10_000;
+
+/** Told what the registry announces. */
+export interface WatchListener {
+  onNews(watch: RegistryWatch, news: WatchResponse): void;
+  /** Instances that it does not name any more, by their keys. */
+  onGone(watch: RegistryWatch, keys: readonly string[]): void;
+  /** It has named all its instances, or cannot be followed. */
+  onTurn(watch: RegistryWatch): void;
+}
+
+export interface WatchOptions {
+  /** The enrolment token, where the registry is another process. */
+  readonly metadata?: Metadata | undefined;
+  readonly admission?: typeof SYSTEM | undefined;
+  /** How long an instance that the registry does not know after an interruption has to register again; default 10 s. */
+  readonly graceMs?: number;
+}
+
+/** What an instance is known by, among those of all registries. */
+export function keyOf({ service, id }: Pick<Instance, "service" | "id">): string {
+  return `${service}/${id}`;
+}
+
+export class RegistryWatch {
+  /** Keys of the instances that it knows, or knew when it was last reached. */
+  readonly names = new Set<string>();
+  /** Whether it is followed now, and has named all its instances. */
+  isComplete = false;
+  /** Whether it has named all its instances once, or could not be reached. */
+  hasAnswered = false;
+  #isFollowed = false;
+  readonly #authority: Authority;
+  readonly #options: WatchOptions;
+  readonly #listener: WatchListener;
+  readonly #closing = new AbortController();
+  /** Names of an earlier watch that the present one has not sent yet. */
+  #stale = new Set<string>();
+  #grace: NodeJS.Timeout | undefined;
+
+  constructor(authority: Authority, options: WatchOptions, listener: WatchListener) {
+    this.#authority = authority;
+    this.#options = options;
+    this.#listener = listener;
+    void follow({
+      source: "the registry",
+      attempt: (attempt) => this.#watch(attempt),
+      onFailure: ({ error, repeated, delayMs }) => {
+        const about = { err: error, retryMs: Math.round(delayMs) };
+        authority.log[repeated ? "debug" : "warn"](about, "the registry cannot be followed");
+        this.#isFollowed = false;
+        this.isComplete = false;
+        this.#turn();
+      },
+      firstDelayMs: FIRST_RETRY_MS,
+      maxDelayMs: MAX_RETRY_MS,
+      signal: this.#closing.signal,
+    });
+  }
+
+  close(): void {
+    this.#closing.abort();
+    clearTimeout(this.#grace);
+  }
+
+  /** Forgets an instance that has left another registry, unless this one has sent it since it was reached again. */
+  forgetUnlessSent(key: string): void {
+    if (!this.#isFollowed || this.#stale.has(key)) this.#forget(key);
+  }
+
+  async #watch({ signal, answered }: Attempt): Promise<void> {
+    const { metadata, admission } = this.#options;
+    const watch = stream(this.#authority.channel, RegistryService.watch, { metadata, admission, signal });
+    watch.send({});
+    watch.end();
+    clearTimeout(this.#grace);
+    this.#grace = undefined;
+    this.#isFollowed = true;
+    this.#stale = new Set(this.names);
+    for await (const news of watch.responses) {
+      this.#take(news);
+      answered();
+    }
+  }
+
+  #take(news: WatchResponse): void {
+    if (this.#closing.signal.aborted) return;
+    for (const instance of news.left) this.#forget(keyOf(instance));
+    for (const instance of news.joined) {
+      this.names.add(keyOf(instance));
+      this.#stale.delete(keyOf(instance));
+    }
+    if (news.complete) this.isComplete = true;
+    this.#listener.onNews(this, news);
+    if (!news.complete) return;
+    this.#turn();
+    if (this.#stale.size > 0) this.#grace ??= setTimeout(() => this.#dropStale(), this.#options.graceMs ?? GRACE_MS);
+  }
+
+  #dropStale(): void {
+    this.#grace = undefined;
+    const gone = [...this.#stale];
+    for (const key of gone) this.#forget(key);
+    this.#listener.onGone(this, gone);
+  }
+
+  #forget(key: string): void {
+    this.names.delete(key);
+    this.#stale.delete(key);
+  }
+
+  #turn(): void {
+    this.hasAnswered = true;
+    this.#listener.onTurn(this);
+  }
+}

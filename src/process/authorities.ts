@@ -1,0 +1,87 @@
+/**
+ * Connects a process to the authorities of PORTICO_AUTHORITY: a channel to each, and where a host name has several
+ * addresses, a channel to each of these. The names are resolved again and again, and the authorities follow.
+ */
+import { Authorities, type Authority } from "../access/authorities.js";
+import { formatGrpcTarget, type GrpcTarget } from "../address.js";
+import type { Logger } from "../log.js";
+import { hostNameOf, type Lookup, lookupAll, ResolvedNames } from "../resolved-names.js";
+import type { Channel } from "../rpc/channel.js";
+import type { Transport } from "../rpc/transport.js";
+import type { Shutdown } from "./shutdown.js";
+
+/** How soon a lost authority is connected to again, in milliseconds: within a lease, so that its restart fails no call. */
+const RECONNECT_MS = 200;
+/** Between two rounds of name resolution, in milliseconds. */
+const RESOLVE_MS = 5_000;
+/** Names of which all addresses are reached are resolved again in each sixth round. */
+const ROUNDS = 6;
+/** How long those that follow an authority have to leave it after its address has gone, in milliseconds. */
+const LEAVE_MS = 10_000;
+
+export interface ConnectOptions {
+  readonly targets: readonly GrpcTarget[];
+  readonly transport: Pick<Transport, "connect">;
+  readonly log: Logger;
+  readonly shutdown: Shutdown;
+  /** Resolves a host name; default: as this machine does. */
+  readonly lookup?: Lookup;
+  /** Between two rounds of name resolution, in milliseconds; default 5 s. */
+  readonly resolveMs?: number;
+}
+
+interface Place {
+  readonly name: string;
+  readonly target: GrpcTarget;
+  /** Of the addresses of a host name the one to connect to. */
+  readonly ip: string | undefined;
+}
+
+/** Resolves when the names have been resolved once, or cannot be. Nothing waits for a connection. */
+export async function connectAuthorities(options: ConnectOptions): Promise<Authorities> {
+  const { targets, transport, log, shutdown, lookup = lookupAll, resolveMs = RESOLVE_MS } = options;
+  const known = new Map<string, Authority>();
+  let authorities: Authorities | undefined;
+  const names = new ResolvedNames(lookup, () => authorities?.set(connectAll()));
+  const hosts = new Set(targets.flatMap((target) => hostNameOf(formatGrpcTarget(target)) ?? []));
+  const placesOf = (target: GrpcTarget): Place[] => {
+    const name = formatGrpcTarget(target);
+    const host = hostNameOf(name);
+    const ips = host === undefined ? [] : names.addressesOf(host);
+    if (ips.length < 2) return [{ name, target, ip: undefined }];
+    return ips.map((ip) => ({ name: `${name} (${ip})`, target, ip }));
+  };
+  const connectAll = (): Authority[] => {
+    const places = targets.flatMap(placesOf);
+    for (const [name, { channel }] of known) {
+      if (places.some((place) => place.name === name)) continue;
+      known.delete(name);
+      closeLater(channel);
+    }
+    return places.map(({ name, target, ip }) => {
+      let authority = known.get(name);
+      if (authority === undefined) {
+        const channel = transport.connect(target, { maxReconnectMs: RECONNECT_MS, ip });
+        authority = { name, channel, log: log.child({ authority: name }) };
+        known.set(name, authority);
+      }
+      return authority;
+    });
+  };
+  shutdown.add(() => {
+    for (const { channel } of known.values()) channel.close();
+  });
+  await Promise.all([...hosts].map((host) => names.resolve(host)));
+  authorities = new Authorities(connectAll());
+  let rounds = 0;
+  const resolving = setInterval(() => {
+    const isReached = (): boolean => [...known.values()].every(({ channel }) => channel.state === "ready");
+    if (rounds++ % ROUNDS === 0 || !isReached()) for (const host of hosts) void names.resolve(host);
+  }, resolveMs).unref();
+  shutdown.add(() => clearInterval(resolving));
+  return authorities;
+}
+
+function closeLater(channel: Channel): void {
+  setTimeout(() => channel.close(), LEAVE_MS).unref();
+}

@@ -1,0 +1,40 @@
+/**
+ * A channel to a service of which any instance gives the same answer: all calls go to one preferred instance, and to
+ * another while that cannot be reached or has just let a deadline pass.
+ */
+import { Code } from "../errors.js";
+import { Balancer } from "./balancer.js";
+import type { CallStart, Channel, Status } from "./channel.js";
+import type { Instance } from "./instance.js";
+
+export class Failover extends Balancer {
+  #preferred: Channel | undefined;
+  /** The instance that let a deadline pass last, and has answered nothing since. */
+  #silent: Instance | undefined;
+
+  /** Calls go to the instance of this channel from now on. */
+  prefer(channel: Channel): void {
+    this.#preferred = channel;
+  }
+
+  override pick(tried: readonly Instance[]): Instance | undefined {
+    const now = Date.now();
+    let best: Instance | undefined;
+    let lowest = Number.POSITIVE_INFINITY;
+    for (const instance of this.instances) {
+      if (tried.includes(instance)) continue;
+      const others = instance.channel === this.#preferred ? 0 : 1;
+      const rank = 2 * (instance.unfitness(now) + (instance === this.#silent ? 1 : 0)) + others;
+      if (rank >= lowest) continue;
+      best = instance;
+      lowest = rank;
+    }
+    return best;
+  }
+
+  override settle(instance: Instance, start: CallStart, ended: Status): void {
+    super.settle(instance, start, ended);
+    if (ended.code === Code.DEADLINE_EXCEEDED) this.#silent = instance;
+    else if (instance === this.#silent && !ended.neverSent) this.#silent = undefined;
+  }
+}

@@ -1,0 +1,173 @@
+/** A guard that knows several authorities: it goes from one to another while its lease runs, and never to an older state. */
+import { setTimeout as sleep } from "node:timers/promises";
+import t, { type Test } from "tap";
+import { Authorities } from "../../src/access/authorities.js";
+import { OpenGuard } from "../../src/access/guard.js";
+import { Code } from "../../src/errors.js";
+import { silent } from "../services/auth/open.js";
+import { until } from "../support/until.js";
+import { codeOf } from "./door.js";
+import { call } from "./endpoints.js";
+import { ScriptedAuthority } from "./scripted-authority.js";
+
+/** Long enough that a guard gets from one to the other on a busy machine. */
+const LEASE = 4_000;
+
+interface Scene {
+  readonly guard: OpenGuard;
+  /** In the order of the guard. */
+  readonly scripts: readonly ScriptedAuthority[];
+  /** How often the guard was found without a lease. */
+  readonly lost: () => number;
+}
+
+/** A guard of several authorities, the first of which it follows. */
+async function scene(t: Test, count: number, options: Partial<ScriptedAuthority> = {}): Promise<Scene> {
+  const made = Array.from({ length: count }, (_, index) => {
+    const script = Object.assign(new ScriptedAuthority(), { leaseMs: LEASE, ...options });
+    return { name: `authority ${index}`, channel: script.access.channel, log: silent, script };
+  });
+  const authorities = new Authorities(made);
+  const scripts = authorities.all.map((one) => (one as (typeof made)[number]).script);
+  const { channel } = authorities;
+  const { admission } = scripts[0]!.access;
+  const guard = new OpenGuard({ channel, authorities, admission, log: silent });
+  t.teardown(() => guard.close());
+  await guard.ready();
+  let lost = 0;
+  const watching = setInterval(() => {
+    if (guard.state !== "ready") lost++;
+  }, 1);
+  t.teardown(() => clearInterval(watching));
+  return { guard, scripts, lost: () => lost };
+}
+
+/** Resolves when the guard decides by what this authority has sent. */
+async function follows(script: ScriptedAuthority): Promise<void> {
+  await script.until(() => (script.streams.at(-1)?.applied.length ?? 0) > 0);
+}
+
+t.test("an authority that breaks off is followed by the next, at once", async (t) => {
+  const { guard, scripts, lost } = await scene(t, 3);
+  const [first, second, third] = scripts as [ScriptedAuthority, ScriptedAuthority, ScriptedAuthority];
+  first.reachable = false;
+  second.reachable = false;
+  first.stream.break();
+  await follows(third);
+  t.equal(await codeOf(guard, call), 0);
+  t.equal(lost(), 0);
+});
+
+t.test("an authority that falls silent is left before the lease ends", async (t) => {
+  const { guard, scripts, lost } = await scene(t, 3);
+  const [first, second, third] = scripts as [ScriptedAuthority, ScriptedAuthority, ScriptedAuthority];
+  first.answersPings = false;
+  second.answersPings = false;
+  await follows(third);
+  t.ok(first.stream.left, "it is told that the guard is gone");
+  t.ok(second.stream.left, "so is the one that did not answer either");
+  await sleep(LEASE);
+  t.equal(await codeOf(guard, call), 0);
+  t.equal(lost(), 0);
+});
+
+t.test("an authority that only pauses stays", async (t) => {
+  const { guard, scripts, lost } = await scene(t, 2);
+  const [first, second] = scripts as [ScriptedAuthority, ScriptedAuthority];
+  second.answersPings = false;
+  first.answersPings = false;
+  await second.until(() => second.streams.length > 0);
+  first.answersPings = true;
+  first.stream.pong();
+  await second.until(() => second.stream.left);
+  t.same(second.stream.applied, [], "nothing of the other one was applied");
+  t.notOk(first.stream.left || first.stream.cancelled);
+  t.equal(await codeOf(guard, call), 0);
+  t.equal(lost(), 0);
+});
+
+t.test("an authority that stops is left for another, and told only then", async (t) => {
+  const { scripts, lost } = await scene(t, 2);
+  const [first, second] = scripts as [ScriptedAuthority, ScriptedAuthority];
+  let appliedBefore: number | undefined;
+  const leaving = first
+    .until(() => first.stream.left)
+    .then(() => {
+      appliedBefore = second.stream.applied.length;
+    });
+  first.stream.send({
+    $case: "pong",
+    value: { sequence: 0n, revision: 0n, leaseMs: 0n, time: { seconds: 0n, nanos: 0 }, stopping: true },
+  });
+  await leaving;
+  t.equal(appliedBefore, 1);
+  t.equal(lost(), 0);
+});
+
+t.test("an authority that lags is not followed while it could bring back what was revoked", async (t) => {
+  const { guard, scripts } = await scene(t, 2, { leaseMs: 2_000, rules: [] });
+  const [first, second] = scripts as [ScriptedAuthority, ScriptedAuthority];
+  first.change({ $case: "namespaceDeleted", value: { namespace: "gone" } });
+  first.change({ $case: "namespaceDeleted", value: { namespace: "gone" } });
+  await first.until(() => first.stream.applied.includes(3n));
+  // The second has the rule still that the first has deleted.
+  second.revision = 2n;
+  second.rules = ["<public> granted *:*:*"];
+  first.reachable = false;
+  first.stream.break();
+  await second.until(() => second.streams.length > 0);
+  const codes = new Set<number>();
+  while (guard.state === "ready") {
+    codes.add(await codeOf(guard, call));
+    await sleep(1);
+  }
+  const lost = performance.now();
+  t.same([...codes], [Code.UNAUTHENTICATED], "the rules stay those of the first");
+  while ((await codeOf(guard, call)) === Code.UNAVAILABLE) await sleep(1);
+  t.ok(performance.now() - lost > 1_900, "no lease for as long as one lasts");
+  t.equal(await codeOf(guard, call), 0, "then the older state counts: a backup was restored");
+});
+
+t.test("an answer of an older revision than was applied extends no lease", async (t) => {
+  const { guard, scripts } = await scene(t, 1, { leaseMs: 1_000 });
+  const [script] = scripts as [ScriptedAuthority];
+  script.change({ $case: "namespaceDeleted", value: { namespace: "gone" } });
+  await script.until(() => script.stream.applied.includes(2n));
+  script.answersPings = false;
+  const [streams, pings] = [script.streams.length, script.stream.pings.length];
+  await script.until(() => script.stream.pings.length > pings);
+  script.reachable = false;
+  script.stream.pong(script.stream.pings.at(-1), 1n);
+  await until(() => guard.state === "lost");
+  t.equal(script.streams.length, streams);
+});
+
+t.test("guards share the authorities", (t) => {
+  const all = ["a", "b", "c"].map((name) => ({ name, channel: new ScriptedAuthority().access.channel, log: silent }));
+  const first = new Map<string, number>();
+  for (let guard = 0; guard < 600; guard++) {
+    const { name } = new Authorities(all).all[0]!;
+    first.set(name, (first.get(name) ?? 0) + 1);
+  }
+  // Each is expected 200 times with a standard deviation of 12.
+  t.same(
+    [...first.keys()].sort().map((name) => (first.get(name) ?? 0) > 110),
+    [true, true, true],
+  );
+  t.end();
+});
+
+t.test("a guard returns to its first authority some time after that is back", async (t) => {
+  const { scripts, lost } = await scene(t, 2, { leaseMs: 1_000 });
+  const [first, second] = scripts as [ScriptedAuthority, ScriptedAuthority];
+  first.reachable = false;
+  first.stream.break();
+  await follows(second);
+  const broken = first.streams.length;
+  first.reachable = true;
+  const began = performance.now();
+  await first.until(() => first.streams.length > broken && first.stream.applied.length > 0);
+  t.ok(performance.now() - began > 1_500, "not at once");
+  await second.until(() => second.stream.left);
+  t.equal(lost(), 0);
+});
