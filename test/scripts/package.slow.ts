@@ -5,6 +5,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { call, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
+import { until } from "../support/until.js";
 
 const MAX_SIZE = 20_000_000;
 
@@ -82,6 +83,27 @@ for (const [command, { args, program, root }] of Object.entries(INSTALLATIONS)) 
     t.notOk(existsSync(join(folder, root, "node_modules/sqlite3/build")), "nothing was compiled");
   });
 }
+
+t.test("a service that it makes installs from the registry, passes its tests and its check, and is run", async (t) => {
+  const folder = temporaryFolder(t);
+  const program = join(folder, "bin/portico");
+  // Node's runner runs no tests inside of a test of its own.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const run = (cwd: string, command: string, ...words: string[]) =>
+    execFileSync(command, words, { cwd, env, encoding: "utf8", stdio: "pipe" });
+  run(folder, "npm", "install", "--global", `--prefix=${folder}`, packed.filename);
+  run(folder, program, "new", "greeter");
+  const project = join(folder, "greeter");
+  run(project, "npm", "install");
+  t.match(run(project, "npm", "test"), /^# fail 0$/m);
+  run(project, "npm", "run", "check");
+  const dev = await start(["dev"], { PORTICO_DATA: join(project, ".portico") }, project, [], { program });
+  t.teardown(() => dev.stop("SIGKILL"));
+  const greet = () => call(`${dev.address("HTTP")}/greeter?name=Ada`);
+  await until(async () => (await greet()).status === 200);
+  t.match((await greet()).body, { message: "Hello Ada" });
+  t.equal(await dev.stop(), 0);
+});
 
 /** An environment in which only Node and npm are found, with a home that is empty. */
 function withoutCompiler(folder: string): NodeJS.ProcessEnv {
