@@ -1,5 +1,16 @@
 /** Folders and files that only their owner may read. */
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 
 /**
@@ -35,6 +46,14 @@ export function writeOnce(file: string, make: () => string): boolean {
     closeSync(descriptor);
     rmSync(draft, { force: true });
   }
+}
+
+/** Writes the file in place of the one that may be there. It appears complete, and is on disk when this returns. */
+export function writeAnew(file: string, text: string): void {
+  const draft = `${file}.${randomUUID()}.new`;
+  writeOnce(draft, () => text);
+  renameSync(draft, file);
+  syncFolder(dirname(file));
 }
 
 /** Waits until what was created or renamed in the folder is on disk. */

@@ -7,6 +7,7 @@ import { ConfigError, type Flags, flagName, type RoleName, SETTINGS } from "../.
 import { type Candidate, CompletedArgument, CompletedOption, type Source } from "../command/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
+import type { CopyFlags } from "./copy-store.js";
 import { OWN_SERVICES } from "./own-services.js";
 
 /** @param onExit is called with the exit code when the role has ended. */
@@ -39,7 +40,25 @@ export function roles(io: Io, onExit: (code: number) => void): Command[] {
     "kubectl exec deploy/portico-authority -- portico enrol gateway",
   );
   enrol.action(async (name: string, flags: Flags) => (await import("./enrol.js")).enrol(name, flags, io));
-  return [server, gateway, authority, service, enrol];
+  return [server, gateway, authority, service, enrol, store(io)];
+}
+
+/** What is done to the store while no authority runs on it. */
+function store(io: Io): Command {
+  const copy = newCommand("copy <from> <to>", "copy a store to another, which must be absent or empty");
+  copy.addOption(optionOf("data"));
+  copy.option("--stopped", "no authority runs, although one that was killed has left its claim");
+  examples(
+    copy,
+    "portico store copy sqlite: postgres://portico@127.0.0.1/portico",
+    "portico store copy postgres://portico@127.0.0.1/portico sqlite:copy.sqlite",
+  );
+  copy.addHelpText("after", "\nThe database's password is taken from PGPASSWORD, or from ~/.pgpass.");
+  copy.action(async (from: string, to: string, flags: CopyFlags) =>
+    (await import("./copy-store.js")).copy(from, to, flags, io),
+  );
+  const command = newCommand("store", "copy the authority's store").addCommand(copy);
+  return examples(command, "portico store copy sqlite: postgres://portico@127.0.0.1/portico");
 }
 
 const ownServices: Source = () => Object.keys(OWN_SERVICES).map((text) => ({ text }));

@@ -1,11 +1,11 @@
 /**
- * What shows that a data folder belongs to an installation: the file `store-location`, written once the store holds the
- * installation. It names the store, so that one that is gone is never taken for a fresh installation, whose public rule
+ * What shows that a data folder belongs to an installation: the file `store-location`, written when the store holds
+ * the installation. It names the store, so that one that is gone is never taken for a fresh installation, whose public rule
  * would open what was closed. Folders of versions that did not write the file show it by what a first start leaves there.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder, writeOnce } from "../folder.js";
+import { writeAnew } from "../folder.js";
 
 /** What a data folder says of the installation that it belongs to. */
 export interface Installation {
@@ -23,11 +23,10 @@ export function readInstallation(dataFolder: string): Installation | undefined {
   return setUp ? { store: undefined } : undefined;
 }
 
-/** Records that the data folder belongs to the installation in the store. The first record stays. */
+/** Records that the data folder belongs to the installation in the store, which may be a copy of the one before. */
 export function recordInstallation(dataFolder: string, store: string): void {
-  if (existsSync(fileIn(dataFolder))) return;
-  makeFolder(dataFolder);
-  writeOnce(fileIn(dataFolder), () => store);
+  if (readInstallation(dataFolder)?.store === store) return;
+  writeAnew(fileIn(dataFolder), store);
 }
 
 /** What is wrong and what to do, where `store` holds nothing of the installation. */

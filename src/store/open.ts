@@ -3,8 +3,8 @@ import { join, resolve } from "node:path";
 import { isPostgresUrl } from "./postgres-url.js";
 import { openServiceSqlite } from "./service-sqlite.js";
 import type { ServiceStore } from "./service-store.js";
-import { openSqlite } from "./sqlite.js";
-import { type Store, StoreError } from "./store.js";
+import { fillSqlite, openSqlite } from "./sqlite.js";
+import { type Fill, type Store, StoreError } from "./store.js";
 
 /** How long an operation may take, in milliseconds. */
 const DEADLINE = 10_000;
@@ -15,6 +15,8 @@ export interface OpenOptions {
   readonly deadline?: number;
   /** Told what puts acknowledged changes at risk, as far as the store shows it. */
   readonly warn?: (message: string) => void;
+  /** Whether a store that is absent is an error. Else it is made. */
+  readonly mustExist?: boolean;
 }
 
 /**
@@ -25,12 +27,25 @@ export interface OpenOptions {
 export async function openStore(
   url: string,
   dataFolder: string,
-  { deadline = DEADLINE, warn = () => {} }: OpenOptions = {},
+  { deadline = DEADLINE, warn = () => {}, mustExist = false }: OpenOptions = {},
 ): Promise<Store> {
-  if (!isPostgresUrl(url)) return openSqlite(fileOf(url, dataFolder, "portico.sqlite"), dataFolder, deadline);
+  if (!isPostgresUrl(url)) {
+    return openSqlite(fileOf(url, dataFolder, "portico.sqlite"), dataFolder, { deadline, mustExist });
+  }
   // Loaded only where it is used: it makes a start take longer.
   const { openPostgres } = await import("./postgres.js");
-  return openPostgres({ url, dataFolder, deadline, warn });
+  return openPostgres({ url, dataFolder, deadline, warn, mustExist });
+}
+
+/**
+ * Makes the store of a URL, which must be absent. It is there once it is filled; should that fail, no authority takes what
+ * was written for a store.
+ * @throws {StoreError} also where it is there.
+ */
+export async function fillStore(url: string, dataFolder: string, fill: Fill, warn: (message: string) => void) {
+  if (!isPostgresUrl(url)) return fillSqlite(fileOf(url, dataFolder, "portico.sqlite"), DEADLINE, fill);
+  const { fillPostgres } = await import("./postgres.js");
+  return fillPostgres({ url, dataFolder, deadline: DEADLINE, warn, mustExist: false }, fill);
 }
 
 /**

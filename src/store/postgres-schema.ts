@@ -48,7 +48,9 @@ export async function prepareSchema(client: pg.ClientBase, { kind, name, schema,
     await createSchema(client, schema, kind.mark);
   }
   const { mark, format, id } = (await client.query(`SELECT mark, format, id FROM ${schema}.format`)).rows[0] ?? {};
-  if (mark !== kind.mark) throw new StoreError(`store ${name}: the schema ${schema} is not ${kind.title}`);
+  if (mark !== kind.mark) {
+    throw new StoreError(`store ${name}: the schema ${schema} is not ${kind.title}; it is marked as ${mark}`);
+  }
   if (format > kind.formats.length) throw new StoreError(newer(name, format, kind.formats.length));
   await client.query(`SET LOCAL search_path TO ${schema}`);
   for (const statement of kind.formats.slice(format).flat()) await client.query(statement);

@@ -11,7 +11,7 @@ import { durabilityWarnings } from "./postgres-durability.js";
 import { Hints } from "./postgres-hints.js";
 import { checkSchema, prepareSchema, type SchemaKind } from "./postgres-schema.js";
 import { readPostgresUrl } from "./postgres-url.js";
-import { COLLECTIONS, type Collection, type CollectionName, type Entry, type Store } from "./store.js";
+import { COLLECTIONS, type Collection, type CollectionName, type Entry, type Fill, type Store } from "./store.js";
 
 const TABLE = "(key bytea PRIMARY KEY, value bytea NOT NULL)";
 const KIND: SchemaKind = {
@@ -30,18 +30,45 @@ interface Options {
   readonly deadline: number;
   /** Told what puts acknowledged changes at risk. */
   readonly warn: (message: string) => void;
+  readonly mustExist: boolean;
+}
+
+/** Of a schema that is being filled: no authority opens it. */
+const UNFINISHED: SchemaKind = { ...KIND, title: "free for a copy", mark: "unfinished copy" };
+
+/**
+ * Makes the store in a schema that holds none. One whose filling was broken off is filled on.
+ * @throws {StoreError} when the schema holds a store already.
+ */
+export async function fillPostgres(options: Options, fill: Fill): Promise<void> {
+  const { store, database, schema } = await open(UNFINISHED, { ...options, dataFolder: "" });
+  try {
+    await fill(store);
+    const finish = { name: "finish", text: `UPDATE ${schema}.format SET mark = $1` };
+    await database.write(finish, [KIND.mark]);
+  } finally {
+    await store.close();
+  }
 }
 
 /**
  * Opens the store that a URL names. Its tables are made where they are absent and the data folder was never set up.
  * @throws {StoreError} when it cannot be reached, or is not a store of Portico.
  */
-export async function openPostgres({ url, dataFolder, deadline, warn }: Options): Promise<Store> {
+export async function openPostgres(options: Options): Promise<Store> {
+  return (await open(KIND, options)).store;
+}
+
+async function open(kind: SchemaKind, { url, dataFolder, deadline, warn, mustExist }: Options) {
   const address = readPostgresUrl(url, KIND.defaultSchema);
   const { name, schema } = address;
   // Read before the store: the first start makes the store, and then what shows that the folder is set up.
   const installation = readInstallation(dataFolder);
-  const lost = installation && lostInstallation(name, dataFolder, installation);
+  const lost = installation
+    ? lostInstallation(name, dataFolder, installation)
+    : mustExist
+      ? "and so holds no store"
+      : undefined;
   let id: string | undefined;
   const database = new Database({
     address,
@@ -64,7 +91,7 @@ export async function openPostgres({ url, dataFolder, deadline, warn }: Options)
   };
   try {
     await database.use(connect("write"), async (client) => {
-      id = await prepareSchema(client, { kind: KIND, name, schema, lost });
+      id = await prepareSchema(client, { kind, name, schema, lost });
     });
   } catch (error) {
     await database.close();
@@ -72,7 +99,7 @@ export async function openPostgres({ url, dataFolder, deadline, warn }: Options)
   }
   const hints = new Hints({ connect: () => connect("read"), channel: schema });
   const collections = new Map(COLLECTIONS.map((table) => [table, collectionOf(database, schema, table, hints)]));
-  return {
+  const store: Store = {
     name,
     mayBeStale: true,
     collection: (name) => collections.get(name)!,
@@ -82,6 +109,7 @@ export async function openPostgres({ url, dataFolder, deadline, warn }: Options)
       await database.close();
     },
   };
+  return { store, database, schema };
 }
 
 function collectionOf(database: Database, schema: string, name: CollectionName, hints: Hints): Collection {

@@ -54,14 +54,14 @@ export function readHeader(kind: FileKind, file: string): boolean {
 }
 
 /**
- * Makes a file, and gives it its name unless another process was first.
+ * Makes a file, and gives it its name unless another process was first; whether it did.
  * @param fill opens the draft, runs the statement that marks it, makes its tables, and closes it
  */
 export async function createFile(
   kind: FileKind,
   file: string,
   fill: (draft: string, mark: string) => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   const folder = dirname(file);
   try {
     makeFolder(folder);
@@ -80,8 +80,10 @@ export async function createFile(
     readHeader(kind, draft);
     linkSync(draft, file);
     syncFolder(folder);
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return false;
   } finally {
     for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(draft + suffix, { force: true });
   }

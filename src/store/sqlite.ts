@@ -9,17 +9,34 @@ import type KeyvSqlite from "@keyv/sqlite";
 import Keyv from "keyv";
 import { lostInstallation, readInstallation } from "./installation.js";
 import { connect, createFile, endWithin, type FileKind, readHeader, toStoreError } from "./sqlite-file.js";
-import { COLLECTIONS, type Collection, type CollectionName, type Entry, type Store, StoreError } from "./store.js";
+import {
+  COLLECTIONS,
+  type Collection,
+  type CollectionName,
+  type Entry,
+  type Fill,
+  type Store,
+  StoreError,
+} from "./store.js";
 
 /** Its mark is "Port". */
 const KIND: FileKind = { title: "a store of Portico", applicationId: 0x506f7274, format: 0, setting: "PORTICO_STORE" };
 
+interface OpenSqlite {
+  /** How long an operation may take, in milliseconds. */
+  readonly deadline: number;
+  readonly mustExist: boolean;
+}
+
 /**
  * Opens the store in a file, which is made where it is absent and the data folder was never set up.
- * @param deadline how long an operation may take, in milliseconds
  * @throws {StoreError} when it is locked, unreadable, damaged or not a store of Portico.
  */
-export async function openSqlite(file: string, dataFolder: string, deadline: number): Promise<Store> {
+export async function openSqlite(
+  file: string,
+  dataFolder: string,
+  { deadline, mustExist }: OpenSqlite,
+): Promise<Store> {
   // Read before the store: the first start makes the store, and then what shows that the folder is set up.
   const installation = readInstallation(dataFolder);
   try {
@@ -28,9 +45,28 @@ export async function openSqlite(file: string, dataFolder: string, deadline: num
         const lost = lostInstallation(file, dataFolder, installation);
         throw new StoreError(`store ${file} does not exist, ${lost}`);
       }
+      if (mustExist) throw new StoreError(`store ${file} does not exist`);
       await createFile(KIND, file, async (draft, mark) => (await connectAll(draft, deadline, [mark])).close());
     }
     return await connectAll(file, deadline);
+  } catch (error) {
+    throw toStoreError(KIND, file, error as Error);
+  }
+}
+
+/**
+ * Makes the store in a file that is absent. It gets its name when it is filled, so it is there complete or not at all.
+ * @throws {StoreError} when the file is there.
+ */
+export async function fillSqlite(file: string, deadline: number, fill: Fill): Promise<void> {
+  try {
+    const made =
+      !readHeader(KIND, file) &&
+      (await createFile(KIND, file, async (draft, mark) => {
+        const store = await connectAll(draft, deadline, [mark]);
+        await fill({ ...store, name: file }).finally(() => store.close());
+      }));
+    if (!made) throw new StoreError(`store ${file} is there already; name a file that is not`);
   } catch (error) {
     throw toStoreError(KIND, file, error as Error);
   }

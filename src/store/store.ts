@@ -55,6 +55,9 @@ export const COLLECTIONS = ["log", "snapshots", "grantors", "usage", "time"] as 
 /** The name of a collection. */
 export type CollectionName = (typeof COLLECTIONS)[number];
 
+/** Fills a store that is being made. */
+export type Fill = (store: Store) => Promise<void>;
+
 /** An open store. */
 export interface Store {
   /** The file or server, for messages: `/var/lib/portico/portico.sqlite`. */

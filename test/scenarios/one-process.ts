@@ -11,6 +11,8 @@ interface Options {
   readonly transcript: string;
   /** Prepares the data folder before the start. */
   readonly prepare?: (data: string) => Promise<unknown>;
+  /** Variables of the server. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Which of Portico's own services run; default `helloworld`, so that a transcript is about what it is about. */
   readonly ownServices?: string;
 }
@@ -18,11 +20,11 @@ interface Options {
 /** The transcript may stop and restart the server, and use grpcurl with the gRPC port, `{grpc}`. */
 export async function replayInOneProcess(
   t: Test,
-  { transcript, prepare, ownServices = "helloworld" }: Options,
+  { transcript, prepare, env: more = {}, ownServices = "helloworld" }: Options,
 ): Promise<void> {
   const data = await installation(t.testdir());
   await prepare?.(data);
-  const env = { PORTICO_DATA: data, PORTICO_OWN_SERVICES: ownServices };
+  const env = { PORTICO_DATA: data, PORTICO_OWN_SERVICES: ownServices, ...more };
   let portico = await start(["server"], env);
   t.teardown(() => portico.stop());
   const url = portico.address("HTTP");

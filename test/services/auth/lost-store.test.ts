@@ -1,5 +1,5 @@
 /** A data folder that was ever set up never starts afresh because its store is gone. */
-import { renameSync, rmSync } from "node:fs";
+import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
@@ -65,6 +65,17 @@ t.test("a store elsewhere that is named wrongly is refused, and the right one na
   await t.rejects(start(folder, `sqlite:${wrong}`), {
     message: `store ${wrong} does not exist, but the data folder ${folder} belongs to an installation in ${right}: `,
   });
+});
+
+t.test("a copy that is used since is the one that is missed", async (t) => {
+  const folder = join(t.testdir(), "data");
+  const copy = join(folder, "copy.sqlite");
+  await start(folder);
+  copyFileSync(store(folder), copy);
+  t.notOk((await start(folder, `sqlite:${copy}`)).first);
+  rmSync(copy);
+  rmSync(store(folder));
+  await t.rejects(start(folder), { message: `belongs to an installation in ${copy}: ` });
 });
 
 t.test("a store without any entry is refused where the folder was set up with one", async (t) => {

@@ -1,0 +1,79 @@
+// Portico on Postgres: its first day, its first start by three at once, and a database that is gone.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { copyStore } from "../../src/store/copy.js";
+import { fillStore, openStore } from "../../src/store/open.js";
+import { noPostgres, PASSWORD, startPostgres } from "../support/postgres.js";
+import { administrator, call, type Portico, refused, start } from "../support/process.js";
+import { temporaryFolder } from "../support/temporary.js";
+import { replayInOneProcess } from "./one-process.js";
+
+t.test("the first day of an administrator, on Postgres", { skip: noPostgres }, async (t) => {
+  const server = await startPostgres(t);
+  const prepare = async (data: string): Promise<void> => {
+    const prepared = await openStore("sqlite:", data);
+    await fillStore(
+      server.url(),
+      "",
+      async (store) => void (await copyStore(prepared, store)),
+      () => undefined,
+    );
+    await prepared.close();
+  };
+  await replayInOneProcess(t, { transcript: "first-day.txt", prepare, env: { PORTICO_STORE: server.url() } });
+});
+
+t.test("three that start at once on an empty database", { skip: noPostgres }, async (t) => {
+  const server = await startPostgres(t);
+  const folders = [temporaryFolder(t), temporaryFolder(t), temporaryFolder(t)];
+  const startOn = (data: string, url = server.url()): Promise<Portico> =>
+    start(["server"], { PORTICO_DATA: data, PORTICO_STORE: url, PORTICO_OWN_SERVICES: "helloworld" });
+  let running = await Promise.all(folders.map((data) => startOn(data)));
+  t.teardown(() => Promise.all(running.map((portico) => portico.stop("SIGKILL"))));
+  const first = running.findIndex((portico) => portico.output().includes("one-time password"));
+  const stopAll = () => Promise.all(running.map((portico) => portico.stop()));
+
+  t.test("set one installation up, and print one password", async (t) => {
+    t.equal(running.filter((portico) => portico.output().includes("one-time password")).length, 1);
+    const log = (
+      await server.query("SELECT count(*)::int AS entries FROM portico.log WHERE key = '0000000000000001'")
+    )[0];
+    t.same(log, { entries: 1 });
+    t.same(
+      folders.map((data) => existsSync(join(data, "admin-password"))),
+      folders.map((_, index) => index === first),
+    );
+  });
+  t.test("know each other's changes", async (t) => {
+    const headers = await administrator(running[first]!.address("HTTP"), folders[first]!);
+    const deleted = await call(`${running[first]!.address("HTTP")}/v1/auth/Rules/Delete`, { id: "default" }, headers);
+    t.equal(deleted.status, 200, JSON.stringify(deleted.body));
+    for (const portico of running) {
+      const greeting = await call(`${portico.address("HTTP")}/helloworld/call`, { name: "Ada" });
+      t.equal(greeting.status, 401, JSON.stringify(greeting.body));
+    }
+  });
+  t.test("find what they left when they are started again", async (t) => {
+    t.same(await stopAll(), [0, 0, 0]);
+    running = await Promise.all(folders.map((data) => startOn(data)));
+    for (const portico of running) {
+      t.notMatch(portico.output(), "one-time password");
+      t.equal((await call(`${portico.address("HTTP")}/helloworld/call`, { name: "Ada" })).status, 401);
+    }
+  });
+  t.test("start on no other database, nor on one that was made anew", async (t) => {
+    await stopAll();
+    const other = server.url(await server.createDatabase());
+    for (const data of folders) {
+      const { code, output } = await refused(["server"], { PORTICO_DATA: data, PORTICO_STORE: other });
+      t.equal(code, 1);
+      t.match(output, /has no schema portico, but the data folder .* belongs to an installation in postgres:\/\/127/);
+      t.notMatch(output, PASSWORD);
+    }
+  });
+  t.test("never print the database's password, nor keep it", async (t) => {
+    for (const portico of running) t.notMatch(portico.output() + portico.errors(), PASSWORD);
+    for (const data of folders) t.notMatch(readFileSync(join(data, "store-location"), "utf8"), PASSWORD);
+  });
+});
