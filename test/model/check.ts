@@ -1,5 +1,7 @@
 /** The checks of the model: what a setting reaches, with all safeguards and without one. */
+import { readFileSync } from "node:fs";
 import type { Test } from "tap";
+import { tablesOf } from "../docs/markdown.js";
 import { FULL } from "../support/full.js";
 import { type Exploration, explore } from "./explore.js";
 import { modelOf } from "./model.js";
@@ -8,6 +10,14 @@ import type { Setting } from "./setting.js";
 
 /** Where there are more, a setting is too large for a test. */
 const MAX_STATES = 1_500_000;
+
+/** The steps of each counterexample, as the page has them. */
+export const DOCUMENTED = new Map(
+  tablesOf(readFileSync("docs/revocation.md", "utf8"))
+    .filter(({ header }) => header[0] === "without")
+    .flatMap(({ rows }) => rows)
+    .map(([name = "", , steps]) => [name.replaceAll("*", ""), steps]),
+);
 
 const checked = new Set<string>();
 
@@ -29,6 +39,7 @@ export function checkSafeguard(t: Test, { name, setting }: Safeguard): void {
   t.test(`without “${name}”: a decision lacks an acknowledged change`, async (t) => {
     const { counterexample, ...counts } = explore(modelOf(setting, name), MAX_STATES);
     t.ok(counterexample, "a counterexample is found");
+    t.equal(`${counterexample?.trace.length}`, DOCUMENTED.get(name), "it has the steps that docs/revocation.md says");
     print(`without “${name}”: wrong after ${counterexample?.trace.length} steps, ${counts.states} states`);
     if (FULL) print(textOf(counterexample));
   });

@@ -105,6 +105,7 @@ export const SAFEGUARDS: readonly Safeguard[] = [
     name: "streams end before the claim is withdrawn",
     code: "services/auth/authority.ts, close",
     setting: two({ change: 1, ping: 1, stop: 1 }),
+    large: "slow",
   },
   {
     name: "a claim is renewed by a write before each pong",
