@@ -1,5 +1,6 @@
 /** An account: who logs in, and the scopes that it holds. */
 import { Option } from "commander";
+import { readPages } from "../../src/api/pages.js";
 import type { Account } from "../../src/api/types.js";
 import { type Collection, CompletedOption, namesOf, type Source } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
@@ -15,7 +16,11 @@ const COLUMNS: readonly Column<Account>[] = [
 ];
 
 const accounts: Collection<Account> = {
-  list: async (client) => (await client.ask("auth/Accounts/List")).accounts,
+  list: (client) =>
+    readPages(async (pageToken) => {
+      const { accounts, nextPageToken } = await client.ask("auth/Accounts/List", { pageToken });
+      return { items: accounts, nextPageToken };
+    }),
   nameOf: ({ name }) => name,
   about: ({ scopes }) => scopes.join(", "),
 };

@@ -1,5 +1,6 @@
 /** An API key. A command names it by its prefix, or by its name where only one key has that name. */
 import { Option } from "commander";
+import { readPages } from "../../src/api/pages.js";
 import type { CreateKeyResponse, Key } from "../../src/api/types.js";
 import { CompletedOption, didYouMean, resources, type Source } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
@@ -20,13 +21,18 @@ const COLUMNS: readonly Column<Key>[] = [
   ["Resources", ({ resources }) => resources.join(", ") || "all"],
 ];
 
-async function list(client: Client): Promise<readonly Key[]> {
-  return (await client.ask("auth/Keys/List")).keys;
+function list(client: Client): Promise<readonly Key[]> {
+  return readPages(async (pageToken) => {
+    const { keys, nextPageToken } = await client.ask("auth/Keys/List", { pageToken });
+    return { items: keys, nextPageToken };
+  });
 }
 
 const namesAndPrefixes: Source = async ({ connect }) => {
   const keys = await list(connect());
-  const unique = keys.filter(({ name }) => keys.filter((other) => other.name === name).length === 1);
+  const counts = new Map<string, number>();
+  for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const unique = keys.filter(({ name }) => counts.get(name) === 1);
   return [
     ...unique.map(({ name, prefix, account }) => ({ text: name, about: `${prefix} of ${account}` })),
     ...keys.map(({ name, prefix, account }) => ({ text: prefix, about: `${name} of ${account}` })),

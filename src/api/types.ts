@@ -83,6 +83,8 @@ export interface Effect {
 
 export interface ListAccountsResponse {
   readonly accounts: readonly Account[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
 }
 
 export interface Account {
@@ -132,6 +134,8 @@ export interface CreateEnrolmentResponse {
 
 export interface ListKeysResponse {
   readonly keys: readonly Key[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
 }
 
 export interface Key {
@@ -278,6 +282,13 @@ export interface PreviewRequest {
   readonly resources?: readonly string[];
 }
 
+export interface ListAccountsRequest {
+  /** Most accounts in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  readonly pageSize?: number | string;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string;
+}
+
 export interface CreateAccountRequest {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, such as `bob`. */
   readonly name?: string;
@@ -332,6 +343,13 @@ export interface DeleteEnrolmentRequest {
   readonly name?: string;
   /** The token to revoke, such as `pte_4fGh81`; empty means all tokens of the name. */
   readonly id?: string;
+}
+
+export interface ListKeysRequest {
+  /** Most keys in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  readonly pageSize?: number | string;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string;
 }
 
 export interface CreateKeyRequest {
@@ -397,8 +415,8 @@ export interface Endpoints {
   "auth/Rules/Explain": { readonly request: ExplainRequest; readonly response: ExplainResponse };
   /** Shows whose calls would be answered differently if a rule were created or deleted. Changes nothing. */
   "auth/Rules/Preview": { readonly request: PreviewRequest; readonly response: PreviewResponse };
-  /** Lists the accounts. */
-  "auth/Accounts/List": { readonly request: Empty; readonly response: ListAccountsResponse };
+  /** Lists the accounts by name, in pages. */
+  "auth/Accounts/List": { readonly request: ListAccountsRequest; readonly response: ListAccountsResponse };
   /** Creates an account. */
   "auth/Accounts/Create": { readonly request: CreateAccountRequest; readonly response: Account };
   /** Deletes an account with all its tokens and keys. The last account of a namespace with scope `admin` cannot be deleted. */
@@ -430,8 +448,8 @@ export interface Endpoints {
    * `gateway`, the keys of all names.
    */
   "auth/Enrolments/Delete": { readonly request: DeleteEnrolmentRequest; readonly response: Empty };
-  /** Lists the keys. */
-  "auth/Keys/List": { readonly request: Empty; readonly response: ListKeysResponse };
+  /** Lists the keys by account, oldest first, in pages. */
+  "auth/Keys/List": { readonly request: ListKeysRequest; readonly response: ListKeysResponse };
   /** Creates a key. Only this answer has its secret. A key cannot create a key that outlives it. */
   "auth/Keys/Create": { readonly request: CreateKeyRequest; readonly response: CreateKeyResponse };
   /** Revokes a key. When this answers, no gateway accepts the key. */

@@ -9,7 +9,7 @@ import { TextField } from "../ui/field.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
 import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
-import { Loaded, NewButton, PageHead } from "./page-frame.js";
+import { Loaded, MoreNotice, NewButton, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
 type Doing =
@@ -34,7 +34,12 @@ export function AccountsPage() {
         <NewButton title="New account" onClick={() => setDoing({ what: "create" })} />
       </PageHead>
       <Loaded loading={accounts} what="the accounts">
-        {(all) => <AccountTable accounts={all} onDoing={setDoing} />}
+        {(all) => (
+          <>
+            <MoreNotice listed={all.length} what="accounts" />
+            <AccountTable accounts={all} onDoing={setDoing} />
+          </>
+        )}
       </Loaded>
       {doing?.what === "create" && <CreateAccountDialog {...closing} />}
       {doing?.what === "scopes" && <SetScopesDialog account={doing.account} {...closing} />}

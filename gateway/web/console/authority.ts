@@ -1,15 +1,27 @@
 /** What the console reads from the authority and the registry. */
+import { readPages } from "../../../src/api/pages.js";
 import type { Effect, Endpoints } from "../../../src/api/types.js";
 import { call, listRegistered } from "../session/api.js";
 
 type Request<Path extends keyof Endpoints> = Endpoints[Path]["request"];
 
+/** How many keys or accounts are enough for a page; of more, the page says that there are more. */
+export const MAX_LISTED = 2_000;
+
 const SELF_GOVERNED = /^service:(?:auth|registry):/;
 
 export const list = {
-  keys: async (signal?: AbortSignal) => (await call("auth/Keys/List", {}, signal)).keys,
+  keys: (signal?: AbortSignal) =>
+    readPages(async (pageToken) => {
+      const { keys, nextPageToken } = await call("auth/Keys/List", { pageToken }, signal);
+      return { items: keys, nextPageToken };
+    }, MAX_LISTED),
   rules: async (signal?: AbortSignal) => (await call("auth/Rules/List", {}, signal)).rules,
-  accounts: async (signal?: AbortSignal) => (await call("auth/Accounts/List", {}, signal)).accounts,
+  accounts: (signal?: AbortSignal) =>
+    readPages(async (pageToken) => {
+      const { accounts, nextPageToken } = await call("auth/Accounts/List", { pageToken }, signal);
+      return { items: accounts, nextPageToken };
+    }, MAX_LISTED),
   namespaces: async (signal?: AbortSignal) => (await call("auth/Namespaces/List", {}, signal)).namespaces,
   audit: async (before: string, signal?: AbortSignal) =>
     (await call("auth/Audit/List", { before, limit: 100 }, signal)).records,

@@ -9,7 +9,7 @@ import { EmptyState } from "../ui/notice.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
 import { CreatedKeyDialog, CreateKeyDialog, RevokeKeyDialog, RotateKeyDialog } from "./key-dialogs.js";
-import { type ConsoleProps, Loaded, NewButton, PageHead } from "./page-frame.js";
+import { type ConsoleProps, Loaded, MoreNotice, NewButton, PageHead } from "./page-frame.js";
 import { daysUntil, fromNow, Moment } from "./time.js";
 
 type Doing = { readonly what: "create" } | { readonly what: "revoke" | "rotate"; readonly key: Key };
@@ -39,7 +39,10 @@ export function KeysPage({ session }: ConsoleProps) {
               </Button>
             </EmptyState>
           ) : (
-            <KeyTable keys={all} withAccount={isAdmin(session)} onDoing={setDoing} />
+            <>
+              <MoreNotice listed={all.length} what="keys" />
+              <KeyTable keys={all} withAccount={isAdmin(session)} onDoing={setDoing} />
+            </>
           )
         }
       </Loaded>

@@ -8,6 +8,7 @@ import { useTitle } from "../state/router.js";
 import { Button } from "../ui/button.js";
 import { PlusIcon } from "../ui/icons.js";
 import { ErrorNotice, Progress } from "../ui/notice.js";
+import { MAX_LISTED } from "./authority.js";
 
 /** What each page of the console is given. */
 export interface ConsoleProps {
@@ -40,6 +41,16 @@ export function NewButton({ title, onClick }: { readonly title: string; readonly
     <Button kind="primary" onClick={onClick}>
       <PlusIcon /> {title}
     </Button>
+  );
+}
+
+/** Says that a list goes on, where no more of it was loaded. */
+export function MoreNotice({ listed, what }: { readonly listed: number; readonly what: string }) {
+  if (listed < MAX_LISTED) return null;
+  return (
+    <p class="notice">
+      These are the first {listed.toLocaleString()}. The command <code>portico auth list {what}</code> lists all.
+    </p>
   );
 }
 

@@ -7,6 +7,7 @@ import { alreadyExists, failedPrecondition, invalidArgument, notFound, permissio
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   type Account,
+  Account as AccountMessage,
   AccountsService,
   type CreateAccountRequest,
   type SetPasswordRequest,
@@ -19,6 +20,7 @@ import type { AccountState, State } from "../log/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
 import { accountOf, checkEach } from "./checks.js";
+import { type PageItems, pageOf } from "./page.js";
 
 const MAX_ACCOUNTS = 10_000;
 const MAX_SCOPES = 100;
@@ -33,10 +35,10 @@ interface Options {
 export function accounts(options: Options): Part {
   const { changes } = options;
   return part("portico.auth.v1.Accounts", AccountsService, {
-    list: async (_, context) => {
+    list: async (request, context) => {
       await changes.sync();
-      const present = changes.state.accounts(accountOf(context).namespace).map(shown);
-      return { accounts: present.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+      const { items, nextPageToken } = pageOf(request, listOf(changes.state, accountOf(context).namespace));
+      return { accounts: items, nextPageToken };
     },
     create: (request, context) => create(options, request, context),
     delete: async ({ name }, context) => {
@@ -123,6 +125,17 @@ async function setPassword(
     find(state, namespace, name);
     return [{ $case: "passwordSet", value: { namespace, name, password } }];
   });
+}
+
+function listOf(state: State, namespace: string): PageItems<Account> {
+  return {
+    *after(position) {
+      const [last] = position ?? [];
+      for (const account of state.accountsFrom(namespace, last)) if (account.name !== last) yield shown(account);
+    },
+    positionOf: ({ name }) => [name],
+    bytesOf: (account) => AccountMessage.encode(account).finish().length,
+  };
 }
 
 function shown({ name, scopes, created }: AccountState): Account {

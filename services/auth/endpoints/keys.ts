@@ -9,7 +9,7 @@ import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.
 import {
   type CreateKeyRequest,
   type CreateKeyResponse,
-  type Key,
+  Key,
   KeysService,
   type RotateKeyRequest,
 } from "../../../src/gen/portico/auth/v1/keys.js";
@@ -19,6 +19,7 @@ import type { Changes } from "../log/changes.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 import { hex, type State } from "../log/state.js";
 import { accountOf, checkEach } from "./checks.js";
+import { type PageItems, pageOf } from "./page.js";
 
 const DAY = 24 * 60 * 60_000;
 const DEFAULT_LIFE = 90 * DAY;
@@ -37,11 +38,11 @@ interface Options {
 /** The gRPC service portico.auth.v1.Keys. */
 export function keys({ changes, keyUses }: Options): Part {
   return part("portico.auth.v1.Keys", KeysService, {
-    list: async (_, context) => {
+    list: async (request, context) => {
       const caller = accountOf(context);
       await changes.sync();
-      const listed = visible(changes.state, caller).filter(({ expires }) => timestampMs(expires) > changes.now);
-      return { keys: listed.map((key) => shown(key, keyUses)) };
+      const { items, nextPageToken } = pageOf(request, listOf(changes.state, caller, changes.now));
+      return { keys: items.map((key) => shown(key, keyUses)), nextPageToken };
     },
     create: (request, context) => create(changes, request, context),
     revoke: async ({ prefix }, context) => {
@@ -123,11 +124,31 @@ function createKey(
   return { secret, key };
 }
 
-function visible(state: State, caller: KnownCaller): StoredKey[] {
-  const accounts = isAdmin(caller)
-    ? state.accounts(caller.namespace)
-    : [state.account(caller.namespace, caller.account)];
-  return accounts.flatMap((account) => (account === undefined ? [] : state.keysOf(account)));
+/** The caller's keys, or an administrator's all of the namespace, by account and the time at which they were created. */
+function listOf(state: State, caller: KnownCaller, now: number): PageItems<StoredKey> {
+  const own = state.account(caller.namespace, caller.account);
+  return {
+    *after(position) {
+      const [last] = position ?? [];
+      const accounts = isAdmin(caller) ? state.accountsFrom(caller.namespace, last) : own ? [own] : [];
+      for (const account of accounts) {
+        const alive = state.keysOf(account).filter(({ expires }) => timestampMs(expires) > now);
+        const keys = alive.sort((a, b) => compareKeys(positionOf(a), positionOf(b)));
+        yield* account.name === last ? keys.filter((key) => compareKeys(positionOf(key), position!) > 0) : keys;
+      }
+    },
+    positionOf,
+    bytesOf: (key) => Key.encode(shown(key)).finish().length,
+  };
+}
+
+function positionOf({ account, created, prefix }: StoredKey): readonly string[] {
+  return [account, `${timestampMs(created)}`, prefix];
+}
+
+/** Of two keys of an account, by their positions. */
+function compareKeys([, createdA, prefixA = ""]: readonly string[], [, createdB, prefixB = ""]: readonly string[]) {
+  return Number(createdA) - Number(createdB) || (prefixA < prefixB ? -1 : prefixA > prefixB ? 1 : 0);
 }
 
 /** @throws {StatusError} NOT_FOUND, the same for a key that is not the caller's. */
@@ -169,12 +190,14 @@ function shown(key: StoredKey, keyUses?: KeyUses): Key {
 
 /** How often the uses of keys are written down, in milliseconds. */
 const WRITE_INTERVAL = 60_000;
+/** Most uses in one entry of the log. */
+const MAX_USES = 1_000;
 
 /** When API keys were last used, as guards tell. It is written to the log once a minute, and when the authority closes. */
 export class KeyUses {
   readonly #journal: Journal;
   readonly #log: Logger;
-  /** Unwritten uses by the hex of the key's hash; no more than there are keys. */
+  /** Unwritten uses by the hex of the key's hash. */
   readonly #uses = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -187,6 +210,7 @@ export class KeyUses {
     if (this.#journal.state.token(sha256)?.kind !== "key") return;
     this.#uses.set(hex(sha256), this.#journal.now);
     this.#timer ??= setTimeout(() => void this.flush(), WRITE_INTERVAL).unref();
+    if (this.#uses.size === MAX_USES) void this.flush();
   }
 
   /** The latest known use that is not written down yet, in milliseconds of `Date.now()`. */

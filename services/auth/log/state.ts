@@ -25,6 +25,8 @@ export interface NamespaceState {
   readonly name: string;
   readonly created: Timestamp | undefined;
   readonly accounts: Map<string, AccountState>;
+  /** The names of its accounts, ascending. */
+  readonly accountNames: string[];
   readonly rules: Map<string, Rule>;
   readonly audit: AuditTrail;
 }
@@ -62,6 +64,12 @@ export class State {
 
   accounts(namespace: string): AccountState[] {
     return [...(this.namespaces.get(namespace)?.accounts.values() ?? [])];
+  }
+
+  /** The accounts of a namespace by name, ascending, from a name on. */
+  *accountsFrom(namespace: string, name = ""): Generator<AccountState> {
+    const { accountNames = [], accounts } = this.namespaces.get(namespace) ?? {};
+    for (let at = placeOf(accountNames, name); at < accountNames.length; at++) yield accounts!.get(accountNames[at]!)!;
   }
 
   /** The keys of an account, oldest first. */
@@ -182,7 +190,8 @@ export class State {
   }
 
   addNamespace(name: string, created: Timestamp | undefined): NamespaceState {
-    const namespace = { name, created, accounts: new Map(), rules: new Map(), audit: new AuditTrail() };
+    const parts = { accounts: new Map(), accountNames: [], rules: new Map(), audit: new AuditTrail() };
+    const namespace: NamespaceState = { name, created, ...parts };
     this.namespaces.set(name, namespace);
     return namespace;
   }
@@ -191,6 +200,8 @@ export class State {
     // Copied, because the bytes of a message keep the memory of the message that they were read from.
     const own = password && { ...password, salt: Buffer.from(password.salt), hash: Buffer.from(password.hash) };
     this.setAccount(namespace, { name, scopes, created, password: own, logins: NONE, keys: NONE });
+    const names = this.namespaces.get(namespace)?.accountNames;
+    names?.splice(placeOf(names, name), 0, name);
   }
 
   /** Replaces an account of a namespace that is there. */
@@ -202,7 +213,9 @@ export class State {
   removeAccount(namespace: string, { name, logins, keys }: AccountState): void {
     for (const login of logins) this.#logins.remove(login);
     for (const key of keys) this.#keys.remove(key);
-    this.namespaces.get(namespace)?.accounts.delete(name);
+    const owner = this.namespaces.get(namespace);
+    owner?.accounts.delete(name);
+    owner?.accountNames.splice(placeOf(owner.accountNames, name), 1);
   }
 
   /** The login with the name. */
@@ -317,6 +330,17 @@ function tokenOf(login: Login, sha256: Buffer): TokenState | undefined {
   if (access !== undefined) return { kind: "access", login, token: access };
   const spent = login.spent.find(isIt);
   return spent && { kind: "spent", login, token: spent };
+}
+
+/** The place of a text among others, which ascend; where it is absent, the place at which it would be. */
+function placeOf(texts: readonly string[], text: string): number {
+  let [low, high] = [0, texts.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (texts[middle]! < text) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** How hashes are written as keys of maps. */

@@ -183,10 +183,17 @@ export interface Key {
   readonly resources: readonly string[];
 }
 
-export type ListAccountsRequest = Readonly<Record<string, never>>;
+export interface ListAccountsRequest {
+  /** Most accounts in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  readonly pageSize?: number | string | undefined;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string | undefined;
+}
 
 export interface ListAccountsResponse {
   readonly accounts: readonly Account[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
 }
 
 export interface ListAuditRequest {
@@ -206,10 +213,17 @@ export interface ListEnrolmentsResponse {
   readonly enrolments: readonly Enrolment[];
 }
 
-export type ListKeysRequest = Readonly<Record<string, never>>;
+export interface ListKeysRequest {
+  /** Most keys in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  readonly pageSize?: number | string | undefined;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string | undefined;
+}
 
 export interface ListKeysResponse {
   readonly keys: readonly Key[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
 }
 
 export type ListNamespacesRequest = Readonly<Record<string, never>>;
@@ -403,7 +417,7 @@ export interface Auth {
   /** Manages the accounts of the caller's namespace. */
   readonly accounts: {
     /**
-     * Lists the accounts.
+     * Lists the accounts by name, in pages.
      *
      * Only administrators may call it.
      */
@@ -470,7 +484,7 @@ export interface Auth {
   /** Manages API keys. Callers see and manage their own keys. An administrator manages all keys of the namespace. */
   readonly keys: {
     /**
-     * Lists the keys.
+     * Lists the keys by account, oldest first, in pages.
      *
      * Any logged-in caller may call it.
      */

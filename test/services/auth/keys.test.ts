@@ -27,7 +27,7 @@ t.test("a key is shown once, and listed by its prefix", async (t) => {
   const { secret, key } = await call(KeysService.create, request, token);
   t.match(secret, /^ptk_/);
   t.ok(await isGood(opened, secret));
-  const { keys } = await call(KeysService.list, {}, token);
+  const { keys } = await call(KeysService.list, { pageSize: 0, pageToken: "" }, token);
   t.match(keys, [
     {
       prefix: secret.slice(0, 10),
@@ -78,7 +78,8 @@ t.test("an account manages its own keys, an administrator all", async (t) => {
   const ann = await account(opened, "ann");
   const { secret, key } = await call(KeysService.create, ci, bob);
   const prefix = key?.prefix ?? "";
-  const list = async (token: string) => (await call(KeysService.list, {}, token)).keys.map(({ account }) => account);
+  const list = async (token: string) =>
+    (await call(KeysService.list, { pageSize: 0, pageToken: "" }, token)).keys.map(({ account }) => account);
   t.same(await list(bob), ["bob"]);
   t.same(await list(ann), []);
   t.same(await list(admin), ["bob"]);
@@ -118,7 +119,7 @@ t.test("a rotated key has the same name, limits and lifetime; the old one lives 
 
   const again = await login();
   const third = await call(KeysService.rotate, { prefix: renewed.key?.prefix ?? "", overlap: days(300) }, again);
-  const listed = (await call(KeysService.list, {}, again)).keys;
+  const listed = (await call(KeysService.list, { pageSize: 0, pageToken: "" }, again)).keys;
   t.same(
     listed.find(({ prefix }) => prefix === renewed.key?.prefix)?.expires,
     renewed.key?.expires,
@@ -217,7 +218,7 @@ t.test("the last use is told by guards, and written down when the authority clos
   watch.start();
   await watch.ping([hashToken(secret), hashToken("of no key")]);
   const lastUsed = async ({ call }: Open, token: string) =>
-    (await call(KeysService.list, {}, token)).keys.map(({ lastUsed }) => lastUsed?.seconds);
+    (await call(KeysService.list, { pageSize: 0, pageToken: "" }, token)).keys.map(({ lastUsed }) => lastUsed?.seconds);
   t.same(await lastUsed(before, token), [1_800_000_000n]);
   await before.close();
   const after = await open(t, { folder, clock: () => now });

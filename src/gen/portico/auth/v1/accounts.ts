@@ -19,11 +19,17 @@ export interface Account {
 }
 
 export interface ListAccountsRequest {
+  /** Most accounts in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  pageSize: number;
+  /** `next_page_token` of the page before; empty for the first page. */
+  pageToken: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface ListAccountsResponse {
   accounts: Account[];
+  /** Gives the next page; empty when there is none. */
+  nextPageToken: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -166,11 +172,17 @@ export const Account: MessageFns<Account> = {
 };
 
 function createBaseListAccountsRequest(): ListAccountsRequest {
-  return { _unknownFields: {} };
+  return { pageSize: 0, pageToken: "", _unknownFields: {} };
 }
 
 export const ListAccountsRequest: MessageFns<ListAccountsRequest> = {
   encode(message: ListAccountsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageSize !== 0) {
+      writer.uint32(8).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(18).string(message.pageToken);
+    }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
         const tag = parseInt(key, 10);
@@ -195,6 +207,22 @@ export const ListAccountsRequest: MessageFns<ListAccountsRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -218,20 +246,25 @@ export const ListAccountsRequest: MessageFns<ListAccountsRequest> = {
   create<I extends Exact<DeepPartial<ListAccountsRequest>, I>>(base?: I): ListAccountsRequest {
     return ListAccountsRequest.fromPartial(base ?? ({} as any));
   },
-  fromPartial<I extends Exact<DeepPartial<ListAccountsRequest>, I>>(_: I): ListAccountsRequest {
+  fromPartial<I extends Exact<DeepPartial<ListAccountsRequest>, I>>(object: I): ListAccountsRequest {
     const message = createBaseListAccountsRequest();
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
     return message;
   },
 };
 
 function createBaseListAccountsResponse(): ListAccountsResponse {
-  return { accounts: [], _unknownFields: {} };
+  return { accounts: [], nextPageToken: "", _unknownFields: {} };
 }
 
 export const ListAccountsResponse: MessageFns<ListAccountsResponse> = {
   encode(message: ListAccountsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.accounts) {
       Account.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -265,6 +298,14 @@ export const ListAccountsResponse: MessageFns<ListAccountsResponse> = {
             message.accounts.push(Account.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -291,6 +332,7 @@ export const ListAccountsResponse: MessageFns<ListAccountsResponse> = {
   fromPartial<I extends Exact<DeepPartial<ListAccountsResponse>, I>>(object: I): ListAccountsResponse {
     const message = createBaseListAccountsResponse();
     message.accounts = object.accounts?.map((e) => Account.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };
@@ -760,7 +802,7 @@ export const SetPasswordResponse: MessageFns<SetPasswordResponse> = {
 /** Manages the accounts of the caller's namespace. */
 export type AccountsService = typeof AccountsService;
 export const AccountsService = {
-  /** Lists the accounts. */
+  /** Lists the accounts by name, in pages. */
   list: {
     path: "/portico.auth.v1.Accounts/List" as const,
     requestStream: false as const,

@@ -29,11 +29,17 @@ export interface Key {
 }
 
 export interface ListKeysRequest {
+  /** Most keys in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  pageSize: number;
+  /** `next_page_token` of the page before; empty for the first page. */
+  pageToken: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface ListKeysResponse {
   keys: Key[];
+  /** Gives the next page; empty when there is none. */
+  nextPageToken: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -233,11 +239,17 @@ export const Key: MessageFns<Key> = {
 };
 
 function createBaseListKeysRequest(): ListKeysRequest {
-  return { _unknownFields: {} };
+  return { pageSize: 0, pageToken: "", _unknownFields: {} };
 }
 
 export const ListKeysRequest: MessageFns<ListKeysRequest> = {
   encode(message: ListKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageSize !== 0) {
+      writer.uint32(8).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(18).string(message.pageToken);
+    }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
         const tag = parseInt(key, 10);
@@ -262,6 +274,22 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -285,20 +313,25 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
   create<I extends Exact<DeepPartial<ListKeysRequest>, I>>(base?: I): ListKeysRequest {
     return ListKeysRequest.fromPartial(base ?? ({} as any));
   },
-  fromPartial<I extends Exact<DeepPartial<ListKeysRequest>, I>>(_: I): ListKeysRequest {
+  fromPartial<I extends Exact<DeepPartial<ListKeysRequest>, I>>(object: I): ListKeysRequest {
     const message = createBaseListKeysRequest();
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
     return message;
   },
 };
 
 function createBaseListKeysResponse(): ListKeysResponse {
-  return { keys: [], _unknownFields: {} };
+  return { keys: [], nextPageToken: "", _unknownFields: {} };
 }
 
 export const ListKeysResponse: MessageFns<ListKeysResponse> = {
   encode(message: ListKeysResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.keys) {
       Key.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -332,6 +365,14 @@ export const ListKeysResponse: MessageFns<ListKeysResponse> = {
             message.keys.push(Key.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -358,6 +399,7 @@ export const ListKeysResponse: MessageFns<ListKeysResponse> = {
   fromPartial<I extends Exact<DeepPartial<ListKeysResponse>, I>>(object: I): ListKeysResponse {
     const message = createBaseListKeysResponse();
     message.keys = object.keys?.map((e) => Key.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };
@@ -760,7 +802,7 @@ export const RotateKeyRequest: MessageFns<RotateKeyRequest> = {
 /** Manages API keys. Callers see and manage their own keys. An administrator manages all keys of the namespace. */
 export type KeysService = typeof KeysService;
 export const KeysService = {
-  /** Lists the keys. */
+  /** Lists the keys by account, oldest first, in pages. */
   list: {
     path: "/portico.auth.v1.Keys/List" as const,
     requestStream: false as const,
