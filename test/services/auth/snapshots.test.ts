@@ -1,0 +1,163 @@
+/** Snapshots in parts: at any moment of writing one, what was complete before is what a start finds. */
+import t, { type Test } from "tap";
+import { MAX_IDLE, Snapshots } from "../../../services/auth/log/snapshots.js";
+import { Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { Collection, Store } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
+
+/** Parts that name themselves: enrolments with a name each. */
+const partsOf = (revision: number, count = 3) =>
+  Array.from({ length: count }, (_, index) => {
+    const enrolment = { name: `${revision}-${index}`, sha256: Buffer.alloc(32), created: undefined, prefix: "" };
+    return Buffer.from(Snapshot.encode(Snapshot.fromPartial({ enrolments: [enrolment] })).finish());
+  });
+
+async function namesIn(snapshots: Snapshots, revision: number): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { part } of snapshots.read(revision)) names.push(...part.enrolments.map(({ name }) => name));
+  return names;
+}
+
+const expected = (revision: number, count = 3) => Array.from({ length: count }, (_, index) => `${revision}-${index}`);
+
+function opened(t: Test): { store: Store; rows: Collection } {
+  const store = openMemoryStore();
+  t.teardown(() => store.close());
+  return { store, rows: store.collection("snapshots") };
+}
+
+class Killed extends Error {}
+
+/** The rows, until so many writes have been made: the process is killed at the next one. */
+function killedAfter(rows: Collection, writes: number): Collection {
+  let left = writes;
+  const counted =
+    <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (left-- <= 0) throw new Killed();
+      return write(...args);
+    };
+  return {
+    ...rows,
+    create: counted(rows.create.bind(rows)),
+    delete: counted(rows.delete.bind(rows)),
+    deleteIf: counted(rows.deleteIf.bind(rows)),
+  };
+}
+
+t.test("a kill at any write leaves the snapshots before it, or the new one beside them", async (t) => {
+  let completed = false;
+  for (let writes = 0; !completed; writes++) {
+    const { rows } = opened(t);
+    let now = 0;
+    const snapshots = new Snapshots(rows, () => now);
+    for (const revision of [10, 20]) await snapshots.write(revision, partsOf(revision));
+    const dying = new Snapshots(killedAfter(rows, writes), () => now);
+    completed = await dying.write(30, partsOf(30)).then(
+      () => true,
+      (error) => {
+        if (!(error instanceof Killed)) throw error;
+        return false;
+      },
+    );
+    const revisions = await snapshots.revisions();
+    t.match(revisions.join(), completed ? /^20,30$/ : /^(10,20|10,20,30|20,30)$/, `${writes} writes`);
+    for (const revision of revisions) t.same(await namesIn(snapshots, revision), expected(revision));
+    // The next start writes one, and nothing of the other attempt stays.
+    await snapshots.write(40, partsOf(40));
+    now += MAX_IDLE;
+    await snapshots.write(50, partsOf(50));
+    const next = await snapshots.revisions();
+    t.equal(next.at(-1), 50);
+    for (const revision of next) t.same(await namesIn(snapshots, revision), expected(revision));
+    t.equal((await rows.keys()).length, 2 * (1 + 1 + 3), "each has its row, its first row, and three parts");
+  }
+});
+
+t.test(
+  "one of several authorities writes; another takes its place when it makes no progress for a minute",
+  async (t) => {
+    const { rows } = opened(t);
+    let now = 0;
+    const [first, second] = [new Snapshots(rows, () => now), new Snapshots(rows, () => now)];
+    await rows.create("writing", "stopped");
+    const stopped = ["0000000000000005/stopped/000000", "begun"] as const;
+    await rows.create(...stopped);
+    t.equal(await first.write(10, partsOf(10)), 0);
+    now += MAX_IDLE - 1;
+    t.equal(await first.write(10, partsOf(10)), 0);
+    await rows.create("0000000000000005/stopped/000001", "a part", stopped);
+    now += 1;
+    t.equal(await first.write(10, partsOf(10)), 0, "a part more is progress");
+    now += MAX_IDLE;
+    t.ok((await first.write(10, partsOf(10))) > 0);
+    t.same(await first.revisions(), [10]);
+    // The one that was taken for dead cannot go on.
+    t.notOk(await rows.create("0000000000000005/stopped/000002", "a part", stopped));
+    t.notOk(await rows.create("0000000000000005", "complete", stopped));
+    t.ok((await second.write(20, partsOf(20))) > 0);
+    t.same(await namesIn(second, 10), expected(10));
+  },
+);
+
+t.test("a writer that another replaced while it was stopped completes nothing", async (t) => {
+  for (const stoppedAt of [0, 1, 2, 3]) {
+    const { rows } = opened(t);
+    let now = 0;
+    const [slow, quick] = [new Snapshots(rows, () => now), new Snapshots(rows, () => now)];
+    const parts = partsOf(10);
+    const replaced = async (): Promise<void> => {
+      t.equal(await quick.write(20, partsOf(20)), 0);
+      now += MAX_IDLE;
+      t.ok((await quick.write(20, partsOf(20))) > 0);
+    };
+    // Stopped before it writes a part: a generator cannot wait, so the rows do.
+    let creates = 0;
+    const create: Collection["create"] = async (...args) => {
+      if (creates++ === 2 + stoppedAt) await replaced();
+      return rows.create(...args);
+    };
+    const stopping = new Snapshots({ ...rows, create }, () => now);
+    t.equal(await stopping.write(10, parts), 0, `stopped at part ${stoppedAt}`);
+    t.same(await slow.revisions(), [20]);
+    t.same(await namesIn(slow, 20), expected(20));
+  }
+});
+
+t.test("a snapshot of which a part is missing or damaged is refused", async (t) => {
+  const faults: Record<string, (rows: Collection, key: string, other: string) => Promise<unknown>> = {
+    missing: (rows, key) => rows.delete([key]),
+    damaged: (rows, key) => rows.replace(key, "damaged"),
+    "another part": async (rows, key, other) => rows.replace(key, (await rows.get(other)) ?? ""),
+  };
+  for (const [what, fault] of Object.entries(faults)) {
+    const { rows } = opened(t);
+    const snapshots = new Snapshots(rows);
+    await snapshots.write(10, partsOf(10));
+    const parts = (await rows.keys()).filter((key) => key.includes("/"));
+    await fault(rows, parts[2]!, parts[3]!);
+    await t.rejects(namesIn(snapshots, 10), /is damaged/, what);
+  }
+  const { rows } = opened(t);
+  const snapshots = new Snapshots(rows);
+  await snapshots.write(10, partsOf(10));
+  const [complete = ""] = await rows.keys();
+  await rows.replace(complete, (await rows.get(complete))!.replace(" 3 ", " 2 "));
+  await t.rejects(namesIn(snapshots, 10), /is damaged/, "fewer parts than there were");
+});
+
+t.test("a stop leaves a snapshot unfinished", async (t) => {
+  const { rows } = opened(t);
+  const snapshots = new Snapshots(rows);
+  const stop = new AbortController();
+  function* parts(): Generator<Buffer> {
+    for (const part of partsOf(10)) {
+      yield part;
+      stop.abort();
+    }
+  }
+  await t.rejects(snapshots.write(10, parts(), stop.signal), { name: "AbortError" });
+  t.same(await snapshots.revisions(), []);
+  t.ok((await snapshots.write(20, partsOf(20))) > 0, "and nobody waits for it");
+  t.equal((await rows.keys()).length, 5);
+});
