@@ -3,6 +3,7 @@ import t, { type Test } from "tap";
 import { MAX_IDLE, Snapshots } from "../../../services/auth/log/snapshots.js";
 import { Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Collection, Store } from "../../../src/store/store.js";
+import { deferred } from "../../support/deferred.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 
 /** Parts that name themselves: enrolments with a name each. */
@@ -121,6 +122,65 @@ t.test("a writer that another replaced while it was stopped completes nothing", 
     t.equal(await stopping.write(10, parts), 0, `stopped at part ${stoppedAt}`);
     t.same(await slow.revisions(), [20]);
     t.same(await namesIn(slow, 20), expected(20));
+    t.equal((await rows.keys()).length, 5, "nor does it leave anything");
+  }
+});
+
+t.test("a writer that was taken for dead, and goes on while its rows are deleted", async (t) => {
+  /** Another authority takes its place when it makes the write with the number. */
+  const race = async (write: number, goOnAt: "keys" | "delete"): Promise<Collection> => {
+    const { rows } = opened(t);
+    let now = 0;
+    const reached = deferred<void>();
+    const goOn = deferred<void>();
+    let creates = 0;
+    const create: Collection["create"] = async (...args) => {
+      if (++creates === write) {
+        reached.resolve();
+        await goOn.promise;
+      }
+      return rows.create(...args);
+    };
+    const slow = new Snapshots({ ...rows, create }, () => now).write(10, partsOf(10));
+    await reached.promise;
+    const goesOn = async (): Promise<void> => {
+      goOn.resolve();
+      // It makes its next writes, as far as it gets without a wait for anything else.
+      for (let turn = 0; turn < 20; turn++) await undefined;
+    };
+    const quick = new Snapshots(
+      {
+        ...rows,
+        keys: async () => {
+          const keys = await rows.keys();
+          if (now > 0 && goOnAt === "keys") await goesOn();
+          return keys;
+        },
+        delete: async (keys) => {
+          if (goOnAt === "delete") await goesOn();
+          return rows.delete(keys);
+        },
+      },
+      () => now,
+    );
+    t.equal(await quick.write(20, partsOf(20)), 0);
+    now += MAX_IDLE;
+    await quick.write(20, partsOf(20));
+    await slow;
+    return rows;
+  };
+  // Its writes: the row `writing`, its first row, three parts, and the row that makes it complete.
+  for (const goOnAt of ["keys", "delete"] as const) {
+    for (let write = 3; write <= 6; write++) {
+      const rows = await race(write, goOnAt);
+      const snapshots = new Snapshots(rows);
+      const revisions = await snapshots.revisions();
+      for (const revision of revisions) {
+        t.same(await namesIn(snapshots, revision), expected(revision), `write ${write}, at ${goOnAt}: ${revision}`);
+      }
+      t.equal(revisions.at(-1), 20);
+      t.equal((await rows.keys()).length, 5 * revisions.length, "nothing else is left");
+    }
   }
 });
 
