@@ -96,9 +96,13 @@ t.test("a context that the thief received is refused by the gateway and by the a
   const rule = { id: "default", scope: "<public>", access: "GRANTED", resource: "*:*:*" };
   await call(`${http}/v1/auth/Rules/Create`, { rule }, admin);
   for (const metadata of [[[CONTEXT, context]], [["authorization", `Bearer ${context}`]]] as Metadata[]) {
-    await t.rejects(unary(channel, AccountsService.list, { pageSize: 0, pageToken: "" }, { metadata }), { code: Code.UNAUTHENTICATED });
+    await t.rejects(unary(channel, AccountsService.list, { pageSize: 0, pageToken: "" }, { metadata }), {
+      code: Code.UNAUTHENTICATED,
+    });
   }
-  await t.rejects(unary(channel, AccountsService.list, { pageSize: 0, pageToken: "" }, { metadata: bearer }), { code: Code.UNAUTHENTICATED });
+  await t.rejects(unary(channel, AccountsService.list, { pageSize: 0, pageToken: "" }, { metadata: bearer }), {
+    code: Code.UNAUTHENTICATED,
+  });
 });
 
 t.test("the stolen token does not show who else is registered", async (t) => {

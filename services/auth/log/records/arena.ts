@@ -33,6 +33,11 @@ export class Arena {
   /** Indexes of slabs with a free block, by block size. */
   readonly #open = new Map<number, number[]>();
 
+  /** Bytes of all slabs. */
+  get bytes(): number {
+    return this.#slabs.reduce((sum, slab) => sum + (slab?.bytes.length ?? 0), 0);
+  }
+
   /** Copies the content, and gives the number by which it is read and removed. */
   add(content: Uint8Array): number {
     const size = blockSizeOf(content.length + HEADER);
