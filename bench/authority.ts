@@ -15,7 +15,7 @@ import { openAuthority } from "../services/auth/authority.js";
 import { firstEntry } from "../services/auth/bootstrap.js";
 import { ChangeLog } from "../services/auth/log/change-log.js";
 import { Journal, PORTICO } from "../services/auth/log/journal.js";
-import { KnownCaller } from "../src/access/caller-cache.js";
+import { KnownCaller } from "../src/access/known-caller.js";
 import { hashToken } from "../src/access/token.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../src/gen/portico/auth/v1/rules.js";
@@ -115,7 +115,7 @@ async function start(folder: string, [keys = 0, accounts = 0]: number[]): Promis
   const callerOf = async (key: number): Promise<KnownCaller> => {
     const sha256 = hashToken(keyOf(key));
     const { caller } = await call("Policy", "resolve", { sha256 });
-    return new KnownCaller(sha256.toString("hex"), caller, 0);
+    return new KnownCaller(sha256, caller, 0);
   };
   const lookups = 20_000;
   await timed(`${lookups} x Policy.Resolve`, async () => {

@@ -3,6 +3,7 @@
  * It reads no more of an answer than it takes to know that it is whole and has the status it should. Started by calls.ts,
  * which sends a `Window` and gets a `Measurement`.
  */
+import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { processorTime } from "./processes.js";
 
@@ -11,14 +12,18 @@ export interface Window {
   readonly port: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** File of tokens, one a line, which the calls carry in turn. */
+  readonly tokens?: string;
   readonly body: string;
   /** Of the answers. */
   readonly status: number;
   readonly connections: number;
   /** Before anything is counted, in milliseconds. */
   readonly warmUp: number;
-  /** In milliseconds. */
+  /** In milliseconds; longer where fewer than `answers` have come. */
   readonly duration: number;
+  /** Answers to wait for. */
+  readonly answers?: number;
   /** Processes whose processor time is taken. */
   readonly processes: readonly number[];
 }
@@ -26,6 +31,8 @@ export interface Window {
 export interface Measurement {
   /** Answers a second. */
   readonly rate: number;
+  /** Seconds that were measured. */
+  readonly seconds: number;
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
@@ -45,7 +52,7 @@ const LAST_CHUNK = "\r\n0\r\n\r\n";
 
 class Load {
   readonly #window: Window;
-  readonly #request: Buffer;
+  readonly #requests: () => Buffer;
   readonly #connections: Connection[] = [];
   readonly #samples = new Float64Array(MAX_SAMPLES);
   #answers = 0;
@@ -53,19 +60,19 @@ class Load {
 
   constructor(window: Window) {
     this.#window = window;
-    const { path, headers, body } = window;
+    const { path, headers, body, tokens } = window;
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    this.#request = Buffer.from(
-      `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n` +
-        `${lines.join("")}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    );
+    const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n${lines.join("")}`;
+    const end = `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    const request = Buffer.from(head + end);
+    this.#requests = tokens === undefined ? () => request : requestsOf(head, end, tokens);
   }
 
   async run(): Promise<Measurement> {
     const { port, connections, warmUp, duration, processes } = this.#window;
     const failed = new Promise<never>((_, reject) => {
       for (let index = 0; index < connections; index++) {
-        this.#connections.push(new Connection(port, this.#request, this, reject));
+        this.#connections.push(new Connection(port, this.#requests, this, reject));
       }
     });
     try {
@@ -74,13 +81,14 @@ class Load {
       this.#answers = 0;
       const start = performance.now();
       await Promise.race([pause(duration), failed]);
+      while (this.#answers < (this.#window.answers ?? 0)) await Promise.race([pause(1), failed]);
       const seconds = (performance.now() - start) / 1000;
       const answers = this.#answers;
       const after = [...processes.map(processorTime), ownTime()];
       const processor = after.map((time, index) => (time - before[index]!) / answers);
       const generator = processor.pop()!;
       if (answers === 0) throw new Error(`no answer within ${duration} ms`);
-      return { rate: answers / seconds, ...this.#percentiles(answers), processor, generator };
+      return { rate: answers / seconds, seconds, ...this.#percentiles(answers), processor, generator };
     } finally {
       this.stopped = true;
       for (const connection of this.#connections) connection.close();
@@ -105,10 +113,20 @@ class Load {
   }
 }
 
+/** The requests, each with the next token of the file. */
+function requestsOf(head: string, end: string, file: string): () => Buffer {
+  const tokens = readFileSync(file, "latin1").trim().split("\n");
+  let next = 0;
+  return () => {
+    next = next === tokens.length - 1 ? 0 : next + 1;
+    return Buffer.from(`${head}authorization: Bearer ${tokens[next]}\r\n${end}`, "latin1");
+  };
+}
+
 /** One call after the other. */
 class Connection {
   readonly #socket: Socket;
-  readonly #request: Buffer;
+  readonly #requests: () => Buffer;
   readonly #load: Load;
   readonly #fail: (error: Error) => void;
   #sent = 0;
@@ -117,8 +135,8 @@ class Connection {
   /** The beginning of a head, or the end of what came of a body of chunks. */
   #rest: Buffer = Buffer.alloc(0);
 
-  constructor(port: number, request: Buffer, load: Load, fail: (error: Error) => void) {
-    this.#request = request;
+  constructor(port: number, requests: () => Buffer, load: Load, fail: (error: Error) => void) {
+    this.#requests = requests;
     this.#load = load;
     this.#fail = fail;
     this.#socket = connect({ port, host: "127.0.0.1", noDelay: true });
@@ -137,7 +155,7 @@ class Connection {
   #send(): void {
     this.#remaining = Number.NaN;
     this.#sent = performance.now();
-    this.#socket.write(this.#request);
+    this.#socket.write(this.#requests());
   }
 
   #read(chunk: Buffer): void {

@@ -28,7 +28,7 @@ export interface Installation {
 /** Makes an installation with ten rules, one of which grants logged-in callers the service `helloworld`. */
 export async function install(folder: string): Promise<Installation> {
   rmSync(COPY, { recursive: true, force: true });
-  cpSync(join(import.meta.dirname, "../dist"), COPY, { recursive: true });
+  cpSync(process.env.BENCH_DIST ?? join(import.meta.dirname, "../dist"), COPY, { recursive: true });
   const http = `127.0.0.1:${await freePort()}`;
   const password = randomUUID();
   const free = "127.0.0.1:0";
@@ -110,7 +110,7 @@ function ruleCreated(rule: Rule) {
 }
 
 /** Writes what the authority would have written, thousands at once: it makes rules one by one, each safe on disk. */
-async function write(folder: string, events: NonNullable<Event["event"]>[]): Promise<void> {
+export async function write(folder: string, events: NonNullable<Event["event"]>[]): Promise<void> {
   const store = await openStore("sqlite:", folder);
   try {
     const logger = pino({ level: "silent" });

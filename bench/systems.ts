@@ -83,13 +83,13 @@ async function role(name: string, args: string[], env: Record<string, string>) {
   };
 }
 
-async function inProcess(name: string, { folder, token }: Installation, logLevel = "warn"): Promise<System> {
+export async function inProcess(name: string, { folder, token }: Installation, logLevel = "warn"): Promise<System> {
   const server = await role("gateway", ["server"], { PORTICO_DATA: folder, PORTICO_LOG_LEVEL: logLevel });
   return system(name, [server], PATH, { authorization: `Bearer ${token}` });
 }
 
 /** @param client how the gateway calls. @param server how the service is served. */
-async function mesh(
+export async function mesh(
   name: string,
   { folder, token }: Installation,
   client: string,

@@ -1,15 +1,28 @@
+/** How much memory the entries of a map may take. */
+export interface BoundedMapSize<V> {
+  readonly maxBytes: number;
+  /** Estimates the memory of an entry. */
+  readonly bytesOf: (value: V) => number;
+}
+
+const NO_LIMIT: BoundedMapSize<unknown> = { maxBytes: Number.POSITIVE_INFINITY, bytesOf: () => 0 };
+
 /**
  * A map that forgets what has not been used for longest, roughly. It has two generations: when the younger one is full,
  * the older one is dropped. What is found in the older one moves to the younger. So a hit costs one lookup and no list.
  */
 export class BoundedMap<K, V> {
   readonly #generation: number;
+  readonly #size: BoundedMapSize<V>;
   #younger = new Map<K, V>();
   #older = new Map<K, V>();
+  /** Of the younger generation. */
+  #bytes = 0;
 
-  /** @param bound the most entries that are kept; at least half as many are. */
-  constructor(bound: number) {
+  /** @param bound the most entries that are kept; at least half as many are, where their bytes have no limit. */
+  constructor(bound: number, size: BoundedMapSize<V> = NO_LIMIT) {
     this.#generation = Math.ceil(bound / 2);
+    this.#size = size;
   }
 
   get size(): number {
@@ -26,11 +39,17 @@ export class BoundedMap<K, V> {
 
   set(key: K, value: V): void {
     this.#older.delete(key);
-    if (this.#younger.size >= this.#generation && !this.#younger.has(key)) {
+    const { maxBytes, bytesOf } = this.#size;
+    const bytes = bytesOf(value);
+    const isFull = this.#younger.size >= this.#generation && !this.#younger.has(key);
+    if (isFull || this.#bytes + bytes > maxBytes / 2) {
       this.#older = this.#younger;
+      this.#older.delete(key);
       this.#younger = new Map();
+      this.#bytes = 0;
     }
     this.#younger.set(key, value);
+    this.#bytes += bytes;
   }
 
   delete(key: K): void {
@@ -38,14 +57,9 @@ export class BoundedMap<K, V> {
     this.#older.delete(key);
   }
 
-  deleteWhere(unwanted: (value: V) => boolean): void {
-    for (const generation of [this.#younger, this.#older]) {
-      for (const [key, value] of generation) if (unwanted(value)) generation.delete(key);
-    }
-  }
-
   clear(): void {
     this.#younger.clear();
     this.#older.clear();
+    this.#bytes = 0;
   }
 }

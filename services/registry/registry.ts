@@ -4,7 +4,7 @@
  */
 import type { Logger } from "pino";
 import { type Guard, isVisible } from "../../src/access/admission.js";
-import type { KnownCaller } from "../../src/access/caller-cache.js";
+import type { KnownCaller } from "../../src/access/known-caller.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
 import type { ForeignService } from "../../src/config.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";

@@ -6,36 +6,22 @@
  * Code that holds a caller across an `await` must ask `isCurrent` before it relies on it.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Logger } from "pino";
 import { BoundedMap } from "../bounded-map.js";
-import { parsePattern, type Resource } from "../contract/resource.js";
 import { Code, StatusError } from "../errors.js";
-import { PolicyService, type Caller as ResolvedCaller, type ResolveResponse } from "../gen/portico/auth/v1/policy.js";
-import type { CallStart, Channel } from "../rpc/channel.js";
-import { repeated } from "../rpc/client.js";
-import type { Metadata } from "../rpc/metadata.js";
-import { timestampMs } from "../time.js";
-import { authorityUnreachable, type Caller } from "./admission.js";
-import type { Authorities } from "./authorities.js";
+import { authorityUnreachable } from "./admission.js";
+import type { AuthorityAccess } from "./authority-access.js";
+import { CallerChanges, type ChangedCallers } from "./caller-changes.js";
+import { CallerTable } from "./caller-table.js";
+import { KnownCaller } from "./known-caller.js";
+import { Lookups, type Resolved } from "./lookups.js";
 import { hashToken, isToken } from "./token.js";
 
-/** How a guard reaches the authority. */
-export interface AuthorityAccess {
-  /** To any authority: for calls, and where there is only one for the stream of rules too. */
-  readonly channel: Channel;
-  /** Those to choose from, where there are several. */
-  readonly authorities?: Authorities | undefined;
-  /** The bearer of the enrolment, where the authority is another process. */
-  readonly metadata?: Metadata | undefined;
-  /** SYSTEM, where the authority is in this process. */
-  readonly admission?: CallStart["admission"];
-  readonly log: Logger;
-}
-
-const MAX_CALLERS = 10_000;
+/** Callers that are kept. A caller takes some 400 bytes, more where its account has scopes that no other has. */
+const LIMITS = { callers: 250_000, bytes: 96 * 1024 ** 2 };
 /** Apart from the callers, so that made-up tokens push no caller out. */
 const MAX_UNKNOWN = 10_000;
-const MAX_LOOKUPS = 1_000;
+/** Tokens that are looked up at the same time: as many as a gateway has connections. */
+const MAX_LOOKUPS = 10_000;
 /** Most used keys remembered for the next ping. */
 const MAX_USED = 10_000;
 /** How long a lookup may take, in milliseconds. */
@@ -53,53 +39,12 @@ const UNKNOWN_TIME = 10_000;
 /** The result for a token that belongs to no caller. */
 export const UNKNOWN_TOKEN = Symbol("unknown token");
 
-/** A caller found by a token. */
-export class KnownCaller implements Caller {
-  readonly namespace: string;
-  readonly account: string;
-  readonly scopes: readonly string[];
-  readonly expires: number;
-  readonly resources: readonly string[];
-  readonly enrolment: string | undefined;
-  /** `resources`, ready to match. */
-  readonly limits: readonly Resource[];
-  /** SHA-256 of the token, in hexadecimal. */
-  readonly sha256: string;
-  readonly reportUse: boolean;
-  /** Whether its use has been noted since the last ping. */
-  noted = false;
-  /** The count of changes to callers when it was last known to be right. */
-  confirmedAt: number;
-
-  /** @throws {SyntaxError} when a resource that the token is limited to cannot be understood. */
-  constructor(sha256: string, caller: ResolvedCaller, confirmedAt: number) {
-    this.namespace = caller.namespace;
-    this.account = caller.account;
-    this.scopes = caller.scopes;
-    this.enrolment = caller.enrolment === "" ? undefined : caller.enrolment;
-    this.expires = expiry(caller);
-    this.resources = caller.resources;
-    this.limits = caller.resources.map(parsePattern);
-    this.sha256 = sha256;
-    this.reportUse = caller.reportUse;
-    this.confirmedAt = confirmedAt;
-  }
-}
-
-/** Only an enrolment token may last for ever; anything else without an expiry has expired. */
-function expiry({ expires, enrolment }: ResolvedCaller): number {
-  if (expires === undefined) return enrolment === "" ? 0 : Number.POSITIVE_INFINITY;
-  return timestampMs(expires);
-}
-
-/** The callers of tokens that one guard has looked up, and when each was last known to be right. */
+/** The callers of tokens that one guard has looked up. */
 export class CallerCache {
-  /** The revision of the last change to callers: what was said of one before may be out of date. */
-  changedAt = 0n;
-  /** How many changes to callers there have been. */
-  changes = 0;
   readonly #authority: AuthorityAccess;
-  readonly #known = new BoundedMap<string, KnownCaller>(MAX_CALLERS);
+  readonly #asking: Lookups;
+  readonly #changes = new CallerChanges();
+  readonly #known = new CallerTable(LIMITS);
   /** Until when a token counts as unknown, in milliseconds of `performance.now()`. */
   readonly #unknown = new BoundedMap<string, number>(MAX_UNKNOWN);
   readonly #lookups = new Map<string, Promise<KnownCaller | undefined>>();
@@ -107,14 +52,20 @@ export class CallerCache {
 
   constructor(authority: AuthorityAccess) {
     this.#authority = authority;
+    this.#asking = new Lookups(authority);
+  }
+
+  /** The revision of the last change to callers. */
+  get changedAt(): bigint {
+    return this.#changes.revision;
   }
 
   /** The caller of a token as far as it is known here, its expiry not yet judged; undefined: it must be looked up. */
   find(token: string): KnownCaller | typeof UNKNOWN_TOKEN | undefined {
     const caller = this.#known.get(token);
     if (caller !== undefined) {
-      caller.confirmedAt = this.changes;
-      return caller;
+      if (this.#changes.confirm(caller)) return caller;
+      this.#known.delete(token);
     }
     if (!isBearer(token)) return UNKNOWN_TOKEN;
     const until = this.#unknown.get(token);
@@ -142,17 +93,17 @@ export class CallerCache {
   }
 
   /**
-   * As `lookUp`, for a caller that is known by the SHA-256 of its token in hexadecimal.
+   * As `lookUp`, for a caller that is known by its `hash`.
    * @throws {StatusError} UNAVAILABLE as `lookUp`.
    */
-  lookUpHash(sha256: string): Promise<KnownCaller | undefined> {
-    return this.#once(sha256, () => this.ask(Buffer.from(sha256, "hex"), Date.now() + LOOKUP_TIME));
+  lookUpHash({ hash, hashBytes }: KnownCaller): Promise<KnownCaller | undefined> {
+    return this.#once(hash, () => this.ask(hashBytes, Date.now() + LOOKUP_TIME));
   }
 
   async #lookUp(token: string): Promise<KnownCaller | undefined> {
     const caller = await this.ask(hashToken(token), Date.now() + LOOKUP_TIME);
-    if (caller === undefined) this.#unknown.set(token, performance.now() + UNKNOWN_TIME);
-    else if (this.isCurrent(caller)) this.#known.set(token, caller);
+    if (caller === undefined) this.#unknown.set(copyOf(token), performance.now() + UNKNOWN_TIME);
+    else if (this.isCurrent(caller)) this.#known.set(copyOf(token), caller);
     return caller;
   }
 
@@ -167,7 +118,7 @@ export class CallerCache {
       for (;;) {
         const answer = await this.#resolve(sha256, deadline);
         if (answer !== undefined && answer.revision >= this.changedAt) {
-          return answer.caller && new KnownCaller(sha256.toString("hex"), answer.caller, this.changes);
+          return answer.caller && new KnownCaller(sha256, answer.caller, this.#changes.version);
         }
         await pause(answer === undefined ? UNREACHABLE_PAUSE : RETRY_PAUSE);
       }
@@ -178,36 +129,36 @@ export class CallerCache {
   }
 
   /** The authority's answer; undefined where it is not reached and there is time to ask again. */
-  async #resolve(sha256: Buffer, deadline: number): Promise<ResolveResponse | undefined> {
-    const { channel, metadata, admission } = this.#authority;
+  async #resolve(sha256: Buffer, deadline: number): Promise<Resolved | undefined> {
     try {
-      return await repeated(channel, PolicyService.resolve, { sha256 }, { metadata, admission, deadline });
+      return await this.#asking.ask(sha256, deadline);
     } catch (error) {
-      const isRestart = error instanceof StatusError && error.code === Code.UNAVAILABLE;
-      if (!isRestart || Date.now() + UNREACHABLE_PAUSE >= deadline) throw error;
+      // A batch ends with the first deadline in it.
+      const mayAnswer = error instanceof StatusError && [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED].includes(error.code);
+      if (!mayAnswer || Date.now() + UNREACHABLE_PAUSE >= deadline) throw error;
       return undefined;
     }
   }
 
-  /** Notes that a kept caller is still right: those that change are not kept. */
-  confirm(caller: KnownCaller): void {
-    caller.confirmedAt = this.changes;
-  }
-
-  /** Whether nothing has changed about any caller since this one was found. */
+  /** Whether nothing has changed about a caller since it was last known to be right, as far as that is remembered. */
   isCurrent(caller: KnownCaller): boolean {
-    return caller.confirmedAt === this.changes;
+    return this.#changes.confirm(caller);
   }
 
-  forget(revision: bigint, changed: (caller: KnownCaller) => boolean): void {
-    this.changedAt = revision;
-    this.changes++;
-    this.#known.deleteWhere(changed);
+  /** The version of callers (see CallerChanges) for what was said of one at a revision. */
+  versionOf(revision: bigint): number {
+    return this.#changes.versionOf(revision);
+  }
+
+  /** Something has changed about some callers. */
+  change(revision: bigint, changed: ChangedCallers): void {
+    this.#changes.add(revision, changed);
   }
 
   /** Forgets everything, as the state of the given revision comes in its place. */
   forgetAll(revision: bigint): void {
-    this.forget(revision, () => true);
+    this.#changes.addAll(revision);
+    this.#known.clear();
     this.#unknown.clear();
   }
 
@@ -223,7 +174,7 @@ export class CallerCache {
     this.#used = [];
     return used.map((caller) => {
       caller.noted = false;
-      return Buffer.from(caller.sha256, "hex");
+      return caller.hashBytes;
     });
   }
 }
@@ -231,4 +182,9 @@ export class CallerCache {
 /** Whether a text can be a bearer token: one with its checksum, and not a refresh token. */
 function isBearer(text: string): boolean {
   return !text.startsWith("ptr_") && isToken(text);
+}
+
+/** A token's text alone: as part of a header, it would keep the header in memory. */
+function copyOf(token: string): string {
+  return Buffer.from(token, "latin1").toString("latin1");
 }

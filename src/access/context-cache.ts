@@ -14,11 +14,19 @@ import type { Caller } from "../gen/portico/auth/v1/policy.js";
 import { type Metadata, NO_METADATA } from "../rpc/metadata.js";
 import type { Admission } from "./admission.js";
 import { CONTEXT, macOf, readContext, signContext, verifyContext } from "./call-context.js";
-import { KnownCaller } from "./caller-cache.js";
+import type { CallerCache } from "./caller-cache.js";
+import { KnownCaller } from "./known-caller.js";
 import type { Policy } from "./policy.js";
 
-/** Most contexts that are kept, signed ones and verified ones: some 600 bytes each. */
+/**
+ * Most contexts that are kept, signed ones and verified ones, and most bytes that each kind takes. A context is good for a
+ * lease at most, so more of them would gain little.
+ */
 const MAX_KEPT = 20_000;
+const MAX_BYTES = 24 * 1024 ** 2;
+/** What a signed context takes beside its text, and a verified one with its caller. */
+const SIGNED_BYTES = 400;
+const VERIFIED_BYTES = 800;
 
 interface Signed {
   readonly metadata: Metadata;
@@ -42,27 +50,27 @@ export interface Verified {
   readonly expires: number;
   /** Of the keys. */
   readonly version: number;
-  /** The revision at which the caller was known to be right. */
-  readonly revision: bigint;
 }
 
 /** The signed and verified contexts of one guard. */
 export class ContextCache {
   /** Gives the keys, the revision and the lease by which contexts are signed and verified. */
   readonly #policy: Policy;
-  readonly #signed = new BoundedMap<string, Signed>(MAX_KEPT);
+  readonly #callers: CallerCache;
+  readonly #signed = new BoundedMap<string, Signed>(MAX_KEPT, { maxBytes: MAX_BYTES, bytesOf: bytesOfSigned });
   /** By their signatures. */
-  readonly #verified = new BoundedMap<string, Verified>(MAX_KEPT);
+  readonly #verified = new BoundedMap<string, Verified>(MAX_KEPT, { maxBytes: MAX_BYTES, bytesOf: bytesOfVerified });
 
-  constructor(policy: Policy) {
+  constructor(policy: Policy, callers: CallerCache) {
     this.#policy = policy;
+    this.#callers = callers;
   }
 
   /** What a service is sent with a call that this guard has admitted; nothing where its key is not known. */
   sign({ endpoint, caller, namespace }: Admission): Metadata {
     const { keys } = this.#policy.current;
     const known = caller instanceof KnownCaller ? caller : undefined;
-    const name = `${known?.sha256 ?? namespace} ${endpoint.resource}`;
+    const name = `${known?.hash ?? namespace} ${endpoint.resource}`;
     const kept = this.#signed.get(name);
     const end = this.#policy.lease.end;
     if (kept !== undefined && kept.caller === known && kept.version === keys.version) {
@@ -84,7 +92,7 @@ export class ContextCache {
       resource: endpoint.resource,
       namespace,
       caller: caller && toMessage(caller, endpoint),
-      sha256: Buffer.from(caller?.sha256 ?? "", "hex"),
+      sha256: caller?.hashBytes ?? NO_BYTES,
       service: "",
       // Rounded down: rather too early than too late.
       expires: BigInt(Math.floor(Math.min(this.#policy.timeAt(end), caller?.expires ?? Number.POSITIVE_INFINITY))),
@@ -97,31 +105,31 @@ export class ContextCache {
   /** What a context says, where it is known here already. Looked up by its end: a text as long takes time to hash. */
   find(text: string): Verified | undefined {
     const known = this.#verified.get(macOf(text));
-    return known?.text === text && known.version === this.#policy.current.keys.version ? known : undefined;
+    if (known?.text !== text || known.version !== this.#policy.current.keys.version) return undefined;
+    return known.caller === undefined || this.#callers.isCurrent(known.caller) ? known : undefined;
   }
 
   /**
    * Verifies a context; a promise where its key is newer than what this guard has applied.
-   * @param callers the count of changes to callers, as of now
    * @throws {StatusError} (or rejects with one) UNAUTHENTICATED for one that is not good for calls of this service;
    * UNAVAILABLE for one signed by a gateway that has not heard yet that the key was replaced.
    */
-  verify(text: string, endpoint: Endpoint, callers: number): Verified | Promise<Verified> {
+  verify(text: string, endpoint: Endpoint): Verified | Promise<Verified> {
     const key = this.#policy.current.keys.of(endpoint.service);
     const context = key && verifyContext(text, key);
-    if (context !== undefined) return this.#read(text, context, callers);
+    if (context !== undefined) return this.#read(text, context);
     const generation = Number(readContext(text)?.generation ?? -1n);
     if (generation > (key?.generation ?? -1) && generation > Number(this.#policy.revision)) {
-      return this.#policy.awaitRevision(generation).then(() => this.#verifyLate(text, endpoint, callers));
+      return this.#policy.awaitRevision(generation).then(() => this.#verifyLate(text, endpoint));
     }
     throw this.#refusal(generation, key?.generation, endpoint);
   }
 
-  #verifyLate(text: string, endpoint: Endpoint, callers: number): Verified {
+  #verifyLate(text: string, endpoint: Endpoint): Verified {
     const key = this.#policy.current.keys.of(endpoint.service);
     const context = key && verifyContext(text, key);
     if (context === undefined) throw this.#refusal(-1, key?.generation, endpoint);
-    return this.#read(text, context, callers);
+    return this.#read(text, context);
   }
 
   #refusal(generation: number, current: number | undefined, endpoint: Endpoint): StatusError {
@@ -132,28 +140,28 @@ export class ContextCache {
   }
 
   /** @throws {StatusError} UNAUTHENTICATED for a caller that cannot be understood. */
-  #read(text: string, context: CallContext, callers: number): Verified {
+  #read(text: string, context: CallContext): Verified {
     const { resource, namespace, caller, sha256, service, expires, revision } = context;
     return {
       text,
       resource,
       namespace,
-      caller: caller && new KnownCaller(sha256.toString("hex"), caller, callers),
+      caller: caller && new KnownCaller(sha256, caller, this.#callers.versionOf(revision)),
       service: service || undefined,
       expires: Number(expires),
       version: this.#policy.current.keys.version,
-      revision,
     };
   }
 
-  /** Keeps a context, until something changes about its caller or the keys. */
+  /** Keeps a context. It is good until something changes about its caller or the keys. */
   keep(verified: Verified): void {
     this.#verified.set(macOf(verified.text), verified);
   }
 
-  /** Forgets the contexts of callers about whom something has changed. */
-  forget(changed: (caller: KnownCaller) => boolean): void {
-    this.#verified.deleteWhere(({ caller }) => caller !== undefined && changed(caller));
+  /** Forgets all contexts. */
+  clear(): void {
+    this.#signed.clear();
+    this.#verified.clear();
   }
 }
 
@@ -186,4 +194,15 @@ function toMessage(caller: KnownCaller, { segments }: Endpoint): Caller {
     reportUse: false,
     enrolment: enrolment ?? "",
   };
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+function bytesOfSigned({ metadata }: Signed): number {
+  return SIGNED_BYTES + (metadata[0]?.[1].length ?? 0);
+}
+
+/** The caller's texts are in the text, base64-encoded. */
+function bytesOfVerified({ text }: Verified): number {
+  return VERIFIED_BYTES + 2 * text.length;
 }

@@ -28,13 +28,17 @@ import {
   type StreamListener,
   serviceScope,
 } from "./admission.js";
-import { type AuthorityAccess, CallerCache, KnownCaller, UNKNOWN_TOKEN } from "./caller-cache.js";
+import type { AuthorityAccess } from "./authority-access.js";
+import { CallerCache, UNKNOWN_TOKEN } from "./caller-cache.js";
 import { badContext, ContextCache, lateContext, type Verified } from "./context-cache.js";
+import { KnownCaller } from "./known-caller.js";
 import { OpenStreams } from "./open-streams.js";
 import { Policy } from "./policy.js";
 import type { Decision } from "./rules.js";
 
 export * from "./admission.js";
+
+const EVERY_CALLER = { has: () => true };
 
 type ContextCredentials = Credentials & { readonly context: string };
 
@@ -44,8 +48,11 @@ export class OpenGuard implements SigningGuard {
   readonly #contexts: ContextCache;
   readonly #streams: OpenStreams;
   readonly #policy: Policy;
+  /** The only service whose rules are known; undefined where all are. */
+  readonly #service: string | undefined;
 
   constructor(authority: AuthorityAccess) {
+    this.#service = authority.service;
     this.#callers = new CallerCache(authority);
     this.#streams = new OpenStreams({
       callers: this.#callers,
@@ -58,22 +65,19 @@ export class OpenGuard implements SigningGuard {
     });
     this.#policy = new Policy(authority, {
       onRevision: (revision, changed) => {
-        if (changed !== undefined) {
-          this.#callers.forget(revision, changed);
-          this.#contexts.forget(changed);
-        }
+        if (changed !== undefined) this.#callers.change(revision, changed);
         return this.#streams.judgeAgain(changed);
       },
       onSnapshot: (revision) => {
         this.#callers.forgetAll(revision);
-        this.#contexts.forget(() => true);
-        return this.#streams.judgeAgain(() => true);
+        this.#contexts.clear();
+        return this.#streams.judgeAgain(EVERY_CALLER);
       },
       onLeaseRunning: () => this.#streams.resumeAll(),
       onCutOff: () => this.#streams.refuseAll(authorityUnreachable()),
       takeUsedKeys: () => this.#callers.takeUsed(),
     });
-    this.#contexts = new ContextCache(this.#policy);
+    this.#contexts = new ContextCache(this.#policy, this.#callers);
   }
 
   /** Whether decisions can be made: not yet, now, not at the moment, never again. */
@@ -146,32 +150,38 @@ export class OpenGuard implements SigningGuard {
   }
 
   #verifyAndAdmit(credentials: ContextCredentials, endpoint: Endpoint): Admission | Promise<Admission> {
-    const verified = this.#contexts.verify(credentials.context, endpoint, this.#callers.changes);
+    const verified = this.#contexts.verify(credentials.context, endpoint);
     if (!(verified instanceof Promise)) return this.#admitFresh(credentials, verified, endpoint);
     return verified.then((late) => this.#admitFresh(credentials, late, endpoint));
   }
 
-  /** Admits by a context that is not known yet. Those that are known are forgotten when their caller changes. */
+  /** Admits by a context that is not known yet, or whose caller may have changed. */
   #admitFresh(credentials: ContextCredentials, verified: Verified, endpoint: Endpoint): Admission | Promise<Admission> {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     this.#checkContext(verified, credentials, endpoint, now);
-    const { caller, revision } = verified;
-    if (caller !== undefined && revision < this.#callers.changedAt)
-      return this.#renewAndAdmit(credentials, verified, endpoint);
+    const { caller } = verified;
+    if (caller !== undefined && !this.#callers.isCurrent(caller)) {
+      return this.#renewAndAdmit(credentials, verified, caller, endpoint);
+    }
     this.#contexts.keep(verified);
     return this.#admitVerified(verified, endpoint);
   }
 
-  /** Something has changed about some caller since the context was signed: the authority knows whether about this one. */
-  async #renewAndAdmit(credentials: ContextCredentials, verified: Verified, endpoint: Endpoint): Promise<Admission> {
-    const caller = await this.#callers.lookUpHash(verified.caller?.sha256 ?? "");
+  /** The caller may have changed since the context was signed: the authority knows. */
+  async #renewAndAdmit(
+    credentials: ContextCredentials,
+    verified: Verified,
+    outdated: KnownCaller,
+    endpoint: Endpoint,
+  ): Promise<Admission> {
+    const caller = await this.#callers.lookUpHash(outdated);
     if (caller === undefined) throw refusal("unauthorized", endpoint, undefined);
     // What came in the meantime may have changed the caller, or the key: from the start again.
     if (!this.#callers.isCurrent(caller) || verified.version !== this.#policy.current.keys.version) {
       return this.#verifyAndAdmit(credentials, endpoint);
     }
-    return this.#admitFresh(credentials, { ...verified, caller, revision: this.#callers.changedAt }, endpoint);
+    return this.#admitFresh(credentials, { ...verified, caller }, endpoint);
   }
 
   /**
@@ -188,7 +198,6 @@ export class OpenGuard implements SigningGuard {
   #admitVerified({ caller, namespace, service }: Verified, endpoint: Endpoint): Admission {
     const counts = caller === undefined || caller.enrolment !== undefined || caller.namespace === namespace;
     if (!counts) throw badContext(endpoint);
-    if (caller !== undefined) this.#callers.confirm(caller);
     const admission = { endpoint, caller, namespace, service };
     const decision = this.#judgeBoth(admission, caller);
     if (decision !== "granted") throw refusal(decision, endpoint, caller);
@@ -214,6 +223,9 @@ export class OpenGuard implements SigningGuard {
   #judge(endpoint: Endpoint, namespace: string, caller: Caller | undefined): Decision {
     const { callers, segments } = endpoint;
     if (callers === Callers.PUBLIC) return "granted";
+    if (callers === undefined && this.#service !== undefined && segments.name !== this.#service) {
+      throw new Error(`the guard of ${this.#service} cannot judge ${endpoint.name}: it has not its rules`);
+    }
     const decision =
       callers === undefined
         ? this.#policy.current.rulesOf(namespace).decide(segments, caller?.scopes)

@@ -11,9 +11,12 @@
  * the stream was not judged by. A stream that is asked to pass a message then waits, and is told when it may go on.
  */
 import { type Admission, type Caller, type FollowedStream, refusal, type StreamListener } from "./admission.js";
-import { type CallerCache, KnownCaller, LOOKUP_TIME } from "./caller-cache.js";
+import { type CallerCache, LOOKUP_TIME } from "./caller-cache.js";
+import type { ChangedCallers } from "./caller-changes.js";
+import { KnownCaller } from "./known-caller.js";
 
-const LOOKUPS = 32;
+/** Callers looked up at the same time: as many as go in one message. */
+const LOOKUPS = 1_000;
 /** The longest time that a timer of Node takes, in milliseconds. */
 const MAX_TIMER = 2 ** 31 - 1;
 
@@ -106,15 +109,18 @@ export class OpenStreams {
   }
 
   /** Resolves when every stream has been judged. */
-  judgeAgain(changed: ((caller: KnownCaller) => boolean) | undefined): Promise<void> {
+  judgeAgain(changed: Pick<ChangedCallers, "has"> | undefined): Promise<void> {
     const outdated = new Map<KnownCaller, OpenStream[]>();
     for (const stream of this.#open) {
       const { caller } = stream;
-      if (caller === undefined || !changed?.(caller)) this.#judge(stream);
-      else {
-        stream.lookups++;
-        outdated.set(caller, [...(outdated.get(caller) ?? []), stream]);
+      if (caller === undefined || !changed?.has(caller)) {
+        this.#judge(stream);
+        continue;
       }
+      stream.lookups++;
+      const streams = outdated.get(caller);
+      if (streams === undefined) outdated.set(caller, [stream]);
+      else streams.push(stream);
     }
     return this.#renewAll(outdated);
   }
@@ -132,11 +138,11 @@ export class OpenStreams {
     await Promise.all(Array.from({ length: Math.min(LOOKUPS, outdated.size) }, renewSome));
   }
 
-  async #renew({ sha256 }: KnownCaller, streams: OpenStream[], deadline: number): Promise<void> {
+  async #renew({ hashBytes }: KnownCaller, streams: OpenStream[], deadline: number): Promise<void> {
     const { callers } = this.#options;
     try {
       // What changes meanwhile has the same streams renewed once more.
-      const caller = await callers.ask(Buffer.from(sha256, "hex"), deadline);
+      const caller = await callers.ask(hashBytes, deadline);
       for (const stream of streams) {
         stream.lookups--;
         if (caller === undefined) this.#refuse(stream, refusal("unauthorized", stream.admission.endpoint, undefined));

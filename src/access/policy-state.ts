@@ -8,7 +8,7 @@ import type {
   WatchResponse_Changes,
   WatchResponse_Snapshot,
 } from "../gen/portico/auth/v1/policy.js";
-import type { KnownCaller } from "./caller-cache.js";
+import { ChangedCallers } from "./caller-changes.js";
 import { ContextKeys } from "./context-keys.js";
 import { RuleSet } from "./rules.js";
 
@@ -16,8 +16,8 @@ import { RuleSet } from "./rules.js";
 export type Applied =
   /** Everything. */
   | "snapshot"
-  /** Rules and keys; `changed` tells callers who may no longer be what they were, undefined means there are none. */
-  | { readonly changed: ((caller: KnownCaller) => boolean) | undefined }
+  /** Rules and keys; `changed` has the callers who may no longer be what they were, undefined means there are none. */
+  | { readonly changed: ChangedCallers | undefined }
   /** Nothing: the authority wrote changes that do not concern a guard. */
   | "nothing";
 
@@ -89,7 +89,7 @@ export class PolicyState {
     for (const { change } of changes) this.#applyChange(change, changed);
     this.#revision = revision;
     if (changes.length === 0) return "nothing";
-    return { changed: changed.some ? (caller) => changed.has(caller) : undefined };
+    return { changed: changed.some ? changed : undefined };
   }
 
   #applyChange(change: Change["change"], changed: ChangedCallers): void {
@@ -108,10 +108,10 @@ export class PolicyState {
         return;
       }
       case "accountChanged":
-        changed.accounts.add(accountKey(change.value));
+        changed.addAccount(change.value.namespace, change.value.account);
         return;
       case "tokensRevoked":
-        for (const sha256 of change.value.sha256) changed.tokens.add(sha256.toString("hex"));
+        for (const sha256 of change.value.sha256) changed.tokens.add(sha256.toString("latin1"));
         return;
       case "namespaceDeleted":
         this.#rules.delete(change.value.namespace);
@@ -124,27 +124,4 @@ export class PolicyState {
         throw new Error(`the authority sent a change of a kind that is not known here; ${NEWER}`);
     }
   }
-}
-
-/** Which callers some changes are about. */
-class ChangedCallers {
-  readonly accounts = new Set<string>();
-  /** SHA-256 in hexadecimal. */
-  readonly tokens = new Set<string>();
-  readonly namespaces = new Set<string>();
-
-  get some(): boolean {
-    return this.accounts.size + this.tokens.size + this.namespaces.size > 0;
-  }
-
-  has(caller: KnownCaller): boolean {
-    if (this.tokens.has(caller.sha256)) return true;
-    if (caller.enrolment !== undefined) return false;
-    return this.namespaces.has(caller.namespace) || this.accounts.has(accountKey(caller));
-  }
-}
-
-/** A namespace's name has no colon, so no two accounts share a key. */
-function accountKey({ namespace, account }: { namespace: string; account: string }): string {
-  return `${namespace}:${account}`;
 }

@@ -5,7 +5,7 @@
 import { PolicyService, type WatchRequest, type WatchResponse } from "../gen/portico/auth/v1/policy.js";
 import { type Stream, stream } from "../rpc/client.js";
 import type { Authority } from "./authorities.js";
-import type { AuthorityAccess } from "./caller-cache.js";
+import type { AuthorityAccess } from "./authority-access.js";
 import { type Answer, Pings } from "./lease.js";
 import { type Applied, PolicyState } from "./policy-state.js";
 
@@ -27,7 +27,7 @@ export interface StreamListener {
 /** How a stream is opened. */
 export interface StreamOptions {
   readonly authority: Authority;
-  readonly access: Pick<AuthorityAccess, "metadata" | "admission">;
+  readonly access: Pick<AuthorityAccess, "metadata" | "admission" | "service">;
   /** In milliseconds, until the first answer tells. */
   readonly leaseTime: number;
   readonly takeUsedKeys: () => Buffer[];
@@ -55,7 +55,7 @@ export class PolicyStream {
   constructor({ authority, access, leaseTime, takeUsedKeys, applied, listener }: StreamOptions) {
     this.authority = authority;
     this.#listener = listener;
-    const { metadata, admission } = access;
+    const { metadata, admission, service = "" } = access;
     this.#call = stream(authority.channel, PolicyService.watch, { metadata, admission });
     this.#pings = new Pings({
       send: (request) => this.#call.send(request),
@@ -66,7 +66,7 @@ export class PolicyStream {
       onLate: () => listener.onTrouble(this),
       log: authority.log,
     });
-    void this.#run(leaseTime);
+    void this.#run(leaseTime, service);
   }
 
   get isOpen(): boolean {
@@ -103,9 +103,9 @@ export class PolicyStream {
     this.#call.cancel();
   }
 
-  async #run(leaseTime: number): Promise<void> {
+  async #run(leaseTime: number, service: string): Promise<void> {
     try {
-      this.#call.send({ message: { $case: "start", value: {} } });
+      this.#call.send({ message: { $case: "start", value: { service } } });
       this.#pings.start(leaseTime);
       for await (const { message } of this.#call.responses) {
         this.heard = performance.now();

@@ -13,7 +13,8 @@
 import { Code, StatusError } from "../errors.js";
 import { timestampMs } from "../time.js";
 import { Authorities } from "./authorities.js";
-import type { AuthorityAccess, KnownCaller } from "./caller-cache.js";
+import type { AuthorityAccess } from "./authority-access.js";
+import type { ChangedCallers } from "./caller-changes.js";
 import { type Answer, Lease } from "./lease.js";
 import { type Applied, PolicyState } from "./policy-state.js";
 import type { PolicyStream } from "./policy-stream.js";
@@ -30,7 +31,7 @@ export interface PolicyListener {
    * A revision holds. `changed` tells callers who may no longer be what they were; undefined means there are none. The
    * revision is acknowledged when what is returned has resolved; it must not reject.
    */
-  onRevision(revision: bigint, changed: ((caller: KnownCaller) => boolean) | undefined): Promise<void>;
+  onRevision(revision: bigint, changed: ChangedCallers | undefined): Promise<void>;
   /** As `onRevision`, where nothing that was known before may be relied on. */
   onSnapshot(revision: bigint): Promise<void>;
   /** Decisions are possible, for the first time or again. */

@@ -21,7 +21,7 @@
 import { Code, StatusError } from "../errors.js";
 import { backOff } from "../follow.js";
 import type { Authorities, Authority } from "./authorities.js";
-import type { AuthorityAccess } from "./caller-cache.js";
+import type { AuthorityAccess } from "./authority-access.js";
 import type { Answer } from "./lease.js";
 import type { Applied } from "./policy-state.js";
 import { PolicyStream, type StreamListener } from "./policy-stream.js";

@@ -52,3 +52,17 @@ export function matches(pattern: Resource, resource: Resource): boolean {
     segmentMatches(pattern.endpoint, resource.endpoint)
   );
 }
+
+/**
+ * Whether a pattern covers any endpoint of a service.
+ * @param pattern as `parsePattern` takes it
+ * @param service its name, in lower case
+ */
+export function coversService(pattern: string, service: string): boolean {
+  const first = pattern.indexOf(":");
+  const second = pattern.indexOf(":", first + 1);
+  return (
+    segmentMatches(pattern.slice(0, first).toLowerCase(), "service") &&
+    segmentMatches(pattern.slice(first + 1, second).toLowerCase(), service)
+  );
+}

@@ -5,6 +5,7 @@ import type { Authorities } from "../access/authorities.js";
 import { OpenGuard } from "../access/guard.js";
 import { formatGrpcTarget } from "../address.js";
 import { type Config, ConfigError } from "../config.js";
+import { GATEWAY } from "../contract/names.js";
 import type { Logger } from "../log.js";
 import type { Channel } from "../rpc/channel.js";
 import type { Metadata } from "../rpc/metadata.js";
@@ -39,7 +40,8 @@ export async function joinAuthority(context: ProcessContext, name: string): Prom
   const log = context.log.child({ authority: config.authority.map(formatGrpcTarget).join(", ") });
   const { channel } = authorities;
   const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
-  const guard = new OpenGuard({ channel, authorities, metadata, log });
+  const service = name === GATEWAY ? undefined : name;
+  const guard = new OpenGuard({ channel, authorities, metadata, log, service });
   shutdown.add(() => guard.close());
   return { channel, authorities, metadata, enrolment, guard, log };
 }

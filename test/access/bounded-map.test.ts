@@ -46,16 +46,14 @@ t.test("an older value of a key never comes back", async (t) => {
   const map = new BoundedMap<string, string>(4);
   for (const key of ["key", "a", "b"]) map.set(key, "old");
   map.set("key", "new");
-  map.deleteWhere((value) => value === "new");
-  t.equal(map.get("key"), undefined);
+  t.equal(map.size, 3, "the older one is gone");
+  for (const key of ["c", "d", "key", "e"]) t.not(map.get(key) ?? map.set(key, "new"), "old");
 });
 
 t.test("a deletion removes old and new entries", async (t) => {
   const map = new BoundedMap<number, number>(10);
   for (let key = 0; key < 10; key++) map.set(key, key);
-  map.deleteWhere((value) => value % 2 === 0);
-  map.delete(1);
-  map.delete(9);
+  for (const key of [0, 2, 4, 6, 8, 1, 9]) map.delete(key);
   t.same(
     Array.from({ length: 10 }, (_, key) => map.get(key)),
     [undefined, undefined, undefined, 3, undefined, 5, undefined, 7, undefined, undefined],

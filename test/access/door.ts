@@ -29,9 +29,9 @@ export async function openDoor(t: Test, options: Parameters<typeof open>[1] = {}
   return { ...authority, admin, guard, enrolment };
 }
 
-/** A further guard, over any channel to the authority. */
-export async function joinAt(t: Test, channel: Channel, enrolment: string): Promise<OpenGuard> {
-  const guard = new OpenGuard({ channel, metadata: [["authorization", `Bearer ${enrolment}`]], log: silent });
+/** A further guard, over any channel to the authority; of one service, or else of all. */
+export async function joinAt(t: Test, channel: Channel, enrolment: string, service?: string): Promise<OpenGuard> {
+  const guard = new OpenGuard({ channel, metadata: [["authorization", `Bearer ${enrolment}`]], log: silent, service });
   t.teardown(() => guard.close());
   await guard.ready();
   return guard;

@@ -257,7 +257,7 @@ const incomprehensible: readonly [what: string, send: (script: ScriptedAuthority
   ["a message of an unknown kind", (script) => script.stream.send(undefined as never)],
   [
     "the deletion of a rule that is not there",
-    (script) => script.change({ $case: "ruleDeleted", value: { namespace: "default", id: "x" } }),
+    (script) => script.change({ $case: "ruleDeleted", value: { namespace: "default", id: "x", resource: "*:*:*" } }),
   ],
   [
     "the creation of a rule that is there",

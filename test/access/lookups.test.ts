@@ -104,14 +104,78 @@ t.test("only so many tokens are looked up at once; the rest is told to come agai
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const held = holdAnswers(script);
-  const calls = Array.from({ length: 1_001 }, () => codeOf(guard, call, { token: createToken("access") }));
-  t.equal(await calls[1_000], Code.UNAVAILABLE);
-  await script.until(() => held.length === 1_000);
-  for (const answer of held) answer();
-  t.same(new Set(await Promise.all(calls.slice(0, 1_000))), new Set([Code.UNAUTHENTICATED]));
-  t.equal(script.asked.length, 1_000);
+  const calls = Array.from({ length: 10_001 }, () => codeOf(guard, call, { token: createToken("access") }));
+  t.equal(await calls[10_000], Code.UNAVAILABLE);
+  await script.until(() => held.length === 4_000);
   script.resolve = (request) => script.answer(request);
+  for (const answer of held) answer();
+  t.same(new Set(await Promise.all(calls.slice(0, 10_000))), new Set([Code.UNAUTHENTICATED]));
+  t.equal(script.asked.length, 10_000);
   await ask(guard, call, { token: issue(script) });
+});
+
+t.test("tokens that are looked up in one turn go in one message", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const tokens = Array.from({ length: 2_500 }, (_, index) => issue(script, `account-${index}`));
+  const admissions = await Promise.all(tokens.map((token) => ask(guard, call, { token })));
+  t.same(script.batches, [1_000, 1_000, 500]);
+  t.same(
+    admissions.map(({ caller }) => caller?.account),
+    tokens.map((_, index) => `account-${index}`),
+    "each has its own answer",
+  );
+});
+
+t.test("while four messages are without an answer, what is looked up waits, and then goes in one", async (t) => {
+  const { script, guard } = await start(t, onlyKnown);
+  await guard.ready();
+  const held = holdAnswers(script);
+  const calls: Promise<unknown>[] = [];
+  for (let batch = 1; batch <= 4; batch++) {
+    calls.push(ask(guard, call, { token: issue(script) }));
+    await script.until(() => held.length === batch);
+  }
+  for (let waiting = 0; waiting < 5; waiting++) {
+    calls.push(ask(guard, call, { token: issue(script) }));
+    await new Promise(setImmediate);
+  }
+  t.same(script.batches, [1, 1, 1, 1]);
+  script.resolve = (request) => script.answer(request);
+  held[0]?.();
+  await script.until(() => script.batches.length === 5);
+  t.equal(script.batches[4], 5);
+  for (const answer of held) answer();
+  await Promise.all(calls);
+});
+
+t.test("tokens that did not fit in an answer are asked for again", async (t) => {
+  const { script, guard } = await start(t, { ...onlyKnown, maxResults: 3 });
+  await guard.ready();
+  const tokens = Array.from({ length: 8 }, (_, index) => issue(script, `account-${index}`));
+  const admissions = await Promise.all(tokens.map((token) => ask(guard, call, { token })));
+  t.same(script.batches, [8, 5, 2]);
+  t.same(
+    admissions.map(({ caller }) => caller?.account),
+    tokens.map((_, index) => `account-${index}`),
+  );
+});
+
+t.test("an answer without any result is an error, and not asked for again for ever", async (t) => {
+  const { script, guard } = await start(t, { ...onlyKnown, maxResults: 0 });
+  await guard.ready();
+  t.equal(await codeOf(guard, call, { token: issue(script) }), Code.UNAVAILABLE);
+  t.same(script.batches, [1]);
+});
+
+t.test("an authority of an earlier version is asked for each token by itself", async (t) => {
+  const { script, guard } = await start(t, { ...onlyKnown, knowsBatches: false });
+  await guard.ready();
+  const tokens = Array.from({ length: 20 }, () => issue(script));
+  await Promise.all(tokens.map((token) => ask(guard, call, { token })));
+  await ask(guard, call, { token: issue(script) });
+  t.equal(script.asked.length, 21);
+  t.same(script.batches, [20], "a batch is not tried each time");
 });
 
 t.test("an answer that was sent before a revocation is not believed", async (t) => {
@@ -176,7 +240,7 @@ t.test(
       );
       await Promise.all([answer, news]);
       t.not(await code, Code.OK, `the answer after 12 microtasks, the news after ${apart}`);
-      script.change({ $case: "ruleDeleted", value: { namespace: "default", id: "all" } });
+      script.change({ $case: "ruleDeleted", value: { namespace: "default", id: "all", resource: "*:*:*" } });
       const { revision } = script;
       await script.until(() => script.stream.applied.includes(revision));
     }

@@ -4,7 +4,7 @@
  */
 
 import type { Test } from "tap";
-import type { AuthorityAccess } from "../../src/access/caller-cache.js";
+import type { AuthorityAccess } from "../../src/access/authority-access.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import type { Rule } from "../../src/access/rules.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
@@ -117,6 +117,12 @@ export class ScriptedAuthority {
   readonly asked: string[] = [];
   /** Answers a question for a caller. */
   resolve: (request: ResolveRequest) => ResolveResponse | Promise<ResolveResponse> = (request) => this.answer(request);
+  /** The number of tokens in each batch that was asked for. */
+  readonly batches: number[] = [];
+  /** Whether it is of a version that answers batches … */
+  knowsBatches = true;
+  /** … and how many tokens of one at most. */
+  maxResults = Number.POSITIVE_INFINITY;
   readonly streams: Watched[] = [];
   readonly #waiting = new Set<() => void>();
 
@@ -130,16 +136,28 @@ export class ScriptedAuthority {
       parts: [
         part("portico.auth.v1.Policy", PolicyService, {
           watch: (requests) => this.#watch(requests),
-          resolve: (request) => {
-            this.asked.push(request.sha256.toString("hex"));
-            this.notify();
-            return this.resolve(request);
+          resolve: (request) => this.#resolve(request),
+          batchResolve: async ({ sha256 }) => {
+            this.batches.push(sha256.length);
+            if (!this.knowsBatches) throw new StatusError(Code.UNIMPLEMENTED, "no endpoint is served at this path");
+            const answers = await Promise.all(sha256.map(async (hash) => this.#resolve({ sha256: hash })));
+            const revision = answers.reduce(
+              (least, answer) => (answer.revision < least ? answer.revision : least),
+              this.revision,
+            );
+            return { revision, results: answers.slice(0, this.maxResults).map(({ caller }) => ({ caller })) };
           },
         }),
       ],
     };
     const channel = new InProcessChannel(dispatcherOf([service], { guard: NOT_ASKED }));
     this.access = { channel, admission: SYSTEM, log: silent };
+  }
+
+  #resolve(request: ResolveRequest): ResolveResponse | Promise<ResolveResponse> {
+    this.asked.push(request.sha256.toString("hex"));
+    this.notify();
+    return this.resolve(request);
   }
 
   /** The stream that was opened last. */

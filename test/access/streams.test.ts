@@ -60,7 +60,10 @@ function issue(script: ScriptedAuthority, caller: Parameters<ScriptedAuthority["
   return token;
 }
 
-const deleted = (id: string) => ({ $case: "ruleDeleted" as const, value: { namespace: "default", id } });
+const deleted = (id: string) => ({
+  $case: "ruleDeleted" as const,
+  value: { namespace: "default", id, resource: "*:*:*" },
+});
 const created = (rule: string) => ({
   $case: "ruleCreated" as const,
   value: { namespace: "default", rule: readRule(rule, "new") },

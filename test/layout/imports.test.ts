@@ -36,7 +36,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ["src/rpc/load-transport.ts", "src", "src/rpc", "src/rpc/grpc-js", "src/rpc/http2"],
   ["src/access", "src", "src/gen", "src/contract", "src/rpc"],
   ["src/store", "src"],
-  ["src/process", "src", "src/gen", "src/rpc", "src/rpc/load-transport.ts", "src/access"],
+  ["src/process", "src", "src/gen", "src/contract", "src/rpc", "src/rpc/load-transport.ts", "src/access"],
   ["src/kit", "src", "src/gen", "src/access", "src/wire", "src/contract", "src/rpc", "src/store", "src/process"],
 
   ["services/auth/log", "src", "src/gen", "src/contract", "src/access", "src/store"],

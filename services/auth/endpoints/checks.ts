@@ -1,6 +1,6 @@
 /** What several endpoints check themselves: their caller, beyond what the guard has checked, and parts of requests. */
 
-import { KnownCaller } from "../../../src/access/caller-cache.js";
+import { KnownCaller } from "../../../src/access/known-caller.js";
 import { DEFAULT_NAMESPACE, MAX_NAME, NAME } from "../../../src/contract/names.js";
 import { parsePattern, type Resource } from "../../../src/contract/resource.js";
 import { invalidArgument, permissionDenied, unauthenticated } from "../../../src/errors.js";

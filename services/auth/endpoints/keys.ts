@@ -1,7 +1,7 @@
 /** Keys: API keys, each caller's own; an administrator's, all of the namespace. And when each was last used. */
 import type { Logger } from "pino";
 import { isAdmin } from "../../../src/access/admission.js";
-import type { KnownCaller } from "../../../src/access/caller-cache.js";
+import type { KnownCaller } from "../../../src/access/known-caller.js";
 import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
 import { parsePattern } from "../../../src/contract/resource.js";
 import { aborted, failedPrecondition, invalidArgument, notFound, permissionDenied } from "../../../src/errors.js";

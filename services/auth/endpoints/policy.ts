@@ -5,10 +5,14 @@
  * guard too slow for that is sent a snapshot instead.
  */
 
-import { KnownCaller } from "../../../src/access/caller-cache.js";
+import { KnownCaller } from "../../../src/access/known-caller.js";
 import { GATEWAY } from "../../../src/contract/names.js";
+import { coversService } from "../../../src/contract/resource.js";
 import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
 import {
+  type BatchResolveRequest,
+  type BatchResolveResponse,
+  BatchResolveResponse_Result,
   Change,
   PolicyService,
   type ResolveRequest,
@@ -33,6 +37,9 @@ const MAX_UNSENT_BYTES = 512 * 1024;
 /** Most rules in one part of a snapshot. The largest rule has some 500 bytes, so a part has well under 1 MiB. */
 const MAX_PART = 1_500;
 const MAX_UNSENT_PONGS = 100;
+/** Most tokens that are resolved at once, and most bytes of their callers: they go out in one message. */
+const MAX_BATCH = 1_000;
+const MAX_BATCH_BYTES = 1024 ** 2;
 
 interface Options {
   readonly journal: Journal;
@@ -48,6 +55,7 @@ export function policy(options: Options): Part {
   return part("portico.auth.v1.Policy", PolicyService, {
     watch: (requests, context) => watch(options, requests, context),
     resolve: (request) => resolve(options.journal, request),
+    batchResolve: (request) => batchResolve(options.journal, request),
   });
 }
 
@@ -111,7 +119,7 @@ async function listen(
     switch (message?.$case) {
       case "start":
         await journal.sync();
-        watcher.start();
+        watcher.start(message.value.service);
         break;
       case "ping":
         for (const sha256 of message.value.usedKeys) keyUses.record(sha256);
@@ -162,6 +170,8 @@ function unaskedPong(journal: Journal): WatchResponse_Pong {
 class Watcher implements Follower {
   readonly #journal: Journal;
   readonly #enrolment: string;
+  /** The service whose rules are sent; empty for all rules. */
+  #service = "";
   #unfollow: (() => void) | undefined;
   #snapshot = false;
   /** What is left to send of a snapshot. */
@@ -185,7 +195,8 @@ class Watcher implements Follower {
   }
 
   /** Begins with a snapshot: the revision that the guard has may be of another history, before a backup was restored. */
-  start(): void {
+  start(service: string): void {
+    this.#service = service;
     this.#unfollow = this.#journal.follow(this);
     this.replaced();
   }
@@ -194,14 +205,23 @@ class Watcher implements Follower {
     this.#revision = revision;
     this.#news = true;
     const changes = made.filter((change) => this.#maySee(change));
-    for (const change of changes) this.#bytes += Change.encode(change).finish().length;
+    for (const change of changes) this.#bytes += bytesOf(change);
     if (this.#changes.length + changes.length > MAX_UNSENT || this.#bytes > MAX_UNSENT_BYTES) this.#snapshot = true;
     if (!this.#snapshot) this.#changes.push(...changes);
     this.#wake();
   }
 
   #maySee({ change }: Change): boolean {
-    return change?.$case !== "contextKey" || [GATEWAY, change.value.name].includes(this.#enrolment);
+    switch (change?.$case) {
+      case "contextKey":
+        return [GATEWAY, change.value.name].includes(this.#enrolment);
+      case "ruleCreated":
+        return this.#service === "" || coversService(change.value.rule?.resource ?? "", this.#service);
+      case "ruleDeleted":
+        return this.#service === "" || coversService(change.value.resource, this.#service);
+      default:
+        return true;
+    }
   }
 
   replaced(): void {
@@ -239,7 +259,7 @@ class Watcher implements Follower {
     if (this.#snapshot && this.#parts.length === 0) {
       this.#snapshot = false;
       this.#takeChanges();
-      this.#parts = snapshotOf(this.#journal.state, this.#enrolment);
+      this.#parts = snapshotOf(this.#journal.state, this.#enrolment, this.#service);
     }
     const part = this.#parts.shift();
     if (part !== undefined) return { $case: "snapshot", value: part };
@@ -260,13 +280,29 @@ class Watcher implements Follower {
   }
 }
 
-/** In parts that each fit a message; at least one. A namespace may be in several. */
-function snapshotOf(state: State, enrolment: string): WatchResponse_Snapshot[] {
+/** By change: each goes to many guards. */
+const sizes = new WeakMap<Change, number>();
+
+function bytesOf(change: Change): number {
+  let bytes = sizes.get(change);
+  if (bytes === undefined) {
+    bytes = Change.encode(change).finish().length;
+    sizes.set(change, bytes);
+  }
+  return bytes;
+}
+
+/**
+ * In parts that each fit a message; at least one. A namespace may be in several.
+ * @param service whose rules alone are wanted; empty for all rules
+ */
+function snapshotOf(state: State, enrolment: string, service: string): WatchResponse_Snapshot[] {
   const { revision, namespaces } = state;
   const parts: WatchResponse_Snapshot[] = [];
   let room = 0;
   for (const { name: namespace, rules } of namespaces.values()) {
-    const all = [...rules.values()];
+    const all = [...rules.values()].filter(({ resource }) => service === "" || coversService(resource, service));
+    if (service !== "" && all.length === 0) continue;
     // One without rules has a place too, so that many of them do not make one large part.
     for (let at = 0; at === 0 || at < all.length; ) {
       if (room === 0) {
@@ -287,4 +323,22 @@ async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<Re
   if (sha256.length !== 32) throw invalidArgument("sha256: must have 32 bytes");
   await journal.sync();
   return { revision: BigInt(journal.state.revision), caller: journal.state.callerOf(sha256, journal.now) };
+}
+
+/** The callers of many tokens, with one reading of the log. */
+async function batchResolve(journal: Journal, { sha256 }: BatchResolveRequest): Promise<BatchResolveResponse> {
+  if (sha256.length > MAX_BATCH) throw invalidArgument(`sha256: must have at most ${MAX_BATCH} entries`);
+  if (sha256.some(({ length }) => length !== 32)) throw invalidArgument("sha256: each must have 32 bytes");
+  await journal.sync();
+  const { state, now } = journal;
+  const results: BatchResolveResponse["results"] = [];
+  let bytes = 0;
+  for (const hash of sha256) {
+    const result = { caller: state.callerOf(hash, now) };
+    bytes += BatchResolveResponse_Result.encode(result).finish().length;
+    // The guard asks again for those without a result.
+    if (bytes > MAX_BATCH_BYTES && results.length > 0) break;
+    results.push(result);
+  }
+  return { revision: BigInt(state.revision), results };
 }

@@ -4,7 +4,7 @@
  * again with the change.
  */
 import { isAdmin } from "../../../src/access/admission.js";
-import { KnownCaller } from "../../../src/access/caller-cache.js";
+import { KnownCaller } from "../../../src/access/known-caller.js";
 import { permissionDenied, unauthenticated } from "../../../src/errors.js";
 import type { Author, Decide, Journal } from "./journal.js";
 import type { Leases } from "./leases.js";

@@ -97,8 +97,12 @@ const FOLD: Fold = {
     };
   },
   ruleDeleted: (state, { namespace, id }) => {
-    if (!state.namespaces.get(namespace)?.rules.delete(id)) return {};
-    return { changes: [{ change: { $case: "ruleDeleted", value: { namespace, id } } }], record: ["rule deleted", id] };
+    const rules = state.namespaces.get(namespace)?.rules;
+    const rule = rules?.get(id);
+    if (rules === undefined || rule === undefined) return {};
+    rules.delete(id);
+    const value = { namespace, id, resource: rule.resource };
+    return { changes: [{ change: { $case: "ruleDeleted", value } }], record: ["rule deleted", id] };
   },
   loggedIn: (state, { login, namespace, account, access, refresh }) => {
     if (state.account(namespace, account) === undefined || access === undefined || refresh === undefined) return {};

@@ -24,7 +24,7 @@ export class Watch {
   }
 
   start(): void {
-    this.#stream.send({ message: { $case: "start", value: {} } });
+    this.#stream.send({ message: { $case: "start", value: { service: "" } } });
   }
 
   /** Pings, and gives the pong; what comes before it is passed over. */

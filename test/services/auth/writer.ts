@@ -4,7 +4,7 @@
  */
 import { pino } from "pino";
 import { openAuthority } from "../../../services/auth/authority.js";
-import { KnownCaller } from "../../../src/access/caller-cache.js";
+import { KnownCaller } from "../../../src/access/known-caller.js";
 import { hashToken } from "../../../src/access/token.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
 import type { Context } from "../../../src/rpc/service.js";
@@ -30,7 +30,7 @@ function call(service: string, method: string, request: unknown, caller?: KnownC
 
 const { accessToken } = await call("Auth", "login", { account: "admin", password: adminPassword, namespace: "" });
 const sha256 = hashToken(accessToken);
-const caller = new KnownCaller(sha256.toString("hex"), (await call("Policy", "resolve", { sha256 })).caller, 0);
+const caller = new KnownCaller(sha256, (await call("Policy", "resolve", { sha256 })).caller, 0);
 
 let next = 0;
 async function write(): Promise<void> {

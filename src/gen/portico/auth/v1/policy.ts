@@ -19,6 +19,11 @@ export interface WatchRequest {
 }
 
 export interface WatchRequest_Start {
+  /**
+   * The one service whose calls the guard judges. It is sent only rules whose resource can be an endpoint of that
+   * service. Empty for a guard that judges calls to all services.
+   */
+  service: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -124,6 +129,8 @@ export interface Change_RuleCreated {
 export interface Change_RuleDeleted {
   namespace: string;
   id: string;
+  /** Of the deleted rule. */
+  resource: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -152,6 +159,26 @@ export interface ResolveRequest {
 export interface ResolveResponse {
   /** The revision at which this answer holds. */
   revision: bigint;
+  /** Absent when the token is unknown, expired or revoked. */
+  caller: Caller | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface BatchResolveRequest {
+  /** SHA-256 of each token, at most 1,000. */
+  sha256: Buffer[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface BatchResolveResponse {
+  /** The revision at which these answers hold. */
+  revision: bigint;
+  /** One for each token, in the order of the request. There may be fewer, at least one, where all do not fit in a message. */
+  results: BatchResolveResponse_Result[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface BatchResolveResponse_Result {
   /** Absent when the token is unknown, expired or revoked. */
   caller: Caller | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -288,11 +315,14 @@ export const WatchRequest: MessageFns<WatchRequest> = {
 };
 
 function createBaseWatchRequest_Start(): WatchRequest_Start {
-  return { _unknownFields: {} };
+  return { service: "", _unknownFields: {} };
 }
 
 export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
   encode(message: WatchRequest_Start, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.service !== "") {
+      writer.uint32(18).string(message.service);
+    }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
         const tag = parseInt(key, 10);
@@ -317,6 +347,14 @@ export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.service = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -340,8 +378,9 @@ export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
   create<I extends Exact<DeepPartial<WatchRequest_Start>, I>>(base?: I): WatchRequest_Start {
     return WatchRequest_Start.fromPartial(base ?? ({} as any));
   },
-  fromPartial<I extends Exact<DeepPartial<WatchRequest_Start>, I>>(_: I): WatchRequest_Start {
+  fromPartial<I extends Exact<DeepPartial<WatchRequest_Start>, I>>(object: I): WatchRequest_Start {
     const message = createBaseWatchRequest_Start();
+    message.service = object.service ?? "";
     return message;
   },
 };
@@ -1382,7 +1421,7 @@ export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
 };
 
 function createBaseChange_RuleDeleted(): Change_RuleDeleted {
-  return { namespace: "", id: "", _unknownFields: {} };
+  return { namespace: "", id: "", resource: "", _unknownFields: {} };
 }
 
 export const Change_RuleDeleted: MessageFns<Change_RuleDeleted> = {
@@ -1392,6 +1431,9 @@ export const Change_RuleDeleted: MessageFns<Change_RuleDeleted> = {
     }
     if (message.id !== "") {
       writer.uint32(18).string(message.id);
+    }
+    if (message.resource !== "") {
+      writer.uint32(26).string(message.resource);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1433,6 +1475,14 @@ export const Change_RuleDeleted: MessageFns<Change_RuleDeleted> = {
             message.id = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.resource = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1460,6 +1510,7 @@ export const Change_RuleDeleted: MessageFns<Change_RuleDeleted> = {
     const message = createBaseChange_RuleDeleted();
     message.namespace = object.namespace ?? "";
     message.id = object.id ?? "";
+    message.resource = object.resource ?? "";
     return message;
   },
 };
@@ -1848,6 +1899,236 @@ export const ResolveResponse: MessageFns<ResolveResponse> = {
   },
 };
 
+function createBaseBatchResolveRequest(): BatchResolveRequest {
+  return { sha256: [], _unknownFields: {} };
+}
+
+export const BatchResolveRequest: MessageFns<BatchResolveRequest> = {
+  encode(message: BatchResolveRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.sha256) {
+      writer.uint32(10).bytes(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BatchResolveRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBatchResolveRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.sha256.push(Buffer.from(reader.bytes()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<BatchResolveRequest>, I>>(base?: I): BatchResolveRequest {
+    return BatchResolveRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<BatchResolveRequest>, I>>(object: I): BatchResolveRequest {
+    const message = createBaseBatchResolveRequest();
+    message.sha256 = object.sha256?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseBatchResolveResponse(): BatchResolveResponse {
+  return { revision: 0n, results: [], _unknownFields: {} };
+}
+
+export const BatchResolveResponse: MessageFns<BatchResolveResponse> = {
+  encode(message: BatchResolveResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(8).int64(message.revision);
+    }
+    for (const v of message.results) {
+      BatchResolveResponse_Result.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BatchResolveResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBatchResolveResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.results.push(BatchResolveResponse_Result.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<BatchResolveResponse>, I>>(base?: I): BatchResolveResponse {
+    return BatchResolveResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<BatchResolveResponse>, I>>(object: I): BatchResolveResponse {
+    const message = createBaseBatchResolveResponse();
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    message.results = object.results?.map((e) => BatchResolveResponse_Result.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseBatchResolveResponse_Result(): BatchResolveResponse_Result {
+  return { caller: undefined, _unknownFields: {} };
+}
+
+export const BatchResolveResponse_Result: MessageFns<BatchResolveResponse_Result> = {
+  encode(message: BatchResolveResponse_Result, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.caller !== undefined) {
+      Caller.encode(message.caller, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BatchResolveResponse_Result {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBatchResolveResponse_Result();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.caller = Caller.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<BatchResolveResponse_Result>, I>>(base?: I): BatchResolveResponse_Result {
+    return BatchResolveResponse_Result.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<BatchResolveResponse_Result>, I>>(object: I): BatchResolveResponse_Result {
+    const message = createBaseBatchResolveResponse_Result();
+    message.caller = (object.caller !== undefined && object.caller !== null)
+      ? Caller.fromPartial(object.caller)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseCaller(): Caller {
   return {
     namespace: "",
@@ -2030,6 +2311,17 @@ export const PolicyService = {
     requestDeserialize: (value: Buffer): ResolveRequest => ResolveRequest.decode(value),
     responseSerialize: (value: ResolveResponse): Buffer => ResolveResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ResolveResponse => ResolveResponse.decode(value),
+  },
+  /** Resolves many tokens to their callers, all as of one revision. */
+  batchResolve: {
+    path: "/portico.auth.v1.Policy/BatchResolve" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: BatchResolveRequest): Buffer => BatchResolveRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): BatchResolveRequest => BatchResolveRequest.decode(value),
+    responseSerialize: (value: BatchResolveResponse): Buffer =>
+      BatchResolveResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): BatchResolveResponse => BatchResolveResponse.decode(value),
   },
 } as const;
 

@@ -1,0 +1,119 @@
+/**
+ * Which callers have changed lately, and when. A guard keeps many callers, and does not walk through them at a change: each
+ * kept caller has the version at which it was last known to be right, and when it is used again it is compared with the
+ * changes since.
+ *
+ * Versions count on from one snapshot of the authority to the next, so that a caller which was found before a snapshot
+ * is never right after it. Within a snapshot's history they are as far apart as revisions.
+ */
+import type { KnownCaller } from "./known-caller.js";
+
+/** Most tokens, accounts and namespaces whose changes are remembered; at least half as many are. */
+const MAX_REMEMBERED = 40_000;
+
+/** The callers that the changes of one revision are about. */
+export class ChangedCallers {
+  /** By namespace. */
+  readonly accounts = new Map<string, Set<string>>();
+  /** As `KnownCaller.hash`. */
+  readonly tokens = new Set<string>();
+  readonly namespaces = new Set<string>();
+
+  get some(): boolean {
+    return this.accounts.size + this.tokens.size + this.namespaces.size > 0;
+  }
+
+  addAccount(namespace: string, account: string): void {
+    const accounts = this.accounts.get(namespace);
+    if (accounts === undefined) this.accounts.set(namespace, new Set([account]));
+    else accounts.add(account);
+  }
+
+  has({ hash, enrolment, namespace, account }: KnownCaller): boolean {
+    if (this.tokens.has(hash)) return true;
+    if (enrolment !== undefined) return false;
+    return this.namespaces.has(namespace) || this.accounts.get(namespace)?.has(account) === true;
+  }
+}
+
+/** The changes of some versions in a row: the last version that each was about. */
+class Remembered {
+  /** Of the changes before the first. */
+  readonly start: number;
+  size = 0;
+  readonly #tokens = new Map<string, number>();
+  readonly #accounts = new Map<string, Map<string, number>>();
+  readonly #namespaces = new Map<string, number>();
+
+  constructor(start: number) {
+    this.start = start;
+  }
+
+  add(version: number, { tokens, accounts, namespaces }: ChangedCallers): void {
+    for (const token of tokens) this.#tokens.set(token, version);
+    for (const [namespace, names] of accounts) {
+      const versions = this.#accounts.get(namespace) ?? new Map<string, number>();
+      this.#accounts.set(namespace, versions);
+      for (const name of names) versions.set(name, version);
+      this.size += names.size;
+    }
+    for (const namespace of namespaces) this.#namespaces.set(namespace, version);
+    this.size += tokens.size + namespaces.size;
+  }
+
+  /** The last version that was about the caller; −1 for none. */
+  last({ hash, enrolment, namespace, account }: KnownCaller): number {
+    const token = this.#tokens.get(hash) ?? -1;
+    if (enrolment !== undefined) return token;
+    const own = this.#accounts.get(namespace)?.get(account) ?? -1;
+    return Math.max(token, own, this.#namespaces.get(namespace) ?? -1);
+  }
+}
+
+/** The changes to callers that one guard has applied. */
+export class CallerChanges {
+  /** The revision of the last change: what was said of a caller before it may be out of date. */
+  revision = 0n;
+  /** The version of the last change. */
+  version = 0;
+  /** What a version is ahead of its revision. */
+  #lead = 0;
+  #younger = new Remembered(0);
+  #older = new Remembered(0);
+
+  add(revision: bigint, changed: ChangedCallers): void {
+    this.revision = revision;
+    this.version = Number(revision) + this.#lead;
+    this.#younger.add(this.version, changed);
+    if (this.#younger.size < MAX_REMEMBERED / 2) return;
+    this.#older = this.#younger;
+    this.#younger = new Remembered(this.version);
+  }
+
+  /** Every caller may have changed: the state of the given revision comes in place of what was known. */
+  addAll(revision: bigint): void {
+    this.revision = revision;
+    this.version++;
+    this.#lead = this.version - Number(revision);
+    this.#younger = new Remembered(this.version);
+    this.#older = this.#younger;
+  }
+
+  /** The version of a revision, or that of the last change for a later one. */
+  versionOf(revision: bigint): number {
+    return Math.min(Number(revision) + this.#lead, this.version);
+  }
+
+  /**
+   * Whether what is kept of a caller is right. If so, that is noted in it.
+   * False also where changes that it should be compared with are remembered no longer.
+   */
+  confirm(caller: KnownCaller): boolean {
+    const { confirmedAt } = caller;
+    if (confirmedAt === this.version) return true;
+    if (confirmedAt < this.#older.start) return false;
+    if (this.#younger.last(caller) > confirmedAt || this.#older.last(caller) > confirmedAt) return false;
+    caller.confirmedAt = this.version;
+    return true;
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The callers that one guard keeps, by their tokens: at most so many, and at most so many bytes. Where there is no room, the
+ * clock algorithm (FIFO with a second chance) evicts callers that have not been used for long.
+ *
+ * Callers with the same scopes and limits share them, so an account's scopes are kept once for all its tokens.
+ */
+import type { KnownCaller, Powers } from "./known-caller.js";
+
+/** What a caller takes beside its account's name and its powers: its object, its token, its hash, its place in the map. */
+const CALLER_BYTES = 400;
+/** What powers take, and each of their texts beside its characters. */
+const POWERS_BYTES = 300;
+const TEXT_BYTES = 100;
+/** Most used callers that one eviction passes over: going through all of them would take long. */
+const MAX_PASSED = 16;
+
+export interface CallerTableLimits {
+  readonly callers: number;
+  /** Estimated. */
+  readonly bytes: number;
+}
+
+/** Powers, and how many callers have them. */
+interface SharedPowers extends Powers {
+  users: number;
+}
+
+/** The callers that one guard keeps. */
+export class CallerTable {
+  /** Of all callers, estimated. */
+  bytes = 0;
+  readonly #limits: CallerTableLimits;
+  readonly #callers = new Map<string, KnownCaller>();
+  readonly #powers = new Map<string, SharedPowers>();
+  /** Passes the callers in the order in which they came or were passed over. */
+  #hand = this.#callers.entries();
+
+  constructor(limits: CallerTableLimits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#callers.size;
+  }
+
+  get(token: string): KnownCaller | undefined {
+    const caller = this.#callers.get(token);
+    if (caller !== undefined) caller.used = true;
+    return caller;
+  }
+
+  set(token: string, caller: KnownCaller): void {
+    this.delete(token);
+    this.#share(caller);
+    this.#callers.set(token, caller);
+    this.bytes += bytesOf(caller);
+    const { callers, bytes } = this.#limits;
+    while (this.size > callers || (this.bytes > bytes && this.size > 0)) this.#evict();
+  }
+
+  delete(token: string): void {
+    const caller = this.#callers.get(token);
+    if (caller === undefined) return;
+    this.#callers.delete(token);
+    this.bytes -= bytesOf(caller);
+    this.#release(caller);
+  }
+
+  clear(): void {
+    this.#callers.clear();
+    this.#powers.clear();
+    this.#hand = this.#callers.entries();
+    this.bytes = 0;
+  }
+
+  #evict(): void {
+    for (let passed = 0; ; passed++) {
+      const next = this.#hand.next();
+      if (next.done) {
+        this.#hand = this.#callers.entries();
+        continue;
+      }
+      const [token, caller] = next.value;
+      if (!caller.used || passed >= MAX_PASSED) {
+        this.delete(token);
+        return;
+      }
+      caller.used = false;
+      this.#callers.delete(token);
+      this.#callers.set(token, caller);
+    }
+  }
+
+  #share(caller: KnownCaller): void {
+    const name = nameOf(caller);
+    const shared = this.#powers.get(name);
+    if (shared !== undefined) {
+      shared.users++;
+      caller.share(shared);
+      return;
+    }
+    const { scopes, resources, limits } = caller;
+    this.#powers.set(name, { scopes, resources, limits, users: 1 });
+    this.bytes += bytesOfPowers(caller);
+  }
+
+  #release(caller: KnownCaller): void {
+    const name = nameOf(caller);
+    const shared = this.#powers.get(name);
+    if (shared === undefined || --shared.users > 0) return;
+    this.#powers.delete(name);
+    this.bytes -= bytesOfPowers(caller);
+  }
+}
+
+function nameOf({ scopes, resources }: Powers): string {
+  return JSON.stringify([scopes, resources]);
+}
+
+function bytesOf({ account }: KnownCaller): number {
+  return CALLER_BYTES + account.length;
+}
+
+/** Twice the characters: as lists, and in the name by which they are shared. A resource is kept as a pattern too. */
+function bytesOfPowers({ scopes, resources }: Powers): number {
+  const bytes = (texts: readonly string[]): number =>
+    texts.reduce((sum, text) => sum + TEXT_BYTES + 2 * text.length, 0);
+  return POWERS_BYTES + bytes(scopes) + 2 * bytes(resources);
+}
