@@ -223,7 +223,7 @@ export class PostgresServer {
 
   /** Stops it as an operator does: connections are ended, what was committed is kept. */
   async stop(): Promise<void> {
-    if (!this.#runs()) return;
+    if (!this.runs()) return;
     const ended = once(this.#child!, "exit");
     this.#child!.kill("SIGINT");
     await ended;
@@ -236,7 +236,7 @@ export class PostgresServer {
 
   /** Kills all its processes at once. */
   async kill(): Promise<void> {
-    if (!this.#runs()) return;
+    if (!this.runs()) return;
     const ended = once(this.#child!, "exit");
     const processes = this.#signal("SIGKILL");
     await ended;
@@ -282,7 +282,8 @@ export class PostgresServer {
     await this.query("SELECT pg_promote()");
   }
 
-  #runs(): boolean {
+  /** Whether its first process runs. */
+  runs(): boolean {
     return this.#child?.exitCode === null && this.#child.signalCode === null;
   }
 

@@ -1,0 +1,88 @@
+/** The schema of a store on Postgres: made once by many that start, and upgraded with what it holds. */
+import pg from "pg";
+import t, { type Test } from "tap";
+import { prepareSchema, type SchemaKind } from "../../src/store/postgres-schema.js";
+import { noPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { until } from "../support/until.js";
+import { errorOf, openOn } from "./open-postgres.js";
+
+const OLD: SchemaKind = {
+  title: "a store for this test",
+  mark: "test",
+  defaultSchema: "portico",
+  formats: [["CREATE TABLE things (id integer)", "INSERT INTO things VALUES (1)"]],
+  tables: { others: "(id integer)" },
+};
+const NEW: SchemaKind = {
+  ...OLD,
+  formats: [...OLD.formats, ["ALTER TABLE things ADD COLUMN name text", "UPDATE things SET name = 'one'"]],
+  tables: { ...OLD.tables, added: "(id integer)" },
+};
+
+async function prepare(t: Test, server: PostgresServer, database: string, kind: SchemaKind): Promise<string> {
+  const client = new pg.Client({ connectionString: server.url(database) });
+  client.on("error", () => undefined);
+  await client.connect();
+  t.teardown(() => client.end());
+  return prepareSchema(client, { kind, name: "x", schema: "portico", lost: undefined });
+}
+
+t.test("a schema", { skip: noPostgres }, async (t) => {
+  const server = await startPostgres(t);
+
+  t.test("is made once by all that start at the same time", async (t) => {
+    const database = await server.createDatabase();
+    const stores = await Promise.all(Array.from({ length: 8 }, () => openOn(t, server, { url: server.url(database) })));
+    await stores[0]?.collection("log").create("1", "x");
+    for (const store of stores) t.equal(await store.collection("log").get("1"), "x");
+    t.same(await server.query("SELECT count(*)::int AS rows FROM portico.format", database), [{ rows: 1 }]);
+  });
+
+  t.test("is upgraded once, with what it holds, and refused to the version before", async (t) => {
+    const database = await server.createDatabase();
+    const id = await prepare(t, server, database, OLD);
+    const ids = await Promise.all(Array.from({ length: 4 }, () => prepare(t, server, database, NEW)));
+    t.same(new Set(ids), new Set([id]));
+    t.same(await server.query("SELECT id, name FROM portico.things", database), [{ id: 1, name: "one" }]);
+    t.same(await server.query("SELECT format FROM portico.format", database), [{ format: 2 }]);
+    t.match((await errorOf(prepare(t, server, database, OLD)))?.message, /its format is 2, .* knows formats up to 1/);
+  });
+
+  t.test("stays as it is where an upgrade fails", async (t) => {
+    const database = await server.createDatabase();
+    await prepare(t, server, database, OLD);
+    const broken = { ...NEW, formats: [...NEW.formats, ["ALTER TABLE absent ADD COLUMN name text"]] };
+    t.match((await errorOf(prepare(t, server, database, broken)))?.message, /absent/);
+    t.same(await server.query("SELECT format FROM portico.format", database), [{ format: 1 }]);
+    await prepare(t, server, database, NEW);
+  });
+
+  t.test("lies beside another's where the URL says so", async (t) => {
+    const database = await server.createDatabase();
+    const [one, two] = ["one", "two"].map((schema) => server.url(database, { query: `?schema=${schema}` }));
+    await (await openOn(t, server, { url: one ?? "" })).collection("log").create("1", "x");
+    const store = await openOn(t, server, { url: two ?? "" });
+    t.match(store.name, /\/test_\d+\?schema=two$/);
+    t.equal(await store.collection("log").get("1"), undefined);
+  });
+
+  t.test("finds entries by its index, so that reading some costs no look at the others", async (t) => {
+    const database = await server.createDatabase();
+    const log = (await openOn(t, server, { url: server.url(database) })).collection("log");
+    const fill =
+      "INSERT INTO portico.log SELECT lpad(i::text, 16, '0')::bytea, 'x' FROM generate_series(1, 50000) AS i";
+    await server.query(fill, database);
+    const READ = "SELECT idx_tup_read::int AS read FROM pg_stat_user_indexes WHERE indexrelname = 'log_pkey'";
+    await log.after(`${40_000}`.padStart(16, "0"), 10);
+    await log.get(`${7}`.padStart(16, "0"));
+    let read = 0;
+    // Statistics come some time after the reading.
+    await until(async () => {
+      read = Number((await server.query(READ, database))[0]?.read);
+      return read > 0;
+    });
+    t.ok(read < 100, `${read} entries of the index were read`);
+    const scans = "SELECT seq_tup_read::int AS read FROM pg_stat_user_tables WHERE relname = 'log'";
+    t.same(await server.query(scans, database), [{ read: 0 }]);
+  });
+});
