@@ -1,0 +1,166 @@
+/**
+ * An authority of the simulation: the real Journal, Leases, SharedClaims and Reports, on a store whose answers take time and
+ * sometimes seconds. Streams are simulated; what is done with their messages is as in services/auth/endpoints/policy.ts.
+ */
+import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
+import { type Holder, Leases } from "../../../services/auth/log/leases.js";
+import { Reports } from "../../../services/auth/log/reports.js";
+import { SharedClaims } from "../../../services/auth/log/shared-claims.js";
+import type { Collection, Store } from "../../../src/store/store.js";
+import { openJournal, silent } from "../../services/auth/open.js";
+import type { VirtualTime } from "./virtual-time.js";
+
+/** The guard's end of a stream. */
+export interface GuardEnd {
+  readonly guard: number;
+  onChanged(revision: number): void;
+  onPong(sequence: number, revision: number, leaseMs: number): void;
+}
+
+export interface SimulationOptions {
+  readonly time: VirtualTime;
+  readonly random: () => number;
+  readonly store: Store;
+  /** How fast its clock runs. */
+  readonly rate: number;
+  readonly leaseMs: number;
+  /** False to leave the waiting for the other authorities out, to see that the simulation notices. */
+  readonly waitsForOthers: boolean;
+  /** The share of the store's answers that take seconds. */
+  readonly stalls: number;
+}
+
+export class SimulatedAuthority {
+  up = true;
+  readonly #options: SimulationOptions;
+  readonly #journal: Journal;
+  readonly #leases: Leases;
+  readonly #reports: Reports;
+
+  private constructor(options: SimulationOptions, journal: Journal, store: Store, isUp: { up: boolean }) {
+    const { time, rate, leaseMs } = options;
+    const now = (): number => time.now * rate;
+    const clock = { now: () => time.now, atLeast: () => undefined };
+    const claims = new SharedClaims({ store, journal, clock, name: "simulated", log: silent, now, leaseMs });
+    this.#options = options;
+    this.#journal = journal;
+    this.#leases = new Leases({ leaseMs, claims, now, log: silent });
+    this.#reports = new Reports({ journal, leases: this.#leases, claims, log: silent });
+    store.follow("log", () => void journal.sync().catch(() => undefined));
+    Object.defineProperty(this, "up", { get: () => isUp.up, set: (up) => (isUp.up = up) });
+  }
+
+  static async start(options: SimulationOptions): Promise<SimulatedAuthority> {
+    const isUp = { up: true };
+    const store = slow(options, isUp);
+    const journal = await openJournal(store, () => options.time.now);
+    return new SimulatedAuthority(options, journal, store, isUp);
+  }
+
+  /** kill -9: nothing that was under way goes on, and every stream breaks. */
+  kill(): void {
+    this.up = false;
+    this.#reports.close();
+  }
+
+  /** Makes a change, and resolves with its revision when that is acknowledged. */
+  async change(onCommitted: () => void): Promise<number> {
+    const value = { name: `n${this.#options.time.now}` };
+    const revision = await this.#journal.commit(PORTICO, () => [{ $case: "namespaceCreated", value }]);
+    onCommitted();
+    await (this.#options.waitsForOthers ? this.#leases.settled(revision) : this.#leases.settledHere(revision));
+    return revision;
+  }
+
+  /** Begins a stream (`watch` of policy.ts). */
+  open(end: GuardEnd): SimulatedStream {
+    const sha256 = `guard ${end.guard}`;
+    return new SimulatedStream(this.#journal, this.#leases, this.#leases.join({ enrolment: sha256, sha256 }), end);
+  }
+}
+
+/** The authority's end of a stream: `listen` and `pong` of policy.ts. */
+export class SimulatedStream {
+  readonly #journal: Journal;
+  readonly #leases: Leases;
+  readonly #holder: Holder;
+  readonly #end: GuardEnd;
+  #unfollow = (): void => undefined;
+  #unanswered: number | undefined;
+  #isOpen = true;
+
+  constructor(journal: Journal, leases: Leases, holder: Holder, end: GuardEnd) {
+    this.#journal = journal;
+    this.#leases = leases;
+    this.#holder = holder;
+    this.#end = end;
+    void this.#start();
+  }
+
+  async #start(): Promise<void> {
+    await this.#journal.sync();
+    if (!this.#isOpen) return;
+    const tell = (): void => this.#end.onChanged(this.#journal.state.revision);
+    this.#unfollow = this.#journal.follow({ changed: tell, replaced: tell });
+    tell();
+  }
+
+  ping(sequence: number): void {
+    this.#unanswered = sequence;
+    void this.#answer();
+  }
+
+  applied(revision: number): void {
+    if (!this.#isOpen) return;
+    this.#leases.applied(this.#holder, Math.min(revision, this.#journal.state.revision));
+    void this.#answer();
+  }
+
+  end(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#unfollow();
+    this.#leases.leave(this.#holder, false);
+  }
+
+  async #answer(): Promise<void> {
+    const sequence = this.#unanswered;
+    if (sequence === undefined || !this.#leases.mayGrant(this.#holder)) return;
+    this.#unanswered = undefined;
+    await this.#leases.prepare();
+    await this.#journal.sync();
+    if (!this.#isOpen) return;
+    const { revision } = this.#journal.state;
+    this.#end.onPong(sequence, revision, this.#leases.leaseMs);
+    this.#leases.grant(this.#holder, revision);
+  }
+}
+
+/** The store as a process has it: each answer takes milliseconds, some take seconds, and none comes after a kill. */
+function slow({ time, random, store, stalls }: SimulationOptions, isUp: { readonly up: boolean }): Store {
+  const latency = (): number => (random() < stalls ? 2_000 + 6_000 * random() : 1 + 4 * random());
+  const delayed = <Args extends unknown[], Result>(act: (...args: Args) => Promise<Result>) => {
+    return async (...args: Args): Promise<Result> => {
+      await time.sleep(latency());
+      if (!isUp.up) return new Promise(() => undefined);
+      const result = await act(...args);
+      await time.sleep(latency());
+      return isUp.up ? result : new Promise(() => undefined);
+    };
+  };
+  const slowed = (rows: Collection): Collection => ({
+    get: delayed(rows.get),
+    getMany: delayed(rows.getMany),
+    after: delayed(rows.after),
+    create: delayed(rows.create),
+    replace: delayed(rows.replace),
+    delete: delayed(rows.delete),
+    deleteIf: delayed(rows.deleteIf),
+    keys: delayed(rows.keys),
+  });
+  return {
+    ...store,
+    collection: (name) => slowed(store.collection(name)),
+    follow: (name, listener) => store.follow(name, () => isUp.up && listener()),
+  };
+}

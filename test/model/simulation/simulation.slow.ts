@@ -1,0 +1,41 @@
+// The settling protocol with 1,000 guards on bad links: three authorities with the real code, which are killed and start again.
+import t from "tap";
+import { leaseSpan } from "../../../services/auth/log/claims.js";
+import { FULL } from "../../support/full.js";
+import { type Figures, LEASES, type Setting, simulate } from "./simulation.js";
+
+const SECONDS = FULL ? 60 : 12;
+/** Readings of the claims while a change waits, each of some milliseconds, and a pause of at most 100 ms between two. */
+const READING = 300;
+
+async function run(setting: Setting): Promise<Figures> {
+  const figures = await simulate(setting);
+  const { changes, times, wrongful, leases, kills } = figures;
+  const at = (share: number): string =>
+    `${((times[Math.floor(share * (times.length - 1))] ?? 0) / 1_000).toFixed(2)} s`;
+  process.stderr.write(
+    `note: seed ${setting.seed}: ${setting.guards} guards, ${setting.seconds} s, ${leases} leases, ${kills} kills; ${changes} changes ` +
+      `acknowledged after p50 ${at(0.5)}, p90 ${at(0.9)}, p99 ${at(0.99)}, max ${at(1)}; ${wrongful} wrongful decisions\n`,
+  );
+  return figures;
+}
+
+for (const seed of FULL ? [1, 2] : [1]) {
+  t.test(`seed ${seed}: with a store that stalls, no guard decides without an acknowledged change`, async (t) => {
+    const { changes, wrongful } = await run({ seed, guards: 1_000, seconds: SECONDS });
+    t.equal(wrongful, 0);
+    t.ok(changes > 0, "changes are acknowledged");
+  });
+}
+
+t.test("each change is acknowledged within the span of the longest lease, and what the readings take", async (t) => {
+  const { times, wrongful } = await run({ seed: 3, guards: 100, seconds: 5 * SECONDS, stalls: 0 });
+  t.equal(wrongful, 0);
+  const bound = 1.05 * leaseSpan(Math.max(...LEASES)) + READING;
+  t.ok((times.at(-1) ?? 0) <= bound, `${times.at(-1)} of ${bound} ms`);
+});
+
+t.test("the simulation notices where a change does not wait for the leases of other authorities", async (t) => {
+  const { wrongful } = await run({ seed: 4, guards: 50, seconds: 15, waitsForOthers: false });
+  t.ok(wrongful > 0);
+});

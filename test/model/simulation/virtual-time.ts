@@ -1,0 +1,75 @@
+/**
+ * Time that passes only when `run` says so. While it runs, `setTimeout` and the sleep of node:timers/promises are its own,
+ * also for modules that imported them before.
+ */
+import { syncBuiltinESMExports } from "node:module";
+import timers, { setImmediate as turn } from "node:timers/promises";
+
+/** How exact it is, in milliseconds. What falls in one step happens in the order in which it was asked for. */
+const STEP = 2;
+
+export class VirtualTime {
+  /** Milliseconds since the beginning. */
+  now = 0;
+  readonly #due = new Map<number, Set<() => void>>();
+
+  /** @returns what cancels it */
+  after(ms: number, act: () => void): () => void {
+    const step = Math.ceil((this.now + Math.max(ms, STEP)) / STEP);
+    const due = this.#due.get(step) ?? new Set();
+    this.#due.set(step, due);
+    due.add(act);
+    return () => due.delete(act);
+  }
+
+  readonly sleep = (ms: number): Promise<void> => new Promise((resolve) => void this.after(ms, resolve));
+
+  /** Lets time pass. @param each called after each step */
+  async run(until: number, each: () => void): Promise<void> {
+    const restore = this.#install();
+    try {
+      while (this.now < until) {
+        this.now += STEP;
+        const step = Math.round(this.now / STEP);
+        const due = this.#due.get(step);
+        if (due === undefined) continue;
+        this.#due.delete(step);
+        for (const act of due) act();
+        // Hints of the store come in a turn of their own.
+        for (let turns = 0; turns < 3; turns++) await turn();
+        each();
+      }
+    } finally {
+      restore();
+    }
+  }
+
+  #install(): () => void {
+    const { setTimeout, clearTimeout } = globalThis;
+    const { setTimeout: sleep } = timers;
+    const set = (act: () => void, ms = 0) => {
+      const cancel = this.after(ms, act);
+      return { cancel, unref: () => undefined };
+    };
+    const clear = (timer: { cancel?: () => void } | undefined) => timer?.cancel?.();
+    Object.assign(globalThis, { setTimeout: set, clearTimeout: clear });
+    Object.assign(timers, { setTimeout: this.sleep });
+    syncBuiltinESMExports();
+    return () => {
+      Object.assign(globalThis, { setTimeout, clearTimeout });
+      Object.assign(timers, { setTimeout: sleep });
+      syncBuiltinESMExports();
+    };
+  }
+}
+
+/** Numbers from 0 to 1 that a seed determines (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let value = Math.imul(state ^ (state >>> 15), 1 | state);
+    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
+    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
