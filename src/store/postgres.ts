@@ -135,11 +135,8 @@ function collectionOf(database: Database, schema: string, name: CollectionName, 
     `WITH soon AS (SELECT set_config('synchronous_commit', 'off', true))
      UPDATE ${table} SET value = $2 FROM soon WHERE key = $1 RETURNING true`,
   );
-  // Locked in the order of keys, as createAfter locks them, so that no two wait for each other.
-  const remove = statement(
-    "delete",
-    `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key = ANY($1::bytea[]) ORDER BY key FOR UPDATE)`,
-  );
+  // Found by the index, and so locked in the order of keys, as createAfter locks them: no two wait for each other.
+  const remove = statement("delete", `DELETE FROM ${table} WHERE key = ANY($1::bytea[])`);
   const removeIf = statement("deleteIf", `DELETE FROM ${table} WHERE key = $1 AND value = $2 RETURNING true`);
   const write = async (statement: Statement, values: readonly string[], durable = true): Promise<boolean> => {
     const written = (await database.write(statement, values.map(bytes), { durable })).length === 1;
