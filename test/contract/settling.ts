@@ -1,0 +1,390 @@
+/**
+ * What several authorities on one store promise together: a deleted rule grants nothing once its deletion is acknowledged,
+ * at no guard of any authority, whatever happens to the others. Guards are scripted; each engine of a shared store runs this.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pino from "pino";
+import type { Test } from "tap";
+import { leaseSpan } from "../../services/auth/log/claims.js";
+import { Code, StatusError } from "../../src/errors.js";
+import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
+import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
+import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
+import type { Store } from "../../src/store/store.js";
+import { FaultyStore } from "../services/auth/faulty-store.js";
+import { type Open, open, PASSWORD } from "../services/auth/open.js";
+import { ScriptedGuard } from "../services/auth/scripted-guard.js";
+import { deferred } from "../support/deferred.js";
+import { until } from "../support/until.js";
+
+/** Long enough that a busy machine does not reach its end by chance. */
+const LONG = 20_000;
+const SHORT = 1_500;
+const RULE = "may";
+
+type Log = Record<string, unknown>;
+
+/** One of the authorities. */
+interface Member extends Open {
+  readonly store: FaultyStore;
+  readonly said: Log[];
+  /** A guard of another process that follows this authority. */
+  guard(options?: { interval?: number }): ScriptedGuard;
+  /** A guard that has a lease, after as many attempts as it takes. */
+  guardAgain(): Promise<ScriptedGuard>;
+}
+
+/** The authorities on one store, and the guards of all. */
+export class Members {
+  readonly guards: ScriptedGuard[] = [];
+  readonly #t: Test;
+  readonly #folder: string;
+  readonly #openStore: () => Promise<Store>;
+  #count = 0;
+  #enrolment: string | undefined;
+  #token = "";
+
+  /** @param openStore opens the store once more, as each process does */
+  constructor(t: Test, openStore: () => Promise<Store>) {
+    this.#t = t;
+    this.#folder = t.testdir();
+    this.#openStore = openStore;
+  }
+
+  async add({ leaseMs = LONG, clock }: { leaseMs?: number; clock?: () => number } = {}): Promise<Member> {
+    const t = this.#t;
+    const name = `authority-${++this.#count}`;
+    const folder = join(this.#folder, name);
+    mkdirSync(folder, { recursive: true });
+    const inner = await this.#openStore();
+    t.teardown(() => inner.close());
+    const store = new FaultyStore(inner);
+    const said: Log[] = [];
+    const log = pino({ level: "warn" }, { write: (line: string) => said.push(JSON.parse(line)) });
+    const opened = await open(t, { store, folder, leaseMs, log, name, ...(clock && { clock }) });
+    t.teardown(() => {
+      store.onStep = () => undefined;
+      store.reconnect();
+    });
+    this.#enrolment ??= await this.#enrol(opened);
+    const guard: Member["guard"] = (options = {}) => {
+      const guard = new ScriptedGuard(t, opened.channel, { enrolment: this.#enrolment!, ...options });
+      this.guards.push(guard);
+      return guard;
+    };
+    const guardAgain: Member["guardAgain"] = async () => {
+      for (;;) {
+        const again = guard();
+        await until(() => again.decides || again.ended !== undefined);
+        if (again.decides) return again;
+        await sleep(20);
+      }
+    };
+    return { ...opened, store, said, guard, guardAgain };
+  }
+
+  async #enrol({ call, login }: Open): Promise<string> {
+    this.#token = await login();
+    return (await call(EnrolmentsService.create, { name: "gateway", replace: false }, this.#token)).secret;
+  }
+
+  get token(): string {
+    return this.#token;
+  }
+
+  /** Creates the rule, and waits until each guard may decide by it. */
+  async grant(at: Member, guards: readonly ScriptedGuard[] = this.guards): Promise<void> {
+    const rule = { id: RULE, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+    await at.call(RulesService.create, { rule }, this.#token);
+    await until(() => guards.every((guard) => guard.grants(RULE)));
+  }
+
+  /** Deletes the rule. When that is acknowledged, no guard may grant by it. Gives how long it took, in milliseconds. */
+  async revoke(at: Member): Promise<number> {
+    const start = performance.now();
+    await at.call(RulesService.delete, { id: RULE }, this.#token);
+    const granting = this.guards.filter((guard) => guard.grants(RULE)).length;
+    this.#t.equal(granting, 0, "no guard grants by the rule when its deletion is acknowledged");
+    return performance.now() - start;
+  }
+}
+
+type Check = (t: Test, members: Members) => Promise<void>;
+
+/** The authority does nothing further from the n-th of these steps on. Resolves when it has come there. */
+function killAt(store: FaultyStore, wanted: string, t: Test): Promise<void> {
+  const reached = deferred();
+  const never = deferred();
+  t.teardown(() => never.resolve());
+  let dead = false;
+  store.onStep = (step) => {
+    dead ||= step === wanted;
+    if (!dead) return;
+    reached.resolve();
+    return never.promise;
+  };
+  return reached.promise;
+}
+
+/** Holds the authority up at the next such step until `goOn`. */
+function pauseAt(store: FaultyStore, wanted: string): { readonly reached: Promise<void>; goOn(): void } {
+  const reached = deferred();
+  const resumed = deferred();
+  let once = false;
+  store.onStep = (step) => {
+    if (once || step !== wanted) return;
+    once = true;
+    reached.resolve();
+    return resumed.promise;
+  };
+  return { reached: reached.promise, goOn: () => resumed.resolve() };
+}
+
+const BEHAVIOURS: Record<string, Check> = {
+  "a deletion is acknowledged when the guards at all authorities have applied it, and no sooner": async (
+    t,
+    members,
+  ) => {
+    const all = [await members.add(), await members.add(), await members.add()];
+    for (const member of all) for (let guard = 0; guard < 2; guard++) member.guard();
+    await members.grant(all[0]!);
+    for (const member of all) {
+      const slow = members.guards.at(-1)!;
+      slow.stuck = true;
+      let acknowledged = false;
+      const deleting = members.revoke(member).then((took) => {
+        acknowledged = true;
+        return took;
+      });
+      await until(() => members.guards.every((guard) => guard === slow || !guard.rules.has(RULE)));
+      await sleep(100);
+      t.notOk(acknowledged, "a guard has not applied it yet");
+      slow.goOn();
+      t.ok((await deleting) < LONG / 2);
+      await members.grant(member);
+    }
+  },
+  "where no hint arrives, it is acknowledged all the same": async (t, members) => {
+    const all = [await members.add(), await members.add(), await members.add()];
+    for (const { store } of all) store.isDeaf = true;
+    for (const member of all) member.guard();
+    await members.grant(all[1]!);
+    t.ok((await members.revoke(all[0]!)) < LONG / 2);
+  },
+  "a guard of another authority that does not answer is waited for until its lease has run out": async (t, members) => {
+    const [here, there] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
+    const guard = there.guard();
+    await members.grant(here);
+    guard.stuck = true;
+    await members.revoke(here);
+    const said = () => there.said.find(({ msg }) => `${msg}`.startsWith("a guard did not apply a change"));
+    await until(() => said() !== undefined);
+    t.match(said(), { guard: "gateway" }, "its authority names it");
+  },
+  "a lease of another authority counts with its own length": async (t, members) => {
+    const [short, long] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: 3 * SHORT })];
+    const guard = long.guard();
+    await members.grant(short);
+    long.store.isCut = true;
+    guard.stuck = true;
+    t.ok((await members.revoke(short)) > 1.5 * SHORT);
+  },
+  "an authority whose database is cut off": async (t, members) => {
+    const [here, cut] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
+    const guard = cut.guard();
+    await members.grant(here);
+    cut.store.isCut = true;
+    t.ok((await members.revoke(here)) < leaseSpan(SHORT) + 10_000, "is waited for, at most a span");
+    await until(() => !guard.decides && guard.ended !== undefined);
+    t.match(guard.ended, { code: Code.UNAVAILABLE }, "sends its guards away");
+    await t.rejects(cut.login(), { code: Code.UNAVAILABLE }, "changes nothing");
+    await sleep(SHORT);
+    const said = () => cut.said.map(({ msg }) => `${msg}`).filter((text) => text.startsWith("the store"));
+    t.same(said(), ["the store does not answer: guards get no leases"], "and says so once");
+    cut.store.reconnect();
+    const back = await cut.guardAgain();
+    t.match(said()[1], /^the store answers again, after \d+ s/, "and comes back by itself");
+    t.notOk(back.rules.has(RULE));
+  },
+  "an authority that reads from a server which was replaced grants nothing": async (t, members) => {
+    const [here, behind] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
+    behind.guard();
+    await members.grant(here);
+    await behind.store.demote();
+    await members.revoke(here);
+    const end = performance.now() + SHORT;
+    const late = behind.guard();
+    while (performance.now() < end && !late.decides && !members.guards.some((guard) => guard.grants(RULE))) {
+      await sleep(20);
+    }
+    t.ok(performance.now() >= end, "for as long as it lasts");
+    behind.store.reconnect();
+    await behind.guardAgain();
+  },
+  "a claim that is written only after the commit has a pong that names the commit": async (t, members) => {
+    const [here, other] = [await members.add(), await members.add({ leaseMs: SHORT })];
+    await members.grant(here);
+    // Its claim is gone, so `here` waits for nobody, and it hears of nothing but by its own reading.
+    other.store.isDeaf = true;
+    const { reached, goOn } = pauseAt(other.store, "before replace grantors");
+    await reached;
+    await here.store.collection("grantors").delete(await here.store.collection("grantors").keys());
+    const guard = other.guard();
+    await members.revoke(here);
+    goOn();
+    await until(() => guard.decides);
+    t.notOk(guard.rules.has(RULE));
+  },
+  "an authority that stops leaves nothing to wait for": async (t, members) => {
+    const [here, stopping] = [await members.add(), await members.add()];
+    const guard = stopping.guard();
+    await members.grant(here);
+    guard.leave();
+    await until(() => guard.ended !== undefined);
+    await stopping.close();
+    t.ok((await members.revoke(here)) < LONG / 2);
+  },
+  "an authority that has another history than the store": async (t, members) => {
+    const [here, other] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
+    const guard = other.guard();
+    await members.grant(here);
+    // The newest entry is lost in a failover, and another one takes its place: `other` has folded in the lost one.
+    const log = here.store.collection("log");
+    const [last, text] = (await log.after("", 1e6)).at(-1)!;
+    await here.close();
+    await log.delete([last]);
+    const after = await members.add({ leaseMs: SHORT });
+    t.not(await log.get(last), text);
+    await until(() => guard.ended !== undefined);
+    t.match(guard.ended, { code: Code.UNAVAILABLE, message: /has lost changes: it does not hold revision \d+/ });
+    await t.rejects(other.login(), { code: Code.UNAVAILABLE });
+    const said = other.said.filter(({ level, msg }) => level === 50 && /has lost changes/.test(`${msg}`));
+    t.equal(said.length, 1, "says so once");
+    const before = performance.now();
+    await after.login();
+    t.ok(performance.now() - before < LONG / 2);
+    await until(() => !guard.decides);
+    const again = other.guard();
+    await until(() => again.ended !== undefined);
+    t.notOk(again.decides, "and grants nothing, until it is started again");
+  },
+  "of two authorities that are handed one refresh token, one trades it": async (t, members) => {
+    const [here, other] = [await members.add(), await members.add()];
+    for (let round = 0; round < 5; round++) {
+      const { refreshToken } = await here.call(AuthService.login, {
+        account: "admin",
+        password: PASSWORD,
+        namespace: "",
+      });
+      const results = await Promise.allSettled(
+        [here, other].map(({ call }) => call(AuthService.refresh, { refreshToken })),
+      );
+      t.same(results.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+      t.match(
+        results.find(({ status }) => status === "rejected"),
+        { reason: { code: Code.UNAUTHENTICATED } },
+      );
+    }
+  },
+  "changes made at all authorities at once hold at all of them": async (t, members) => {
+    const all = [await members.add(), await members.add(), await members.add()];
+    for (const member of all) for (let guard = 0; guard < 3; guard++) member.guard();
+    const rule = (id: string) => ({ id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 });
+    const work = async (member: Member, name: string): Promise<void> => {
+      for (let change = 0; change < 5; change++) {
+        const id = `${name}-${change}`;
+        await member.call(RulesService.create, { rule: rule(id) }, members.token);
+        t.equal(members.guards.filter(({ decides, rules }) => decides && !rules.has(id)).length, 0, `${id} created`);
+        await member.call(RulesService.delete, { id }, members.token);
+        t.equal(members.guards.filter((guard) => guard.grants(id)).length, 0, `${id} deleted`);
+      }
+    };
+    await until(() => members.guards.every(({ decides }) => decides));
+    await Promise.all(all.flatMap((member, index) => [work(member, `a${index}`), work(member, `b${index}`)]));
+    const lists = await Promise.all(all.map(({ call }) => call(RulesService.list, {}, members.token)));
+    t.same(lists[1], lists[0]);
+    t.same(lists[2], lists[0]);
+  },
+  "the time of all is that of the clock that is ahead": async (_t, members) => {
+    const ahead = 30_000;
+    await members.add({ leaseMs: SHORT, clock: () => Date.now() + ahead });
+    const behind = await members.add({ leaseMs: SHORT });
+    const expiry = async (): Promise<number> => {
+      const { accessExpires } = await behind.call(AuthService.login, {
+        ...{ account: "admin", password: PASSWORD, namespace: "" },
+      });
+      return Number(accessExpires!.seconds) * 1000;
+    };
+    await until(async () => (await expiry()) > Date.now() + 60 * 60_000 + ahead / 2);
+  },
+};
+
+/** Where an authority can be killed, or stopped, as it grants a lease; and as it makes a change. */
+const STEPS = {
+  ping: ["before replace grantors", "after replace grantors", "before after log", "after after log"],
+  change: ["before create log", "after create log", "before after grantors", "after after grantors"],
+};
+
+for (const step of STEPS.ping) {
+  BEHAVIOURS[`an authority killed ${step}, as it grants a lease, is waited for once`] = async (t, members) => {
+    const [here, dead] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
+    dead.guard();
+    await members.grant(here);
+    await killAt(dead.store, step, t);
+    await members.revoke(here);
+    await members.grant(here, []);
+    t.ok((await members.revoke(here)) < SHORT, "the second change does not wait for it");
+    await until(async () => (await here.store.collection("grantors").keys()).length <= 2);
+  };
+  BEHAVIOURS[`an authority stopped ${step}, and going on after the change, grants nothing by it`] = async (
+    t,
+    members,
+  ) => {
+    const [here, stopped] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
+    const guard = stopped.guard({ interval: 2 * LONG });
+    await members.grant(here);
+    const { reached, goOn } = pauseAt(stopped.store, step);
+    guard.ping();
+    await reached;
+    // Nothing else tells the guard of the deletion.
+    guard.stuck = true;
+    await members.revoke(here);
+    goOn();
+    const end = performance.now() + SHORT;
+    while (performance.now() < end) {
+      if (guard.grants(RULE)) t.fail("the guard grants by a deleted rule");
+      await sleep(5);
+    }
+  };
+}
+
+for (const step of STEPS.change) {
+  BEHAVIOURS[`an authority killed ${step}, as it makes a change, leaves the others as they were`] = async (
+    t,
+    members,
+  ) => {
+    const [here, dead] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
+    here.guard();
+    dead.guard();
+    await members.grant(here);
+    const killed = killAt(dead.store, step, t);
+    const deleting = dead.call(RulesService.delete, { id: RULE }, members.token).catch((error: unknown) => error);
+    await killed;
+    const outcome = await members.revoke(here).catch((error: unknown) => error);
+    if (outcome instanceof StatusError) t.equal(outcome.code, Code.NOT_FOUND, "it was deleted before the kill");
+    await members
+      .grant(here, [members.guards[0]!])
+      .catch((error: StatusError) => t.equal(error.code, Code.ALREADY_EXISTS));
+    await members.revoke(here);
+    void deleting;
+  };
+}
+
+/** @param openStore gives what opens one shared store, which is empty, once for each authority */
+export function settlingContract(t: Test, openStore: (t: Test) => Promise<() => Promise<Store>>): void {
+  for (const [behaviour, check] of Object.entries(BEHAVIOURS)) {
+    t.test(behaviour, async (t) => check(t, new Members(t, await openStore(t))));
+  }
+}

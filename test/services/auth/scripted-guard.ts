@@ -1,0 +1,125 @@
+/** A guard as an authority sees it, moved by the test: it pings, applies changes, and counts its lease from its pings. */
+import type { Test } from "tap";
+import { SYSTEM } from "../../../src/access/guard.js";
+import { PolicyService, type WatchRequest, type WatchResponse } from "../../../src/gen/portico/auth/v1/policy.js";
+import type { Channel } from "../../../src/rpc/channel.js";
+import { type CallOptions, type Stream, stream } from "../../../src/rpc/client.js";
+
+type Message = NonNullable<WatchResponse["message"]>;
+
+/** How often it pings, in milliseconds. */
+const INTERVAL = 50;
+
+export class ScriptedGuard {
+  /** IDs of the rules of the namespace `default` that it has applied. */
+  readonly rules = new Set<string>();
+  revision = 0n;
+  /** Why its stream ended; undefined while it is open. */
+  ended: unknown;
+  /** While set, it applies nothing. */
+  stuck = false;
+  /** Until when it may decide, by the monotonic clock. */
+  #lease = 0;
+  readonly #stream: Stream<WatchRequest, WatchResponse>;
+  /** When each ping was sent, by its sequence number. */
+  readonly #sent = new Map<bigint, number>();
+  #pongs: Extract<Message, { $case: "pong" }>["value"][] = [];
+  #waiting: Message[] = [];
+  #sequence = 0n;
+  #hasLeft = false;
+  readonly #timer: NodeJS.Timeout;
+
+  /** With an enrolment token it is of another process; without, of the authority's. */
+  constructor(
+    t: Test,
+    channel: Channel,
+    { enrolment, interval = INTERVAL }: { enrolment?: string; interval?: number },
+  ) {
+    const options: CallOptions = enrolment
+      ? { metadata: [["authorization", `Bearer ${enrolment}`]] }
+      : { admission: SYSTEM };
+    this.#stream = stream(channel, PolicyService.watch, options);
+    this.#stream.send({ message: { $case: "start", value: { service: "" } } });
+    this.#timer = setInterval(() => this.ping(), interval);
+    t.teardown(() => this.cut());
+    void this.#read();
+    this.ping();
+  }
+
+  /** Whether it may decide now. */
+  get decides(): boolean {
+    return !this.#hasLeft && performance.now() < this.#lease;
+  }
+
+  /** Whether it would grant by the rule now. */
+  grants(rule: string): boolean {
+    return this.decides && this.rules.has(rule);
+  }
+
+  ping(): void {
+    this.#sent.set(++this.#sequence, performance.now());
+    this.#stream.send({ message: { $case: "ping", value: { sequence: this.#sequence, usedKeys: [] } } });
+  }
+
+  /** Applies what it was sent while it was stuck. */
+  goOn(): void {
+    this.stuck = false;
+    for (const message of this.#waiting.splice(0)) this.#apply(message);
+  }
+
+  /** As when the connection breaks. Its lease goes on. */
+  cut(): void {
+    clearInterval(this.#timer);
+    this.#stream.cancel();
+  }
+
+  /** Says that it decides no more, and decides no more. */
+  leave(): void {
+    clearInterval(this.#timer);
+    this.#hasLeft = true;
+    this.#stream.end();
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const { message } of this.#stream.responses) {
+        if (message?.$case === "pong") {
+          this.#pongs.push(message.value);
+          this.#extend();
+        } else if (message !== undefined && this.stuck) this.#waiting.push(message);
+        else if (message !== undefined) this.#apply(message);
+      }
+      this.ended = "ended";
+    } catch (error) {
+      this.ended = error;
+    }
+    clearInterval(this.#timer);
+  }
+
+  #apply(message: Message): void {
+    if (message.$case === "snapshot") {
+      this.rules.clear();
+      for (const { namespace, rules } of message.value.namespaces) {
+        if (namespace === "default") for (const { id } of rules) this.rules.add(id);
+      }
+      this.revision = message.value.revision;
+    } else if (message.$case === "changes") {
+      for (const { change } of message.value.changes) {
+        if (change?.$case === "ruleCreated") this.rules.add(change.value.rule!.id);
+        if (change?.$case === "ruleDeleted") this.rules.delete(change.value.id);
+      }
+      this.revision = message.value.revision;
+    }
+    this.#extend();
+    this.#stream.send({ message: { $case: "applied", value: { revision: this.revision } } });
+  }
+
+  /** A pong counts once its revision is applied. */
+  #extend(): void {
+    for (const { sequence, revision, leaseMs } of this.#pongs) {
+      if (revision > this.revision) continue;
+      this.#lease = Math.max(this.#lease, (this.#sent.get(sequence) ?? 0) + Number(leaseMs));
+    }
+    this.#pongs = this.#pongs.filter(({ revision }) => revision > this.revision);
+  }
+}

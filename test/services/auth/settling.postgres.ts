@@ -1,0 +1,13 @@
+/** Equal authorities on Postgres: no guard of any decides without a change that was acknowledged. */
+import t from "tap";
+import { openStore } from "../../../src/store/open.js";
+import { settlingContract } from "../../contract/settling.js";
+import { noPostgres, startPostgres } from "../../support/postgres.js";
+
+t.test("on one server", { skip: noPostgres }, async (t) => {
+  const server = await startPostgres(t, { settings: { max_connections: "200" } });
+  settlingContract(t, async () => {
+    const database = await server.createDatabase();
+    return () => openStore(server.url(database), "");
+  });
+});
