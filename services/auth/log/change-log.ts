@@ -20,7 +20,7 @@ import { Snapshots } from "./snapshots.js";
 import { State } from "./state.js";
 
 /** How many entries are read at a time. */
-export const MAX_READ = 256;
+export const MAX_READ = 64;
 const BATCH = 256;
 
 /** Fewest entries between two snapshots. */
@@ -98,7 +98,7 @@ export class ChangeLog {
     const state = new State();
     let stored = 0;
     for await (const { part, length } of this.#snapshots.read(revision)) {
-      state.merge(part);
+      await state.merge(part);
       stored += length;
     }
     this.#last = { revision, length: stored, since: 0 };

@@ -9,8 +9,11 @@ export class Pace {
   #began = performance.now();
 
   /** To be awaited between steps: lets other work have its turn where the steps since the last time took long. */
-  async step(): Promise<void> {
-    if (performance.now() - this.#began < MAX_TURN) return;
+  step(): Promise<void> | undefined {
+    return performance.now() - this.#began < MAX_TURN ? undefined : this.#rest();
+  }
+
+  async #rest(): Promise<void> {
     await setImmediate();
     this.#began = performance.now();
   }

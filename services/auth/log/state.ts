@@ -14,6 +14,7 @@ import type { Caller, ContextKey } from "../../../src/gen/portico/auth/v1/policy
 import type { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import { AuditTrail } from "./audit-trail.js";
+import { Pace } from "./pace.js";
 import { RecordTable } from "./records/record-table.js";
 import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 
@@ -174,7 +175,8 @@ export class State {
   }
 
   /** Adds a part of a snapshot; a namespace and what belongs to it may be in several parts, an account before its tokens. */
-  merge(snapshot: Snapshot): void {
+  async merge(snapshot: Snapshot): Promise<void> {
+    const pace = new Pace();
     this.revision = Number(snapshot.revision) || this.revision;
     for (const { name, created, accounts, rules, audit } of snapshot.namespaces) {
       const namespace = this.namespaces.get(name) ?? this.addNamespace(name, created);
@@ -182,8 +184,14 @@ export class State {
       for (const rule of rules) namespace.rules.set(rule.id, rule);
       for (const record of audit) namespace.audit.add(record);
     }
-    for (const login of snapshot.logins) this.addLogin(login);
-    for (const key of snapshot.keys) this.addKey(key);
+    for (const login of snapshot.logins) {
+      this.addLogin(login);
+      await pace.step();
+    }
+    for (const key of snapshot.keys) {
+      this.addKey(key);
+      await pace.step();
+    }
     for (const enrolment of snapshot.enrolments) this.addEnrolment(enrolment);
     if (snapshot.contextSecret.length > 0) this.contextSecret = Buffer.from(snapshot.contextSecret);
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
