@@ -80,6 +80,8 @@ export async function openCore(
   });
   const guard = new OpenGuard({ channel: new InProcessChannel(toAuthority), admission: SYSTEM, log });
   shutdown.add(() => guard.close());
+  // Before the port is open: gateways that know its address from before call as soon as they are connected.
+  await guard.ready();
   const registry = createRegistry({ guard, foreign: config.services, connect: transport.connect, log });
   shutdown.add(() => registry.close());
   shutdown.add(followServices({ file: config.configFile, registry, log }));
@@ -90,7 +92,6 @@ export async function openCore(
   const instances = served.map((service) => instanceOf(service, grpc, config));
   for (const instance of instances) registry.add(instance);
   const localIds = new Set(instances.map(({ service, id }) => `${service} ${id}`));
-  await guard.ready();
   keepGrpcHealth(shutdown, grpc.dispatcher, guard);
   const isLocal: Core["isLocal"] = ({ service, id }) => localIds.has(`${service} ${id}`);
   return { guard, grpc, isLocal, firstStart: authority.firstStart, enrol: authority.enrol };

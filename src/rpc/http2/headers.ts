@@ -118,12 +118,17 @@ export function findMalformedBinary(fields: readonly HeaderField[]): string | un
   return undefined;
 }
 
-/** Percent-encodes what is not printable ASCII ("Status-Message"). */
+/**
+ * Percent-encodes what is not printable ASCII ("Status-Message"), and a space at either end, where no HTTP/2 field may have
+ * one (RFC 9113, section 8.2.1).
+ */
 export function encodeMessage(message: string): string {
-  if (/^[ -$&-~]*$/.test(message)) return message;
+  if (/^(?! )[ -$&-~]*(?<! )$/.test(message)) return message;
+  const bytes = Buffer.from(message);
   let encoded = "";
-  for (const byte of Buffer.from(message)) {
-    const plain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
+  for (const [index, byte] of bytes.entries()) {
+    const isInside = index > 0 && index < bytes.length - 1;
+    const plain = byte >= (isInside ? 0x20 : 0x21) && byte <= 0x7e && byte !== 0x25;
     encoded += plain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
   }
   return encoded;

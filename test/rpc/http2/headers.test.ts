@@ -16,6 +16,8 @@ const fields = (...pairs: [string, string][]): HeaderField[] =>
 const MESSAGES: [message: string, encoded: string][] = [
   ["plain text, ~ and all", "plain text, ~ and all"],
   ["100 %", "100 %25"],
+  [" spaces at the ends ", "%20spaces at the ends%20"],
+  [" ", "%20"],
   ["\tä\n☺😈", "%09%C3%A4%0A%E2%98%BA%F0%9F%98%88"],
   ["half a character: \ud83d", "half a character: %EF%BF%BD"],
 ];

@@ -1,0 +1,173 @@
+/** The catalog takes together what the registries of several authorities name, each of which may be away or not know all yet. */
+import t, { type Test } from "tap";
+import { Catalog } from "../../../gateway/catalog/catalog.js";
+import { Authorities } from "../../../src/access/authorities.js";
+import { type Guard, SYSTEM } from "../../../src/access/guard.js";
+import { loadConfig } from "../../../src/config.js";
+import { descriptorsOf } from "../../../src/contract/own-files.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import { Instance, Joined, RegistryService, WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
+import { Dispatcher } from "../../../src/rpc/dispatch.js";
+import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
+import { part, type Service } from "../../../src/rpc/service.js";
+import { silent } from "../../services/auth/open.js";
+import { until } from "../../support/until.js";
+
+const config = loadConfig({}, {});
+const never = (): never => {
+  throw new Error("not called here");
+};
+const NOBODY: Guard = { admit: never, allows: () => false, follow: never };
+
+/** A registry that says what the test has it say. */
+class ScriptedRegistry {
+  isReachable = true;
+  readonly channel: InProcessChannel;
+  #watching = 0;
+  #queue: (WatchResponse | StatusError)[] = [];
+  #wake = (): void => {};
+
+  constructor() {
+    const watch = () => this.#watch();
+    const parts = [part("portico.registry.v1.Registry", RegistryService, { ...OTHERS, watch })];
+    const registry: Service = { name: "registry", descriptors: descriptorsOf(), parts };
+    this.channel = new InProcessChannel(
+      new Dispatcher({ services: [registry], guard: NOBODY, limits: config, log: silent }),
+    );
+  }
+
+  get isWatched(): boolean {
+    return this.#watching > 0;
+  }
+
+  joined(...ids: string[]): void {
+    this.#say(WatchResponse.fromPartial({ joined: ids.map(instance), complete: true }));
+  }
+
+  left(id: string): void {
+    this.#say(WatchResponse.fromPartial({ left: [{ service: "greeter", id }], complete: true }));
+  }
+
+  break(): void {
+    this.isReachable = false;
+    this.#say(new StatusError(Code.UNAVAILABLE, "gone"));
+  }
+
+  #say(news: WatchResponse | StatusError): void {
+    this.#queue.push(news);
+    this.#wake();
+  }
+
+  async *#watch(): AsyncGenerator<WatchResponse> {
+    if (!this.isReachable) throw new StatusError(Code.UNAVAILABLE, "not reached");
+    this.#watching++;
+    try {
+      for (;;) {
+        for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+          if (next instanceof StatusError) throw next;
+          yield next;
+        }
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    } finally {
+      this.#watching--;
+    }
+  }
+}
+
+const OTHERS = { register: never, list: never, resolve: never, describe: never };
+
+function instance(id: string): Instance {
+  const grpcServices = ["helloworld.Helloworld"];
+  const fields = { service: "greeter", id, addresses: [`${id}:1`], joined: Joined.ENROLMENT };
+  return Instance.fromPartial({ ...fields, grpcServices, descriptors: descriptorsOf() });
+}
+
+function scene(t: Test, graceMs = 60_000) {
+  const registries = [new ScriptedRegistry(), new ScriptedRegistry()] as const;
+  const open: string[] = [];
+  const connect = (address: string) => {
+    open.push(address);
+    const channel = new InProcessChannel(new Dispatcher({ services: [], guard: NOBODY, limits: config, log: silent }));
+    const close = (): void => {
+      open.splice(open.indexOf(address), 1);
+    };
+    return Object.assign(channel, { close });
+  };
+  const all = registries.map(({ channel }, index) => ({ name: `authority ${index}`, channel, log: silent }));
+  const authorities = new Authorities(all);
+  const catalog = new Catalog({
+    ...{ channel: authorities.channel, authorities, admission: SYSTEM, graceMs, log: silent },
+    connect,
+    readContract: async () => undefined,
+  });
+  t.teardown(() => catalog.close());
+  return { catalog, authorities, all, registries, known: () => [...open].sort().join(" ") };
+}
+
+t.test("an instance that both registries name is called once, and is there while one names it", async (t) => {
+  const { registries, known } = scene(t);
+  const [first, second] = registries;
+  first.joined("a", "b");
+  second.joined("a", "b");
+  await until(() => known() === "a:1 b:1");
+  first.left("a");
+  first.joined("c");
+  await until(() => known().includes("c"));
+  t.equal(known(), "a:1 b:1 c:1");
+  second.left("a");
+  await until(() => known() === "b:1 c:1");
+});
+
+t.test("a registry that has just started takes no instance away", async (t) => {
+  const { catalog, registries, known } = scene(t, 50);
+  const [first, second] = registries;
+  first.joined("a", "b");
+  second.joined("a", "b");
+  await catalog.arrived;
+  first.break();
+  await until(() => !first.isWatched);
+  first.isReachable = true;
+  await until(() => first.isWatched);
+  first.joined("a");
+  first.joined("marker");
+  await until(() => known().includes("marker"));
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  t.equal(known(), "a:1 b:1 marker:1");
+});
+
+t.test("an instance that leaves while a registry is away is gone at once", async (t) => {
+  const { catalog, registries, known } = scene(t);
+  const [first, second] = registries;
+  first.joined("a", "b");
+  second.joined("a", "b");
+  await catalog.arrived;
+  first.break();
+  await until(() => !first.isWatched);
+  second.left("a");
+  await until(() => known() === "b:1");
+});
+
+t.test("a gateway that starts is ready when each registry has answered or cannot be reached", async (t) => {
+  const { catalog, registries } = scene(t);
+  const [first, second] = registries;
+  first.joined("a");
+  await until(() => catalog.routes.find("/greeter/helloworld/call") !== undefined);
+  t.notOk(catalog.ready, "the other one may know more");
+  second.break();
+  await catalog.arrived;
+  t.ok(catalog.ready);
+});
+
+t.test("what only an authority named that is no longer among them is gone", async (t) => {
+  const { catalog, authorities, all, registries, known } = scene(t);
+  const [first, second] = registries;
+  first.joined("a", "own");
+  second.joined("a");
+  await catalog.arrived;
+  await until(() => known() === "a:1 own:1");
+  authorities.set([all[1]!]);
+  await until(() => known() === "a:1");
+});
