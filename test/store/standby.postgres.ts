@@ -80,20 +80,24 @@ t.test("after a failover the store goes on with the new primary", { skip: noPost
 
 t.test("a demoted primary answers no read once the new one has taken a write", { skip: noPostgres }, async (t) => {
   const { primary, standby } = await replicated(t);
+  // An address that moves to the new primary, as those of machines and proxies do. Connections stay where they are.
   const proxy = await CuttingProxy.listen(t, primary.port);
-  const log = (await openOn(t, primary, { url: both(proxy.port, standby.port), deadline: 2_000 })).collection("log");
+  const url = primary.url("portico", { through: proxy.port });
+  const log = (await openOn(t, primary, { url, deadline: 2_000 })).collection("log");
   await log.create("1", "old");
-  // The connections for reads stay open: this process does not notice that another server is in charge.
-  t.equal(await log.get("1"), "old");
+  t.same(await Promise.all([log.get("1"), log.get("1"), log.get("1")]), ["old", "old", "old"]);
   await standby.promote();
   await until(async () => (await standby.query("SELECT pg_is_in_recovery() AS waits"))[0]?.waits === false);
-  t.equal(await log.get("1"), "old");
+  proxy.target = standby.port;
+  t.equal(await log.get("1"), "old", "this process does not know that another server is in charge");
   t.match((await errorOf(log.replace("1", "new")))?.message, NOT_KNOWN, "the demoted one acknowledges nothing");
-  // Only new connections are refused, as by a proxy that knows of the failover.
-  proxy.refuses = true;
   await until(async () => (await errorOf(log.replace("1", "new"))) === undefined);
-  proxy.refuses = false;
   for (let read = 0; read < 20; read++) t.equal(await log.get("1"), "new");
+  // Nor where the address moves back.
+  proxy.target = primary.port;
+  proxy.cut();
+  await until(async () => (await errorOf(log.get("1"))) !== undefined);
+  t.match((await errorOf(log.get("1")))?.message, /is of timeline 00000001: another server was promoted/);
 });
 
 t.test("the operator is told where a failover or a crash would lose changes", { skip: noPostgres }, async (t) => {

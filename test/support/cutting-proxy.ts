@@ -5,26 +5,23 @@ import type { Test } from "tap";
 
 export class CuttingProxy {
   readonly port: number;
+  /** The port of loopback to which new connections go. */
+  target: number;
   /** What becomes of the bytes that the server answers. */
   answers: "pass" | "vanish" = "pass";
-  /** Whether new connections are cut at once. */
-  refuses = false;
   readonly #connections: Set<Socket>;
 
-  private constructor(port: number, connections: Set<Socket>) {
+  private constructor(port: number, target: number, connections: Set<Socket>) {
     this.port = port;
+    this.target = target;
     this.#connections = connections;
   }
 
-  /** Listens on loopback until the test ends. @param target a port of loopback */
+  /** Listens on loopback until the test ends. */
   static async listen(t: Test, target: number): Promise<CuttingProxy> {
     const connections = new Set<Socket>();
     const server = createServer((client) => {
-      if (proxy.refuses) {
-        client.resetAndDestroy();
-        return;
-      }
-      const upstream = connect(target, "127.0.0.1");
+      const upstream = connect(proxy.target, "127.0.0.1");
       connections.add(client);
       client.on("close", () => {
         connections.delete(client);
@@ -38,7 +35,7 @@ export class CuttingProxy {
       });
     });
     await once(server.listen(0, "127.0.0.1"), "listening");
-    const proxy = new CuttingProxy((server.address() as AddressInfo).port, connections);
+    const proxy = new CuttingProxy((server.address() as AddressInfo).port, target, connections);
     t.teardown(() => {
       proxy.cut();
       server.close();
