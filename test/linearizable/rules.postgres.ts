@@ -1,0 +1,144 @@
+// Three authorities on one database are one authority to their callers: whatever clients do at the same time at different ones, also
+// while authorities are killed, stopped and started, and the database restarts, one order of all operations explains every answer. A
+// checker from outside, porcupine, looks for that order in the recorded history.
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import t, { type Test } from "tap";
+import { FULL } from "../support/full.js";
+import { noPostgres } from "../support/postgres.js";
+import { Cluster } from "./cluster.js";
+
+const SECONDS = FULL ? 120 : 12;
+const CLIENTS = 9;
+const IDS = ["a", "b", "c", "d"];
+
+/** What main.go reads: an operation on the rule of an ID, in nanoseconds of this process. */
+interface Operation {
+  readonly id: string;
+  readonly kind: "create" | "delete" | "read";
+  readonly priority: number;
+  readonly client: number;
+  readonly call: number;
+  readonly return: number;
+  readonly outcome: "done" | "refused" | "unknown";
+  readonly read: number;
+}
+
+const OUTCOMES: Record<string, Operation["outcome"]> = {
+  "create 200": "done",
+  "create 409": "refused",
+  "delete 200": "done",
+  "delete 404": "refused",
+  "read 200": "done",
+};
+
+/** A rule is read as absent after it was created. */
+const WRONG: readonly Operation[] = [
+  { id: "a", kind: "create", priority: 1, client: 0, call: 1, return: 2, outcome: "done", read: 0 },
+  { id: "a", kind: "read", priority: 0, client: 1, call: 3, return: 4, outcome: "done", read: -1 },
+];
+
+const noGo = spawnSync("go", ["version"]).status === 0 ? false : "there is no Go here";
+
+t.test("rules of three authorities are linearizable", { skip: noPostgres || noGo }, async (t) => {
+  const check = checker(t);
+  t.match(check(WRONG), /^not linearizable: a, 2 operations/, "the checker finds a read of what is no longer true");
+  const cluster = await Cluster.start(t);
+  const history: Operation[] = [];
+  const until = performance.now() + SECONDS * 1000;
+  const faults = injectFaults(cluster, until);
+  await Promise.all(Array.from({ length: CLIENTS }, (_, client) => runClient({ cluster, client, until, history })));
+  t.comment(`faults: ${(await faults).join(", ")}`);
+
+  const done = history.filter(({ outcome }) => outcome === "done");
+  const unknown = history.filter(({ outcome }) => outcome === "unknown");
+  t.comment(`${history.length} operations: ${done.length} done, ${unknown.length} with an unknown outcome`);
+  t.ok(done.length > 50, `${history.length} operations, of which ${done.length} were done`);
+  t.equal(check(history), "linearizable\n");
+});
+
+/** Builds the checker; what it says of a history. */
+function checker(t: Test): (history: readonly Operation[]) => string {
+  const folder = mkdtempSync(join(tmpdir(), "portico-"));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const program = join(folder, "checker");
+  const built = spawnSync("go", ["build", "-o", program, "."], { cwd: "test/linearizable/checker", encoding: "utf8" });
+  if (built.status !== 0) throw new Error(`the checker could not be built: ${built.stderr}`);
+  return (history) => {
+    const input = history.map((operation) => JSON.stringify(operation)).join("\n");
+    const { stdout, stderr } = spawnSync(program, { input, encoding: "utf8" });
+    return stdout + stderr;
+  };
+}
+
+/** Calls one endpoint after the other, each at an authority by chance. */
+async function runClient(options: {
+  cluster: Cluster;
+  client: number;
+  until: number;
+  history: Operation[];
+}): Promise<void> {
+  const { cluster, client, until, history } = options;
+  for (let count = 0; performance.now() < until; count++) {
+    const id = IDS[Math.floor(Math.random() * IDS.length)]!;
+    const priority = client * 100_000 + count;
+    const kind = (["create", "delete", "read"] as const)[Math.floor(Math.random() * 3)]!;
+    const called = now();
+    const answer = await operate(cluster, { kind, id, priority });
+    const operation = { id, kind, priority, client, call: called, return: now() };
+    if (answer !== undefined) history.push({ ...operation, ...answer });
+    // A read that was not answered says nothing.
+    else if (kind !== "read") history.push({ ...operation, outcome: "unknown", read: 0 });
+    if (answer === undefined) await sleep(50);
+  }
+}
+
+async function operate(
+  cluster: Cluster,
+  { kind, id, priority }: Pick<Operation, "kind" | "id" | "priority">,
+): Promise<Pick<Operation, "outcome" | "read"> | undefined> {
+  const rule = { id, scope: "nobody", access: "GRANTED", resource: "service:none:*", priority };
+  const body = { create: { rule }, delete: { id }, read: {} }[kind];
+  const answer = await cluster.ask({ create: "Create", delete: "Delete", read: "List" }[kind], body);
+  if (answer === undefined) return undefined;
+  const outcome = OUTCOMES[`${kind} ${answer.status}`];
+  if (outcome === undefined) throw new Error(`${kind} was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  if (kind !== "read") return { outcome, read: 0 };
+  const { rules = [] } = answer.body as { rules?: { id: string; priority?: number }[] };
+  const found = rules.find((candidate) => candidate.id === id);
+  return { outcome, read: found === undefined ? -1 : (found.priority ?? 0) };
+}
+
+function now(): number {
+  return Math.round(performance.now() * 1e6);
+}
+
+/** One fault after the other; each is over before the next. Gives what was done. */
+async function injectFaults(cluster: Cluster, until: number): Promise<string[]> {
+  const made: string[] = [];
+  const faults = {
+    kill: async (index: number) => {
+      await cluster.kill(index);
+      await cluster.run(index);
+    },
+    stop: async (index: number) => {
+      cluster.signal(index, "SIGSTOP");
+      await sleep(1_500);
+      cluster.signal(index, "SIGCONT");
+    },
+    "restart of the database": async () => {
+      await cluster.database.restart();
+    },
+  };
+  for (let turn = 0; performance.now() < until - 2_000; turn++) {
+    const [name, make] = Object.entries(faults)[turn % 3]!;
+    await make(turn % cluster.size);
+    made.push(name);
+    await sleep(500);
+  }
+  return made;
+}
