@@ -75,7 +75,7 @@ function checker(t: Test): (history: readonly Operation[]) => string {
   };
 }
 
-/** Calls one endpoint after the other, each at an authority by chance. */
+/** Calls one endpoint after the other, each at an authority by chance. What was changed is read at once, likely at another. */
 async function runClient(options: {
   cluster: Cluster;
   client: number;
@@ -83,10 +83,11 @@ async function runClient(options: {
   history: Operation[];
 }): Promise<void> {
   const { cluster, client, until, history } = options;
+  let id = "";
   for (let count = 0; performance.now() < until; count++) {
-    const id = IDS[Math.floor(Math.random() * IDS.length)]!;
+    const kind = (["create", "read", "delete", "read"] as const)[count % 4]!;
+    if (kind !== "read") id = IDS[Math.floor(Math.random() * IDS.length)]!;
     const priority = client * 100_000 + count;
-    const kind = (["create", "delete", "read"] as const)[Math.floor(Math.random() * 3)]!;
     const called = now();
     const answer = await operate(cluster, { kind, id, priority });
     const operation = { id, kind, priority, client, call: called, return: now() };
