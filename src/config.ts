@@ -95,7 +95,7 @@ export const SETTINGS = {
   serviceStore: setting(
     "PORTICO_SERVICE_STORE",
     "sqlite:",
-    "what services keep; sqlite: is services.sqlite in the data folder",
+    "what services keep; sqlite: is services.sqlite in the data folder, postgres://… a database",
     storeUrl,
     SERVICE_STORE,
   ),

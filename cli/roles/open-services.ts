@@ -16,7 +16,7 @@ export function openServices(
   names: readonly string[],
   clientsOf: (service: string) => Clients,
 ): Service[] {
-  const store = openStoreIn(config.data, config.serviceStore);
+  const store = openStoreIn(config.data, config.serviceStore, (message) => log.warn(message));
   shutdown.add(() => store.close());
   return names.map((service) => {
     const load = OWN_SERVICES[service];

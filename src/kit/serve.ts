@@ -71,7 +71,7 @@ async function serveParts(parts: readonly Part[], { name, descriptors, settings 
   try {
     const context = await createContext({ config, log, shutdown });
     const joined = await joinAuthority(context, name);
-    const store = openStoreIn(config.data, config.serviceStore);
+    const store = openStoreIn(config.data, config.serviceStore, (message) => log.warn(message));
     shutdown.add(() => store.close());
     const clients = clientsOf(context, joined);
     const service = createService(parts, {

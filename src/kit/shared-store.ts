@@ -28,7 +28,8 @@ export function sharedStore(open: () => Promise<ServiceStore>): SharedStore {
 /**
  * The store that a setting names. The code of its engine too is loaded when it is first used.
  * @param dataFolder where `sqlite:` is services.sqlite
+ * @param warn told what puts acknowledged writes at risk
  */
-export function openStoreIn(dataFolder: string, url = "sqlite:"): SharedStore {
-  return sharedStore(async () => (await import("../store/open.js")).openServiceStore(url, dataFolder));
+export function openStoreIn(dataFolder: string, url = "sqlite:", warn = (_message: string): void => {}): SharedStore {
+  return sharedStore(async () => (await import("../store/open.js")).openServiceStore(url, dataFolder, { warn }));
 }

@@ -7,12 +7,55 @@ import type { CommitResult, Condition, StoredEntry, StoredWrite } from "./servic
 export type Entries = ReadonlyMap<string, StoredEntry | undefined>;
 
 /** What became of a commit, and the entries that its keys have after it. */
-export interface Decided {
+interface Decided {
   readonly result: CommitResult;
   readonly changed: Entries;
 }
 
 const NOTHING: Entries = new Map();
+
+/** What the caller of a commit is told. */
+export type CommitOutcome = { readonly result: CommitResult } | { readonly error: unknown };
+
+/**
+ * Decides commits one after the other, each on what those before it leave.
+ * @param current the entries of all their keys
+ * @returns what became of each, and what has changed in all
+ */
+export function decideCommits(
+  commits: readonly (readonly StoredWrite[])[],
+  current: Entries,
+  now: number,
+): { readonly outcomes: readonly CommitOutcome[]; readonly changed: Entries } {
+  const latest = new Map(current);
+  const changed = new Map<string, StoredEntry | undefined>();
+  const outcomes = commits.map((writes): CommitOutcome => {
+    try {
+      const decided = decideCommit(writes, latest, now);
+      for (const [key, entry] of decided.changed) {
+        latest.set(key, entry);
+        changed.set(key, entry);
+      }
+      return { result: decided.result };
+    } catch (error) {
+      return { error };
+    }
+  });
+  return { outcomes, changed };
+}
+
+/** The keys of commits, each once. */
+export function keysOf(commits: readonly (readonly StoredWrite[])[]): string[] {
+  return [...new Set(commits.flatMap((writes) => writes.map(({ key }) => key)))];
+}
+
+/** What changes in the store: entries to set, and keys to delete. */
+export function splitChanges(changed: Entries): { set: StoredEntry[]; deleted: string[] } {
+  return {
+    set: [...changed.values()].filter((entry) => entry !== undefined),
+    deleted: [...changed].flatMap(([key, entry]) => (entry === undefined ? [key] : [])),
+  };
+}
 
 /**
  * Decides a commit.
@@ -20,7 +63,7 @@ const NOTHING: Entries = new Map();
  * @param now in milliseconds of `Date.now()`
  * @throws {StatusError} FAILED_PRECONDITION for an increment of what is not a whole number
  */
-export function decideCommit(writes: readonly StoredWrite[], current: Entries, now: number): Decided {
+function decideCommit(writes: readonly StoredWrite[], current: Entries, now: number): Decided {
   const changed = new Map<string, StoredEntry | undefined>();
   const changes: { before: string | undefined; after: string | undefined }[] = [];
   for (const [index, write] of writes.entries()) {

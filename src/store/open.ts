@@ -49,21 +49,24 @@ export async function fillStore(url: string, dataFolder: string, fill: Fill, war
 }
 
 /**
- * Opens the store of services: `sqlite:` is services.sqlite in the data folder, `sqlite:/path/to/file` another file.
- * @param deadline how long an operation may take, in milliseconds
- * @throws {StoreError} when it is locked, unreadable, or not a store of Portico's services.
+ * Opens the store of services: `sqlite:` is services.sqlite in the data folder, `sqlite:/path/to/file` another file, and
+ * `postgres://role:password@host/database` a schema of its own in a database of Postgres.
+ * @throws {StoreError} when it is locked, unreadable, not a store of Portico's services, or cannot be reached.
  */
 export async function openServiceStore(
   url: string,
   dataFolder: string,
-  deadline: number = DEADLINE,
+  { deadline = DEADLINE, warn = () => {} }: Omit<OpenOptions, "mustExist"> = {},
 ): Promise<ServiceStore> {
-  return openServiceSqlite(fileOf(url, dataFolder, "services.sqlite"), deadline);
+  if (!isPostgresUrl(url)) return openServiceSqlite(fileOf(url, dataFolder, "services.sqlite"), deadline);
+  const { openServicePostgres } = await import("./service-postgres.js");
+  return openServicePostgres({ url, deadline, warn });
 }
 
 /** @throws {StoreError} unless the URL is one of SQLite. */
 function fileOf(url: string, dataFolder: string, usual: string): string {
-  if (!url.startsWith("sqlite:")) throw new StoreError("the store must be the URL of a file: sqlite:/path/to/file");
+  if (!url.startsWith("sqlite:"))
+    throw new StoreError("the store must be sqlite:, sqlite:/path/to/file or postgres://role:password@host/database");
   const path = url.slice("sqlite:".length);
   return path === "" ? join(dataFolder, usual) : resolve(path);
 }

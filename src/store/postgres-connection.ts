@@ -26,7 +26,7 @@ export interface Statement {
   readonly text: string;
 }
 
-/** A row: bytea comes as Buffer. */
+/** A row. Text and bytea are UTF-8; another type must be cast to text (see `queryOf`). */
 export type Row = Readonly<Record<string, unknown>>;
 
 export interface DatabaseOptions {
@@ -125,6 +125,49 @@ export class Database {
    * @throws {StoreError} where it was not written, or it is not known whether it was.
    */
   async write(statement: Statement, values: readonly unknown[], { durable = true } = {}): Promise<Row[]> {
+    return this.#onWriter(durable, async (client, end, commits) => {
+      commits();
+      return (await client.query(queryOf(statement, values, end))).rows;
+    });
+  }
+
+  /**
+   * Writes by several statements in one transaction, which waits for disk and standbys.
+   * @param begin statements that begin it, without values. The last one gives a row
+   * @param act what else it does; where that fails, nothing is written
+   * @throws {StoreError} where it was not written, or it is not known whether it was.
+   */
+  async transact<T>(
+    begin: string,
+    act: (first: Row, query: (statement: Statement, values: readonly unknown[]) => Promise<Row[]>) => Promise<T>,
+  ): Promise<T> {
+    return this.#onWriter(true, async (client, end, commits) => {
+      const withinTime = (text: string) => client.query({ text, ...timeLeft(end) });
+      try {
+        // Node's client gives one result for each statement.
+        const results = (await withinTime(begin)) as unknown as pg.QueryResult[];
+        const result = await act(results.at(-1)?.rows[0], async (statement, values) => {
+          return (await client.query(queryOf(statement, values, end))).rows;
+        });
+        commits();
+        await withinTime("COMMIT");
+        return result;
+      } catch (error) {
+        // A transaction that failed holds its locks until it is ended.
+        if (isOfStatement(error)) await withinTime("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Does something on a connection for writes, which is dropped unless it is known whether it was written.
+   * @param act calls `commits` right before it sends what may commit
+   */
+  async #onWriter<T>(
+    durable: boolean,
+    act: (client: pg.ClientBase, end: number, commits: () => void) => Promise<T>,
+  ): Promise<T> {
     const end = performance.now() + this.#options.deadline;
     const client = await this.#connect("write", end);
     let warning: string | undefined;
@@ -134,15 +177,18 @@ export class Database {
     };
     client.on("notice", onNotice);
     let isKnown = false;
+    let isCommitting = false;
     try {
-      const { rows } = await client.query(queryOf(statement, values, end));
+      const result = await act(client, end, () => {
+        isCommitting = true;
+      });
       if (warning !== undefined) throw new Error(`it warned: ${warning}`);
       isKnown = true;
       if (durable) this.#timeline = Math.max(this.#timeline, this.#timelines.get(client) ?? 0);
-      return rows;
+      return result;
     } catch (error) {
       isKnown = warning === undefined && isOfStatement(error);
-      throw this.#toStoreError(error, { mayHaveWritten: !isKnown });
+      throw this.#toStoreError(error, { mayHaveWritten: isCommitting && !isKnown });
     } finally {
       client.off("notice", onNotice);
       client.release(!isKnown);
@@ -329,7 +375,11 @@ export class Database {
   }
 }
 
+/** In binary, so that bytea is not sent in hexadecimal digits. The client reads every value as UTF-8, and so damages numbers. */
 function queryOf(statement: Statement, values: readonly unknown[], end: number): pg.QueryConfig & object {
-  const left = Math.max(1, Math.ceil(end - performance.now()));
-  return { ...statement, values: [...values], ...{ binary: true, query_timeout: left } };
+  return { ...statement, values: [...values], ...{ binary: true }, ...timeLeft(end) };
+}
+
+function timeLeft(end: number): object {
+  return { query_timeout: Math.max(1, Math.ceil(end - performance.now())) };
 }

@@ -35,8 +35,21 @@ export function toPostgresError(
   { name, setting, deadline, mayHaveWritten = false }: Context,
 ): StoreError {
   if (error instanceof StoreError) return error;
-  const unknown = mayHaveWritten ? "; it is not known whether the write happened" : "";
-  return new StoreError(`store ${name} ${reasonOf(error, setting, deadline)}${unknown}`, { cause: error });
+  return new StoreError(`store ${name} ${reasonOf(error, setting, deadline)}${unknown(mayHaveWritten)}`, {
+    cause: error,
+  });
+}
+
+/** The error of an operation that did not end in time. */
+export function lateError(
+  name: string,
+  { deadline, mayHaveWritten }: { readonly deadline: number; readonly mayHaveWritten: boolean },
+): StoreError {
+  return new StoreError(`store ${name} did not answer within ${deadline} ms${unknown(mayHaveWritten)}`);
+}
+
+function unknown(mayHaveWritten: boolean): string {
+  return mayHaveWritten ? "; it is not known whether the write happened" : "";
 }
 
 /** What to do by SQLSTATE, or the first two characters of it. */
@@ -46,6 +59,7 @@ const REMEDIES: Readonly<Record<string, (message: string) => string>> = {
   "42501": (message) => `may not be read and written (${message}); give the role the right to`,
   "42P01": lost,
   "3F000": lost,
+  "53200": (message) => `has no memory left (${message}); raise the server's max_locks_per_transaction`,
   "53100": (message) => `cannot grow (${message}); make room on the server's disk`,
   "53300": (message) => `has no connection left (${message}); raise the server's max_connections or the role's limit`,
   "57014": (message) => `ended the operation (${message})`,

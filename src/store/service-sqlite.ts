@@ -9,8 +9,8 @@
  * another has written meanwhile.
  */
 import type KeyvSqlite from "@keyv/sqlite";
-import { Code, StatusError } from "../errors.js";
-import { decideCommit, type Entries } from "./commit-writes.js";
+import { CommitQueue } from "./commit-queue.js";
+import { type CommitOutcome, decideCommits, type Entries, keysOf, splitChanges } from "./commit-writes.js";
 import {
   type CommitResult,
   type KeyRange,
@@ -19,7 +19,7 @@ import {
   type StoredEntry,
   type StoredWrite,
 } from "./service-store.js";
-import { connect, createFile, endWithin, type FileKind, readHeader, toStoreError } from "./sqlite-file.js";
+import { connect, createFile, endWithin, type FileKind, lateError, readHeader, toStoreError } from "./sqlite-file.js";
 
 /** Its mark is "Pors". */
 const KIND: FileKind = {
@@ -37,12 +37,8 @@ const COMPLETE = [
   `CREATE INDEX expiring ON ${TABLE} (expires) WHERE expires IS NOT NULL`,
 ];
 
-/** Commits, and characters of their values, that may wait for their turn. */
-const MAX_WAITING = 4096;
-const MAX_WAITING_LENGTH = 64 * 1024 ** 2;
-/** Commits, and characters of their values, that are made together. */
-const MAX_TOGETHER = 256;
-const MAX_TOGETHER_LENGTH = 8 * 1024 ** 2;
+/** Writes of the commits that are made together. */
+const MAX_TOGETHER = 1024;
 /** How often entries whose time has passed are deleted, in milliseconds, and how many of them in one transaction. */
 const SWEEP_INTERVAL_MS = 60_000;
 const MAX_SWEPT = 500;
@@ -66,16 +62,6 @@ export async function openServiceSqlite(file: string, deadline: number): Promise
   }
 }
 
-/** A commit that waits for its turn. */
-interface Waiting {
-  readonly writes: readonly StoredWrite[];
-  readonly length: number;
-  /** When its caller gives up, in milliseconds of `performance.now()`. */
-  readonly latest: number;
-  readonly resolve: (result: CommitResult) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** A row of the table. */
 interface Row extends Omit<StoredEntry, "expires"> {
   readonly expires: number | null;
@@ -86,10 +72,7 @@ class SqliteServiceStore implements ServiceStore {
   readonly #reader: KeyvSqlite;
   readonly #writer: KeyvSqlite;
   readonly #deadline: number;
-  #waiting: Waiting[] = [];
-  #waitingLength = 0;
-  /** The last of the transactions, which run one after the other. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #queue: CommitQueue;
   readonly #sweeper: NodeJS.Timeout;
 
   constructor(file: string, reader: KeyvSqlite, writer: KeyvSqlite, deadline: number) {
@@ -97,6 +80,12 @@ class SqliteServiceStore implements ServiceStore {
     this.#reader = reader;
     this.#writer = writer;
     this.#deadline = deadline;
+    this.#queue = new CommitQueue({
+      deadline,
+      maxTogether: MAX_TOGETHER,
+      transact: (commits) => this.#transact(commits),
+      toLateError: () => lateError(file, deadline),
+    });
     this.#sweeper = setInterval(() => void this.sweep().catch(() => undefined), SWEEP_INTERVAL_MS).unref();
   }
 
@@ -131,25 +120,13 @@ class SqliteServiceStore implements ServiceStore {
   }
 
   commit(writes: readonly StoredWrite[]): Promise<CommitResult> {
-    let length = 0;
-    for (const write of writes) if (write.kind === "set") length += write.value.length;
-    if (this.#waiting.length >= MAX_WAITING || this.#waitingLength + length > MAX_WAITING_LENGTH) {
-      const message = "too many writes are waiting for the store; try again";
-      return Promise.reject(new StatusError(Code.RESOURCE_EXHAUSTED, message));
-    }
-    const latest = performance.now() + this.#deadline;
-    const done = new Promise<CommitResult>((resolve, reject) => {
-      this.#waiting.push({ writes, length, latest, resolve, reject });
-    });
-    this.#waitingLength += length;
-    if (this.#waiting.length === 1) this.#inTurn(() => this.#commitTogether());
-    return this.#within(done);
+    return this.#queue.commit(writes);
   }
 
   async sweep(): Promise<void> {
     const statement = `DELETE FROM ${TABLE} WHERE key IN (SELECT key FROM ${TABLE} WHERE expires <= ? LIMIT ${MAX_SWEPT}) RETURNING 1`;
     for (let swept = MAX_SWEPT; swept === MAX_SWEPT; ) {
-      const rows: unknown[] = await this.#within(this.#inTurn(() => this.#writer.query(statement, Date.now())));
+      const rows: unknown[] = await this.#within(this.#queue.inTurn(() => this.#writer.query(statement, Date.now())));
       swept = rows.length;
     }
   }
@@ -157,7 +134,7 @@ class SqliteServiceStore implements ServiceStore {
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
     // One by one: SQLite writes its log back into the file when the last connection closes, if it is alone by then.
-    await this.#within(this.#inTurn(() => this.#writer.close()));
+    await this.#within(this.#queue.inTurn(() => this.#writer.close()));
     await this.#within(this.#reader.close());
   }
 
@@ -165,69 +142,23 @@ class SqliteServiceStore implements ServiceStore {
     return endWithin(KIND, this.name, this.#deadline, operation);
   }
 
-  #inTurn<T>(act: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(act);
-    this.#turn = result.catch(() => undefined);
-    return result;
-  }
-
-  /** Commits all that waits, or as much as may be done together, and then the rest in its turn. */
-  async #commitTogether(): Promise<void> {
-    let length = 0;
-    let count = 0;
-    for (const waiting of this.#waiting) {
-      length += waiting.length;
-      if (count > 0 && (count === MAX_TOGETHER || length > MAX_TOGETHER_LENGTH)) break;
-      count++;
-    }
-    const together = this.#waiting.splice(0, count);
-    for (const waiting of together) this.#waitingLength -= waiting.length;
-    if (this.#waiting.length > 0) this.#inTurn(() => this.#commitTogether());
-    // A caller that has given up was told that nothing is known, and nothing is written for it.
-    const now = performance.now();
-    const timely = together.filter(({ latest }) => latest > now);
+  async #transact(commits: readonly (readonly StoredWrite[])[]): Promise<readonly CommitOutcome[]> {
     try {
-      for (const answer of await this.#transact(timely)) answer();
-    } catch (error) {
-      for (const { reject } of timely) reject(error);
-    }
-  }
-
-  /** Makes the commits in one transaction. @returns what tells their callers. */
-  async #transact(commits: readonly Waiting[]): Promise<(() => void)[]> {
-    const answers: (() => void)[] = [];
-    if (commits.length === 0) return answers;
-    await this.#writer.query("BEGIN IMMEDIATE");
-    try {
-      const keys = new Set(commits.flatMap(({ writes }) => writes.map(({ key }) => key)));
-      const current = await readEntries(this.#writer, [...keys]);
-      const changed = new Map<string, StoredEntry | undefined>();
-      const now = Date.now();
-      for (const { writes, resolve, reject } of commits) {
-        try {
-          const decided = decideCommit(writes, current, now);
-          for (const [key, entry] of decided.changed) {
-            current.set(key, entry);
-            changed.set(key, entry);
-          }
-          answers.push(() => resolve(decided.result));
-        } catch (error) {
-          answers.push(() => reject(error));
-        }
-      }
+      await this.#writer.query("BEGIN IMMEDIATE");
+      const current = await readEntries(this.#writer, keysOf(commits));
+      const { outcomes, changed } = decideCommits(commits, current, Date.now());
       await this.#write(changed);
       await this.#writer.query("COMMIT");
-      return answers;
+      return outcomes;
     } catch (error) {
-      // Where the transaction is over already, as after a full disk, this fails too.
+      // Where no transaction is open, as after a full disk, this fails too.
       await this.#writer.query("ROLLBACK").catch(() => undefined);
-      throw error;
+      throw toStoreError(KIND, this.name, error as Error);
     }
   }
 
   async #write(changed: Entries): Promise<void> {
-    const set = [...changed.values()].filter((entry) => entry !== undefined);
-    const deleted = [...changed].filter(([, entry]) => entry === undefined).map(([key]) => key);
+    const { set, deleted } = splitChanges(changed);
     if (set.length > 0) {
       const rows = set.map(({ key, value, version, expires }) => [key, value, version, expires ?? null]);
       const columns = [0, 1, 2, 3].map((index) => `value ->> ${index}`).join(", ");

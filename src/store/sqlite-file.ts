@@ -137,7 +137,7 @@ export async function connect({ kind, file, table, deadline, setup = [] }: Conne
 export async function endWithin<T>(kind: FileKind, file: string, deadline: number, operation: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new StoreError(`store ${file} did not answer within ${deadline} ms`)), deadline);
+    timer = setTimeout(() => reject(lateError(file, deadline)), deadline);
   });
   try {
     return await Promise.race([operation, late]);
@@ -148,6 +148,11 @@ export async function endWithin<T>(kind: FileKind, file: string, deadline: numbe
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The error of an operation that may yet happen. */
+export function lateError(file: string, deadline: number): StoreError {
+  return new StoreError(`store ${file} did not answer within ${deadline} ms`);
 }
 
 /** What failed, as a StoreError that begins with the file. */

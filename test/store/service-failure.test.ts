@@ -26,8 +26,8 @@ t.test("a file of another kind is refused and left as it was", async (t) => {
     });
     t.same(readFileSync(file), before);
   }
-  await t.rejects(openServiceStore("postgres://host", folder), {
-    message: "the store must be the URL of a file: sqlite:/path/to/file",
+  await t.rejects(openServiceStore("mysql://host", folder), {
+    message: "the store must be sqlite:, sqlite:/path/to/file or postgres://role:password@host/database",
   });
 });
 
@@ -59,7 +59,7 @@ t.test("what fails rejects with StoreError, and what comes after succeeds", asyn
 });
 
 t.test("a commit that a lock holds up ends by the deadline, and was not made; reads go on", async (t) => {
-  const store = await openServiceStore("sqlite:", t.testdir(), DEADLINE_MS);
+  const store = await openServiceStore("sqlite:", t.testdir(), { deadline: DEADLINE_MS });
   t.teardown(() => store.close());
   await store.commit([set("a")]);
   const other = new KeyvSqlite(`sqlite://${store.name}`);
