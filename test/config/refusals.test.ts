@@ -8,6 +8,9 @@ const variables: [variable: string, value: string, message: RegExp][] = [
   ["PORTICO_HTTP", "127.0.0.1:99999", /must be host:port/],
   ["PORTICO_GRPC", "::1:8081", /must be host:port/], // an IPv6 address needs its brackets
   ["PORTICO_AUTHORITY", "https://h:1", /must be host:port, grpcs:\/\/host:port \(with TLS\) or unix:\/path/],
+  ["PORTICO_AUTHORITY", "a:1,b,c:1", /must be host:port, .* \(not "b"\)/],
+  ["PORTICO_AUTHORITY", "a:1,,c:1", /must be host:port, .* \(not ""\)/],
+  ["PORTICO_AUTHORITY", "a:1, b:1, a:1", /names a:1 twice/],
   ["PORTICO_STORE", "mysql://db", /^PORTICO_STORE is "mysql:\/\/db": must be sqlite:/],
   ["PORTICO_CORS", "example.com", /origins such as https:\/\/example.com/],
   ["PORTICO_CORS", "https://example.com/path", /origins such as/],
