@@ -152,7 +152,12 @@ const FOLD: Fold = {
     return key === undefined ? {} : { changes: tokensRevoked([sha256]), record: ["key shortened", key.prefix] };
   },
   keysUsed: (state, { uses }) => {
-    for (const { sha256, time } of uses) state.changeKey(sha256, { lastUsed: time });
+    for (const { sha256, time } of uses) {
+      // Each authority writes what its own guards have reported, so an earlier use may come after a later one.
+      const known = state.token(sha256);
+      const last = known?.kind === "key" ? known.key.lastUsed : undefined;
+      if (last === undefined || timestampMs(time) > timestampMs(last)) state.changeKey(sha256, { lastUsed: time });
+    }
     return {};
   },
   enrolmentCreated: (state, { name, sha256, beside, prefix }, created) => {
