@@ -1,8 +1,10 @@
 /** `portico authority`: the store, the authority and the registry, on the gRPC port. `portico server` has the same parts. */
+import { hostname } from "node:os";
 import { Health } from "../../gateway/own/health.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
 import { createRegistry } from "../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
+import { formatAddress } from "../../src/address.js";
 import type { Flags } from "../../src/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { messageLimits, type ProcessContext } from "../../src/process/context.js";
@@ -36,9 +38,10 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
 
 async function openAuthorityProcess(context: ProcessContext, options: StoreOptions): Promise<Omit<Running, "stop">> {
   const { guard, grpc, firstStart } = await openCore(context, [], options);
-  const health = new Health({ guard: () => guard.state === "ready" });
+  const why = (): string | undefined => whyNotReady(health.missing, guard);
+  const health: Health = new Health({ guard: () => guard.state === "ready" }, why);
   const admin = await openAdminPort(context, health);
-  return { grpc: grpc.target, admin, firstStart, notReady: () => whyNotReady(health.missing, guard) };
+  return { grpc: grpc.target, admin, firstStart, notReady: why };
 }
 
 /** The authority and the registry of this process, and what follows them. */
@@ -67,7 +70,8 @@ export async function openCore(
   shutdown.add(() => store.close());
   const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
   const services = Object.keys(OWN_SERVICES);
-  const given = { store, dataFolder, services, adminPassword, maxRules, leaseMs, log, acceptTime };
+  const name = `${hostname()} ${formatAddress(config.grpc)}`;
+  const given = { store, dataFolder, services, adminPassword, maxRules, leaseMs, name, log, acceptTime };
   const authority = await openAuthority(given);
   shutdown.onBegin(() => authority.announceStop());
   shutdown.add(() => authority.close());

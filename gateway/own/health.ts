@@ -9,10 +9,13 @@ export type Needs = Readonly<Record<string, () => boolean>>;
 
 export class Health implements OwnPaths {
   readonly #needs: Needs;
+  readonly #why: (() => string | undefined) | undefined;
   #leaving = false;
 
-  constructor(needs: Needs) {
+  /** @param why in words for the operator, where only the operator can ask */
+  constructor(needs: Needs, why?: () => string | undefined) {
     this.#needs = needs;
+    this.#why = why;
   }
 
   /** The process is about to stop: it is not ready from now on. */
@@ -31,8 +34,12 @@ export class Health implements OwnPaths {
     if (path !== "/readyz") return undefined;
     const { missing } = this;
     if (this.#leaving) return toErrorReply("gateway", new HttpError(503, "Not ready: stopping"));
-    if (missing.length > 0)
-      return toErrorReply("gateway", new HttpError(503, `Not ready: no ${missing.join(", no ")}`));
+    if (missing.length > 0) {
+      return toErrorReply(
+        "gateway",
+        new HttpError(503, `Not ready: ${this.#why?.() ?? `no ${missing.join(", no ")}`}`),
+      );
+    }
     return { status: 200, body: '{"Status":"ready"}' };
   }
 }

@@ -39,3 +39,8 @@ for (const [target, status, detail] of cases) {
 t.test("/livez", async (t) => {
   t.equal((await ask(handler, { target: "/livez" })).status, 200);
 });
+
+t.test("where the operator asks, /readyz says why", async (t) => {
+  const { body } = new Health({ guard: () => false }, () => "the store does not answer").reply("/readyz")!;
+  t.match(JSON.parse(body), { Code: 503, Detail: "Not ready: the store does not answer" });
+});
