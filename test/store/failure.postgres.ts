@@ -93,6 +93,24 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
     t.equal(await log.get("1"), "x");
   });
 
+  t.test("whose answer to a read is cut off is asked again", async (t) => {
+    const proxy = await CuttingProxy.listen(t, server.port);
+    const url = server.url(await server.createDatabase(), { through: proxy.port });
+    const log = (await openOn(t, server, { url })).collection("log");
+    await log.create("1", "x");
+    await log.get("1");
+    for (const read of Object.values(READS)) {
+      const expected = await read(log);
+      const before = proxy.vanished;
+      proxy.answers = "vanish";
+      const answer = read(log);
+      await until(() => proxy.vanished > before);
+      proxy.answers = "pass";
+      proxy.cut();
+      t.same(await answer, expected);
+    }
+  });
+
   t.test("whose answer to a commit is cut off leaves it unknown, and written", async (t) => {
     const proxy = await CuttingProxy.listen(t, server.port);
     const database = await server.createDatabase();

@@ -9,6 +9,8 @@ export class CuttingProxy {
   target: number;
   /** What becomes of the bytes that the server answers. */
   answers: "pass" | "vanish" = "pass";
+  /** Bytes of answers that did. */
+  vanished = 0;
   readonly #connections: Set<Socket>;
 
   private constructor(port: number, target: number, connections: Set<Socket>) {
@@ -32,6 +34,7 @@ export class CuttingProxy {
       client.on("data", (bytes) => upstream.write(bytes));
       upstream.on("data", (bytes) => {
         if (proxy.answers === "pass") client.write(bytes);
+        else proxy.vanished += bytes.length;
       });
     });
     await once(server.listen(0, "127.0.0.1"), "listening");
