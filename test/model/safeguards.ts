@@ -155,6 +155,24 @@ export const SAFEGUARDS: readonly Safeguard[] = [
     setting: shared({ change: 2, ping: 2 }),
     large: "full",
   },
+  {
+    name: "a guard leaves a stream when it follows another",
+    code: "src/access/succession.ts, #leaveWhenSettled",
+    setting: { ...two({ change: 1, ping: 1, open: 1 }), committer: 0 },
+    large: "slow",
+  },
+  {
+    name: "a lease of another stream replaces the one before",
+    code: "src/access/succession.ts, #followIfReady",
+    setting: { ...two({ change: 1, ping: 2, open: 1 }), authorities: [2, 1], committer: 0 },
+    large: "full",
+  },
+  {
+    name: "a guard follows another stream once that has a lease",
+    code: "src/access/succession.ts, #followIfReady",
+    setting: { ...two({ change: 1, ping: 1, open: 1 }), committer: 0 },
+    large: "slow",
+  },
 ];
 
 /** Settings with every safeguard that are larger than those above. */
