@@ -52,7 +52,7 @@ async function tryAll(faults: readonly Fault[]): Promise<string[]> {
     await t.test(title, { skip: reason ?? false }, async (t) => {
       const figures = await tryOn(resolve("dist/portico.js"), fault, t.testdir());
       rows.push(row(fault, figures));
-      console.error(JSON.stringify({ title, ...figures }));
+      process.stderr.write(`note: ${JSON.stringify({ title, ...figures })}\n`);
       t.equal(figures.wrongful, 0, "no call is granted wrongly");
       t.ok(figures.failed <= mayFail, `${figures.failed} calls fail, at most ${mayFail} may`);
       for (const safeguard of safeguards) {
@@ -60,7 +60,7 @@ async function tryAll(faults: readonly Fault[]): Promise<string[]> {
         await t.test(`without its safeguard, that ${name}`, async (t) => {
           if (!builds.has(name)) builds.set(name, buildWithout(safeguard, `${builds.size}`));
           const { wrongful } = await tryOn(await builds.get(name)!, fault, t.testdir());
-          console.error(JSON.stringify({ without: name, wrongful }));
+          process.stderr.write(`note: ${JSON.stringify({ without: name, wrongful })}\n`);
           t.ok(wrongful > 0, `${wrongful} calls are granted wrongly`);
           rows.push(`| – *without: ${name}* | | **${wrongful}** | | | | | |`);
         });

@@ -26,7 +26,7 @@ export function modelOf(setting: Setting, without?: string): Model<State> {
       return steps.found;
     },
     // The text itself would take some 700 bytes for each of a million states.
-    key: (state) => createHash("sha1").update(JSON.stringify(state)).digest("latin1"),
+    key: (state) => createHash("sha1").update(JSON.stringify(state)).digest("binary"),
     fault: (state) => wrongful(state, has),
   };
 }
