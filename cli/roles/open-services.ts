@@ -5,19 +5,22 @@ import { createLazyService } from "../../src/kit/service.js";
 import { openStoreIn } from "../../src/kit/shared-store.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import type { Service } from "../../src/rpc/service.js";
-import { OWN_SERVICES } from "./own-services.js";
+import { KEEPING, OWN_SERVICES } from "./own-services.js";
 
 /**
+ * Opens the store of those that keep anything: an instance registers with it, so that no two keep their data in different ones.
  * @param names keys of OWN_SERVICES
  * @param clientsOf makes the clients of a service, when it first calls another
+ * @throws {StoreError} (rejects) where the store cannot be used
  */
-export function openServices(
+export async function openServices(
   { config, log, shutdown }: ProcessContext,
   names: readonly string[],
   clientsOf: (service: string) => Clients,
-): Service[] {
+): Promise<Service[]> {
   const store = openStoreIn(config.data, config.serviceStore, (message) => log.warn(message));
   shutdown.add(() => store.close());
+  const { id, name } = names.some((service) => KEEPING.has(service)) ? await store.open() : { id: "", name: "" };
   return names.map((service) => {
     const load = OWN_SERVICES[service];
     if (load === undefined) throw new Error(`there is no service ${service}`);
@@ -31,6 +34,7 @@ export function openServices(
         return clients;
       },
     };
-    return createLazyService(load, { descriptors: descriptorsOf(service), environment });
+    const kept = KEEPING.has(service) ? { id, name } : undefined;
+    return createLazyService(load, { descriptors: descriptorsOf(service), environment, store: kept });
   });
 }

@@ -1,6 +1,9 @@
 /** The table of Portico's own services, but for the authority and the registry. The code of each is loaded for its first call. */
 import type { Part } from "../../src/kit/index.js";
 
+/** Those that keep what callers give them. A test looks which of them use the store. */
+export const KEEPING: ReadonlySet<string> = new Set(["cache", "db", "event", "lists", "notes", "otp", "url", "wallet"]);
+
 /** By name; its gRPC services are those of the proto package of that name. */
 export const OWN_SERVICES: Readonly<Record<string, () => Promise<readonly Part[]>>> = {
   cache: async () => (await import("../../services/cache/cache.js")).parts,

@@ -37,7 +37,7 @@ export interface OpenServer extends Omit<Running, "stop"> {
 export async function openServer(context: ProcessContext, options: StoreOptions): Promise<OpenServer> {
   const { log, transport } = context;
   const clientsOf = (service: string): Clients => clientsWithin(service, context, core.grpc.dispatcher);
-  const services = openServices(context, ownServicesOf(context.config), clientsOf);
+  const services = await openServices(context, ownServicesOf(context.config), clientsOf);
   const core = await openCore(context, services, options);
   const { guard, grpc, isLocal, firstStart, enrol } = core;
   const gateway = await openGateway(context, {

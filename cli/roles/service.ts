@@ -33,10 +33,10 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
 
 async function openService(context: ProcessContext, name: string): Promise<Omit<Running, "stop">> {
   const joined = await joinAuthority(context, name);
-  const [service] = openServices(context, [name], () => clientsOf(context, joined)) as [Service];
-  const { guard, grpc } = await openServiceProcess(context, joined, service);
+  const [service] = (await openServices(context, [name], () => clientsOf(context, joined))) as [Service];
+  const { guard, grpc, registration } = await openServiceProcess(context, joined, service);
   const health = new Health({ guard: () => guard.state === "ready" });
   const admin = await openAdminPort(context, health);
-  await waitForAuthority(guard.ready());
+  await waitForAuthority(Promise.all([guard.ready(), registration.registered()]));
   return { grpc: grpc.target, admin, notReady: () => whyNotReady(health.missing, guard, joined.authorities.all) };
 }

@@ -6,8 +6,16 @@
  * rather than every contract there ever was in between. One that falls too far behind is cut, and starts anew.
  */
 import type { Logger } from "pino";
-import { aborted, alreadyExists, Code, invalidArgument, resourceExhausted, StatusError } from "../../src/errors.js";
-import { Instance, Joined, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+import {
+  aborted,
+  alreadyExists,
+  Code,
+  failedPrecondition,
+  invalidArgument,
+  resourceExhausted,
+  StatusError,
+} from "../../src/errors.js";
+import { type DataStore, Instance, Joined, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { checkInstance } from "./check-instance.js";
 import { type Contract, isContractOf, readContract } from "./contract.js";
 
@@ -35,6 +43,8 @@ export interface Entry {
   readonly instance: Instance;
   readonly contract: Contract;
   readonly token: string | undefined;
+  /** Where it keeps what callers give it; undefined where it keeps nothing. */
+  readonly store: DataStore | undefined;
   /** Called when the instance has been put out: another took its place, or the directory closes. */
   readonly onPutOut: (why: StatusError) => void;
 }
@@ -72,8 +82,9 @@ export class Directory {
 
   /**
    * Adds an instance, in place of the one with its service and id. The returned function takes it out again.
-   * @throws {StatusError} INVALID_ARGUMENT, RESOURCE_EXHAUSTED or UNAVAILABLE, and ALREADY_EXISTS where the id is held
-   * by an instance that did not register with the same token; then nothing has changed.
+   * @throws {StatusError} INVALID_ARGUMENT, RESOURCE_EXHAUSTED or UNAVAILABLE, ALREADY_EXISTS where the id is held by an
+   * instance that did not register with the same token, and FAILED_PRECONDITION where others of the service keep what they are
+   * given in another store; then nothing has changed.
    */
   join(given: Instance, options: JoinOptions): () => void {
     if (this.#closed) throw closing();
@@ -91,8 +102,9 @@ export class Directory {
       joined: local ? Joined.WITH_AUTHORITY : token === undefined ? Joined.CONFIGURATION : Joined.ENROLMENT,
       identity: token === undefined && identity,
     });
-    const entry: Entry = { instance, contract, token, onPutOut: options.onPutOut ?? nothing };
+    const entry: Entry = { instance, contract, token, store: given.store, onPutOut: options.onPutOut ?? nothing };
     this.#checkRoom(entry);
+    this.#checkStore(entry);
 
     const replaced = this.#entries.get(keyOf(instance));
     // What this process and the configuration say comes before what an enrolled service says of itself.
@@ -172,6 +184,20 @@ export class Directory {
     if (this.#entries.size >= MAX_INSTANCES) throw full(`${MAX_INSTANCES} instances`);
     if ((this.#services.get(instance.service)?.length ?? 0) >= MAX_INSTANCES_OF_SERVICE) {
       throw full(`${MAX_INSTANCES_OF_SERVICE} instances of ${instance.service}`);
+    }
+  }
+
+  /** What one instance was given, callers would not find at another. */
+  #checkStore({ instance, store }: Entry): void {
+    if (store === undefined) return;
+    const { service, id } = instance;
+    for (const other of this.#services.get(service) ?? []) {
+      if (other.instance.id === id || other.store === undefined || other.store.id === store.id) continue;
+      const [mine, theirs] = [store, other.store].map(({ name }) => name.slice(0, 200));
+      throw failedPrecondition(
+        `this instance of ${service} keeps its data in ${mine}, and one that runs (${other.instance.id}) in ${theirs}: name one ` +
+          "store for both in PORTICO_SERVICE_STORE, which is a database where they run on several machines; or stop the other",
+      );
     }
   }
 

@@ -74,9 +74,12 @@ async function serveParts(parts: readonly Part[], { name, descriptors, settings 
     const store = openStoreIn(config.data, config.serviceStore, (message) => log.warn(message));
     shutdown.add(() => store.close());
     const clients = clientsOf(context, joined);
+    // Whether handlers keep anything shows only when they do. Naming a store says that they do.
+    const named = config.serviceStore === "sqlite:" ? undefined : await store.open();
     const service = createService(parts, {
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
       environment: { service: name, log, openStore: store.open, clients: () => clients },
+      store: named && { id: named.id, name: named.name },
     });
     const { guard, grpc, registration } = await openServiceProcess(context, joined, service);
     await waitForAuthority(Promise.all([guard.ready(), registration.registered()]));

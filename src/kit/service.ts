@@ -12,11 +12,13 @@ export interface ServiceOptions {
   /** A google.protobuf.FileDescriptorSet with all parts and all imports. */
   readonly descriptors: Uint8Array;
   readonly environment: Environment;
+  /** Where it keeps what callers give it; undefined where it keeps nothing, or it is not known yet. */
+  readonly store?: Service["store"];
 }
 
 /** A service whose code is loaded. */
-export function createService(parts: readonly Part[], { descriptors, environment }: ServiceOptions): Service {
-  return { name: environment.service, descriptors, parts: parts.map((part) => bindPart(part, environment)) };
+export function createService(parts: readonly Part[], { descriptors, environment, store }: ServiceOptions): Service {
+  return { name: environment.service, descriptors, store, parts: parts.map((part) => bindPart(part, environment)) };
 }
 
 /**
@@ -25,7 +27,7 @@ export function createService(parts: readonly Part[], { descriptors, environment
  */
 export function createLazyService(
   load: () => Promise<readonly Part[]>,
-  { descriptors, environment }: ServiceOptions,
+  { descriptors, environment, store }: ServiceOptions,
 ): Service {
   const { service } = environment;
   const names: string[] = [];
@@ -49,7 +51,7 @@ export function createLazyService(
       return part;
     },
   }));
-  return { name: service, descriptors, parts };
+  return { name: service, descriptors, store, parts };
 }
 
 function byName(parts: readonly RpcPart[]): ReadonlyMap<string, RpcPart> {

@@ -72,6 +72,7 @@ export function instanceOf(service: Service, { target }: GrpcPort, config: Confi
     descriptors: asBuffer(service.descriptors),
     grpcServices: service.parts.map((part) => part.grpcService),
     reflected: true,
+    store: service.store,
   });
 }
 

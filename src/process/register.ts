@@ -1,5 +1,6 @@
 /** Keeps an instance of a service registered with each of the authorities, as these come and go. */
 import type { Authorities, Authority } from "../access/authorities.js";
+import { ConfigError } from "../config.js";
 import { type Registration, type RegistrationOptions, register, registrationClosed } from "../rpc/registration.js";
 
 /** The instance, and the authorities. */
@@ -12,8 +13,10 @@ export function registerWithEach({ authorities, ...options }: Options): Registra
   const held = new Map<Authority, Registration>();
   const isClosed = new AbortController();
   let onRegistered: () => void = () => {};
+  let onRefused: (error: unknown) => void = () => {};
   const registered = new Promise<void>((resolve, reject) => {
     onRegistered = resolve;
+    onRefused = reject;
     isClosed.signal.addEventListener("abort", () => reject(registrationClosed()));
   });
   // The rejection is for those who call `registered`; without them it is not an error.
@@ -29,7 +32,10 @@ export function registerWithEach({ authorities, ...options }: Options): Registra
       const { channel, log } = authority;
       const registration = register({ ...options, channel, log });
       held.set(authority, registration);
-      registration.registered().then(onRegistered, () => {});
+      registration.registered().then(onRegistered, (error) => {
+        // One that is closed, because the authority has gone, says nothing of the others.
+        if (error instanceof ConfigError) onRefused(error);
+      });
     }
   };
   const stopListening = authorities.onChange(update);

@@ -3,6 +3,7 @@
  * it breaks. Each reason for a failure is logged once, however often it repeats.
  */
 import type { Logger } from "pino";
+import { ConfigError } from "../config.js";
 import { Code, StatusError } from "../errors.js";
 import { follow } from "../follow.js";
 import { type Instance, RegistryService } from "../gen/portico/registry/v1/registry.js";
@@ -33,6 +34,7 @@ export interface Registration {
   /**
    * Resolves when the instance is registered for the first time. Failures are logged, and the registration is tried again.
    * @throws {StatusError} CANCELLED when it is closed before
+   * @throws {ConfigError} when the registry refuses the instance until its settings or other instances change
    */
   registered(): Promise<void>;
   close(): void;
@@ -44,8 +46,10 @@ export function register(options: RegistrationOptions): Registration {
   const log = options.log.child({ service: instance.service, id: instance.id });
   const closing = new AbortController();
   let onRegistered: () => void = () => {};
+  let onRefused: (error: ConfigError) => void = () => {};
   const registered = new Promise<void>((resolve, reject) => {
     onRegistered = resolve;
+    onRefused = reject;
     closing.signal.addEventListener("abort", () => reject(registrationClosed()));
   });
   // The rejection is for those who call `registered`; without them it is not an error.
@@ -60,6 +64,9 @@ export function register(options: RegistrationOptions): Registration {
           onRegistered();
         }),
       onFailure({ error, repeated }) {
+        if (error instanceof StatusError && error.code === Code.FAILED_PRECONDITION) {
+          onRefused(new ConfigError(error.message));
+        }
         if (!repeated) log.warn({ reason: error.message }, "not registered; trying again");
       },
       answerMs: ANSWER_TIME,

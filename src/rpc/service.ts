@@ -84,6 +84,8 @@ export interface Service {
   readonly parts: readonly (Part | LazyPart)[];
   /** A google.protobuf.FileDescriptorSet with all parts and all imports. */
   readonly descriptors: Uint8Array;
+  /** Where it keeps what callers give it; undefined where it keeps nothing. */
+  readonly store?: { readonly id: string; readonly name: string } | undefined;
 }
 
 /** The context of one call. An AbortController is made only for an endpoint that asks for `signal`. */

@@ -89,19 +89,28 @@ export async function openServicePostgres({ url, deadline, warn }: Options): Pro
     await database.close();
     throw error;
   }
-  return new PostgresServiceStore(database, { schema, deadline });
+  return new PostgresServiceStore(database, { id: id ?? "", schema, deadline });
+}
+
+/** A schema that is ready. */
+interface Opened {
+  readonly id: string;
+  readonly schema: string;
+  readonly deadline: number;
 }
 
 class PostgresServiceStore implements ServiceStore {
   readonly name: string;
+  readonly id: string;
   readonly #schema: string;
   readonly #database: Database;
   readonly #statements: ReturnType<typeof statementsOf>;
   readonly #queue: CommitQueue;
   readonly #sweeper: NodeJS.Timeout;
 
-  constructor(database: Database, { schema, deadline }: { readonly schema: string; readonly deadline: number }) {
+  constructor(database: Database, { id, schema, deadline }: Opened) {
     this.name = database.name;
+    this.id = id;
     this.#schema = schema;
     this.#database = database;
     this.#statements = statementsOf(`${schema}.entries`);

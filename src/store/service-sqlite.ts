@@ -8,6 +8,7 @@
  * Keyv's adapter connects, but its own `get` is not used: it deletes what has expired by key alone, and so may delete what
  * another has written meanwhile.
  */
+import { randomUUID } from "node:crypto";
 import type KeyvSqlite from "@keyv/sqlite";
 import { CommitQueue } from "./commit-queue.js";
 import { type CommitOutcome, decideCommits, type Entries, keysOf, splitChanges } from "./commit-writes.js";
@@ -37,6 +38,9 @@ const COMPLETE = [
   `CREATE INDEX expiring ON ${TABLE} (expires) WHERE expires IS NOT NULL`,
 ];
 
+/** The store's ID, in a table of one row. Files of versions without IDs get one. */
+const IDENTITY = "identity";
+
 /** Writes of the commits that are made together. */
 const MAX_TOGETHER = 1024;
 /** How often entries whose time has passed are deleted, in milliseconds, and how many of them in one transaction. */
@@ -56,7 +60,8 @@ export async function openServiceSqlite(file: string, deadline: number): Promise
       await createFile(KIND, file, async (draft, mark) => (await open(draft, [mark, ...COMPLETE])).close());
     }
     const reader = await open(file);
-    return new SqliteServiceStore(file, reader, await open(file), deadline);
+    const writer = await open(file);
+    return new SqliteServiceStore({ file, id: await readId(writer), reader, writer, deadline });
   } catch (error) {
     throw toStoreError(KIND, file, error as Error);
   }
@@ -67,16 +72,36 @@ interface Row extends Omit<StoredEntry, "expires"> {
   readonly expires: number | null;
 }
 
+/** An open file. */
+interface Opened {
+  readonly file: string;
+  readonly id: string;
+  readonly reader: KeyvSqlite;
+  readonly writer: KeyvSqlite;
+  readonly deadline: number;
+}
+
+async function readId(writer: KeyvSqlite): Promise<string> {
+  const tables = await writer.query("SELECT 1 FROM sqlite_schema WHERE name = ?", IDENTITY);
+  if (tables.length === 0) await writer.query(`CREATE TABLE IF NOT EXISTS ${IDENTITY} (id TEXT NOT NULL)`);
+  const read = () => writer.query(`SELECT id FROM ${IDENTITY}`);
+  const statement = `INSERT INTO ${IDENTITY} SELECT ? WHERE NOT EXISTS (SELECT 1 FROM ${IDENTITY})`;
+  if ((await read()).length === 0) await writer.query(statement, randomUUID());
+  return (await read())[0].id;
+}
+
 class SqliteServiceStore implements ServiceStore {
   readonly name: string;
+  readonly id: string;
   readonly #reader: KeyvSqlite;
   readonly #writer: KeyvSqlite;
   readonly #deadline: number;
   readonly #queue: CommitQueue;
   readonly #sweeper: NodeJS.Timeout;
 
-  constructor(file: string, reader: KeyvSqlite, writer: KeyvSqlite, deadline: number) {
+  constructor({ file, id, reader, writer, deadline }: Opened) {
     this.name = file;
+    this.id = id;
     this.#reader = reader;
     this.#writer = writer;
     this.#deadline = deadline;

@@ -43,6 +43,11 @@ const BEHAVIOURS: Record<string, Check> = {
     );
     t.same(await store.get([]), []);
   },
+  "has the same ID for all that open it": async (t, store, openAgain) => {
+    t.match(store.id, /^[0-9a-f-]{36}$/);
+    const others = await Promise.all([openAgain(), openAgain()]);
+    for (const other of others) t.equal(other.id, store.id);
+  },
   "sees what another process has committed": async (t, store, openAgain) => {
     const other = await openAgain();
     for (const text of ["1", "2", "3"]) {

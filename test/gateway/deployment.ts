@@ -137,6 +137,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
       reflected: false,
       joined: Joined.JOINED_UNSPECIFIED,
       identity: false,
+      store: undefined,
       ...instance,
     });
   for (const { name, parts, descriptors } of services) {

@@ -161,6 +161,7 @@ export function withoutConditions(store: ServiceStore): ServiceStore {
 export function overriding(store: ServiceStore, methods: Partial<ServiceStore>): ServiceStore {
   return {
     name: store.name,
+    id: store.id,
     get: (keys) => store.get(keys),
     range: (range) => store.range(range),
     count: (from, to) => store.count(from, to),

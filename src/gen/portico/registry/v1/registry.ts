@@ -51,6 +51,17 @@ export interface Instance {
   joined: Joined;
   /** Whether gateways send it the account and the namespace of each caller, as the configuration asks. */
   identity: boolean;
+  /** Where the instance keeps what callers give it; absent where it keeps nothing. Gateways are not sent it. */
+  store: DataStore | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A store of what services keep. */
+export interface DataStore {
+  /** The same for all that use the store. */
+  id: string;
+  /** For messages, such as `postgres://db.example.com/portico`. */
+  name: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -278,6 +289,7 @@ function createBaseInstance(): Instance {
     reflected: false,
     joined: 0,
     identity: false,
+    store: undefined,
     _unknownFields: {},
   };
 }
@@ -307,6 +319,9 @@ export const Instance: MessageFns<Instance> = {
     }
     if (message.identity !== false) {
       writer.uint32(72).bool(message.identity);
+    }
+    if (message.store !== undefined) {
+      DataStore.encode(message.store, writer.uint32(82).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -396,6 +411,14 @@ export const Instance: MessageFns<Instance> = {
             message.identity = reader.bool();
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.store = DataStore.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -429,6 +452,92 @@ export const Instance: MessageFns<Instance> = {
     message.reflected = object.reflected ?? false;
     message.joined = object.joined ?? 0;
     message.identity = object.identity ?? false;
+    message.store = (object.store !== undefined && object.store !== null)
+      ? DataStore.fromPartial(object.store)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseDataStore(): DataStore {
+  return { id: "", name: "", _unknownFields: {} };
+}
+
+export const DataStore: MessageFns<DataStore> = {
+  encode(message: DataStore, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DataStore {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDataStore();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<DataStore>, I>>(base?: I): DataStore {
+    return DataStore.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<DataStore>, I>>(object: I): DataStore {
+    const message = createBaseDataStore();
+    message.id = object.id ?? "";
+    message.name = object.name ?? "";
     return message;
   },
 };
@@ -1280,7 +1389,8 @@ export const RegistryService = {
    * Registers an instance of a service while this stream is open in both directions. The instance is the first and only
    * message. The enrolment token must be for the service's name. The registry answers once, when the registration holds.
    * Another registration with the same service, id and token replaces this one and ends it. An id that is held with
-   * another token is refused with ALREADY_EXISTS.
+   * another token is refused with ALREADY_EXISTS. An instance that keeps its data in another store than the other instances of
+   * the service is refused with FAILED_PRECONDITION.
    */
   register: {
     path: "/portico.registry.v1.Registry/Register" as const,
