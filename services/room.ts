@@ -2,6 +2,9 @@
  * A maximum of entries that expire. Entries that do not expire are counted by a number that is committed with them; one that
  * expires leaves without a commit, so these have to be counted in the store. That reads every key, so it is not done for each
  * write: half of the room that was found is used up before it is counted again.
+ *
+ * So it is not exact. Each further process on the same store may add, at most, as many entries as half of the maximum, less one;
+ * and calls that run at the same time may add one each.
  */
 import { resourceExhausted, type Store } from "../src/kit/index.js";
 

@@ -41,3 +41,23 @@ t.test("each prefix and each namespace has a room of its own", async (t) => {
   await room.check("team", testCall({ namespace: "team" }).store<number>("rooms"), "a/", "entries");
   await t.rejects(room.check("default", store, "a/", "entries"), { code: Code.RESOURCE_EXHAUSTED });
 });
+
+t.test("each further process may exceed the maximum by less than half of it", async (t) => {
+  const store = testCall().store<number>("shared-room");
+  let written = 0;
+  const write = async (room: Room): Promise<void> => {
+    await room.check("default", store, "", "entries");
+    await store.set(`${written++}`, 1);
+  };
+  // All of them count while there is most room; then one after the other writes as much as it may.
+  const rooms = [new Room(16), new Room(16), new Room(16)];
+  for (const room of rooms) await write(room);
+  for (const room of rooms) {
+    const fill = async (): Promise<void> => {
+      for (;;) await write(room);
+    };
+    await t.rejects(fill(), { code: Code.RESOURCE_EXHAUSTED });
+  }
+  t.ok(written > 16, `${written} entries`);
+  t.ok(written <= 16 + 2 * 7, `${written} entries`);
+});
