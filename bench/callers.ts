@@ -2,7 +2,7 @@
  * Calls of many callers: what a call costs where each of many tokens calls in turn, how long the first calls of all of
  * them take after a start, and how much memory they take. Prints a table.
  *
- *     node --import=tsx callers.ts [--tokens=1000,20000,200000] [--systems=mesh,process] [--seconds=3]
+ *     node --import=tsx callers.ts [--tokens=1000,20000,200000] [--systems=mesh,process] [--seconds=3] [--connections=64]
  *
  * BENCH_DIST names the folder of another build to measure.
  */
@@ -23,7 +23,6 @@ import { launch, memory, stop } from "./processes.js";
 import { inProcess, mesh, type System } from "./systems.js";
 
 const ACCOUNTS = 5_000;
-const CONNECTIONS = 64;
 /** A signal on which a process collects garbage and writes how much memory it has. */
 const MEMORY_HOOK = `data:text/javascript,${encodeURIComponent(`
 import { writeFileSync } from "node:fs";
@@ -36,6 +35,7 @@ async function main(): Promise<void> {
       tokens: { type: "string", default: "1000,10000,20000,200000" },
       systems: { type: "string", default: "mesh,process" },
       seconds: { type: "string", default: "3" },
+      connections: { type: "string", default: "64" },
     },
   });
   const counts = values.tokens.split(",").map(Number);
@@ -53,7 +53,8 @@ async function main(): Promise<void> {
       for (const name of values.systems.split(",")) {
         const system =
           name === "mesh" ? await mesh(name, installation, "http2", "http2") : await inProcess(name, installation);
-        console.log(await measure(system, tokens, count, Number(values.seconds) * 1_000, folder));
+        const [connections, duration] = [Number(values.connections), Number(values.seconds) * 1_000];
+        console.log(await measure(system, { tokens, count, connections, duration, folder }));
       }
     }
   } finally {
@@ -89,13 +90,18 @@ async function issueTokens({ folder }: Installation, count: number): Promise<str
   return tokens;
 }
 
-async function measure(
-  system: System,
-  tokens: string,
-  count: number,
-  duration: number,
-  folder: string,
-): Promise<string> {
+interface Load {
+  /** The file of tokens, and how many it has. */
+  readonly tokens: string;
+  readonly count: number;
+  readonly connections: number;
+  /** In milliseconds. */
+  readonly duration: number;
+  readonly folder: string;
+}
+
+async function measure(system: System, options: Load): Promise<string> {
+  const { tokens, count, connections, duration, folder } = options;
   const hook = join(folder, "memory-");
   const children = [];
   for (const { port, ...program } of system.programs) {
@@ -109,7 +115,7 @@ async function measure(
     const load = async (more: Partial<Window>): Promise<Measurement> => {
       const window: Window = {
         ...{ port: system.programs.at(-1)!.port, path: system.path, headers: {}, body: SMALL.request, status: 200 },
-        ...{ connections: CONNECTIONS, warmUp: 0, duration, processes: pids, tokens, ...more },
+        ...{ connections, warmUp: 0, duration, processes: pids, tokens, ...more },
       };
       generator.send(window);
       const [{ measurement, failure }] = (await once(generator, "message")) as [

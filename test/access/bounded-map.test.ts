@@ -61,3 +61,17 @@ t.test("a deletion removes old and new entries", async (t) => {
   map.clear();
   t.equal(map.size, 0);
 });
+
+t.test("a bounded map takes no more bytes than its bound, and drops what was not used for longest", async (t) => {
+  const map = new BoundedMap<number, string>(1_000, { maxBytes: 1_000, bytesOf: (value) => value.length });
+  map.set(-1, "used");
+  for (let key = 0; key < 200; key++) {
+    map.set(key, "x".repeat(90));
+    if (map.size * 90 > 1_000) t.fail(`${map.size} entries after ${key}`);
+    if (key % 3 === 0) t.equal(map.get(-1), "used");
+  }
+  t.ok(map.get(199));
+  t.equal(map.get(100), undefined);
+  map.set(200, "x".repeat(5_000));
+  t.ok(map.get(200), "an entry of its own is kept, however large");
+});

@@ -117,7 +117,7 @@ t.test("an authority that lags is not followed while it could bring back what wa
   first.stream.break();
   await second.until(() => second.streams.length > 0);
   const codes = new Set<number>();
-  while (guard.state === "ready") {
+  while (guard.state === "ready" && !codes.has(0)) {
     codes.add(await codeOf(guard, call));
     await sleep(1);
   }
@@ -129,17 +129,18 @@ t.test("an authority that lags is not followed while it could bring back what wa
 });
 
 t.test("an answer of an older revision than was applied extends no lease", async (t) => {
-  const { guard, scripts } = await scene(t, 1, { leaseMs: 1_000 });
+  const { guard, scripts } = await scene(t, 1, { leaseMs: 10_000 });
   const [script] = scripts as [ScriptedAuthority];
   script.change({ $case: "namespaceDeleted", value: { namespace: "gone" } });
   await script.until(() => script.stream.applied.includes(2n));
   script.answersPings = false;
-  const [streams, pings] = [script.streams.length, script.stream.pings.length];
+  const pings = script.stream.pings.length;
   await script.until(() => script.stream.pings.length > pings);
   script.reachable = false;
   script.stream.pong(script.stream.pings.at(-1), 1n);
-  await until(() => guard.state === "lost");
-  t.equal(script.streams.length, streams);
+  // A stream on which only pings are unanswered stands for longer than a lease.
+  await until(() => script.stream.cancelled);
+  t.equal(guard.state, "ready", "the lease before runs on");
 });
 
 t.test("guards share the authorities", (t) => {

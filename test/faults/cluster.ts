@@ -71,19 +71,25 @@ export class Cluster {
    * judged by the gateway alone: a service of ours has a guard of its own, and believes a gateway for one lease only.
    */
   async foreignService(): Promise<void> {
-    const descriptors = join(this.data, "greeter.binpb");
-    execFileSync("node_modules/.bin/buf", ["build", "examples/foreign-greeter", "-o", descriptors]);
+    await this.#serveAtEdge("greeter", "examples/foreign-greeter", "examples/foreign-greeter/server.js");
+  }
+
+  /** A service beside the edge that streams for ever, and has no guard: `/ticker/Ticker/Tick`. */
+  async ticker(): Promise<void> {
+    await this.#serveAtEdge("ticker", "test/faults/ticker.proto", "test/faults/ticker.mjs");
+  }
+
+  async #serveAtEdge(name: string, contract: string, script: string): Promise<void> {
+    const descriptors = join(this.data, `${name}.binpb`);
+    execFileSync("node_modules/.bin/buf", ["build", contract, "-o", descriptors]);
     const { edgeHost, atEdge } = this.options.network;
-    const program = [process.execPath, "examples/foreign-greeter/server.js", `${edgeHost}:0`];
+    const program = [process.execPath, script, `${edgeHost}:0`];
     const [command, ...args] = [...atEdge, ...program] as [string, ...string[]];
     const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
     this.#foreign.push(child);
     const [line] = await once(child.stdout.setEncoding("utf8"), "data", { signal: AbortSignal.timeout(10_000) });
     const target = /listening on (\S+)/.exec(line)?.[1];
-    writeFileSync(
-      join(this.data, "portico.json"),
-      JSON.stringify({ services: [{ name: "greeter", target, descriptors }] }),
-    );
+    writeFileSync(join(this.data, "portico.json"), JSON.stringify({ services: [{ name, target, descriptors }] }));
   }
 
   /** Another authority on the same store. */

@@ -68,6 +68,70 @@ function cutOff(direction: Direction, what: string): Fault {
   };
 }
 
+const streamsPause: Safeguard = {
+  name: "a stream passes no message without a lease",
+  file: "src/access/open-streams.ts",
+  edits: [["if (this.lookups === 0 && this.#streams.hasLease()) return true;", "if (this.lookups === 0) return true;"]],
+};
+
+/** Messages of a stream that arrive later than the acknowledgement had left the gateway before it by at most this, in milliseconds. */
+const ON_ITS_WAY = 20;
+
+const openStream: Fault = {
+  title: "a gateway with an open stream is cut off from the authority (both ways)",
+  lease: SHORT,
+  safeguards: [streamsPause],
+  async run(cluster) {
+    await cluster.ticker();
+    await cluster.authority();
+    const near = await cluster.near();
+    const edge = await cluster.edge();
+    const admin = await Administrator.login(near, cluster.data);
+    const messages = new Messages(`${edge.address("HTTP")}/ticker/tick`);
+    await messages.next();
+    cluster.options.network.cut();
+    const began = performance.now();
+    const { at, took } = await admin.deletePublicRule();
+    await messages.ended;
+    cluster.options.network.mend();
+    const wrongful = messages.times.filter((time) => time > at + ON_ITS_WAY).length;
+    const { length } = messages.times;
+    return {
+      calls: length,
+      failed: 0,
+      wrongful,
+      acknowledged: took,
+      lastGrant: (messages.times.at(-1) ?? began) - began,
+    };
+  },
+};
+
+/** When each message of an NDJSON stream came. */
+class Messages {
+  readonly times: number[] = [];
+  /** Resolves when the stream has ended. */
+  readonly ended: Promise<void>;
+  #came = (): void => {};
+
+  constructor(url: string) {
+    this.ended = this.#read(url);
+  }
+
+  /** Resolves when a message has come. */
+  async next(): Promise<void> {
+    if (this.times.length === 0) await new Promise<void>((resolve) => (this.#came = resolve));
+  }
+
+  async #read(url: string): Promise<void> {
+    const { body } = await fetch(url);
+    for await (const bytes of body ?? []) {
+      const lines = Buffer.from(bytes).toString().split("\n");
+      for (const line of lines) if (line.startsWith('{"number"')) this.times.push(performance.now());
+      this.#came();
+    }
+  }
+}
+
 const stopped: Fault = {
   title: "a gateway is stopped (SIGSTOP) and goes on later",
   lease: SHORT,
@@ -172,6 +236,7 @@ export const REVOCATION: readonly Fault[] = [
   cutOff("both", "both ways"),
   cutOff("from edge", "what it sends is lost"),
   cutOff("to edge", "what it is sent is lost"),
+  openStream,
   stopped,
   shorterLease,
   twoAuthorities,

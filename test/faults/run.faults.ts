@@ -3,7 +3,7 @@
  * docs/faults.md.
  *
  *     npm run test:faults
- *     FAULTS=revocation npm run test:faults       one part of the page
+ *     FAULTS=revocation npm run test:faults       one part of the page: revocation, availability, machines or hostile
  *     FAULTS='the clock' npm run test:faults      the faults with these words; the page is left alone
  */
 import { spawnSync } from "node:child_process";
@@ -11,6 +11,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { resolve } from "node:path";
 import t from "tap";
+import { startCluster } from "../machines/cluster.js";
+import { MACHINE_FAULTS, MACHINE_HEAD, machineRow, suffer } from "../machines/faults.js";
+import { noPostgres } from "../support/postgres.js";
 import { AVAILABILITY } from "./availability.js";
 import { Cluster } from "./cluster.js";
 import type { Fault, Figures } from "./fault.js";
@@ -23,7 +26,8 @@ import { buildWithout } from "./variant.js";
 const PAGE = "docs/faults.md";
 const wanted = process.env.FAULTS;
 /** Of the titles of those to try; undefined where whole parts are. */
-const words = wanted === undefined || ["revocation", "availability", "hostile"].includes(wanted) ? undefined : wanted;
+const words =
+  wanted === undefined || ["revocation", "availability", "machines", "hostile"].includes(wanted) ? undefined : wanted;
 const builds = new Map<string, Promise<string>>();
 const skipped: string[] = [];
 
@@ -48,7 +52,7 @@ async function tryAll(faults: readonly Fault[]): Promise<string[]> {
     await t.test(title, { skip: reason ?? false }, async (t) => {
       const figures = await tryOn(resolve("dist/portico.js"), fault, t.testdir());
       rows.push(row(fault, figures));
-      console.error(JSON.stringify({ title, ...figures }));
+      process.stderr.write(`note: ${JSON.stringify({ title, ...figures })}\n`);
       t.equal(figures.wrongful, 0, "no call is granted wrongly");
       t.ok(figures.failed <= mayFail, `${figures.failed} calls fail, at most ${mayFail} may`);
       for (const safeguard of safeguards) {
@@ -56,7 +60,7 @@ async function tryAll(faults: readonly Fault[]): Promise<string[]> {
         await t.test(`without its safeguard, that ${name}`, async (t) => {
           if (!builds.has(name)) builds.set(name, buildWithout(safeguard, `${builds.size}`));
           const { wrongful } = await tryOn(await builds.get(name)!, fault, t.testdir());
-          console.error(JSON.stringify({ without: name, wrongful }));
+          process.stderr.write(`note: ${JSON.stringify({ without: name, wrongful })}\n`);
           t.ok(wrongful > 0, `${wrongful} calls are granted wrongly`);
           rows.push(`| – *without: ${name}* | | **${wrongful}** | | | | | |`);
         });
@@ -93,8 +97,30 @@ function write(page: string, part: string, lines: readonly string[]): string {
 const PARTS: Record<string, () => Promise<string[]>> = {
   revocation: async () => [...HEAD, ...(await tryAll([...REVOCATION, ...LATE, ...PAST]))],
   availability: async () => [...HEAD, ...(await tryAll(AVAILABILITY))],
+  machines: tryOnMachines,
   hostile: async () => [await hostileConnections()],
 };
+
+/** Tries the faults between machines in turn, on one cluster. */
+async function tryOnMachines(): Promise<string[]> {
+  const rows: string[] = [];
+  await t.test("a cluster on Postgres", { skip: noPostgres }, async (t) => {
+    const cluster = await startCluster(t, t.testdir());
+    for (const fault of MACHINE_FAULTS) {
+      const reason = fault.needsNamespaces === undefined ? undefined : cluster.network.whyNotCut;
+      if (reason !== undefined) skipped.push(`${fault.title}: ${reason}`);
+      await t.test(fault.title, { skip: reason ?? false }, async (t) => {
+        const outcome = await suffer(cluster, fault);
+        rows.push(machineRow(fault, outcome));
+        console.error(rows.at(-1));
+        t.equal(outcome.seen.wrongful, 0, "no call is granted wrongly");
+        t.ok(outcome.failed <= (fault.mayFail ?? 0), `${outcome.failed} calls fail`);
+      });
+    }
+  });
+  if (noPostgres) skipped.push(`faults between machines: ${noPostgres}`);
+  return [...MACHINE_HEAD, ...rows];
+}
 
 async function hostileConnections(): Promise<string> {
   const args = ["--import=tsx", "test/faults/hostile.ts"];

@@ -1,4 +1,4 @@
-/** What guards do: src/access/lease.ts, policy.ts and open-streams.ts. Each step names the function that it stands for. */
+/** What guards do: src/access/lease.ts, policy.ts, succession.ts and open-streams.ts. Each step names the function that it stands for. */
 import { fold } from "./authority.js";
 import type { Steps } from "./setting.js";
 import { type Guard, type History, MARGIN, type State, type Stream } from "./state.js";
@@ -9,56 +9,62 @@ type Readings = (authority: number) => (readonly [how: string, log: History])[];
 export function guardSteps(steps: Steps, readings: Readings): void {
   const { state } = steps;
   for (const [index, guard] of state.guards.entries()) {
-    const open = state.streams.findIndex((stream) => stream.guard === index && stream.guardEnd);
-    if (open < 0) openStream(steps, index, readings);
+    const open = state.streams.flatMap((stream, at) => (stream.guard === index && stream.guardEnd ? [at] : []));
+    const followed = open.find((at) => streamOf(state, at).followed);
+    if (open.every((at) => at === followed)) openStream(steps, index, readings, followed);
     if (guard.lease > 0 && guard.open === undefined) {
       steps.event("call", `guard ${index} admits a call that stays open`, (next) => {
         guardOf(next, index).open = guard.has;
       });
     }
     if (guard.lookup) {
-      // OpenStreams.#renew, then Policy.#apply
+      // OpenStreams.#renew, then Policy.onApplied
       steps.add(`guard ${index} has looked the caller up again and judges the open stream`, (next) => {
         const own = guardOf(next, index);
         [own.open, own.lookup] = [own.has, false];
-        if (open >= 0) acknowledge(next, open);
+        if (followed !== undefined) acknowledge(next, followed);
       });
     }
-    if (open >= 0) followStream(steps, open);
+    for (const at of open) {
+      if (streamOf(state, at).leaving) leave(steps, at);
+      else followStream(steps, at);
+    }
+    for (const at of open) if (at !== followed && !streamOf(state, at).leaving) succeed(steps, at, followed);
   }
 }
 
-/** Policy.#watch */
-function openStream(steps: Steps, index: number, readings: Readings): void {
+/** Succession.#openStream: a candidate where a stream is followed, or may be again. */
+function openStream(steps: Steps, index: number, readings: Readings, followed: number | undefined): void {
   for (const [number, { up, lease, change }] of steps.state.authorities.entries()) {
-    if (!up || change?.entry === "") continue;
+    const isFollowed = followed !== undefined && streamOf(steps.state, followed).authority === number;
+    if (!up || change?.entry === "" || isFollowed) continue;
     // `listen` of policy.ts and Watcher.start: the log is read, and a snapshot goes out.
     for (const [how, log] of readings(number)) {
-      steps.event(
-        "open",
-        `guard ${index} opens a stream to authority ${number}, which reads the log ${how}`,
-        (next) => {
-          fold(next, number, log);
-          openAt(next, index, number, lease);
-        },
-      );
+      const label = `guard ${index} opens a stream to authority ${number}, which reads the log ${how}`;
+      steps.event("open", label, (next) => {
+        fold(next, number, log);
+        openAt(next, index, number, lease);
+        if (followed !== undefined && !steps.has("a guard leaves a stream when it follows another"))
+          left(next, followed);
+      });
     }
   }
 }
 
-/** The authority begins a stream with a snapshot. */
-export function openAt(next: State, guard: number, authority: number, lease: number): void {
+/** The authority begins a stream with a snapshot. @param followed whether the guard has applied it already */
+export function openAt(next: State, guard: number, authority: number, lease: number, followed = false): void {
   const at = next.authorities[authority];
   if (at === undefined) return;
   next.streams.push({
-    ...{ guard, authority, guardEnd: true, authorityEnd: true, lease },
-    ...{ sent: at.folded, news: at.folded, ping: -1, pong: -1 },
+    ...{ guard, authority, guardEnd: true, authorityEnd: true, followed, leaving: false, lease },
+    ...{ has: followed ? at.folded : undefined, sent: at.folded, news: followed ? undefined : at.folded },
+    ...{ ping: -1, pong: -1 },
     ...{ applied: 0, named: 0, left: 0, answer: "", fixed: -1 },
   });
 }
 
 function followStream(steps: Steps, at: number): void {
-  const { guard, authority, lease, ping, pong, news } = streamOf(steps.state, at);
+  const { guard, authority, lease, ping, pong, news, has, followed } = streamOf(steps.state, at);
   const who = `guard ${guard}`;
   if (ping < 0) {
     // Pings.#ping. How long the ping is under way is a matter of when the authority takes its next step.
@@ -69,11 +75,16 @@ function followStream(steps: Steps, at: number): void {
     });
   }
   if (news !== undefined) {
-    // Policy.#apply, PolicyState.apply
-    steps.add(`${who} applies revision ${news.length}${news && ` (${news})`}`, (next) => apply(steps, next, at, news));
+    const what = `revision ${news.length}${news && ` (${news})`}`;
+    // Policy.onApplied, PolicyState.apply
+    steps.add(followed ? `${who} applies ${what}` : `${who} receives ${what} on its second stream`, (next) => {
+      const own = streamOf(next, at);
+      [own.has, own.news] = [news, undefined];
+      if (followed) apply(next, at, news);
+    });
   }
-  const { has } = guardOf(steps.state, guard);
-  if (pong >= 0 && (pong <= has.length || !steps.has("a pong counts once its revision is applied"))) {
+  const isDue = pong >= 0 && (pong <= (has?.length ?? -1) || !steps.has("a pong counts once its revision is applied"));
+  if (followed && isDue) {
     // Pings.takeAnswers, Lease.extend
     steps.add(`${who} takes the pong of authority ${authority}, which names revision ${pong}`, (next) => {
       const own = streamOf(next, at);
@@ -82,18 +93,49 @@ function followStream(steps: Steps, at: number): void {
       [own.ping, own.pong] = [-1, -1];
     });
   }
-  steps.event("break", `the connection of ${who} breaks`, (next) => {
+  steps.event("break", `a connection of ${who} breaks`, (next) => {
     Object.assign(streamOf(next, at), { guardEnd: false, news: undefined, ping: -1, pong: -1 });
   });
 }
 
-function apply(steps: Steps, next: State, at: number, history: History): void {
-  const stream = streamOf(next, at);
-  const guard = guardOf(next, stream.guard);
-  stream.news = undefined;
+/** Succession.#followIfReady, Policy.onFollowed */
+function succeed(steps: Steps, at: number, followed: number | undefined): void {
+  const { guard: index, authority, has, ping, pong } = streamOf(steps.state, at);
+  const guard = guardOf(steps.state, index);
+  if (has === undefined || guard.lookup) return;
+  if (has.length < guard.has.length) return;
+  const hasAnswer = pong >= 0 && pong <= has.length;
+  const needsAnswer = guard.lease > 0 || followed !== undefined;
+  if (!hasAnswer && needsAnswer && steps.has("a guard follows another stream once that has a lease")) return;
+  steps.add(`guard ${index} follows its stream to authority ${authority}`, (next) => {
+    const own = streamOf(next, at);
+    const { lease } = guardOf(next, index);
+    own.followed = true;
+    if (followed !== undefined) Object.assign(streamOf(next, followed), { followed: false, leaving: true });
+    apply(next, at, has);
+    if (!hasAnswer) return;
+    const least = steps.has("a lease of another stream replaces the one before") ? 0 : lease;
+    guardOf(next, index).lease = Math.max(ping, least);
+    [own.ping, own.pong] = [-1, -1];
+  });
+}
+
+/** Succession.#leaveWhenSettled: the authority is told that it need not wait for this guard. */
+function leave(steps: Steps, at: number): void {
+  const { guard, authority } = streamOf(steps.state, at);
+  if (guardOf(steps.state, guard).lookup) return;
+  steps.add(`guard ${guard} leaves authority ${authority}`, (next) => left(next, at));
+}
+
+function left(next: State, at: number): void {
+  Object.assign(streamOf(next, at), { guardEnd: false, authorityEnd: false, followed: false, left: 0, answer: "" });
+}
+
+function apply(next: State, at: number, history: History): void {
+  const guard = guardOf(next, streamOf(next, at).guard);
   guard.has = history;
-  if (guard.open !== undefined) guard.lookup = true;
-  if (!guard.lookup || !steps.has("a revision is acknowledged when open streams were judged")) acknowledge(next, at);
+  if (guard.open === undefined) acknowledge(next, at);
+  else guard.lookup = true;
 }
 
 /** The authority hears that the guard has applied its revision (Leases.applied); if it hears later, it waits longer. */

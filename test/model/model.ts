@@ -1,4 +1,5 @@
 /** The model of leases, claims and settling, put together for a setting. */
+import { createHash } from "node:crypto";
 import { authoritySteps, type ClaimRules } from "./authority.js";
 import type { Model } from "./explore.js";
 import { guardSteps, openAt, wrongful } from "./guard.js";
@@ -24,7 +25,8 @@ export function modelOf(setting: Setting, without?: string): Model<State> {
       if (later !== undefined) steps.found.push(["a tick passes", later]);
       return steps.found;
     },
-    key: (state) => JSON.stringify(state),
+    // The text itself would take some 700 bytes for each of a million states.
+    key: (state) => createHash("sha1").update(JSON.stringify(state)).digest("binary"),
     fault: (state) => wrongful(state, has),
   };
 }
@@ -45,7 +47,7 @@ function initialState({ guards, authorities, budget }: Setting): State {
   };
   for (let guard = 0; guard < guards; guard++) {
     const number = guard % authorities.length;
-    openAt(state, guard, number, authorities[number] ?? 1);
+    openAt(state, guard, number, authorities[number] ?? 1, true);
   }
   return state;
 }

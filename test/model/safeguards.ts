@@ -155,24 +155,38 @@ export const SAFEGUARDS: readonly Safeguard[] = [
     setting: shared({ change: 2, ping: 2 }),
     large: "full",
   },
+  {
+    name: "a guard leaves a stream when it follows another",
+    code: "src/access/succession.ts, #leaveWhenSettled",
+    setting: { ...two({ change: 1, ping: 1, open: 1 }), committer: 0 },
+    large: "slow",
+  },
+  {
+    name: "a lease of another stream replaces the one before",
+    code: "src/access/succession.ts, #followIfReady",
+    setting: { ...two({ change: 1, ping: 2, open: 1 }), authorities: [2, 1], committer: 0 },
+    large: "full",
+  },
+  {
+    name: "a guard follows another stream once that has a lease",
+    code: "src/access/succession.ts, #followIfReady",
+    setting: { ...two({ change: 1, ping: 1, open: 1 }), committer: 0 },
+    large: "slow",
+  },
 ];
 
 /** Settings with every safeguard that are larger than those above. */
 export const LARGE_SETTINGS: readonly (readonly [title: string, setting: Setting])[] = [
-  ["two guards at one authority", { ...alone({ change: 1, ping: 3, break: 1, open: 1 }), guards: 2 }],
+  ["two guards at one authority", { ...alone({ change: 1, ping: 2 }), guards: 2 }],
   [
-    "SQLite: a kill, and a start with a shorter lease",
-    {
-      ...alone({ change: 1, ping: 2, crash: 1, start: 1, open: 1, break: 1, call: 1 }),
-      authorities: [2],
-      restartLeases: [1],
-    },
+    "SQLite: an authority is killed and starts with a shorter lease, beside an open stream",
+    { ...alone({ change: 1, ping: 1, crash: 1, start: 1, call: 1 }), authorities: [2], restartLeases: [1] },
   ],
-  ["SQLite: either of two authorities makes a change", { ...two({ change: 2, ping: 2 }), committer: undefined }],
-  ["Postgres: a guard moves while a change is made", shared({ change: 1, ping: 2, open: 1, break: 1, call: 1 })],
-  ["Postgres: an authority stops or is killed", shared({ change: 1, ping: 1, crash: 1, stop: 1, start: 1 })],
+  ["SQLite: either of two authorities makes a change", { ...two({ change: 1, ping: 2 }), committer: undefined }],
+  ["Postgres: a guard goes to the other authority", shared({ change: 1, ping: 2, open: 1 })],
+  ["Postgres: authorities stop, are killed and start", shared({ change: 1, ping: 1, crash: 1, stop: 1, start: 1 })],
   [
-    "Postgres: either authority makes a change",
-    { ...shared({ change: 1, ping: 2, failover: 1, ghost: 1 }), committer: undefined },
+    "Postgres: either authority makes a change, and the primary is demoted",
+    { ...shared({ change: 1, ping: 1, failover: 1, ghost: 1 }), committer: undefined },
   ],
 ];

@@ -22,6 +22,12 @@ export interface Stream {
   /** Whether each end knows it as open. */
   guardEnd: boolean;
   authorityEnd: boolean;
+  /** Whether the guard decides by it; else it is a candidate. */
+  followed: boolean;
+  /** Whether the guard is to tell the authority that it follows another. */
+  leaving: boolean;
+  /** What the guard has received on it. */
+  has: History | undefined;
   /** The lease that the authority grants, in ticks. */
   lease: number;
   /** What the authority has sent of its history, and what of that has not arrived. */

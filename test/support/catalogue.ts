@@ -34,7 +34,6 @@ export interface As {
   /** Undefined for a call without a token. */
   readonly account?: string | undefined;
   readonly namespace?: string;
-  readonly namespaceId?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -125,7 +124,7 @@ export function openCatalogue(
 }
 
 function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }): Context {
-  const { namespace = "default", namespaceId, signal } = as;
+  const { namespace = "default", signal } = as;
   const account = "account" in as ? as.account : "ada";
   return {
     caller:
@@ -133,7 +132,6 @@ function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }
         ? undefined
         : { account, namespace, scopes: [], expires: Number.POSITIVE_INFINITY, resources: [] },
     namespace,
-    namespaceId,
     system: false,
     endpoint: name,
     metadata: [],

@@ -54,10 +54,11 @@ function postgresUser(): { readonly uid: number; readonly gid: number } | undefi
   return uid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) };
 }
 
-/** A program of Postgres and its arguments as a command. It is killed when this process is. */
-function command(program: string, args: readonly string[]): [string, string[]] {
+/** A program of Postgres and its arguments as a command, behind what stands before it. It is killed when this process is. */
+function command(program: string, args: readonly string[], before: readonly string[] = []): [string, string[]] {
   const user = IS_ROOT ? ["--reuid=postgres", "--regid=postgres", "--clear-groups"] : [];
-  return ["setpriv", [...user, "--pdeathsig=KILL", join(programs ?? "", program), ...args]];
+  const [first = "", ...rest] = [...before, "setpriv", ...user, "--pdeathsig=KILL", join(programs ?? "", program)];
+  return [first, [...rest, ...args]];
 }
 
 function run(program: string, args: readonly string[], input = ""): void {
@@ -109,6 +110,8 @@ function template(): string {
   return folder;
 }
 
+const LOOPBACK = { host: "127.0.0.1", before: [] };
+
 /** Settings of every server: small, and quick to start and stop. */
 const SETTINGS = {
   fsync: "off",
@@ -127,10 +130,15 @@ export interface PostgresOptions {
   readonly certificate?: Certified;
   /** The folder that holds the cluster, which must be empty and of the user `postgres`, such as a small disk. */
   readonly folder?: string;
+  /** The machine that it runs on, and the address at which others reach it; else this one and loopback. */
+  readonly machine?: { readonly host: string; readonly before: readonly string[] };
 }
 
+/** What a server ends with: a test, for instance. */
+type Owner = Pick<Test, "teardown">;
+
 /** Starts a server. It ends with the test. */
-export async function startPostgres(t: Test, options: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startPostgres(t: Owner, options: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = options.folder ?? makeFolder("portico-pg-");
   const data = join(folder, "data");
   // As `cp -a`: with the owner, which cpSync does not keep.
@@ -143,11 +151,19 @@ export async function startPostgres(t: Test, options: PostgresOptions = {}): Pro
     settings.ssl = "on";
     writeFileSync(join(data, "pg_hba.conf"), CLIENTS.replace("host all", "hostssl all"));
   }
-  return serve(t, folder, settings);
+  if (options.machine !== undefined) {
+    appendFileSync(join(data, "pg_hba.conf"), "host all all samenet scram-sha-256\n");
+  }
+  return serve(t, folder, settings, options.machine);
 }
 
-async function serve(t: Test, folder: string, settings: Record<string, string>): Promise<PostgresServer> {
-  const server = new PostgresServer(folder, await freePort(), settings, t);
+async function serve(
+  t: Owner,
+  folder: string,
+  settings: Record<string, string>,
+  machine: PostgresOptions["machine"] = LOOPBACK,
+): Promise<PostgresServer> {
+  const server = new PostgresServer(folder, await freePort(), { settings, machine }, t);
   t.teardown(async () => {
     await server.kill();
     rmSync(folder, { recursive: true, force: true });
@@ -161,21 +177,28 @@ export class PostgresServer {
   readonly port: number;
   readonly #folder: string;
   readonly #settings: Record<string, string>;
-  readonly #t: Test;
+  readonly #t: Owner;
+  readonly #machine: NonNullable<PostgresOptions["machine"]>;
   #child: ChildProcess | undefined;
   #log = "";
   #databases = 0;
 
-  constructor(folder: string, port: number, settings: Record<string, string>, t: Test) {
+  constructor(
+    folder: string,
+    port: number,
+    { settings, machine }: { settings: Record<string, string>; machine: NonNullable<PostgresOptions["machine"]> },
+    t: Owner,
+  ) {
     this.#folder = folder;
     this.port = port;
     this.#settings = settings;
+    this.#machine = machine;
     this.#t = t;
   }
 
   /** The URL of a database, as PORTICO_STORE takes it. `through` is another port, such as a proxy's. */
   url(database = "portico", { through = this.port, query = "" } = {}): string {
-    return `postgres://portico:${PASSWORD}@127.0.0.1:${through}/${database}${query}`;
+    return `postgres://portico:${PASSWORD}@${this.#machine.host}:${through}/${database}${query}`;
   }
 
   /** What it wrote to its log so far. */
@@ -206,10 +229,15 @@ export class PostgresServer {
 
   /** Starts it, and waits until it takes connections. */
   async start(): Promise<void> {
-    const addresses = { port: `${this.port}`, listen_addresses: "127.0.0.1", unix_socket_directories: this.#folder };
+    const addresses = {
+      port: `${this.port}`,
+      listen_addresses: this.#machine.host,
+      unix_socket_directories: this.#folder,
+    };
     const settings = Object.entries({ ...addresses, ...this.#settings });
     const flags = settings.flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-    const [program, args] = command("postgres", ["-D", join(this.#folder, "data"), ...flags]);
+    const arguments_ = ["-D", join(this.#folder, "data"), ...flags];
+    const [program, args] = command("postgres", arguments_, this.#machine.before);
     const child = spawn(program, args, { cwd: tmpdir(), stdio: ["ignore", "ignore", "pipe"] });
     this.#child = child;
     let started = "";

@@ -48,9 +48,9 @@ export function fold(state: State, entry: Entry): Change[] {
 }
 
 const FOLD: Fold = {
-  namespaceCreated: (state, { name, id }, created) => {
+  namespaceCreated: (state, { name }, created) => {
     if (state.namespaces.has(name)) return {};
-    state.addNamespace({ name, created, id });
+    state.addNamespace(name, created);
     return { record: ["namespace created", name] };
   },
   namespaceDeleted: (state, { name }) => {
@@ -88,11 +88,11 @@ const FOLD: Fold = {
     return { changes: [accountChanged(namespace, name)], record: ["password set", name] };
   },
   ruleCreated: (state, { namespace, rule }) => {
-    const { rules, id: namespaceId } = state.namespaces.get(namespace) ?? {};
+    const rules = state.namespaces.get(namespace)?.rules;
     if (rule === undefined || rules === undefined || rules.has(rule.id)) return {};
     rules.set(rule.id, rule);
     return {
-      changes: [{ change: { $case: "ruleCreated", value: { namespace, rule, namespaceId } } }],
+      changes: [{ change: { $case: "ruleCreated", value: { namespace, rule } } }],
       record: ["rule created", rule.id],
     };
   },

@@ -33,6 +33,14 @@ export interface Holder {
   granted: number;
 }
 
+/** A change that waits for guards. */
+interface Waiting {
+  readonly revision: number;
+  /** Those that have not applied it. */
+  readonly pending: Set<Holder>;
+  wake(): void;
+}
+
 /** The guards that follow this authority, and the leases that they were granted. */
 export class Leases {
   readonly leaseMs: number;
@@ -43,7 +51,7 @@ export class Leases {
   readonly #holders = new Set<Holder>();
   /** Guards whose stream broke, joined to one for each owner, so that opening streams again and again takes no room. */
   readonly #gone = new Map<string, Holder>();
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<Waiting>();
 
   constructor({ leaseMs, claims, now, log }: { leaseMs: number; claims: Claims; now: () => number; log: Logger }) {
     this.leaseMs = leaseMs;
@@ -86,7 +94,10 @@ export class Leases {
 
   applied(holder: Holder, revision: number): void {
     holder.applied = Math.max(holder.applied, revision);
-    this.#wake();
+    // Each of many guards says so of each change: going through all guards each time would take long.
+    for (const { pending, revision: awaited, wake } of this.#waiting) {
+      if (holder.applied >= awaited && pending.delete(holder) && pending.size === 0) wake();
+    }
   }
 
   /** The stream has ended; `clean` when the guard had said that it decides no more. */
@@ -116,7 +127,7 @@ export class Leases {
       const now = this.#now();
       const waitedFor = [...this.#all()].filter((holder) => holder.applied < revision && endOf(holder) > now);
       if (waitedFor.length === 0) return;
-      await this.#changed(Math.max(...waitedFor.map(endOf)) - now);
+      await this.#changed(revision, waitedFor, Math.min(...waitedFor.map(endOf)) - now);
       this.#report(
         waitedFor.filter((holder) => this.#holders.has(holder) && endOf(holder) <= this.#now()),
         revision,
@@ -149,28 +160,32 @@ export class Leases {
 
   #checkRoom(token: string): void {
     const others = [...this.#holders].filter(({ owner }) => owner !== "own process");
-    if (others.length >= MAX_HOLDERS) throw resourceExhausted("Too many guards at once");
+    if (others.length >= MAX_HOLDERS) {
+      const message = `Too many guards at once: an authority has at most ${MAX_HOLDERS}; add another authority`;
+      throw resourceExhausted(message);
+    }
     if (others.filter(({ owner }) => keyOf(owner) === token).length >= MAX_HOLDERS_OF_TOKEN) {
       const message = `Too many guards with one enrolment token: at most ${MAX_HOLDERS_OF_TOKEN}; create another token`;
       throw resourceExhausted(message);
     }
   }
 
-  /** Resolves when a guard has applied a revision or left, or after the time. */
-  #changed(ms: number): Promise<void> {
+  /** Resolves when the guards have applied a revision, when any guard has left, or after the time. */
+  #changed(revision: number, guards: readonly Holder[], ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const done = (): void => {
+      const wake = (): void => {
         clearTimeout(timer);
-        this.#waiting.delete(done);
+        this.#waiting.delete(waiting);
         resolve();
       };
-      const timer = setTimeout(done, ms);
-      this.#waiting.add(done);
+      const waiting: Waiting = { revision, pending: new Set(guards), wake };
+      const timer = setTimeout(wake, ms);
+      this.#waiting.add(waiting);
     });
   }
 
   #wake(): void {
-    for (const done of [...this.#waiting]) done();
+    for (const { wake } of [...this.#waiting]) wake();
   }
 
   #forget(): void {

@@ -59,11 +59,10 @@ export class FaultyStore implements Store {
     const step =
       <Args extends unknown[], Result>(operation: Operation, act: (...args: Args) => Promise<Result>) =>
       async (...args: Args): Promise<Result> => {
-        const what = name === "grantors" ? (`${args[0]}`.startsWith("applied/") ? "reports" : "claims") : name;
-        await this.onStep(`before ${operation} ${what}`);
+        await this.onStep(`before ${operation} ${name}`);
         if (this.isCut) throw new StoreError(`store ${this.name} cannot be reached`);
         const result = await act(...args);
-        await this.onStep(`after ${operation} ${what}`);
+        await this.onStep(`after ${operation} ${name}`);
         return result;
       };
     const write = <Args extends unknown[], Result>(operation: Operation, act: (...args: Args) => Promise<Result>) =>

@@ -90,9 +90,7 @@ const event: fc.Arbitrary<(index: number) => Events> = fc.oneof(
 
 function simpleEvent(): fc.Arbitrary<Events> {
   return fc.oneof(
-    fc
-      .record({ name: namespace, id: fc.option(fc.uuid(), { nil: undefined }) })
-      .map((value): Events => ({ $case: "namespaceCreated", value })),
+    namespace.map((name): Events => ({ $case: "namespaceCreated", value: { name } })),
     namespace.map((name): Events => ({ $case: "namespaceDeleted", value: { name } })),
     fc
       .record({ namespace, name, scopes })

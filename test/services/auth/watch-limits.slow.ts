@@ -45,7 +45,7 @@ t.test("the authority's own guard has a place when all others are taken", async 
   }
   await t.rejects(join(t, opened, await enrol(opened, "e")), {
     code: Code.RESOURCE_EXHAUSTED,
-    message: "Too many guards at once",
+    message: "Too many guards at once: an authority has at most 1000; add another authority",
   });
   const own = await join(t, opened);
   await t.resolves(own.ping());

@@ -1,0 +1,28 @@
+// What deploy/ sets exists: the settings, the roles, the services, and a time to stop that is longer than the drain.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { OWN_SERVICES } from "../../cli/roles/own-services.js";
+import { loadConfig, SETTINGS } from "../../src/config.js";
+
+const FILES = readdirSync("deploy", { recursive: true, encoding: "utf8" })
+  .filter((name) => /Dockerfile$|\.yaml$/.test(name))
+  .map((name) => ({ name, text: readFileSync(join("deploy", name), "utf8") }));
+const { drain } = loadConfig({}, {});
+const VARIABLES: readonly string[] = Object.values(SETTINGS).map(({ variable }) => variable);
+
+for (const { name, text } of FILES) {
+  t.test(`${name} sets what exists`, async (t) => {
+    for (const [variable] of text.matchAll(/\bPORTICO_[A-Z_]+/g)) t.ok(VARIABLES.includes(variable), variable);
+    for (const [, service = ""] of text.matchAll(/service,? (\w+)[\]"]/g)) t.ok(service in OWN_SERVICES, service);
+    for (const [, seconds] of text.matchAll(/(?:terminationGracePeriodSeconds|stop_grace_period): (\d+)/g)) {
+      t.ok(Number(seconds) * 1000 > drain, `${seconds} s are more than the drain`);
+    }
+  });
+}
+
+t.test("every file is looked at", async (t) => {
+  t.ok(FILES.some(({ name }) => name === "compose.yaml"));
+  t.ok(FILES.some(({ name }) => name.endsWith("authority.yaml")));
+});

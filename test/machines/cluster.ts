@@ -1,0 +1,110 @@
+/** Portico on ten machines: three authorities on Postgres, three gateways, and two instances each of two services. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { ADMIN_PASSWORD } from "../support/installation.js";
+import { freePort } from "../support/ports.js";
+import { type PostgresServer, startPostgres } from "../support/postgres.js";
+import { call, type Portico, start } from "../support/process.js";
+import { type Machine, Network } from "./network.js";
+
+/** What ends with its user: a test, or `npm run cluster`. */
+export interface Owner {
+  teardown(close: () => unknown): void;
+}
+
+export const SERVICES = ["helloworld", "id"];
+const LEASE = "3s";
+
+/** A process of Portico on a machine of its own, at the same addresses each time. */
+export class Node {
+  readonly machine: Machine;
+  readonly role: readonly string[];
+  readonly #env: Record<string, string>;
+  #running: Portico | undefined;
+
+  constructor(machine: Machine, role: readonly string[], env: Record<string, string>) {
+    this.machine = machine;
+    this.role = role;
+    this.#env = env;
+  }
+
+  /** Where callers reach a gateway. */
+  get http(): string {
+    return this.#running!.address("HTTP");
+  }
+
+  get grpc(): string {
+    return this.#env.PORTICO_GRPC!;
+  }
+
+  async start(): Promise<void> {
+    this.#running = await start(this.role, this.#env, ".", [], { before: this.machine.before });
+  }
+
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    await this.#running?.stop(signal);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#running?.child.kill(signal);
+  }
+}
+
+/** All of them, running. */
+export interface Cluster {
+  readonly network: Network;
+  readonly database: PostgresServer;
+  readonly databaseMachine: Machine;
+  readonly authorities: readonly Node[];
+  readonly gateways: readonly Node[];
+  readonly services: readonly Node[];
+  /** The header of an administrator's token. */
+  readonly admin: { readonly authorization: string };
+}
+
+/** Starts everything; it ends with its owner. */
+export async function startCluster(owner: Owner, folder: string): Promise<Cluster> {
+  const network = new Network();
+  owner.teardown(() => network.close());
+  const databaseMachine = network.add("postgres");
+  const database = await startPostgres(owner, { machine: databaseMachine });
+  const data = join(folder, "data");
+  const nodeOf = async (name: string, role: readonly string[], env: Record<string, string>): Promise<Node> => {
+    const machine = network.add(name);
+    const at = async (port: number) => `${machine.host}:${network.whyNotCut === undefined ? port : await freePort()}`;
+    const ports = { PORTICO_HTTP: await at(8080), PORTICO_GRPC: await at(8081), PORTICO_ADMIN: await at(8082) };
+    return new Node(machine, role, { ...ports, PORTICO_DATA: data, PORTICO_LEASE: LEASE, ...env });
+  };
+  const numbered = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name} ${index + 1}`);
+  const authorities: Node[] = [];
+  for (const name of numbered("authority", 3)) {
+    // The first one's folder holds the enrolment tokens of the others.
+    const own = join(folder, name.replace(" ", ""));
+    mkdirSync(own, { recursive: true });
+    const folders = authorities.length === 0 ? {} : { PORTICO_DATA: own };
+    // The network is this machine.
+    const url = database.url("portico", { query: "?sslmode=disable" });
+    const store = { PORTICO_STORE: url, PORTICO_ADMIN_PASSWORD: ADMIN_PASSWORD };
+    authorities.push(await nodeOf(name, ["authority"], { ...store, ...folders }));
+  }
+  const joined = { PORTICO_AUTHORITY: authorities.map(({ grpc }) => grpc).join(",") };
+  const gateways = await Promise.all(numbered("gateway", 3).map((name) => nodeOf(name, ["gateway"], joined)));
+  const services = await Promise.all(
+    SERVICES.flatMap((service) => numbered(service, 2).map((name) => nodeOf(name, ["service", service], joined))),
+  );
+  const nodes = [...authorities, ...gateways, ...services];
+  owner.teardown(() => Promise.all(nodes.map((node) => node.stop("SIGKILL"))));
+  for (const authority of authorities) await authority.start();
+  await Promise.all([...gateways, ...services].map((node) => node.start()));
+  const admin = await login(gateways[0]!.http);
+  return { network, database, databaseMachine, authorities, gateways, services, admin };
+}
+
+async function login(http: string): Promise<{ authorization: string }> {
+  for (;;) {
+    const { status, body } = await call(`${http}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
+    if (status === 200) return { authorization: `Bearer ${(body as { accessToken: string }).accessToken}` };
+    // Until the gateway knows the authorities.
+    if (status !== 404 && status !== 503) throw new Error(`the login was answered ${status}: ${JSON.stringify(body)}`);
+  }
+}

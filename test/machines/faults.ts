@@ -1,0 +1,125 @@
+/** Faults between machines, made on a cluster under load, and the rows that docs/faults.md has of them. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { call } from "../support/process.js";
+import type { Cluster, Node } from "./cluster.js";
+import { Load, type Seen } from "./load.js";
+
+/** How long a fault lasts: longer than leases do, which are three seconds here. */
+const DURATION = 8_000;
+
+export interface MachineFault {
+  readonly title: string;
+  readonly make: (cluster: Cluster) => unknown;
+  readonly end: (cluster: Cluster) => unknown;
+  /** The gateways, by index, whose calls the fault itself makes impossible. */
+  readonly without?: readonly number[];
+  /** How many calls may fail at the others: those that were under way where a process was killed. */
+  readonly mayFail?: number;
+  readonly needsNamespaces?: true;
+}
+
+/** Of the processes of one kind the one that a fault is made on; the load's changes go through gateway 2. */
+const authority = ({ authorities }: Cluster): Node => authorities[0]!;
+const gateway = ({ gateways }: Cluster): Node => gateways[0]!;
+const machinesOf = (nodes: readonly Node[]) => nodes.map(({ machine }) => machine);
+const others = (cluster: Cluster) => {
+  const { authorities, gateways, services, databaseMachine } = cluster;
+  return [...machinesOf([...authorities.slice(1), ...gateways, ...services]), databaseMachine];
+};
+
+export const MACHINE_FAULTS: readonly MachineFault[] = [
+  {
+    title: "an authority of three is killed, and started again",
+    make: (cluster) => authority(cluster).stop("SIGKILL"),
+    end: (cluster) => authority(cluster).start(),
+  },
+  {
+    title: "an authority of three hangs (SIGSTOP)",
+    make: (cluster) => authority(cluster).signal("SIGSTOP"),
+    end: (cluster) => authority(cluster).signal("SIGCONT"),
+  },
+  {
+    title: "an authority of three is cut off from every other machine",
+    make: (cluster) => cluster.network.cut(authority(cluster).machine, others(cluster)),
+    end: (cluster) => cluster.network.mend(authority(cluster).machine, others(cluster)),
+    needsNamespaces: true,
+  },
+  {
+    title: "an authority of three is cut off from the database alone",
+    make: (cluster) => cluster.network.cut(authority(cluster).machine, [cluster.databaseMachine]),
+    end: (cluster) => cluster.network.mend(authority(cluster).machine, [cluster.databaseMachine]),
+    needsNamespaces: true,
+  },
+  {
+    title: "a gateway is cut off from every authority: it refuses after its lease",
+    make: (cluster) => cluster.network.cut(gateway(cluster).machine, machinesOf(cluster.authorities)),
+    end: (cluster) => cluster.network.mend(gateway(cluster).machine, machinesOf(cluster.authorities)),
+    without: [0],
+    needsNamespaces: true,
+  },
+  {
+    title: "an instance of a service is killed, and started again",
+    make: ({ services }) => services.at(-1)!.stop("SIGKILL"),
+    end: ({ services }) => services.at(-1)!.start(),
+    mayFail: 5,
+  },
+  {
+    title: "the database is killed, and started again: all refuse after their lease",
+    make: ({ database }) => database.kill(),
+    end: ({ database }) => database.start(),
+    without: [0, 1, 2],
+  },
+];
+
+/** What a fault did. Times are in milliseconds. */
+export interface Outcome {
+  readonly seen: Seen;
+  /** Failed calls at gateways that the fault leaves able to answer. */
+  readonly failed: number;
+  /** From the end of the fault until every gateway answers again. */
+  readonly recovered: number;
+}
+
+/** Makes the fault under load, ends it, and waits until all gateways answer. */
+export async function suffer(cluster: Cluster, fault: MachineFault): Promise<Outcome> {
+  const load = new Load(cluster);
+  await settled(load);
+  await fault.make(cluster);
+  await sleep(DURATION);
+  await fault.end(cluster);
+  const ended = performance.now();
+  for (const { http } of cluster.gateways) {
+    while ((await status(http, cluster.admin)) !== 200) await sleep(10);
+  }
+  const recovered = performance.now() - ended;
+  await settled(load);
+  const seen = await load.stop();
+  const failed = seen.failed.reduce((sum, count, index) => (fault.without?.includes(index) ? sum : sum + count), 0);
+  return { seen, failed, recovered };
+}
+
+/** Resolves after two more revocations. */
+async function settled({ seen }: Load): Promise<void> {
+  const enough = seen.acknowledged.length + 2;
+  while (seen.acknowledged.length < enough) await sleep(10);
+}
+
+async function status(http: string, headers: Record<string, string>): Promise<number> {
+  return (await call(`${http}/v1/id/Generate`, {}, headers).catch(() => ({ status: 0 }))).status;
+}
+
+export const MACHINE_HEAD = [
+  "| fault, for 8 s | granted wrongly | failed calls | changes refused | acknowledged after (p50, p99, longest) | all answer again after |",
+  "|---|---|---|---|---|---|",
+];
+
+/** The row of a fault. */
+export function machineRow({ title, without = [] }: MachineFault, { seen, failed, recovered }: Outcome): string {
+  const sorted = seen.acknowledged.toSorted((a, b) => a - b);
+  const at = (share: number): string => `${Math.round(sorted[Math.ceil((sorted.length - 1) * share)] ?? 0)} ms`;
+  const where = without.length === 0 ? "" : ` at gateways that can answer`;
+  const changes = `${seen.refused} of ${seen.refused + sorted.length}`;
+  const times = `${at(0.5)}, ${at(0.99)}, ${at(1)}`;
+  const calls = `${failed} of ${seen.calls}${where}`;
+  return `| ${[title, seen.wrongful, calls, changes, times, `${Math.round(recovered)} ms`].join(" | ")} |`;
+}

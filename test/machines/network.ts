@@ -1,0 +1,82 @@
+/**
+ * Machines on one machine: each is a network namespace with an address of its own on one bridge, where that may be made.
+ * The link between two of them can be cut in silence: bytes vanish, and nobody is told. Elsewhere all are on loopback, and
+ * no link can be cut.
+ */
+import { execFileSync } from "node:child_process";
+import { noNamespaces } from "../faults/network.js";
+
+/** What programs run on. */
+export interface Machine {
+  readonly name: string;
+  readonly host: string;
+  /** What stands before a command that is to run there, such as `ip netns exec`. */
+  readonly before: readonly string[];
+}
+
+/** No device has it. */
+const NOWHERE = "02:00:00:00:00:99";
+
+/** Machines that reach each other, and this process them. */
+export class Network {
+  /** Why links cannot be cut; undefined where they can. */
+  readonly whyNotCut = noNamespaces();
+  readonly #id = process.pid % 16_384;
+  readonly #net = `10.${128 + (this.#id >> 8)}.${this.#id & 255}`;
+  readonly #bridge = `pm${this.#id}`;
+  readonly #machines: Machine[] = [];
+
+  constructor() {
+    if (this.whyNotCut !== undefined) return;
+    ip("link", "add", this.#bridge, "type", "bridge");
+    ip("addr", "add", `${this.#net}.1/24`, "dev", this.#bridge);
+    ip("link", "set", this.#bridge, "up");
+  }
+
+  /** Adds a machine. Its processes must have ended before `close`. */
+  add(name: string): Machine {
+    if (this.whyNotCut !== undefined) return { name, host: "127.0.0.1", before: [] };
+    const number = this.#machines.length + 2;
+    const namespace = `portico-${this.#id}-${number}`;
+    const machine = { name, host: `${this.#net}.${number}`, before: ["ip", "netns", "exec", namespace] };
+    this.#machines.push(machine);
+    ip("netns", "add", namespace);
+    ip("link", "add", `pm${this.#id}x${number}`, "type", "veth", "peer", "name", "eth0", "netns", namespace);
+    ip("link", "set", `pm${this.#id}x${number}`, "master", this.#bridge, "up");
+    ip("-n", namespace, "addr", "add", `${machine.host}/24`, "dev", "eth0");
+    for (const device of ["eth0", "lo"]) ip("-n", namespace, "link", "set", device, "up");
+    return machine;
+  }
+
+  /** Cuts the links between the first machine and each of the others, both ways. */
+  cut(one: Machine, others: readonly Machine[]): void {
+    this.#eachWay(one, others, (from, to) => {
+      ip(...namespaceOf(from), "neigh", "replace", to.host, "lladdr", NOWHERE, "dev", "eth0", "nud", "permanent");
+    });
+  }
+
+  mend(one: Machine, others: readonly Machine[]): void {
+    this.#eachWay(one, others, (from, to) => ip(...namespaceOf(from), "neigh", "del", to.host, "dev", "eth0"));
+  }
+
+  close(): void {
+    if (this.whyNotCut !== undefined) return;
+    for (const { before } of this.#machines) ip("netns", "del", before[3]!);
+    ip("link", "del", this.#bridge);
+  }
+
+  #eachWay(one: Machine, others: readonly Machine[], change: (from: Machine, to: Machine) => void): void {
+    for (const other of others) {
+      change(one, other);
+      change(other, one);
+    }
+  }
+}
+
+function namespaceOf({ before }: Machine): [string, string] {
+  return ["-n", before[3]!];
+}
+
+function ip(...args: readonly string[]): void {
+  execFileSync("ip", args, { stdio: ["ignore", "ignore", "pipe"] });
+}
