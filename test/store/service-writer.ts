@@ -1,10 +1,10 @@
-/** Commits to the store of services in a folder until it is killed; prints the number of each commit that is acknowledged. */
+/** Commits to the store of services of a URL until it is killed; prints the number of each commit that is acknowledged. */
 import { openServiceStore } from "../../src/store/open.js";
 
-const [, , folder = "", first = "0"] = process.argv;
+const [, , url = "", first = "0"] = process.argv;
 const AT_ONCE = 8;
 
-const store = await openServiceStore("sqlite:", folder);
+const store = await openServiceStore(url, "");
 let next = Number(first);
 
 async function write(): Promise<void> {

@@ -25,6 +25,8 @@ export type Message = any;
 export interface CatalogueOptions {
   /** Where the store is; default a folder of its own. */
   readonly folder?: string;
+  /** The URL of the store; default a file in the folder. */
+  readonly url?: string;
   /** Changes the store, such as to take a safeguard out. */
   readonly through?: (store: ServiceStore) => ServiceStore;
 }
@@ -51,8 +53,8 @@ export function serveCatalogue(
   parts: readonly Part[],
   options: CatalogueOptions = {},
 ): Calls {
-  const { folder = temporaryFolder(t), through = (store) => store } = options;
-  const store = sharedStore(async () => through(await openServiceStore("sqlite:", folder)));
+  const { folder = temporaryFolder(t), url = "sqlite:", through = (store) => store } = options;
+  const store = sharedStore(async () => through(await openServiceStore(url, folder)));
   const { close, ...calls } = openCatalogue(service, parts, store);
   t.teardown(async () => {
     await close();
