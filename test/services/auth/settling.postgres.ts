@@ -2,12 +2,14 @@
 import t from "tap";
 import { openStore } from "../../../src/store/open.js";
 import { settlingContract } from "../../contract/settling.js";
+import { FULL } from "../../support/full.js";
 import { noPostgres, startPostgres } from "../../support/postgres.js";
 
 t.test("on one server", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t, { settings: { max_connections: "200" } });
-  settlingContract(t, async () => {
+  const openDatabase = async () => {
     const database = await server.createDatabase();
     return () => openStore(server.url(database), "");
-  });
+  };
+  settlingContract(t, openDatabase, { allSteps: FULL });
 });
