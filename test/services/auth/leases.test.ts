@@ -1,11 +1,13 @@
 /** A change answers when no guard decides without it any more. */
 import t from "tap";
+import type { Claims } from "../../../services/auth/log/claims.js";
+import { Leases } from "../../../services/auth/log/leases.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../../../src/store/open.js";
-import { type Open, open } from "./open.js";
+import { type Open, open, silent } from "./open.js";
 import { Watch } from "./watch.js";
 
 /** Long enough that a machine under load does not make it run out by chance. */
@@ -58,6 +60,25 @@ t.test("a guard that does not answer is waited for until its lease has run out",
   await change();
   const waited = performance.now() - granted;
   t.ok(waited >= SHORT - EARLY, `waited ${waited} ms`);
+});
+
+t.test("a guard that does not answer is waited for no longer because another one's lease is younger", async (t) => {
+  let ahead = 0;
+  const now = () => performance.now() + ahead;
+  const leases = new Leases({ leaseMs: LONG, claims: {} as Claims, now, log: silent });
+  const silentOne = leases.join({ enrolment: "gateway", sha256: "a" });
+  leases.grant(silentOne, 1);
+  ahead = LONG;
+  const other = leases.join({ enrolment: "gateway", sha256: "b" });
+  leases.grant(other, 1);
+  const began = performance.now();
+  const settled = leases.settledHere(2);
+  leases.applied(other, 2);
+  await settled;
+  const waited = performance.now() - began;
+  t.ok(waited < LONG / 2, `waited ${waited} ms`);
+  leases.leave(silentOne, true);
+  leases.leave(other, true);
 });
 
 t.test("a pong during the wait does not prolong it", async (t) => {
