@@ -32,6 +32,10 @@ const DEFAULT_LIMIT = 100;
 const MAX_WRITES = 100;
 /** Keys of one `getMany`. */
 const MAX_KEYS = 100;
+/** What callers are told where the store failed: no path, no address. */
+const UNUSABLE = "what the service keeps cannot be read or written; try again";
+const UNKNOWN =
+  "it is not known whether the service has kept what this call changes; try again, with the same idempotency key where it has one";
 /** How often `update` tries again after another write to the key came between. */
 const MAX_ATTEMPTS = 1000;
 
@@ -108,7 +112,7 @@ export class CollectionStore<T> implements Store<T> {
       const expires = ttlMs === undefined ? entry?.expires : expiryOf(ttlMs);
       const write: StoredWrite =
         value === undefined ? { ...place, kind: "delete" } : { ...place, kind: "set", value: textOf(value), expires };
-      const { committed } = await this.#use((store) => store.commit([write]));
+      const { committed } = await this.#use((store) => store.commit([write]), UNKNOWN);
       if (committed) return value;
     }
     throw aborted("too many others write the same entry; try again");
@@ -148,7 +152,7 @@ export class CollectionStore<T> implements Store<T> {
     const stored = writes.map((write) => this.#storedWrite(write));
     const bytes = stored.reduce((sum, write) => sum + (write.kind === "set" ? Buffer.byteLength(write.value) : 0), 0);
     if (bytes > MAX_TOTAL_BYTES) throw invalidArgument("writes: their values have more than 4 MiB in all");
-    return this.#use((store) => store.commit(stored));
+    return this.#use((store) => store.commit(stored), UNKNOWN);
   }
 
   #storedWrite(write: Write): StoredWrite {
@@ -178,16 +182,22 @@ export class CollectionStore<T> implements Store<T> {
     return { key: key.slice(this.#prefix.length), value: JSON.parse(value) as T, version, expires };
   }
 
-  /** @throws {StatusError} UNAVAILABLE where the store cannot be used. */
-  async #use<R>(operation: (store: ServiceStore) => Promise<R>): Promise<R> {
+  /**
+   * @param failure what the caller is told where the operation fails
+   * @throws {StatusError} UNAVAILABLE where the store cannot be used.
+   */
+  async #use<R>(operation: (store: ServiceStore) => Promise<R>, failure = UNUSABLE): Promise<R> {
+    const store = await this.#told(this.#options.open(), UNUSABLE);
+    return this.#told(operation(store), failure);
+  }
+
+  async #told<R>(operation: Promise<R>, failure: string): Promise<R> {
     try {
-      return await operation(await this.#options.open());
+      return await operation;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       this.#options.onFailure(error);
-      throw new StatusError(Code.UNAVAILABLE, "what the service keeps cannot be read or written; try again", {
-        cause: error,
-      });
+      throw new StatusError(Code.UNAVAILABLE, failure, { cause: error });
     }
   }
 }

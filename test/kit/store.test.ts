@@ -5,6 +5,8 @@ import { CollectionStore } from "../../src/kit/collection-store.js";
 import type { Store, Write } from "../../src/kit/store.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";
+import { overriding } from "../support/catalogue.js";
+import { temporaryFolder } from "../support/temporary.js";
 
 type Make = <T = unknown>(place?: { service?: string; namespace?: string; collection?: string }) => Store<T>;
 
@@ -172,4 +174,18 @@ t.test("a store that cannot be used is UNAVAILABLE for the caller, who is told n
     message: "what the service keeps cannot be read or written; try again",
   });
   t.same(failures, ["store /secret/place is locked"]);
+});
+
+t.test("a write that fails in the store is told to be unknown, and a read is not", async (t) => {
+  const broken = () => Promise.reject(new StoreError("store /secret/place did not answer within 10000 ms"));
+  const { close, ...real } = overriding(await openServiceStore("sqlite:", temporaryFolder(t)), {});
+  t.teardown(() => close());
+  const store = new CollectionStore({
+    open: async () => ({ ...real, close, get: broken, commit: broken }),
+    ...{ service: "shop", namespace: "default", collection: "orders" },
+    onFailure: () => undefined,
+  });
+  await t.rejects(store.get("key"), { code: Code.UNAVAILABLE, message: /^what the service keeps cannot be read/ });
+  const unknown = /^it is not known whether the service has kept what this call changes; try again, with the same/;
+  await t.rejects(store.set("key", 1), { code: Code.UNAVAILABLE, message: unknown });
 });
