@@ -2,6 +2,7 @@
 import { Health } from "../../gateway/own/health.js";
 import type { Flags } from "../../src/config.js";
 import { clientsOf } from "../../src/kit/clients.js";
+import { listNamespacesOf } from "../../src/kit/namespace-data.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
 import { openServiceProcess } from "../../src/process/service.js";
@@ -33,7 +34,8 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
 
 async function openService(context: ProcessContext, name: string): Promise<Omit<Running, "stop">> {
   const joined = await joinAuthority(context, name);
-  const [service] = (await openServices(context, [name], () => clientsOf(context, joined))) as [Service];
+  const clients = () => clientsOf(context, joined);
+  const [service] = (await openServices(context, [name], clients, listNamespacesOf(joined))) as [Service];
   const { guard, grpc, registration } = await openServiceProcess(context, joined, service);
   const health = new Health({ guard: () => guard.state === "ready" });
   const admin = await openAdminPort(context, health);

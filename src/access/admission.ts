@@ -12,6 +12,8 @@ import type { Decision } from "./rules.js";
 /** The account, or the enrolment, of a valid token. */
 export interface Caller {
   readonly namespace: string;
+  /** As in Admission, where the caller was found by its token. */
+  readonly namespaceId?: string | undefined;
   readonly account: string;
   readonly scopes: readonly string[];
   /** When the token expires, in milliseconds of `Date.now()`. */
@@ -41,6 +43,8 @@ export interface Admission {
   readonly endpoint: Endpoint;
   readonly caller: Caller | undefined;
   readonly namespace: string;
+  /** Tells the namespace from others of the same name; empty or undefined for one without such an identity. */
+  readonly namespaceId?: string | undefined;
   /** The service that calls, for its own account or for the caller; undefined for a gateway or a client. */
   readonly service?: string | undefined;
 }
@@ -124,6 +128,11 @@ export function authorityUnreachable(cause?: unknown): StatusError {
     "The authority cannot be reached; no decision is made without it",
     cause === undefined ? {} : { cause },
   );
+}
+
+/** The error while a guard knows other rules of a namespace than those of the caller's, which has the same name. */
+export function namespaceReplaced(namespace: string): StatusError {
+  return withoutStack(Code.UNAVAILABLE, `the namespace ${namespace} was created anew a moment ago; try again`);
 }
 
 /** Refusals are answers, not faults. They carry no stack trace: building one for each of a flood of refused calls is expensive. */

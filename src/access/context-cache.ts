@@ -31,6 +31,7 @@ const VERIFIED_BYTES = 800;
 interface Signed {
   readonly metadata: Metadata;
   readonly caller: KnownCaller | undefined;
+  readonly namespaceId: string | undefined;
   /** Of the keys. */
   readonly version: number;
   /** The end of the lease that it was signed in, and when it is signed anew if that has moved, in monotonic time. */
@@ -43,6 +44,7 @@ export interface Verified {
   readonly text: string;
   readonly resource: string;
   readonly namespace: string;
+  readonly namespaceId: string;
   readonly caller: KnownCaller | undefined;
   /** The service that calls. */
   readonly service: string | undefined;
@@ -67,24 +69,29 @@ export class ContextCache {
   }
 
   /** What a service is sent with a call that this guard has admitted; nothing where its key is not known. */
-  sign({ endpoint, caller, namespace }: Admission): Metadata {
+  sign({ endpoint, caller, namespace, namespaceId }: Admission): Metadata {
     const { keys } = this.#policy.current;
     const known = caller instanceof KnownCaller ? caller : undefined;
     const name = `${known?.hash ?? namespace} ${endpoint.resource}`;
     const kept = this.#signed.get(name);
     const end = this.#policy.lease.end;
-    if (kept !== undefined && kept.caller === known && kept.version === keys.version) {
+    const isSame = kept?.caller === known && kept?.namespaceId === namespaceId;
+    if (kept !== undefined && isSame && kept.version === keys.version) {
       if (kept.end === end || performance.now() < kept.renewal) return kept.metadata;
     }
-    const text = this.#sign(endpoint, namespace, known, end);
+    const text = this.#sign(endpoint, { namespace, namespaceId: namespaceId ?? "", caller: known }, end);
     if (text === undefined) return NO_METADATA;
     const metadata: Metadata = [[CONTEXT, text]];
     const renewal = (performance.now() + end) / 2;
-    this.#signed.set(name, { metadata, caller: known, version: keys.version, end, renewal });
+    this.#signed.set(name, { metadata, caller: known, namespaceId, version: keys.version, end, renewal });
     return metadata;
   }
 
-  #sign(endpoint: Endpoint, namespace: string, caller: KnownCaller | undefined, end: number): string | undefined {
+  #sign(
+    endpoint: Endpoint,
+    { namespace, namespaceId, caller }: Pick<Verified, "namespace" | "namespaceId" | "caller">,
+    end: number,
+  ): string | undefined {
     const { keys } = this.#policy.current;
     const key = keys.of(endpoint.service);
     if (key === undefined || keys.ticket === undefined) return undefined;
@@ -98,6 +105,7 @@ export class ContextCache {
       expires: BigInt(Math.floor(Math.min(this.#policy.timeAt(end), caller?.expires ?? Number.POSITIVE_INFINITY))),
       generation: BigInt(key.generation),
       revision: this.#policy.revision,
+      namespaceId,
     };
     return signContext(context, key, keys.ticket);
   }
@@ -141,11 +149,12 @@ export class ContextCache {
 
   /** @throws {StatusError} UNAUTHENTICATED for a caller that cannot be understood. */
   #read(text: string, context: CallContext): Verified {
-    const { resource, namespace, caller, sha256, service, expires, revision } = context;
+    const { resource, namespace, namespaceId, caller, sha256, service, expires, revision } = context;
     return {
       text,
       resource,
       namespace,
+      namespaceId: namespaceId ?? "",
       caller: caller && new KnownCaller(sha256, caller, this.#callers.versionOf(revision)),
       service: service || undefined,
       expires: Number(expires),

@@ -23,6 +23,7 @@ import {
   type Credentials,
   type FollowedStream,
   isAdmin,
+  namespaceReplaced,
   refusal,
   type SigningGuard,
   type StreamListener,
@@ -59,8 +60,12 @@ export class OpenGuard implements SigningGuard {
       now: () => this.#policy.timeAt(performance.now()),
       hasLease: () => this.#policy.lease.runs(performance.now()),
       judge: (admission, caller) => {
-        const decision = this.#judgeBoth(admission, caller);
-        return decision === "granted" ? undefined : refusal(decision, admission.endpoint, caller);
+        try {
+          const decision = this.#judgeBoth(admission, caller);
+          return decision === "granted" ? undefined : refusal(decision, admission.endpoint, caller);
+        } catch (error) {
+          return error as Error;
+        }
       },
     });
     this.#policy = new Policy(authority, {
@@ -130,9 +135,12 @@ export class OpenGuard implements SigningGuard {
     const caller = countsAt(endpoint, namespace, valid) ? valid : undefined;
     if (caller?.reportUse) this.#callers.noteUse(caller);
     const decision =
-      credentials.tokenRequired && caller === undefined ? "unauthorized" : this.#judge(endpoint, namespace, caller);
+      credentials.tokenRequired && caller === undefined
+        ? "unauthorized"
+        : this.#judge(endpoint, namespace, caller?.namespaceId, caller);
     if (decision !== "granted") throw refusal(decision, endpoint, caller);
-    return { endpoint, caller, namespace };
+    const { namespaceId } = caller ?? this.#policy.current.rulesOf(namespace);
+    return { endpoint, caller, namespace, namespaceId };
   }
 
   sign(admission: Admission): Metadata {
@@ -195,42 +203,49 @@ export class OpenGuard implements SigningGuard {
     throw (verified.caller?.expires ?? Number.POSITIVE_INFINITY) > time ? lateContext(endpoint) : badContext(endpoint);
   }
 
-  #admitVerified({ caller, namespace, service }: Verified, endpoint: Endpoint): Admission {
+  #admitVerified({ caller, namespace, namespaceId, service }: Verified, endpoint: Endpoint): Admission {
     const counts = caller === undefined || caller.enrolment !== undefined || caller.namespace === namespace;
     if (!counts) throw badContext(endpoint);
-    const admission = { endpoint, caller, namespace, service };
+    const admission = { endpoint, caller, namespace, namespaceId, service };
     const decision = this.#judgeBoth(admission, caller);
     if (decision !== "granted") throw refusal(decision, endpoint, caller);
     return admission;
   }
 
-  /** Judges the caller, and the service that acts for it. */
-  #judgeBoth({ endpoint, namespace, service }: Admission, caller: Caller | undefined): Decision {
-    const decision = this.#judge(endpoint, namespace, caller);
+  /** Judges the caller, and the service that acts for it. @throws {StatusError} as `#judge` */
+  #judgeBoth({ endpoint, namespace, namespaceId, service }: Admission, caller: Caller | undefined): Decision {
+    const decision = this.#judge(endpoint, namespace, namespaceId, caller);
     if (decision !== "granted" || service === undefined) return decision;
     return this.#policy.current.rulesOf(namespace).decide(endpoint.segments, [serviceScope(service)]);
   }
 
   allows(caller: Caller | undefined, namespace: string, endpoint: Endpoint): boolean {
-    return this.#judge(endpoint, namespace, countsAt(endpoint, namespace, caller) ? caller : undefined) === "granted";
+    const counted = countsAt(endpoint, namespace, caller) ? caller : undefined;
+    return this.#judge(endpoint, namespace, undefined, counted) === "granted";
   }
 
   follow(admission: Admission, listener: StreamListener): FollowedStream {
     return this.#streams.follow(admission, listener);
   }
 
-  /** @param caller one that counts at the endpoint. */
-  #judge(endpoint: Endpoint, namespace: string, caller: Caller | undefined): Decision {
+  /**
+   * @param namespaceId of the caller's namespace; undefined for that of the rules at hand
+   * @param caller one that counts at the endpoint.
+   * @throws {StatusError} UNAVAILABLE where the rules would grant it, but are those of another namespace of the same name: of
+   * this guard and of who decided before it, one has not heard yet that the namespace was created anew.
+   */
+  #judge(endpoint: Endpoint, namespace: string, namespaceId: string | undefined, caller: Caller | undefined): Decision {
     const { callers, segments } = endpoint;
     if (callers === Callers.PUBLIC) return "granted";
     if (callers === undefined && this.#service !== undefined && segments.name !== this.#service) {
       throw new Error(`the guard of ${this.#service} cannot judge ${endpoint.name}: it has not its rules`);
     }
-    const decision =
-      callers === undefined
-        ? this.#policy.current.rulesOf(namespace).decide(segments, caller?.scopes)
-        : decideByDeclaration(callers, caller);
-    return decision === "granted" && caller !== undefined && isOutsideLimits(caller, segments) ? "forbidden" : decision;
+    if (callers !== undefined) return withinLimits(decideByDeclaration(callers, caller), segments, caller);
+    const rules = this.#policy.current.rulesOf(namespace);
+    const decision = withinLimits(rules.decide(segments, caller?.scopes), segments, caller);
+    const isReplaced = namespaceId !== undefined && rules.namespaceId !== namespaceId;
+    if (decision === "granted" && isReplaced) throw namespaceReplaced(namespace);
+    return decision;
   }
 }
 
@@ -248,6 +263,11 @@ function decideByDeclaration(callers: Callers, caller: Caller | undefined): Deci
     (callers === Callers.ADMIN && isAdmin(caller)) ||
     (callers === Callers.ENROLLED && caller.enrolment !== undefined);
   return enough ? "granted" : "forbidden";
+}
+
+/** The decision, unless the caller's token is limited to other resources. */
+function withinLimits(decision: Decision, resource: Resource, caller: Caller | undefined): Decision {
+  return decision === "granted" && caller !== undefined && isOutsideLimits(caller, resource) ? "forbidden" : decision;
 }
 
 /** Whether the caller's token is limited to resources, of which this is none. */

@@ -18,6 +18,7 @@ const NONE: readonly never[] = [];
 /** A caller found by a token. */
 export class KnownCaller implements Caller, Powers {
   readonly namespace: string;
+  readonly namespaceId: string;
   readonly account: string;
   scopes: readonly string[];
   readonly expires: number;
@@ -41,6 +42,7 @@ export class KnownCaller implements Caller, Powers {
   constructor(sha256: Buffer, caller: ResolvedCaller, confirmedAt: number) {
     const { namespace, resources, enrolment } = caller;
     this.namespace = namespace === DEFAULT_NAMESPACE ? DEFAULT_NAMESPACE : namespace;
+    this.namespaceId = caller.namespaceId ?? "";
     this.account = caller.account;
     this.scopes = caller.scopes.length === 0 ? NONE : caller.scopes;
     this.enrolment = enrolment === "" ? undefined : enrolment;

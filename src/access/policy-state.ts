@@ -69,8 +69,8 @@ export class PolicyState {
 
   #applySnapshot(parts: readonly WatchResponse_Snapshot[]): Applied {
     const snapshot = new Map<string, RuleSet>();
-    for (const { namespace, rules } of parts.flatMap((part) => part.namespaces)) {
-      const set = snapshot.get(namespace) ?? new RuleSet();
+    for (const { namespace, namespaceId, rules } of parts.flatMap((part) => part.namespaces)) {
+      const set = snapshot.get(namespace) ?? new RuleSet(namespaceId);
       for (const rule of rules) set.add(rule);
       snapshot.set(namespace, set);
     }
@@ -95,9 +95,9 @@ export class PolicyState {
   #applyChange(change: Change["change"], changed: ChangedCallers): void {
     switch (change?.$case) {
       case "ruleCreated": {
-        const { namespace, rule } = change.value;
+        const { namespace, namespaceId, rule } = change.value;
         if (rule === undefined) throw new Error(`a rule created in ${namespace} is missing from its change`);
-        const rules = this.#rules.get(namespace) ?? new RuleSet();
+        const rules = this.#rules.get(namespace) ?? new RuleSet(namespaceId);
         rules.add(rule);
         this.#rules.set(namespace, rules);
         return;

@@ -77,10 +77,16 @@ export function checkScope(scope: string): string {
 
 /** The rules of one namespace. */
 export class RuleSet {
+  /** Tells the namespace from others of the same name; empty for one without such an identity. */
+  readonly namespaceId: string;
   readonly #byId = new Map<string, Rule>();
   readonly #types = new Level<Level<Level<Leaf>>>();
   #remembered = new WeakMap<Resource, readonly Leaf[]>();
   #remembers = false;
+
+  constructor(namespaceId = "") {
+    this.namespaceId = namespaceId;
+  }
 
   /** @throws {SyntaxError} when a rule cannot be understood or an ID occurs twice. */
   static compile(rules: Iterable<Rule>): RuleSet {

@@ -9,6 +9,7 @@ import {
   type StoredWrite,
 } from "../store/service-store.js";
 import { StoreError } from "../store/store.js";
+import { namespaceSegment } from "./namespace-data.js";
 import type {
   Committed,
   Entry,
@@ -45,6 +46,8 @@ export interface CollectionOptions {
   readonly open: () => Promise<ServiceStore>;
   readonly service: string;
   readonly namespace: string;
+  /** Tells the namespace from others of the same name; empty or undefined for one without such an identity. */
+  readonly namespaceId?: string | undefined;
   readonly collection: string;
   /** Called with what kept an operation from being done, which callers are not told. */
   readonly onFailure: (error: StoreError) => void;
@@ -174,8 +177,8 @@ export class CollectionStore<T> implements Store<T> {
   #prefixOf(collection: string): string {
     if (!COLLECTION.test(collection))
       throw new Error(`collection ${collection}: must be lower-case letters, digits and -`);
-    const { service, namespace } = this.#options;
-    return `${service}/${namespace}/${collection}/`;
+    const { service, namespace, namespaceId } = this.#options;
+    return `${service}/${namespaceSegment(namespace, namespaceId)}/${collection}/`;
   }
 
   #entryOf({ key, value, version, expires }: StoredEntry): Entry<T> {

@@ -12,6 +12,7 @@ import { Shutdown } from "../process/shutdown.js";
 import type { ServiceDefinition } from "../rpc/definition.js";
 import { clientsOf } from "./clients.js";
 import { descriptorsOf } from "./loaded-definition.js";
+import { listNamespacesOf } from "./namespace-data.js";
 import { type Implementation, type Part, part } from "./part.js";
 import { createService } from "./service.js";
 import { openStoreIn } from "./shared-store.js";
@@ -71,7 +72,8 @@ async function serveParts(parts: readonly Part[], { name, descriptors, settings 
   try {
     const context = await createContext({ config, log, shutdown });
     const joined = await joinAuthority(context, name);
-    const store = openStoreIn(config.data, config.serviceStore, (message) => log.warn(message));
+    const warn = (message: string) => log.warn(message);
+    const store = openStoreIn(config.data, config.serviceStore, { warn, list: listNamespacesOf(joined) });
     shutdown.add(() => store.close());
     const clients = clientsOf(context, joined);
     // Whether handlers keep anything shows only when they do. Naming a store says that they do.

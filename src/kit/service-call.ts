@@ -71,6 +71,7 @@ export class ServiceCall implements Call {
       open: openStore,
       service,
       namespace: this.namespace,
+      namespaceId: this.#context.namespaceId,
       collection,
       onFailure: (err) => this.log.error({ err }, "the store of services failed"),
     });

@@ -19,6 +19,8 @@ export interface Context {
   /** Undefined for a call without a token. */
   readonly caller: Caller | undefined;
   readonly namespace: string;
+  /** Tells the namespace from others of the same name; empty or undefined for one without such an identity. */
+  readonly namespaceId?: string | undefined;
   /** Whether this process itself calls (SYSTEM); it may do what any enrolled caller may. */
   readonly system: boolean;
   /** Canonical name of the endpoint, `helloworld:Helloworld.Call`. */
@@ -92,6 +94,7 @@ export interface Service {
 export class EndpointContext implements Context {
   readonly caller: Context["caller"];
   readonly namespace: string;
+  readonly namespaceId: string | undefined;
   readonly system: boolean;
   readonly endpoint: string;
   readonly metadata: Metadata;
@@ -118,6 +121,7 @@ export class EndpointContext implements Context {
     const proof = admission === SYSTEM ? undefined : admission;
     this.caller = proof?.caller;
     this.namespace = proof?.namespace ?? DEFAULT_NAMESPACE;
+    this.namespaceId = proof?.namespaceId;
     this.system = admission === SYSTEM;
     this.endpoint = endpoint;
     this.metadata = start.metadata;

@@ -62,36 +62,50 @@ for (const [service, load] of Object.entries(OWN_SERVICES)) {
     }
   });
 
-  t.test(`${service}: a namespace sees nothing of another`, async (t) => {
-    const calls = serveCatalogue(t, service, await load());
-    // What it answers to the same requests where there is nothing of another is no leak.
-    const empty = serveCatalogue(t, service, await load());
-    const seen = new Set<string>();
-    const requested = new Set<string>();
-    // Twice, so that what reads comes after what writes. What is written is marked where the service takes that.
-    for (let round = 0; round < 2; round++) {
-      for (const endpoint of served(calls)) {
-        if (TAKES_AWAY.test(endpoint.method.name)) continue;
-        for (const request of [marked(exampleFor(endpoint)), exampleFor(endpoint)]) {
-          const { answer } = await answerOf(calls, endpoint, request, { namespace: "acme" });
-          for (const text of textsIn([answer, request])) seen.add(text);
-          for (const text of textsIn(request)) requested.add(text);
+  for (const [title, one, other] of [
+    ["a namespace sees nothing of another", { namespace: "acme" }, { namespace: "other" }],
+    [
+      "a namespace sees nothing of an earlier one of its name",
+      { namespace: "acme" },
+      { namespace: "acme", namespaceId: "second" },
+    ],
+    [
+      "and nothing of one that was created anew before it",
+      { namespace: "acme", namespaceId: "first" },
+      { namespace: "acme", namespaceId: "second" },
+    ],
+  ] as const) {
+    t.test(`${service}: ${title}`, async (t) => {
+      const calls = serveCatalogue(t, service, await load());
+      // What it answers to the same requests where there is nothing of another is no leak.
+      const empty = serveCatalogue(t, service, await load());
+      const seen = new Set<string>();
+      const requested = new Set<string>();
+      // Twice, so that what reads comes after what writes. What is written is marked where the service takes that.
+      for (let round = 0; round < 2; round++) {
+        for (const endpoint of served(calls)) {
+          if (TAKES_AWAY.test(endpoint.method.name)) continue;
+          for (const request of [marked(exampleFor(endpoint)), exampleFor(endpoint)]) {
+            const { answer } = await answerOf(calls, endpoint, request, one);
+            for (const text of textsIn([answer, request])) seen.add(text);
+            for (const text of textsIn(request)) requested.add(text);
+          }
         }
       }
-    }
-    const own = textsIn(served(calls).map(exampleFor));
-    const generated = new Set([...seen].filter((text) => !requested.has(text)));
-    for (const endpoint of served(calls)) {
-      const example = exampleFor(endpoint);
-      for (const request of [example, ...withTextsOf(example, generated)]) {
-        const expected = await answerOf(empty, endpoint, request, { namespace: "other" });
-        const said = new Set([...own, ...textsIn([request, expected.answer])]);
-        const { answer } = await answerOf(calls, endpoint, request, { namespace: "other" });
-        const leaked = textsIn(answer).filter((text) => seen.has(text) && !said.has(text));
-        t.same(leaked, [], endpoint.name);
+      const own = textsIn(served(calls).map(exampleFor));
+      const generated = new Set([...seen].filter((text) => !requested.has(text)));
+      for (const endpoint of served(calls)) {
+        const example = exampleFor(endpoint);
+        for (const request of [example, ...withTextsOf(example, generated)]) {
+          const expected = await answerOf(empty, endpoint, request, other);
+          const said = new Set([...own, ...textsIn([request, expected.answer])]);
+          const { answer } = await answerOf(calls, endpoint, request, other);
+          const leaked = textsIn(answer).filter((text) => seen.has(text) && !said.has(text));
+          t.same(leaked, [], endpoint.name);
+        }
       }
-    }
-  });
+    });
+  }
 }
 
 function namesField(detail: string | undefined, name: string): boolean {

@@ -36,6 +36,7 @@ export interface As {
   /** Undefined for a call without a token. */
   readonly account?: string | undefined;
   readonly namespace?: string;
+  readonly namespaceId?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -126,7 +127,7 @@ export function openCatalogue(
 }
 
 function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }): Context {
-  const { namespace = "default", signal } = as;
+  const { namespace = "default", namespaceId, signal } = as;
   const account = "account" in as ? as.account : "ada";
   return {
     caller:
@@ -134,6 +135,7 @@ function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }
         ? undefined
         : { account, namespace, scopes: [], expires: Number.POSITIVE_INFINITY, resources: [] },
     namespace,
+    namespaceId,
     system: false,
     endpoint: name,
     metadata: [],

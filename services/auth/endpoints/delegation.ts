@@ -81,6 +81,7 @@ function issue(current: Current, request: IssueRequest, context: Context): Issue
     expires: BigInt(Math.floor(expires)),
     generation: key.generation,
     revision: BigInt(state.revision),
+    namespaceId: state.namespaces.get(acting.namespace)?.id,
   };
   const ticket = ticketKeyOf({ generation: Number(root.generation), secret: root.key });
   const text = signContext(signed, { generation: Number(key.generation), secret: key.key }, ticket);
@@ -117,6 +118,9 @@ function actingFor(
   const isGood = given !== undefined && Number(given.expires) > now && serviceOf(given.resource) === service;
   if (!isGood) throw unauthenticated("acting_for: is no valid context of a call to this service");
   const sha256 = hex(given.sha256);
+  if ((given.namespaceId || undefined) !== state.namespaces.get(given.namespace)?.id) {
+    throw unauthenticated(`acting_for: the namespace ${given.namespace} was deleted`);
+  }
   if (given.caller === undefined) return { namespace: given.namespace, caller: undefined, sha256 };
   const current = state.callerOf(given.sha256, now);
   if (current !== undefined) return { namespace: given.namespace, caller: current, sha256 };

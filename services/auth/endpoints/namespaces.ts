@@ -1,4 +1,5 @@
 /** Namespaces: creates, lists and deletes namespaces, for the administrators of `default`. */
+import { randomUUID } from "node:crypto";
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { alreadyExists, failedPrecondition, notFound } from "../../../src/errors.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
@@ -23,6 +24,7 @@ export function namespaces({ changes, passwords }: { changes: Changes; passwords
       checkName("name", name);
       const adminPassword = randomPassword();
       const password = await passwords.hash(adminPassword);
+      const id = randomUUID();
       await changes.make(caller, (state) => {
         if (state.namespaces.has(name)) {
           throw alreadyExists(`a namespace with the name ${name} exists already`);
@@ -32,7 +34,7 @@ export function namespaces({ changes, passwords }: { changes: Changes; passwords
         }
         const admin = { namespace: name, name: "admin", scopes: [ADMIN_SCOPE], password };
         return [
-          { $case: "namespaceCreated", value: { name } },
+          { $case: "namespaceCreated", value: { name, id } },
           { $case: "accountCreated", value: admin },
         ];
       });

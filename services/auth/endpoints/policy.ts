@@ -14,6 +14,7 @@ import {
   type BatchResolveResponse,
   BatchResolveResponse_Result,
   Change,
+  type ListNamespaceIdsResponse,
   PolicyService,
   type ResolveRequest,
   type ResolveResponse,
@@ -56,6 +57,7 @@ export function policy(options: Options): Part {
     watch: (requests, context) => watch(options, requests, context),
     resolve: (request) => resolve(options.journal, request),
     batchResolve: (request) => batchResolve(options.journal, request),
+    listNamespaceIds: () => listNamespaceIds(options.journal),
   });
 }
 
@@ -300,7 +302,7 @@ function snapshotOf(state: State, enrolment: string, service: string): WatchResp
   const { revision, namespaces } = state;
   const parts: WatchResponse_Snapshot[] = [];
   let room = 0;
-  for (const { name: namespace, rules } of namespaces.values()) {
+  for (const { name: namespace, id: namespaceId, rules } of namespaces.values()) {
     const all = [...rules.values()].filter(({ resource }) => service === "" || coversService(resource, service));
     if (service !== "" && all.length === 0) continue;
     // One without rules has a place too, so that many of them do not make one large part.
@@ -310,7 +312,7 @@ function snapshotOf(state: State, enrolment: string, service: string): WatchResp
         room = MAX_PART;
       }
       const some = all.slice(at, at + room);
-      parts.at(-1)?.namespaces.push({ namespace, rules: some });
+      parts.at(-1)?.namespaces.push({ namespace, namespaceId, rules: some });
       at += Math.max(some.length, 1);
       room -= Math.max(some.length, 1);
     }
@@ -323,6 +325,11 @@ async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<Re
   if (sha256.length !== 32) throw invalidArgument("sha256: must have 32 bytes");
   await journal.sync();
   return { revision: BigInt(journal.state.revision), caller: journal.state.callerOf(sha256, journal.now) };
+}
+
+async function listNamespaceIds(journal: Journal): Promise<ListNamespaceIdsResponse> {
+  await journal.sync();
+  return { namespaces: [...journal.state.namespaces.values()].map(({ name, id }) => ({ name, id })) };
 }
 
 /** The callers of many tokens, with one reading of the log. */

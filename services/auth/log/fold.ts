@@ -48,9 +48,9 @@ export function fold(state: State, entry: Entry): Change[] {
 }
 
 const FOLD: Fold = {
-  namespaceCreated: (state, { name }, created) => {
+  namespaceCreated: (state, { name, id }, created) => {
     if (state.namespaces.has(name)) return {};
-    state.addNamespace(name, created);
+    state.addNamespace({ name, created, id });
     return { record: ["namespace created", name] };
   },
   namespaceDeleted: (state, { name }) => {
@@ -88,11 +88,11 @@ const FOLD: Fold = {
     return { changes: [accountChanged(namespace, name)], record: ["password set", name] };
   },
   ruleCreated: (state, { namespace, rule }) => {
-    const rules = state.namespaces.get(namespace)?.rules;
+    const { rules, id: namespaceId } = state.namespaces.get(namespace) ?? {};
     if (rule === undefined || rules === undefined || rules.has(rule.id)) return {};
     rules.set(rule.id, rule);
     return {
-      changes: [{ change: { $case: "ruleCreated", value: { namespace, rule } } }],
+      changes: [{ change: { $case: "ruleCreated", value: { namespace, rule, namespaceId } } }],
       record: ["rule created", rule.id],
     };
   },

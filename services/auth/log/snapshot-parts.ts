@@ -44,6 +44,7 @@ export interface FrozenAccount extends Account {
 interface FrozenNamespace {
   readonly name: string;
   readonly created: Timestamp | undefined;
+  readonly id: string | undefined;
   readonly accounts: readonly FrozenAccount[];
   readonly rules: readonly Rule[];
   readonly audit: readonly AuditRecord[];
@@ -92,9 +93,9 @@ function* piecesOf(state: FrozenState): Generator<Buffer> {
   const { revision, contextSecret, keyGenerations } = state;
   const generations = keyGenerations.map(([name, generation]) => ({ name, generation: BigInt(generation) }));
   yield encode({ revision: BigInt(revision), contextSecret, keyGenerations: generations });
-  for (const { name, created, accounts, rules, audit } of state.namespaces) {
+  for (const { name, created, id, accounts, rules, audit } of state.namespaces) {
     const inNamespace = (some: Partial<Namespace>) => encode({ namespaces: [{ ...EMPTY_NAMESPACE, name, ...some }] });
-    yield inNamespace({ created });
+    yield inNamespace({ created, id });
     for (const account of accounts) {
       yield inNamespace({ accounts: [account] });
       for (const login of account.logins) yield state.logins.read(login);

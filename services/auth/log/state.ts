@@ -25,6 +25,8 @@ export type AccountState = FrozenAccount;
 export interface NamespaceState {
   readonly name: string;
   readonly created: Timestamp | undefined;
+  /** Tells it from others of the same name; undefined for `default`, and for one that an older version created. */
+  readonly id: string | undefined;
   readonly accounts: Map<string, AccountState>;
   /** The names of its accounts, ascending. */
   readonly accountNames: string[];
@@ -128,9 +130,10 @@ export class State {
 
   #accountCaller(owner: Pick<Key, "namespace" | "account">, expires: Key["expires"], now: number): Caller | undefined {
     const { namespace, account } = owner;
-    const present = this.account(namespace, account);
+    const { accounts, id: namespaceId } = this.namespaces.get(namespace) ?? {};
+    const present = accounts?.get(account);
     if (present === undefined || timestampMs(expires) <= now) return undefined;
-    return { ...EMPTY_CALLER, namespace, account, scopes: present.scopes, expires };
+    return { ...EMPTY_CALLER, namespace, account, scopes: present.scopes, expires, namespaceId };
   }
 
   /** The key under which contexts of a service's calls are signed; for `gateway`, the root of all. None without a secret. */
@@ -150,9 +153,10 @@ export class State {
 
   /** What is in the state now, for a snapshot that is written while the state changes. */
   freeze(): FrozenState {
-    const namespaces = [...this.namespaces.values()].map(({ name, created, accounts, rules, audit }) => ({
+    const namespaces = [...this.namespaces.values()].map(({ name, created, id, accounts, rules, audit }) => ({
       name,
       created,
+      id,
       accounts: [...accounts.values()],
       rules: [...rules.values()],
       audit: audit.copy(),
@@ -178,8 +182,8 @@ export class State {
   async merge(snapshot: Snapshot): Promise<void> {
     const pace = new Pace();
     this.revision = Number(snapshot.revision) || this.revision;
-    for (const { name, created, accounts, rules, audit } of snapshot.namespaces) {
-      const namespace = this.namespaces.get(name) ?? this.addNamespace(name, created);
+    for (const { name, created, id, accounts, rules, audit } of snapshot.namespaces) {
+      const namespace = this.namespaces.get(name) ?? this.addNamespace({ name, created, id });
       for (const account of accounts) this.addAccount(name, account);
       for (const rule of rules) namespace.rules.set(rule.id, rule);
       for (const record of audit) namespace.audit.add(record);
@@ -197,10 +201,10 @@ export class State {
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
   }
 
-  addNamespace(name: string, created: Timestamp | undefined): NamespaceState {
+  addNamespace(named: Pick<NamespaceState, "name" | "created" | "id">): NamespaceState {
     const parts = { accounts: new Map(), accountNames: [], rules: new Map(), audit: new AuditTrail() };
-    const namespace: NamespaceState = { name, created, ...parts };
-    this.namespaces.set(name, namespace);
+    const namespace: NamespaceState = { ...named, ...parts };
+    this.namespaces.set(named.name, namespace);
     return namespace;
   }
 

@@ -139,7 +139,7 @@ t.test("documents follow the catalog, without a restart", async (t) => {
   const leaveNewer = await registered(() => deployment.add({ ...greeter, id: "new", grpcServices }));
   t.same(
     await endpoints("greeter", admin),
-    [...old, "/v1/greeter/Watch", "/v1/greeter/Resolve"],
+    [...old, ...["Watch", "Resolve", "ListNamespaceIds", "BatchResolve"].map((name) => `/v1/greeter/${name}`)],
     "of all its instances",
   );
   await registered(leaveNewer);

@@ -283,3 +283,12 @@ t.test("what has expired is forgotten in time", async (t) => {
   t.same(state.account("n0", "a")?.logins, []);
   t.equal(state.token(hash("a0")), undefined);
 });
+
+t.test("a snapshot keeps the identities of namespaces, and gives none to those without", async (t) => {
+  const state = new State();
+  apply(state, entryOf(0, { $case: "namespaceCreated", value: { name: "old" } }));
+  apply(state, entryOf(0, { $case: "namespaceCreated", value: { name: "new", id: "one" } }));
+  const again = await stateOf(bytesOf(state));
+  t.equal(again.namespaces.get("old")?.id, undefined);
+  t.equal(again.namespaces.get("new")?.id, "one");
+});

@@ -51,6 +51,8 @@ export interface CallContext {
   generation: bigint;
   /** The revision at which the caller was as stated here. */
   revision: bigint;
+  /** Tells the namespace from earlier and later ones of the same name. Absent for a namespace without such an identity. */
+  namespaceId?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -247,6 +249,7 @@ function createBaseCallContext(): CallContext {
     expires: 0n,
     generation: 0n,
     revision: 0n,
+    namespaceId: undefined,
     _unknownFields: {},
   };
 }
@@ -285,6 +288,9 @@ export const CallContext: MessageFns<CallContext> = {
         throw new globalThis.Error("value provided for field message.revision of type int64 too large");
       }
       writer.uint32(64).int64(message.revision);
+    }
+    if (message.namespaceId !== undefined) {
+      writer.uint32(74).string(message.namespaceId);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -374,6 +380,14 @@ export const CallContext: MessageFns<CallContext> = {
             message.revision = reader.int64() as bigint;
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.namespaceId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -411,6 +425,7 @@ export const CallContext: MessageFns<CallContext> = {
       ? BigInt(object.generation)
       : 0n;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    message.namespaceId = object.namespaceId ?? undefined;
     return message;
   },
 };

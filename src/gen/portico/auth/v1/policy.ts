@@ -102,6 +102,11 @@ export interface ContextKey {
 export interface NamespaceRules {
   namespace: string;
   rules: Rule[];
+  /**
+   * Tells the namespace from earlier and later ones of the same name. Absent for a namespace without one: `default`, and
+   * those that an older version created.
+   */
+  namespaceId?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -122,7 +127,11 @@ export interface Change {
 
 export interface Change_RuleCreated {
   namespace: string;
-  rule: Rule | undefined;
+  rule:
+    | Rule
+    | undefined;
+  /** As in NamespaceRules. */
+  namespaceId?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -184,6 +193,23 @@ export interface BatchResolveResponse_Result {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface ListNamespaceIdsRequest {
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListNamespaceIdsResponse {
+  /** At most 1,000. */
+  namespaces: ListNamespaceIdsResponse_Namespace[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListNamespaceIdsResponse_Namespace {
+  name: string;
+  /** As in NamespaceRules. */
+  id?: string | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface Caller {
   namespace: string;
   account: string;
@@ -197,6 +223,8 @@ export interface Caller {
   reportUse: boolean;
   /** For an enrolment token, the name that the token is for. Such a caller has no account. */
   enrolment: string;
+  /** Of its namespace, as in NamespaceRules. Contexts do not repeat it. */
+  namespaceId?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1084,7 +1112,7 @@ export const ContextKey: MessageFns<ContextKey> = {
 };
 
 function createBaseNamespaceRules(): NamespaceRules {
-  return { namespace: "", rules: [], _unknownFields: {} };
+  return { namespace: "", rules: [], namespaceId: undefined, _unknownFields: {} };
 }
 
 export const NamespaceRules: MessageFns<NamespaceRules> = {
@@ -1094,6 +1122,9 @@ export const NamespaceRules: MessageFns<NamespaceRules> = {
     }
     for (const v of message.rules) {
       Rule.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.namespaceId !== undefined) {
+      writer.uint32(26).string(message.namespaceId);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1135,6 +1166,14 @@ export const NamespaceRules: MessageFns<NamespaceRules> = {
             message.rules.push(Rule.decode(reader, reader.uint32()));
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.namespaceId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1162,6 +1201,7 @@ export const NamespaceRules: MessageFns<NamespaceRules> = {
     const message = createBaseNamespaceRules();
     message.namespace = object.namespace ?? "";
     message.rules = object.rules?.map((e) => Rule.fromPartial(e)) || [];
+    message.namespaceId = object.namespaceId ?? undefined;
     return message;
   },
 };
@@ -1338,7 +1378,7 @@ export const Change: MessageFns<Change> = {
 };
 
 function createBaseChange_RuleCreated(): Change_RuleCreated {
-  return { namespace: "", rule: undefined, _unknownFields: {} };
+  return { namespace: "", rule: undefined, namespaceId: undefined, _unknownFields: {} };
 }
 
 export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
@@ -1348,6 +1388,9 @@ export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
     }
     if (message.rule !== undefined) {
       Rule.encode(message.rule, writer.uint32(18).fork()).join();
+    }
+    if (message.namespaceId !== undefined) {
+      writer.uint32(26).string(message.namespaceId);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1389,6 +1432,14 @@ export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
             message.rule = Rule.decode(reader, reader.uint32());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.namespaceId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1416,6 +1467,7 @@ export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
     const message = createBaseChange_RuleCreated();
     message.namespace = object.namespace ?? "";
     message.rule = (object.rule !== undefined && object.rule !== null) ? Rule.fromPartial(object.rule) : undefined;
+    message.namespaceId = object.namespaceId ?? undefined;
     return message;
   },
 };
@@ -2129,6 +2181,223 @@ export const BatchResolveResponse_Result: MessageFns<BatchResolveResponse_Result
   },
 };
 
+function createBaseListNamespaceIdsRequest(): ListNamespaceIdsRequest {
+  return { _unknownFields: {} };
+}
+
+export const ListNamespaceIdsRequest: MessageFns<ListNamespaceIdsRequest> = {
+  encode(message: ListNamespaceIdsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListNamespaceIdsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListNamespaceIdsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ListNamespaceIdsRequest>, I>>(base?: I): ListNamespaceIdsRequest {
+    return ListNamespaceIdsRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ListNamespaceIdsRequest>, I>>(_: I): ListNamespaceIdsRequest {
+    const message = createBaseListNamespaceIdsRequest();
+    return message;
+  },
+};
+
+function createBaseListNamespaceIdsResponse(): ListNamespaceIdsResponse {
+  return { namespaces: [], _unknownFields: {} };
+}
+
+export const ListNamespaceIdsResponse: MessageFns<ListNamespaceIdsResponse> = {
+  encode(message: ListNamespaceIdsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.namespaces) {
+      ListNamespaceIdsResponse_Namespace.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListNamespaceIdsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListNamespaceIdsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespaces.push(ListNamespaceIdsResponse_Namespace.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ListNamespaceIdsResponse>, I>>(base?: I): ListNamespaceIdsResponse {
+    return ListNamespaceIdsResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ListNamespaceIdsResponse>, I>>(object: I): ListNamespaceIdsResponse {
+    const message = createBaseListNamespaceIdsResponse();
+    message.namespaces = object.namespaces?.map((e) => ListNamespaceIdsResponse_Namespace.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseListNamespaceIdsResponse_Namespace(): ListNamespaceIdsResponse_Namespace {
+  return { name: "", id: undefined, _unknownFields: {} };
+}
+
+export const ListNamespaceIdsResponse_Namespace: MessageFns<ListNamespaceIdsResponse_Namespace> = {
+  encode(message: ListNamespaceIdsResponse_Namespace, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.id !== undefined) {
+      writer.uint32(18).string(message.id);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListNamespaceIdsResponse_Namespace {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListNamespaceIdsResponse_Namespace();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ListNamespaceIdsResponse_Namespace>, I>>(
+    base?: I,
+  ): ListNamespaceIdsResponse_Namespace {
+    return ListNamespaceIdsResponse_Namespace.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ListNamespaceIdsResponse_Namespace>, I>>(
+    object: I,
+  ): ListNamespaceIdsResponse_Namespace {
+    const message = createBaseListNamespaceIdsResponse_Namespace();
+    message.name = object.name ?? "";
+    message.id = object.id ?? undefined;
+    return message;
+  },
+};
+
 function createBaseCaller(): Caller {
   return {
     namespace: "",
@@ -2138,6 +2407,7 @@ function createBaseCaller(): Caller {
     resources: [],
     reportUse: false,
     enrolment: "",
+    namespaceId: undefined,
     _unknownFields: {},
   };
 }
@@ -2164,6 +2434,9 @@ export const Caller: MessageFns<Caller> = {
     }
     if (message.enrolment !== "") {
       writer.uint32(58).string(message.enrolment);
+    }
+    if (message.namespaceId !== undefined) {
+      writer.uint32(66).string(message.namespaceId);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2245,6 +2518,14 @@ export const Caller: MessageFns<Caller> = {
             message.enrolment = reader.string();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.namespaceId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2279,6 +2560,7 @@ export const Caller: MessageFns<Caller> = {
     message.resources = object.resources?.map((e) => e) || [];
     message.reportUse = object.reportUse ?? false;
     message.enrolment = object.enrolment ?? "";
+    message.namespaceId = object.namespaceId ?? undefined;
     return message;
   },
 };
@@ -2311,6 +2593,18 @@ export const PolicyService = {
     requestDeserialize: (value: Buffer): ResolveRequest => ResolveRequest.decode(value),
     responseSerialize: (value: ResolveResponse): Buffer => ResolveResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ResolveResponse => ResolveResponse.decode(value),
+  },
+  /** Lists the namespaces that there are. A service keeps data by the identity of a namespace, and deletes that of others. */
+  listNamespaceIds: {
+    path: "/portico.auth.v1.Policy/ListNamespaceIds" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListNamespaceIdsRequest): Buffer =>
+      ListNamespaceIdsRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): ListNamespaceIdsRequest => ListNamespaceIdsRequest.decode(value),
+    responseSerialize: (value: ListNamespaceIdsResponse): Buffer =>
+      ListNamespaceIdsResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ListNamespaceIdsResponse => ListNamespaceIdsResponse.decode(value),
   },
   /** Resolves many tokens to their callers, all as of one revision. */
   batchResolve: {

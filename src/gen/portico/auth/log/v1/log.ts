@@ -52,6 +52,8 @@ export interface Event {
 
 export interface NamespaceCreated {
   name: string;
+  /** Tells the namespace from earlier and later ones of the same name. Absent in entries of older versions, and for `default`. */
+  id?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -228,6 +230,8 @@ export interface Namespace {
   rules: Rule[];
   /** The latest records, oldest first. */
   audit: AuditRecord[];
+  /** As in NamespaceCreated. */
+  id?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -790,13 +794,16 @@ export const Event: MessageFns<Event> = {
 };
 
 function createBaseNamespaceCreated(): NamespaceCreated {
-  return { name: "", _unknownFields: {} };
+  return { name: "", id: undefined, _unknownFields: {} };
 }
 
 export const NamespaceCreated: MessageFns<NamespaceCreated> = {
   encode(message: NamespaceCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
+    }
+    if (message.id !== undefined) {
+      writer.uint32(18).string(message.id);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -830,6 +837,14 @@ export const NamespaceCreated: MessageFns<NamespaceCreated> = {
             message.name = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -856,6 +871,7 @@ export const NamespaceCreated: MessageFns<NamespaceCreated> = {
   fromPartial<I extends Exact<DeepPartial<NamespaceCreated>, I>>(object: I): NamespaceCreated {
     const message = createBaseNamespaceCreated();
     message.name = object.name ?? "";
+    message.id = object.id ?? undefined;
     return message;
   },
 };
@@ -2905,7 +2921,7 @@ export const Snapshot: MessageFns<Snapshot> = {
 };
 
 function createBaseNamespace(): Namespace {
-  return { name: "", created: undefined, accounts: [], rules: [], audit: [], _unknownFields: {} };
+  return { name: "", created: undefined, accounts: [], rules: [], audit: [], id: undefined, _unknownFields: {} };
 }
 
 export const Namespace: MessageFns<Namespace> = {
@@ -2924,6 +2940,9 @@ export const Namespace: MessageFns<Namespace> = {
     }
     for (const v of message.audit) {
       AuditRecord.encode(v!, writer.uint32(42).fork()).join();
+    }
+    if (message.id !== undefined) {
+      writer.uint32(50).string(message.id);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2989,6 +3008,14 @@ export const Namespace: MessageFns<Namespace> = {
             message.audit.push(AuditRecord.decode(reader, reader.uint32()));
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3021,6 +3048,7 @@ export const Namespace: MessageFns<Namespace> = {
     message.accounts = object.accounts?.map((e) => Account.fromPartial(e)) || [];
     message.rules = object.rules?.map((e) => Rule.fromPartial(e)) || [];
     message.audit = object.audit?.map((e) => AuditRecord.fromPartial(e)) || [];
+    message.id = object.id ?? undefined;
     return message;
   },
 };

@@ -1,0 +1,106 @@
+// A namespace that was deleted and created again is another one, with an identity of its own, for every guard.
+import t from "tap";
+import { createToken, hashToken } from "../../src/access/token.js";
+import { Code } from "../../src/errors.js";
+import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
+import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
+import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
+import { listNamespacesOf } from "../../src/kit/namespace-data.js";
+import { ask, codeOf, joinAt, openDoor } from "./door.js";
+import { call as endpoint } from "./endpoints.js";
+import { readRule } from "./read-rule.js";
+import { start } from "./scripted-authority.js";
+
+const namespace = "team";
+
+async function scene(t: Parameters<typeof openDoor>[0]) {
+  const door = await openDoor(t);
+  const { call, admin, guard, channel } = door;
+  const { secret: enrolment } = await call(EnrolmentsService.create, { name: "helloworld", replace: false }, admin);
+  const join = () => joinAt(t, channel, enrolment, "helloworld");
+  const service = await join();
+  /** Creates the namespace, and lets everyone call. Resolves to a token of its administrator. */
+  const create = async () => {
+    const { adminPassword } = await call(NamespacesService.create, { name: namespace }, admin);
+    const token = await door.login("admin", adminPassword, namespace);
+    await call(RulesService.create, { rule: readRule("<public> granted *:*:*", "all") }, token);
+    return token;
+  };
+  const list = listNamespacesOf({ channel, metadata: [["authorization", `Bearer ${enrolment}`]] });
+  return {
+    ...{ create, join, guard, service },
+    remove: () => call(NamespacesService.delete, { name: namespace }, admin),
+    idOf: async (name: string) => (await list()).get(name),
+    /** What a gateway sends with a call. */
+    contextOf: async (shown: Parameters<typeof ask>[2]) =>
+      String(guard.sign(await ask(guard, endpoint, { namespace, ...shown }))[0]?.[1]),
+  };
+}
+
+t.test("by a token, by a context and without either, a call has the identity of its namespace", async (t) => {
+  const { create, guard, service, contextOf, idOf, join } = await scene(t);
+  const token = await create();
+  const id = await idOf(namespace);
+  t.match(id, /^[0-9a-f-]{36}$/);
+  const shown = {
+    "a token at the gateway": [guard, { token }],
+    "nothing at the gateway": [guard, { namespace }],
+    "a token at the service": [service, { token }],
+    "nothing at the service": [service, { namespace }],
+    "a context of a caller": [service, { context: await contextOf({ token }) }],
+    "a context of nobody": [service, { context: await contextOf({}) }],
+    "a context at a service that was down meanwhile": [await join(), { context: await contextOf({ token }) }],
+    "a token at a service that was down meanwhile": [await join(), { token }],
+  } as const;
+  for (const [title, [at, credentials]] of Object.entries(shown)) {
+    t.equal((await ask(at, endpoint, credentials)).namespaceId, id, title);
+  }
+});
+
+t.test("default has no identity, so that what an older version kept is found", async (t) => {
+  const { service, guard, contextOf, idOf } = await scene(t);
+  t.equal(await idOf("default"), "");
+  t.equal((await ask(service, endpoint)).namespaceId, "");
+  t.equal((await ask(guard, endpoint)).namespaceId, "");
+  const context = await contextOf({ namespace: "default" });
+  t.equal((await ask(service, endpoint, { context })).namespaceId, "");
+});
+
+t.test("contexts that were signed before a deletion are refused in the new namespace", async (t) => {
+  const { create, remove, guard, service, contextOf, idOf, join } = await scene(t);
+  const token = await create();
+  const before = await idOf(namespace);
+  const ofCaller = await contextOf({ token });
+  const ofNobody = await contextOf({});
+  await ask(service, endpoint, { context: ofNobody });
+  await remove();
+  t.equal(await codeOf(service, endpoint, { context: ofNobody }), Code.UNAUTHENTICATED, "deleted");
+  const anew = await create();
+  const id = await idOf(namespace);
+  t.not(id, before);
+  for (const at of [service, await join()]) {
+    t.equal(await codeOf(at, endpoint, { context: ofNobody }), Code.UNAVAILABLE, "of nobody");
+    t.equal(await codeOf(at, endpoint, { context: ofCaller }), Code.UNAUTHENTICATED, "of a caller");
+    t.equal((await ask(at, endpoint, { token: anew })).namespaceId, id);
+    t.equal((await ask(at, endpoint, { context: await contextOf({}) })).namespaceId, id, "signed anew");
+  }
+  t.equal((await ask(guard, endpoint, { namespace })).namespaceId, id);
+});
+
+t.test("a caller of the new namespace is not judged by rules of the old one", async (t) => {
+  const { script, guard } = await start(t, { rules: ["<public> granted *:*:*"] });
+  await guard.ready();
+  const token = createToken("access");
+  script.callers.set(hashToken(token).toString("hex"), { namespaceId: "new" });
+  const refused = { code: Code.UNAVAILABLE, message: /the namespace default was created anew a moment ago; try again/ };
+  await t.rejects(ask(guard, endpoint, { token }), refused);
+  script.change(
+    { $case: "namespaceDeleted", value: { namespace: "default" } },
+    {
+      $case: "ruleCreated",
+      value: { namespace: "default", namespaceId: "new", rule: readRule("<public> granted *:*:*", "anew") },
+    },
+  );
+  await script.until(() => script.stream.applied.includes(script.revision));
+  t.equal((await ask(guard, endpoint, { token })).namespaceId, "new");
+});
