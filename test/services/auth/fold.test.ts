@@ -90,7 +90,9 @@ const event: fc.Arbitrary<(index: number) => Events> = fc.oneof(
 
 function simpleEvent(): fc.Arbitrary<Events> {
   return fc.oneof(
-    namespace.map((name): Events => ({ $case: "namespaceCreated", value: { name } })),
+    fc
+      .record({ name: namespace, id: fc.option(fc.uuid(), { nil: undefined }) })
+      .map((value): Events => ({ $case: "namespaceCreated", value })),
     namespace.map((name): Events => ({ $case: "namespaceDeleted", value: { name } })),
     fc
       .record({ namespace, name, scopes })
