@@ -62,14 +62,18 @@ export async function prepareSchema(client: pg.ClientBase, { kind, name, schema,
   return id;
 }
 
-/** @throws {Error} where the schema is not that of the store with the ID, or of a newer version by now. */
+/**
+ * @param options the ID of the store; undefined before its schema was prepared, when there is nothing to check
+ * @throws {Error} where the schema is not that of the store with the ID, or of a newer version by now.
+ */
 export async function checkSchema(
   client: pg.ClientBase,
-  { schema, id, newest }: { readonly schema: string; readonly id: string; readonly newest: number },
+  { kind, schema, id }: { readonly kind: SchemaKind; readonly schema: string; readonly id: string | undefined },
 ): Promise<void> {
+  if (id === undefined) return;
   const { rows } = await client.query(`SELECT id, format FROM ${schema}.format`);
   if (rows[0]?.id !== id) throw new Error("it is another store than the one that this process started with");
-  if (rows[0].format > newest) throw new Error("a newer Portico has upgraded it; run that version");
+  if (rows[0].format > kind.formats.length) throw new Error("a newer Portico has upgraded it; run that version");
 }
 
 async function tablesIn(client: pg.ClientBase, schema: string): Promise<string[]> {

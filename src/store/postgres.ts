@@ -74,9 +74,7 @@ async function open(kind: SchemaKind, { url, dataFolder, deadline, warn, mustExi
     address,
     deadline,
     setting: SETTING,
-    check: async (client) => {
-      if (id !== undefined) await checkSchema(client, { schema, id, newest: KIND.formats.length });
-    },
+    check: (client) => checkSchema(client, { kind, schema, id }),
   });
   const warned = new Set<string>();
   const warnOnce = (message: string): void => {

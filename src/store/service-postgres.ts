@@ -29,6 +29,7 @@ import {
   type StoredEntry,
   type StoredWrite,
 } from "./service-store.js";
+import { startSweeper } from "./sweeper.js";
 
 const KIND: SchemaKind = {
   title: "a store of Portico's services",
@@ -50,8 +51,6 @@ const MAX_TOGETHER = 200;
 const MAX_IDLE_MS = 2_500;
 /** How far two clocks may differ and count as the same, in milliseconds. */
 const IN_STEP_MS = 1_000;
-/** How often entries whose time has passed are deleted, in milliseconds, and how many of them in one statement. */
-const SWEEP_INTERVAL_MS = 60_000;
 const MAX_SWEPT = 500;
 
 const msOf = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint`;
@@ -76,9 +75,7 @@ export async function openServicePostgres({ url, deadline, warn }: Options): Pro
     address,
     deadline,
     setting: SETTING,
-    check: async (client) => {
-      if (id !== undefined) await checkSchema(client, { schema, id, newest: KIND.formats.length });
-    },
+    check: (client) => checkSchema(client, { kind: KIND, schema, id }),
   });
   try {
     await database.use(database.open("write"), async (client) => {
@@ -120,7 +117,7 @@ class PostgresServiceStore implements ServiceStore {
       transact: (commits) => this.#transact(commits),
       toLateError: (isBegun) => lateError(database.name, { deadline, mayHaveWritten: isBegun }),
     });
-    this.#sweeper = setInterval(() => void this.sweep().catch(() => undefined), SWEEP_INTERVAL_MS).unref();
+    this.#sweeper = startSweeper(() => this.sweep());
   }
 
   async get(keys: readonly string[]): Promise<(StoredEntry | undefined)[]> {

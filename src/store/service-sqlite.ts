@@ -21,6 +21,7 @@ import {
   type StoredWrite,
 } from "./service-store.js";
 import { connect, createFile, endWithin, type FileKind, lateError, readHeader, toStoreError } from "./sqlite-file.js";
+import { startSweeper } from "./sweeper.js";
 
 /** Its mark is "Pors". */
 const KIND: FileKind = {
@@ -43,8 +44,6 @@ const IDENTITY = "identity";
 
 /** Writes of the commits that are made together. */
 const MAX_TOGETHER = 1024;
-/** How often entries whose time has passed are deleted, in milliseconds, and how many of them in one transaction. */
-const SWEEP_INTERVAL_MS = 60_000;
 const MAX_SWEPT = 500;
 
 /**
@@ -111,7 +110,7 @@ class SqliteServiceStore implements ServiceStore {
       transact: (commits) => this.#transact(commits),
       toLateError: () => lateError(file, deadline),
     });
-    this.#sweeper = setInterval(() => void this.sweep().catch(() => undefined), SWEEP_INTERVAL_MS).unref();
+    this.#sweeper = startSweeper(() => this.sweep());
   }
 
   async get(keys: readonly string[]): Promise<(StoredEntry | undefined)[]> {
