@@ -34,8 +34,13 @@ export function checkHolds(t: Test, title: string, setting: Setting): void {
 }
 
 /** Checks that the setting of a safeguard is right with it, and goes wrong without it; prints the counterexample. */
-export function checkSafeguard(t: Test, { name, setting }: Safeguard): void {
-  checkHolds(t, `with “${name}”`, setting);
+export function checkSafeguard(t: Test, safeguard: Safeguard): void {
+  checkHolds(t, `with “${safeguard.name}”`, safeguard.setting);
+  checkCounterexample(t, safeguard);
+}
+
+/** Checks that the setting of a safeguard goes wrong without it. */
+export function checkCounterexample(t: Test, { name, setting }: Safeguard): void {
   t.test(`without “${name}”: a decision lacks an acknowledged change`, async (t) => {
     const { counterexample, ...counts } = explore(modelOf(setting, name), MAX_STATES);
     t.ok(counterexample, "a counterexample is found");

@@ -1,9 +1,9 @@
-// As safeguards.test.ts, for the safeguards on SQLite that take a minute or more.
+// As safeguards.test.ts, for the safeguards on SQLite that take a minute or more: the counterexamples alone.
 import t from "tap";
 import { FULL } from "../support/full.js";
-import { checkSafeguard } from "./check.js";
+import { checkCounterexample } from "./check.js";
 import { SAFEGUARDS } from "./safeguards.js";
 
 const longest = SAFEGUARDS.filter(({ large, setting }) => large === "full" && setting.store === "sqlite");
-if (FULL) for (const safeguard of longest) checkSafeguard(t, safeguard);
+if (FULL) for (const safeguard of longest) checkCounterexample(t, safeguard);
 else t.test("at full length only", { skip: "TEST_FULL is not set" }, async () => {});
