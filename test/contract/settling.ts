@@ -229,9 +229,9 @@ const BEHAVIOURS: Record<string, Check> = {
     await members.grant(here);
     // It hears of the change by nothing but its own reading of the log.
     other.store.isDeaf = true;
-    const { reached, goOn } = pauseAt(other.store, "before replace grantors");
-    await reached;
+    const { reached, goOn } = pauseAt(other.store, "before replace claims");
     guard.ping();
+    await reached;
     await sleep(SHORT);
     await until(() => !guard.decides);
     // Its claim counts as that of a dead authority by now: nobody waits for it.
@@ -327,8 +327,8 @@ const BEHAVIOURS: Record<string, Check> = {
 
 /** Where an authority can be killed, or stopped, as it grants a lease; and as it makes a change. */
 const STEPS = {
-  ping: ["before replace grantors", "after replace grantors", "before after log", "after after log"],
-  change: ["before create log", "after create log", "before after grantors", "after after grantors"],
+  ping: ["before replace claims", "after replace claims", "before after log", "after after log"],
+  change: ["before create log", "after create log", "before after claims", "after after claims"],
 };
 
 for (const step of STEPS.ping) {

@@ -59,10 +59,11 @@ export class FaultyStore implements Store {
     const step =
       <Args extends unknown[], Result>(operation: Operation, act: (...args: Args) => Promise<Result>) =>
       async (...args: Args): Promise<Result> => {
-        await this.onStep(`before ${operation} ${name}`);
+        const what = name === "grantors" ? (`${args[0]}`.startsWith("applied/") ? "reports" : "claims") : name;
+        await this.onStep(`before ${operation} ${what}`);
         if (this.isCut) throw new StoreError(`store ${this.name} cannot be reached`);
         const result = await act(...args);
-        await this.onStep(`after ${operation} ${name}`);
+        await this.onStep(`after ${operation} ${what}`);
         return result;
       };
     const write = <Args extends unknown[], Result>(operation: Operation, act: (...args: Args) => Promise<Result>) =>
