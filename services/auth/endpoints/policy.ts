@@ -5,6 +5,7 @@
  * guard too slow for that is sent a snapshot instead.
  */
 
+import { setMaxListeners } from "node:events";
 import { KnownCaller } from "../../../src/access/known-caller.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { coversService } from "../../../src/contract/resource.js";
@@ -53,6 +54,7 @@ interface Options {
 
 /** The gRPC service portico.auth.v1.Policy. */
 export function policy(options: Options): Part {
+  setMaxListeners(0, options.stopping); // One for each guard.
   return part("portico.auth.v1.Policy", PolicyService, {
     watch: (requests, context) => watch(options, requests, context),
     resolve: (request) => resolve(options.journal, request),

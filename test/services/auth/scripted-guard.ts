@@ -13,6 +13,8 @@ const INTERVAL = 50;
 export class ScriptedGuard {
   /** IDs of the rules of the namespace `default` that it has applied. */
   readonly rules = new Set<string>();
+  /** Of those, which it had when a pong gave it a lease. */
+  readonly leased = new Set<string>();
   revision = 0n;
   /** Why its stream ended; undefined while it is open. */
   ended: unknown;
@@ -121,5 +123,6 @@ export class ScriptedGuard {
       this.#lease = Math.max(this.#lease, (this.#sent.get(sequence) ?? 0) + Number(leaseMs));
     }
     this.#pongs = this.#pongs.filter(({ revision }) => revision > this.revision);
+    if (this.decides) for (const rule of this.rules) this.leased.add(rule);
   }
 }
