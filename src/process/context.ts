@@ -1,5 +1,5 @@
 /** What all parts of a process share. */
-import { readCertificates } from "../certificates.js";
+import { followCertificates } from "../certificates.js";
 import type { Config } from "../config.js";
 import type { Logger } from "../log.js";
 import { MemoryBudget } from "../memory-budget.js";
@@ -23,9 +23,12 @@ export interface ProcessContext {
 
 /** Makes what the parts of a process share. */
 export async function createContext(own: Pick<ProcessContext, "config" | "log" | "shutdown">): Promise<ProcessContext> {
-  const { config } = own;
+  const { config, log, shutdown } = own;
+  const closing = new AbortController();
+  shutdown.add(() => closing.abort());
+  const certificates = followCertificates(config, { log, signal: closing.signal });
   const budget = new MemoryBudget({ maxBody: config.maxBody, trustedProxies: config.trustedProxies });
-  const transport = await loadTransport(config.transport, messageLimits(config), readCertificates(config), budget);
+  const transport = await loadTransport(config.transport, messageLimits(config), certificates, budget);
   return { ...own, metrics: new Metrics(), budget, transport };
 }
 

@@ -89,6 +89,7 @@ function createSecureServer(tls: Certificates, accept: (socket: Socket) => void)
       else socket.destroy();
     },
   );
+  tls.onChange?.(() => server.setSecureContext({ ca: tls.ca, cert: tls.cert, key: tls.key }));
   // TLS itself has sent the client an alert.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   return server;
