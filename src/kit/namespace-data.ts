@@ -37,17 +37,24 @@ export function listNamespacesOf(access: Pick<AuthorityAccess, "channel" | "meta
 }
 
 /**
- * Deletes all that is kept for namespaces that are gone. May be ended and begun again at any time, by several processes at once.
+ * Deletes all that is kept for namespaces that are gone and were gone the last time, too. Once is not enough: during a failover of
+ * its database, an authority's list may be an older one. May be ended and begun again at any time, by several processes at once.
+ * @param goneBefore what the last time returned
+ * @returns the prefixes of what is kept for namespaces that are gone
  * @throws {StoreError} {StatusError} (rejects) where the store or the authority fails
  */
-export async function deleteLeft(store: ServiceStore, list: ListNamespaces, signal: AbortSignal): Promise<void> {
+export async function deleteLeft(
+  store: ServiceStore,
+  list: ListNamespaces,
+  { goneBefore, signal }: { readonly goneBefore: ReadonlySet<string>; readonly signal: AbortSignal },
+): Promise<ReadonlySet<string>> {
   // What is in the store is read first: a namespace that has kept something was there before the authority is asked.
   const kept = await keptFor(store);
-  if (kept.length === 0) return;
+  if (kept.length === 0) return new Set();
   const present = await list();
-  for (const { prefix, segment } of kept) {
-    if (isGone(segment, present)) await deleteAll(store, prefix, signal);
-  }
+  const gone = kept.filter(({ segment }) => isGone(segment, present)).map(({ prefix }) => prefix);
+  for (const prefix of gone) if (goneBefore.has(prefix)) await deleteAll(store, prefix, signal);
+  return new Set(gone);
 }
 
 /** Each service's namespaces that have entries. Keys begin with a service's name: with a digit or a small letter. */
@@ -95,6 +102,7 @@ export class LeftData {
   readonly #end = new AbortController();
   #timer: NodeJS.Timeout;
   #running: Promise<void> = Promise.resolve();
+  #gone: ReadonlySet<string> = new Set();
 
   constructor(store: ServiceStore, list: ListNamespaces) {
     this.#store = store;
@@ -112,9 +120,11 @@ export class LeftData {
   #after(milliseconds: number): NodeJS.Timeout {
     return setTimeout(() => {
       // What fails is done the next time: nothing can reach the data meanwhile.
-      this.#running = deleteLeft(this.#store, this.#list, this.#end.signal)
-        .catch(() => undefined)
-        .then(() => {
+      const last = { goneBefore: this.#gone, signal: this.#end.signal };
+      this.#running = deleteLeft(this.#store, this.#list, last)
+        .catch(() => new Set<string>())
+        .then((gone) => {
+          this.#gone = gone;
           if (!this.#end.signal.aborted) this.#timer = this.#after(INTERVAL_MS);
         });
     }, milliseconds).unref();

@@ -1,11 +1,17 @@
 // What deleted namespaces have left in the store of services is deleted, and nothing else.
 import t, { type Test } from "tap";
-import { deleteLeft } from "../../src/kit/namespace-data.js";
+import { deleteLeft, type ListNamespaces } from "../../src/kit/namespace-data.js";
 import { openServiceStore } from "../../src/store/open.js";
 import type { ServiceStore } from "../../src/store/service-store.js";
 import { overriding } from "../support/catalogue.js";
 
 const NEVER = new AbortController().signal;
+
+/** Deletes what is gone now, as if it had been gone the last time. */
+async function deleteGone(store: ServiceStore, list: ListNamespaces, signal = NEVER): Promise<void> {
+  const goneBefore = await deleteLeft(store, list, { goneBefore: new Set(), signal: NEVER });
+  await deleteLeft(store, list, { goneBefore, signal });
+}
 
 async function opened(t: Test, keys: readonly string[]): Promise<ServiceStore> {
   const store = await openServiceStore("sqlite:", t.testdir());
@@ -48,7 +54,7 @@ const DELETED = {
 
 t.test("what namespaces keep stays, and what is left of others goes", async (t) => {
   const store = await opened(t, [...Object.values(KEPT), ...Object.values(DELETED)]);
-  await deleteLeft(store, async () => PRESENT, NEVER);
+  await deleteGone(store, async () => PRESENT);
   const keys = await keysOf(store);
   for (const [title, key] of Object.entries(KEPT)) t.ok(keys.includes(key), title);
   for (const [title, key] of Object.entries(DELETED)) t.notOk(keys.includes(key), title);
@@ -65,7 +71,7 @@ t.test("a namespace that is created while the store is read keeps what it has", 
       return found;
     },
   });
-  await deleteLeft(late, async () => new Map(present), NEVER);
+  await deleteGone(late, async () => new Map(present));
   t.same(await keysOf(store), ["a/new@1/c/k"]);
 });
 
@@ -81,19 +87,27 @@ t.test("it may be broken off after any commit, and is done by the next attempt",
     },
   });
   await t.rejects(
-    deleteLeft(broken, async () => PRESENT, end.signal),
+    deleteGone(broken, async () => PRESENT, end.signal),
     { name: "AbortError" },
   );
   t.equal((await keysOf(store)).length, 150);
-  await deleteLeft(store, async () => PRESENT, NEVER);
+  await deleteGone(store, async () => PRESENT);
   t.same(await keysOf(store), []);
 });
 
 t.test("where the authority cannot be asked, nothing is deleted", async (t) => {
   const store = await opened(t, Object.values(DELETED));
   await t.rejects(
-    deleteLeft(store, () => Promise.reject(new Error("it is away")), NEVER),
+    deleteGone(store, () => Promise.reject(new Error("it is away"))),
     /it is away/,
   );
   t.equal((await keysOf(store)).length, Object.keys(DELETED).length);
+});
+
+t.test("a namespace that one list alone lacks keeps what it has", async (t) => {
+  const store = await opened(t, ["a/new@1/c/k"]);
+  const lists = [new Map<string, string>(), new Map([["new", "1"]]), new Map<string, string>()];
+  let goneBefore: ReadonlySet<string> = new Set();
+  for (const list of lists) goneBefore = await deleteLeft(store, async () => list, { goneBefore, signal: NEVER });
+  t.same(await keysOf(store), ["a/new@1/c/k"]);
 });

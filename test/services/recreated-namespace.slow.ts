@@ -116,7 +116,9 @@ t.test("a namespace that is created again sees nothing of the one before, and wh
   t.equal((await segments()).length, 4);
 
   const store = await openServiceStore("sqlite:", data);
-  await deleteLeft(store, second.list, new AbortController().signal);
+  const { signal } = new AbortController();
+  const goneBefore = await deleteLeft(store, second.list, { goneBefore: new Set(), signal });
+  await deleteLeft(store, second.list, { goneBefore, signal });
   await store.close();
   const current = (await second.list()).get("team");
   t.not(current, id);
