@@ -1,5 +1,6 @@
 /** `portico authority`: the store, the authority and the registry, on the gRPC port. `portico server` has the same parts. */
 import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Health } from "../../gateway/own/health.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
 import { createRegistry } from "../../services/registry/registry.js";
@@ -20,6 +21,9 @@ import { OWN_SERVICES } from "./own-services.js";
 import { whyNotReady } from "./readiness.js";
 import { runRole } from "./run.js";
 import { processOf, type Running } from "./start.js";
+
+/** How long a start waits for the contracts of services that join by configuration, in milliseconds. */
+const CONFIGURED_WAIT_MS = 1_000;
 
 /** Options of the command line that are no settings: they hold for one start. */
 export interface StoreOptions {
@@ -89,6 +93,8 @@ export async function openCore(
   const registry = createRegistry({ guard, foreign: config.services, connect: transport.connect, log });
   shutdown.add(() => registry.close());
   shutdown.add(followServices({ file: config.configFile, registry, log }));
+  // Before the port is open, too: gateways then find these services from their first look on.
+  await Promise.race([registry.tried(), sleep(CONFIGURED_WAIT_MS, undefined, { ref: false })]);
   const served = [authority.service, registry.service, ...more];
   const grpc = await openGrpcPort(context, served, guard);
   // Before the port: its streams would never end by themselves.

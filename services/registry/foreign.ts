@@ -36,8 +36,8 @@ export interface ForeignOptions {
 /** The services that join by the configuration, followed until they are closed. */
 export class ForeignServices {
   readonly #options: ForeignOptions;
-  /** What stops following each service, by its entry as JSON. */
-  #followed = new Map<string, () => void>();
+  /** By the service's entry as JSON. */
+  #followed = new Map<string, Followed>();
 
   constructor(options: ForeignOptions) {
     this.#options = options;
@@ -51,10 +51,15 @@ export class ForeignServices {
     checkNames(services);
     const before = this.#followed;
     const entries = new Map(services.map((service) => [JSON.stringify(service), service]));
-    for (const [entry, stop] of before) if (!entries.has(entry)) stop();
+    for (const [entry, { stop }] of before) if (!entries.has(entry)) stop();
     this.#followed = new Map(
       [...entries].map(([entry, service]) => [entry, before.get(entry) ?? followService(service, this.#options)]),
     );
+  }
+
+  /** Resolves when the contract of each target was read once, or could not be. */
+  async tried(): Promise<void> {
+    await Promise.all([...this.#followed.values()].map(({ tried }) => tried));
   }
 
   close(): void {
@@ -62,17 +67,24 @@ export class ForeignServices {
   }
 }
 
-/** Follows every target of a service until the returned function is called. */
-function followService(service: ForeignService, options: ForeignOptions): () => void {
+interface Followed {
+  /** As in ForeignServices. */
+  readonly tried: Promise<unknown>;
+  readonly stop: () => void;
+}
+
+/** Follows every target of a service until it is stopped. */
+function followService(service: ForeignService, options: ForeignOptions): Followed {
   // One for each target, as each listens to its own signal several times.
-  const closing = service.targets.map((target) => {
-    const controller = new AbortController();
-    void followTarget(service, target, options, controller.signal);
-    return controller;
-  });
-  return () => {
-    for (const controller of closing) controller.abort();
+  const targets = service.targets.map((target) => ({ target, closing: new AbortController() }));
+  const tried = targets.map(
+    ({ target, closing: { signal } }) =>
+      new Promise<void>((onTried) => void followTarget(service, target, { ...options, onTried }, signal)),
+  );
+  const stop = (): void => {
+    for (const { closing } of targets) closing.abort();
   };
+  return { tried: Promise.all(tried), stop };
 }
 
 /** @throws {ConfigError} when a service has a name that it cannot have, or that is there twice. */
@@ -95,7 +107,7 @@ export function checkNames(services: readonly ForeignService[]): void {
 async function followTarget(
   service: ForeignService,
   target: GrpcTarget,
-  { directory, connect, refresh, log }: ForeignOptions,
+  { directory, connect, refresh, log, onTried }: ForeignOptions & { readonly onTried: () => void },
   signal: AbortSignal,
 ): Promise<void> {
   const address = formatGrpcTarget(target);
@@ -115,6 +127,7 @@ async function followTarget(
       if (trouble !== undefined) log.info(about, "the contract of a configured service can be read again");
       trouble = undefined;
       answered();
+      onTried();
       await pauses.wait(refresh);
     }
   };
@@ -125,6 +138,7 @@ async function followTarget(
       const reason = explain(service, address, error);
       if (reason !== trouble) log.warn({ ...about, reason }, "the contract of a configured service cannot be read");
       trouble = reason;
+      onTried();
     },
     firstDelayMs: FIRST_RETRY,
     maxDelayMs: refresh,

@@ -60,6 +60,8 @@ export interface Registry {
    * @throws {ConfigError} when one has a name that it cannot have; then nothing has changed.
    */
   configure(services: readonly ForeignService[]): void;
+  /** Resolves when the contract of each of them was read once, or could not be. */
+  tried(): Promise<void>;
   /** Ends every registration and watch with UNAVAILABLE. */
   close(): void;
 }
@@ -117,6 +119,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     },
     add: (instance) => directory.join(instance, { local: true }),
     configure,
+    tried: () => configured.tried(),
     close() {
       configured.close();
       directory.close();
