@@ -18,7 +18,7 @@ const cacheOn = async (store: string): Promise<Portico> => {
 };
 const refused = (store: string, running: string) => ({
   message: new RegExp(
-    `exit 2\\):\\n.*this instance of cache keeps its data in \\S+/${store}, and one that runs \\(\\S+\\) in \\S+/${running}: name one store for both in PORTICO_SERVICE_STORE`,
+    `exit 2\\):\\n.*this instance of cache keeps its data in [^\\n]+/${store}, and one that runs \\(\\S+\\) in [^\\n]+/${running}: name one store for both in PORTICO_SERVICE_STORE`,
     "s",
   ),
 });
