@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ADMIN_PASSWORD } from "../support/installation.js";
 import { freePort } from "../support/ports.js";
 import { type PostgresServer, startPostgres } from "../support/postgres.js";
-import { call, type Portico, start } from "../support/process.js";
+import { login, type Portico, start } from "../support/process.js";
 import { type Machine, Network } from "./network.js";
 
 /** What ends with its user: a test, or `npm run cluster`. */
@@ -96,15 +96,7 @@ export async function startCluster(owner: Owner, folder: string): Promise<Cluste
   owner.teardown(() => Promise.all(nodes.map((node) => node.stop("SIGKILL"))));
   for (const authority of authorities) await authority.start();
   await Promise.all([...gateways, ...services].map((node) => node.start()));
-  const admin = await login(gateways[0]!.http);
+  // 404 until the gateway knows the authorities.
+  const admin = await login(gateways[0]!.http, ADMIN_PASSWORD, [404, 503]);
   return { network, database, databaseMachine, authorities, gateways, services, admin };
-}
-
-async function login(http: string): Promise<{ authorization: string }> {
-  for (;;) {
-    const { status, body } = await call(`${http}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
-    if (status === 200) return { authorization: `Bearer ${(body as { accessToken: string }).accessToken}` };
-    // Until the gateway knows the authorities.
-    if (status !== 404 && status !== 503) throw new Error(`the login was answered ${status}: ${JSON.stringify(body)}`);
-  }
 }

@@ -106,13 +106,17 @@ export async function call(url: string, body?: unknown, headers: Record<string, 
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-/** Logs the administrator in and gives the header that carries the token. */
-export async function administrator(http: string, data: string): Promise<{ authorization: string }> {
-  const password = readFileSync(join(data, "admin-password"), "utf8").trim();
+/** Logs the administrator in, with the password in the data folder, and gives the header that carries the token. */
+export function administrator(http: string, data: string): Promise<{ authorization: string }> {
+  // On a busy machine a guard may be without a lease for a moment.
+  return login(http, readFileSync(join(data, "admin-password"), "utf8").trim(), [503]);
+}
+
+/** The same with a password. @param retried the statuses that are asked again */
+export async function login(http: string, password: string, retried: readonly number[]) {
   for (;;) {
     const { status, body } = await call(`${http}/auth/login`, { account: "admin", password });
     if (status === 200) return { authorization: `Bearer ${(body as { accessToken: string }).accessToken}` };
-    // On a busy machine a guard may be without a lease for a moment.
-    if (status !== 503) throw new Error(`the login was answered ${status}: ${JSON.stringify(body)}`);
+    if (!retried.includes(status)) throw new Error(`the login was answered ${status}: ${JSON.stringify(body)}`);
   }
 }
