@@ -32,6 +32,8 @@ export interface GatewayRequest {
   pieces(reader: PieceReader): PieceFlow;
   /** Whether the client asks for a WebSocket (RFC 6455) at this path. */
   readonly upgrade?: boolean | undefined;
+  /** Whether the response may end with trailers (RFC 9110 §6.5), as over HTTP/2; else those that it has are left out. */
+  readonly sendsTrailers?: boolean | undefined;
   /** Calls the listener when the response is not to be waited for any more: 499 the client has gone, 503 the server stops. */
   onAbort(listener: (reason: HttpError) => void): void;
 }
@@ -44,11 +46,13 @@ export interface Reply {
   readonly contentType?: string | undefined;
   /** Name, value, name, value …; without a Cache-Control the response says `no-store`. */
   readonly headers?: readonly string[];
+  /** Trailers behind a body that is no stream: name, value, name, value … */
+  readonly trailers?: readonly string[] | undefined;
   /** With status 101: what speaks for the gateway on the WebSocket. */
   readonly session?: SocketSession | undefined;
 }
 
-export interface GatewayResponse extends Pick<Reply, "status" | "body" | "session"> {
+export interface GatewayResponse extends Pick<Reply, "status" | "body" | "trailers" | "session"> {
   /** Name, value, name, value …: all headers but those of the connection. */
   readonly headers: readonly string[];
   /** Bytes of the body; 0 for a stream. */
@@ -65,6 +69,8 @@ export type Handler = (request: GatewayRequest) => GatewayResponse | Promise<Gat
 
 /** Receives the body of a request piece by piece. */
 export interface PieceReader {
+  /** Whether the client may be silent for any time between two pieces; else it fails with 408. */
+  readonly allowsSilence?: boolean | undefined;
   /** @returns false to receive no more until `resume` */
   onPiece(piece: Uint8Array): boolean;
   onEnd(): void;
@@ -96,8 +102,9 @@ export function isStream(body: GatewayResponse["body"]): body is BodyStream {
 export interface BodySink {
   /** @returns false to ask for no more until `onDrain` */
   write(piece: string | Uint8Array): boolean;
-  end(): void;
-  /** Cuts the connection, so that the client sees that the body is incomplete. */
+  /** @param trailers name, value, name, value … */
+  end(trailers?: readonly string[]): void;
+  /** Cuts the connection, over HTTP/2 the stream, so that the client sees that the body is incomplete. */
   abort(): void;
 }
 
@@ -194,9 +201,11 @@ export class RequestHeaders {
   transferEncoding: string | undefined;
   /** The name of a header that was sent more than once and must not be. */
   repeated: string | undefined;
+  /** A body follows whose length no header says, which HTTP/1.1 announces by Transfer-Encoding (RFC 9113 §8.1). */
+  streamed = false;
 }
 
-type Field = Exclude<keyof RequestHeaders, "repeated">;
+type Field = Exclude<keyof RequestHeaders, "repeated" | "streamed">;
 
 const FIELDS: ReadonlyMap<string, Field> = new Map<string, Field>([
   ["authorization", "authorization"],
@@ -250,10 +259,12 @@ export function listOf(raw: readonly string[], name: string): string {
   return valuesOf(raw, name).join(",");
 }
 
-/** Whether a body follows the headers (RFC 9112 §6.3). */
+/** Whether a body follows the headers (RFC 9112 §6.3, RFC 9113 §8.1). */
 export function announcesBody(headers: RequestHeaders): boolean {
   return (
-    headers.transferEncoding !== undefined || (headers.contentLength !== undefined && headers.contentLength !== "0")
+    headers.transferEncoding !== undefined ||
+    headers.streamed ||
+    (headers.contentLength !== undefined && headers.contentLength !== "0")
   );
 }
 

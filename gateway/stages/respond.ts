@@ -77,7 +77,7 @@ const STANDARD = ["Cache-Control", "no-store", ...NO_SNIFFING];
 function complete(
   request: GatewayRequest,
   { requestId }: RequestState,
-  { status, body, headers: own = NO_HEADERS, contentType = "application/json", session }: Reply,
+  { status, body, headers: own = NO_HEADERS, contentType = "application/json", trailers, session }: Reply,
   cors: Cors,
 ): GatewayResponse {
   if (session !== undefined) return { status, headers: ["X-Request-Id", requestId], body, length: 0, session };
@@ -91,5 +91,5 @@ function complete(
   }
   const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
   if (status !== 204 && status !== 304) headers.push("Content-Type", contentType, "Content-Length", String(length));
-  return { status, headers, body, length };
+  return { status, headers, body, length, trailers };
 }
