@@ -14,6 +14,11 @@ export interface KeepAliveOptions {
   readonly maxPings?: number;
   /** Whether a connection without streams is tested too. One that is not must be started again with its next stream. */
   readonly idle: boolean;
+  /**
+   * Whether anything was sent since it was asked last, or waits for the peer to read. Then the connection is not tested: a
+   * PING would wait behind what a slow reader has not read. Default: what is sent does not count.
+   */
+  readonly isSending?: (() => boolean) | undefined;
 }
 
 interface TestedConnection {
@@ -64,11 +69,12 @@ export class KeepAlive {
   }
 
   #check(elapsed: number): void {
-    const { after, timeout, maxPings = Number.POSITIVE_INFINITY, idle } = this.#options;
+    const { after, timeout, maxPings = Number.POSITIVE_INFINITY, idle, isSending } = this.#options;
     if (!idle && this.#connection.streams.size === 0) {
       this.stop();
       return;
     }
+    if (isSending?.() && !this.#tested) this.#silence = 0;
     this.#silence += elapsed;
     if (this.#tested) {
       if (this.#silence >= after + timeout) this.#connection.destroy();

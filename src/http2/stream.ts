@@ -131,6 +131,19 @@ export abstract class Stream {
     this.onData(buffer, start, end);
   }
 
+  /** Trailers have come, which end the message. */
+  receiveTrailers(): void {
+    if (this.contentLength?.receive(0, true) === false) {
+      this.connection?.streamError(this, ErrorCode.PROTOCOL_ERROR);
+      return;
+    }
+    this.remoteEnded = true;
+    this.onTrailers();
+  }
+
+  /** The message that is received has ended with trailers. */
+  protected onTrailers(): void {}
+
   /** Everything that came has been taken: lets the peer send as much again. */
   protected acknowledge(): void {
     const increment = this.#window.take(this.#unacknowledged);

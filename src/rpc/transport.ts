@@ -87,9 +87,6 @@ export const MAX_RECONNECT_MS = 5_000;
 /** Calls of a channel that may wait for a connection. */
 export const MAX_WAITING = 4_096;
 
-/** Calls at once on one connection that a server allows. */
-export const MAX_STREAMS = 100;
-
 /**
  * After this time a server's connection takes no new calls, in milliseconds, so that clients look up names again and find
  * new servers. Calls on it end in their own time: a registration is a stream for as long as a service lives.

@@ -9,7 +9,7 @@ import { MemoryBudget } from "../../src/memory-budget.js";
 import { type ChannelCalls, ClientCall } from "../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../src/rpc/http2/client-connection.js";
 import { requestHeaders } from "../../src/rpc/http2/headers.js";
-import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
+import { GrpcServerConnection } from "../../src/rpc/http2/server-connection.js";
 import { Deadlines } from "../../src/rpc/open-calls.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
@@ -108,7 +108,7 @@ async function serverSurvives(sequence: Sequence): Promise<void> {
     },
   });
   const [near, far] = await pair();
-  const connection = new ServerConnection(
+  const connection = new GrpcServerConnection(
     near,
     "test",
     dispatcherOf([service]),

@@ -4,7 +4,7 @@ import t, { type Test } from "tap";
 import { ErrorCode } from "../../src/http2/errors.js";
 import { Flag, FrameType, PREFACE } from "../../src/http2/frames.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
-import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
+import { GrpcServerConnection } from "../../src/rpc/http2/server-connection.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
 import { frame, headers, isType, message, RawPeer, REQUEST, SETTINGS, uint32 } from "./peer.js";
@@ -27,7 +27,14 @@ async function open(t: Test, budget = new MemoryBudget(), method = "One", stallC
     },
   });
   const times = { maxAge: 60_000, stallTime: STALL, stallCheck };
-  const connection = new ServerConnection(near, "test", dispatcherOf([service]), LIMITS, times, budget.open("test"));
+  const connection = new GrpcServerConnection(
+    near,
+    "test",
+    dispatcherOf([service]),
+    LIMITS,
+    times,
+    budget.open("test"),
+  );
   const peer = new RawPeer(socket);
   const fields = REQUEST.map(([name, value]) => [name, name === ":path" ? `/raw.Raw/${method}` : value] as const);
   peer.send(PREFACE, SETTINGS, headers(1, fields));

@@ -5,7 +5,7 @@ import t from "tap";
 import { Code } from "../../src/errors.js";
 import { Flag, FrameType, PREFACE } from "../../src/http2/frames.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
-import { ServerConnection } from "../../src/rpc/http2/server-connection.js";
+import { GrpcServerConnection } from "../../src/rpc/http2/server-connection.js";
 import { frame, headers, message, REQUEST, rawClient, SETTINGS, uint32 } from "../http2/peer.js";
 import { listenHttp2 } from "../http2/serve.js";
 import { rawService } from "../rpc/raw-service.js";
@@ -44,7 +44,7 @@ t.test("small answers that wait behind others are reserved", async (t) => {
   const socket = new FullSocket();
   t.teardown(() => socket.destroy());
   const times = { maxAge: 60_000, stallTime: 60_000, stallCheck: 60_000 };
-  const connection = new ServerConnection(socket, "test", dispatcherOf([service]), LIMITS, times, memory);
+  const connection = new GrpcServerConnection(socket, "test", dispatcherOf([service]), LIMITS, times, memory);
   socket.push(Buffer.concat([PREFACE, SETTINGS, WINDOWS, call(1, "large")]));
   for (let turns = 0; turns < 10; turns++) await turn();
   for (let index = 1; index <= CALLS; index++) socket.push(call(1 + 2 * index, "small"));

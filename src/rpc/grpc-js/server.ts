@@ -19,6 +19,7 @@ import type { Address } from "../../address.js";
 import { asBuffer } from "../../buffer.js";
 import type { Certificates } from "../../certificates.js";
 import { Code } from "../../errors.js";
+import { MAX_STREAMS } from "../../http2/server-connection.js";
 import { type ConnectionMemory, MemoryBudget } from "../../memory-budget.js";
 import type { IncomingListener, Reply, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
@@ -29,7 +30,6 @@ import {
   type GrpcServer,
   listen,
   MAX_CONNECTION_AGE_MS,
-  MAX_STREAMS,
   SERVER_KEEPALIVE,
   type ServerLimits,
   type ServerOptions,

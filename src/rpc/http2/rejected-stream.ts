@@ -46,8 +46,7 @@ export class RejectedStream extends Stream implements Expiring {
   }
 
   /** The request's trailers have come. */
-  onTrailers(): void {
-    this.remoteEnded = true;
+  protected override onTrailers(): void {
     this.#answer();
   }
 

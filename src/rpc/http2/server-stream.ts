@@ -100,8 +100,7 @@ export class ServerStream extends MessageStream implements Reply {
   }
 
   /** The request's trailers have come. gRPC has none, HTTP may. */
-  onTrailers(): void {
-    this.remoteEnded = true;
+  protected override onTrailers(): void {
     this.deliver();
   }
 

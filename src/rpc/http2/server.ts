@@ -7,7 +7,7 @@ import { ALPN } from "../../http2/frames.js";
 import { MemoryBudget } from "../../memory-budget.js";
 import type { Dispatcher } from "../dispatch.js";
 import { type GrpcServer, listen, MAX_CONNECTION_AGE_MS, type ServerLimits, type ServerOptions } from "../transport.js";
-import { ServerConnection } from "./server-connection.js";
+import { GrpcServerConnection } from "./server-connection.js";
 
 export interface Http2ServerOptions extends ServerOptions {
   /** See MAX_CONNECTION_AGE_MS, which is the default; varied by a tenth, so that connections do not all end at once. */
@@ -36,7 +36,7 @@ export function serveHttp2(
 class Connections {
   readonly listener: Server;
   readonly #sockets = new Set<Socket>();
-  readonly #connections = new Set<ServerConnection>();
+  readonly #connections = new Set<GrpcServerConnection>();
 
   constructor(dispatcher: Dispatcher, limits: ServerLimits, options: Http2ServerOptions) {
     const { tls, maxConnectionAge, budget = new MemoryBudget(limits) } = options;
@@ -45,7 +45,7 @@ class Connections {
       const maxAge = (maxConnectionAge ?? MAX_CONNECTION_AGE_MS) * (0.9 + Math.random() * 0.2);
       const times = { maxAge, stallTime: STALL_MS, stallCheck: STALL_CHECK_MS };
       const address = socket.remoteAddress ?? "unix";
-      const connection = new ServerConnection(socket, address, dispatcher, limits, times, budget.open(address));
+      const connection = new GrpcServerConnection(socket, address, dispatcher, limits, times, budget.open(address));
       this.#connections.add(connection);
       socket.once("close", () => this.#connections.delete(connection));
     };
