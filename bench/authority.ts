@@ -156,7 +156,7 @@ async function listed(
   const started = performance.now();
   do {
     const request = { pageSize: 0, pageToken };
-    const page = (await call(service, "list", request, caller)) as Record<string, never> & { nextPageToken?: string };
+    const page = (await call(service, "list", request, caller)) as Record<string, unknown> & { nextPageToken?: string };
     count += (page[field] as unknown[]).length;
     pages++;
     pageToken = page.nextPageToken ?? "";

@@ -6,6 +6,8 @@ export interface Body {
   readonly request: string;
   /** Of the answer. */
   readonly status: number;
+  /** How many messages the answer has, for the endpoint that answers with a stream. */
+  readonly messages?: number;
   /** Sent beside those that a system needs. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -50,6 +52,17 @@ export const REFUSED: Body = {
   status: 400,
 };
 export const BODIES: readonly Body[] = [SMALL, MEDIUM, LARGE];
+
+/** A request of a stream, whose messages have a text of so many bytes. */
+function stream(name: string, size: number, messages: number): Body {
+  const text = SENTENCE.repeat(size / 40 + 1).slice(0, size);
+  return { name, request: JSON.stringify({ name: text, messages: String(messages) }), status: 200, messages };
+}
+
+export const SHORT_STREAM = stream("Streams of 3 messages", 4, 3);
+export const LONG_STREAM = stream("Streams of 1,000 messages", 4, 1_000);
+export const LARGE_STREAM = stream("Streams of 100 messages of 16 KiB twice", 16 * 1024, 100);
+export const STREAMS: readonly Body[] = [SHORT_STREAM, LONG_STREAM, LARGE_STREAM];
 
 /** The answer has the greeting twice, so it is twice as long. */
 export function answerTo(request: string): string {

@@ -1,7 +1,7 @@
 /**
  * Calls through a gateway: Portico, its peers, and the ceiling of what node:http can do.
  *
- *     npm run calls [-- --quick] [--only=Portico]
+ *     npm run calls [-- --quick] [--only=Portico,Rust]
  *
  * The systems take turns in rounds, so that what else the machine does falls on all alike; of the rounds the median
  * counts. For its turn a system is started, in processes of its own, and stopped after it, so that none is idle while
@@ -15,7 +15,22 @@ import { connect as connectTcp } from "node:net";
 import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { answerTo, BODIES, type Body, FROM_BROWSER, LARGE, MEDIUM, REFUSED, SMALL } from "./bodies.js";
+import { verdicts } from "./aims.js";
+import {
+  answerTo,
+  BODIES,
+  type Body,
+  FROM_BROWSER,
+  LARGE,
+  LARGE_STREAM,
+  LONG_STREAM,
+  MEDIUM,
+  REFUSED,
+  SHORT_STREAM,
+  SMALL,
+  STREAMS,
+} from "./bodies.js";
+import { ENVOY_VERSION } from "./envoy.js";
 import type { Measurement, Window } from "./load.js";
 import { isInstalled, launch, memory, stop } from "./processes.js";
 import { writeReport } from "./report.js";
@@ -25,6 +40,10 @@ import { prepare, type System } from "./systems.js";
 interface Point {
   readonly body: Body;
   readonly connections: number;
+  /** Measured only for the systems that name it; undefined for all but variants. */
+  readonly table?: NonNullable<System["tables"]>[number];
+  /** Answers to wait for where they take long. */
+  readonly answers?: number;
 }
 
 interface Measured {
@@ -42,8 +61,20 @@ const POINTS: readonly Point[] = [
   { body: MEDIUM, connections: 64 },
   { body: LARGE, connections: 64 },
 ];
+const CONNECTIONS: readonly Point[] = [16, 2_048].map((connections) => ({
+  body: SMALL,
+  connections,
+  table: "connections",
+}));
+const SHORT_STREAMS: Point = { body: SHORT_STREAM, connections: 64, table: "streams" };
+const LONG_STREAMS: readonly Point[] = [LONG_STREAM, LARGE_STREAM].map((body) => ({
+  body,
+  connections: 16,
+  table: "streams",
+  answers: 64,
+}));
 /** How calls a second grow with workers: with any other body the service and the generator fill the cores too. */
-const SCALING_POINT: Point = { body: REFUSED, connections: 64 };
+const SCALING_POINT: Point = { body: REFUSED, connections: 64, table: "workers" };
 
 /**
  * Milliseconds. Each window begins with a time that does not count, and each turn with one of small calls: a gateway runs
@@ -54,14 +85,22 @@ const WHOLE = {
   firstWarmUp: 4_000,
   warmUp: 500,
   duration: 1_200,
-  points: [...POINTS, SCALING_POINT],
+  points: [...POINTS, ...CONNECTIONS, SHORT_STREAMS, ...LONG_STREAMS, SCALING_POINT],
 };
 const QUICK = {
   rounds: 1,
   firstWarmUp: 800,
   warmUp: 200,
   duration: 500,
-  points: [MAIN_POINT, { body: MEDIUM, connections: 64 }, SCALING_POINT],
+  points: [
+    MAIN_POINT,
+    { body: MEDIUM, connections: 64 },
+    { body: LARGE, connections: 64 },
+    ...CONNECTIONS,
+    SHORT_STREAMS,
+    ...LONG_STREAMS,
+    SCALING_POINT,
+  ],
 };
 
 /** How long a system may take to its first answer, in milliseconds. */
@@ -73,7 +112,8 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "portico-bench-"));
   const generator = fork(join(import.meta.dirname, "load.ts"));
   try {
-    const systems = (await prepare(folder)).filter(({ name }) => name.includes(options.only ?? ""));
+    const wanted = (options.only ?? "").split(",");
+    const systems = (await prepare(folder)).filter(({ name }) => wanted.some((part) => name.includes(part)));
     const left = systems.flatMap(({ name, missing }) => (missing === undefined ? [] : { name, why: missing }));
     for (const { name, why } of left) console.error(`left out: ${name}: ${why}`);
     const measured = systems
@@ -140,6 +180,13 @@ async function checkAnswers(system: System): Promise<void> {
     if (answer !== answerTo(request))
       throw new Error(`${system.name} answers ${name} wrongly: ${answer.slice(0, 200)}`);
   }
+  if (!system.tables?.includes("streams")) return;
+  for (const { name, request, messages = 0 } of STREAMS) {
+    const response = await call(system, request, system.streamPath);
+    const lines = (await response.text()).trimEnd().split("\n");
+    if (lines.length !== messages || lines.some((line) => JSON.stringify(JSON.parse(line)) !== answerTo(request)))
+      throw new Error(`${system.name} answers ${name} wrongly: ${lines.length} lines, ${lines[0]?.slice(0, 200)}`);
+  }
 }
 
 function listens(port: number): Promise<void> {
@@ -163,7 +210,7 @@ async function until(what: string, happens: () => Promise<boolean>): Promise<voi
   }
 }
 
-function call({ programs, path, headers }: System, body: string): Promise<Response> {
+function call({ programs, path: ofCall, headers }: System, body: string, path = ofCall): Promise<Response> {
   return fetch(`http://127.0.0.1:${programs.at(-1)!.port}${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", connection: "close", ...headers },
@@ -171,26 +218,27 @@ function call({ programs, path, headers }: System, body: string): Promise<Respon
   });
 }
 
-function isMeasured({ variant, scaling }: System, point: Point): boolean {
-  if (point === SCALING_POINT) return scaling === true;
-  return !variant || point === MAIN_POINT;
+function isMeasured({ tables = [] }: System, point: Point): boolean {
+  if (point.table !== undefined) return tables.includes(point.table);
+  return point === MAIN_POINT || !tables.includes("variant");
 }
 
 /** One window of load. */
 async function load(
   generator: ChildProcess,
   { system, children }: { readonly system: System; readonly children: readonly ChildProcess[] },
-  { body, connections }: Point,
+  { body, connections, answers = 0 }: Point,
   warmUp: number,
   duration: number,
 ): Promise<Measurement> {
   const { port } = system.programs.at(-1)!;
-  const { path } = system;
+  const path = body.messages === undefined ? system.path : system.streamPath!;
   const headers = { ...system.headers, ...body.headers };
   const families = children.map(withWorkers);
   const processes = families.flat();
   const { request, status } = body;
-  const window: Window = { port, path, headers, body: request, status, connections, warmUp, duration, processes };
+  const call = { port, path, headers, body: request, status, connections };
+  const window: Window = { ...call, warmUp, duration, answers, processes };
   generator.send(window);
   const [answer] = (await once(generator, "message")) as [{ measurement: Measurement } | { failure: string }];
   if ("failure" in answer) throw new Error(`${system.name}, ${nameOf({ body, connections })}: ${answer.failure}`);
@@ -216,7 +264,7 @@ function sum(numbers: readonly number[]): number {
 }
 
 function nameOf({ body, connections }: Point): string {
-  return `${body.name}, ${connections} ${connections === 1 ? "connection" : "connections"}`;
+  return `${body.name}, ${connections.toLocaleString("en")} ${connections === 1 ? "connection" : "connections"}`;
 }
 
 function summarize({ system, starts, windows }: Measured, points: readonly Point[]): SystemResult {
@@ -261,6 +309,8 @@ function machine(loadBefore: number): Results["machine"] {
     versions: {
       node: process.version.slice(1),
       go: version("go", "env", "GOVERSION")?.slice(2),
+      rust: version("rustc", "--version")?.split(" ")[1],
+      envoy: ENVOY_VERSION,
       ...Object.fromEntries(
         ["@grpc/grpc-js", "fastify", "moleculer", "moleculer-web", "@connectrpc/connect"].map((name) => [
           name,
@@ -271,8 +321,8 @@ function machine(loadBefore: number): Results["machine"] {
   };
 }
 
-function print({ systems }: Results): void {
-  for (const { name, roles, start, points } of systems) {
+function print(results: Results): void {
+  for (const { name, roles, start, points } of results.systems) {
     console.log(`\n${name}: first answer after ${Math.round(start)} ms`);
     for (const [point, { rate, p50, p99, generator, processor, memory }] of Object.entries(points)) {
       const each = roles.map(
@@ -283,6 +333,10 @@ function print({ systems }: Results): void {
           `${each.join(", ")} (load ${generator.toFixed(1)} µs)`,
       );
     }
+  }
+  console.log(`\nAims; load average before: ${results.machine.loadBefore.toFixed(1)}`);
+  for (const { aim, found, met } of verdicts(results)) {
+    console.log(`  ${met === undefined ? "unmeasured" : met ? "met" : "NOT MET"}: ${aim}: ${found}`);
   }
 }
 

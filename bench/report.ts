@@ -24,7 +24,8 @@ function report(results: Results): string {
 <!-- \`npm run bench\` writes this part. Do not edit it: change bench/report.ts, or run the bench again. -->
 
 The tables are one run of \`npm run bench\`, ${machine.date.replace("T", " ")} UTC, commit ${machine.commit}. Each call to Portico carries a
-token, and the guard decides it by the rules. The other systems check nothing. Below the tables stands
+token, and the guard decides it by the rules. Envoy checks a signed token, which it finds in its cache, and the gateway in Rust
+looks a token up in a map. The other systems check nothing. Below the tables stands
 [where the time of a call goes](#where-the-time-of-a-call-goes).
 
 ![Processor time a call](performance.svg)
@@ -36,7 +37,7 @@ One generator, \`bench/load.ts\`, sends the load over plain sockets, with one ca
 with ${plan.firstWarmUp / 1000} s of small calls that are not counted, because a call costs more until the hot code is compiled and a gateway
 runs for long. Then each table below has ${plan.duration / 1000} s, after ${plan.warmUp / 1000} s more that are not counted. The tables show medians.
 The call is \`POST /v1/helloworld/call\`. The size in a heading is that of the request's body; the answer is twice as
-long. The answers of all systems are compared before the run.
+long. In the tables of streams a call is a stream. The answers of all systems are compared before the run.
 
 - **Processor time** of a call is the figure to trust: the processor time that /proc shows for a process, divided by its calls.
   Calls a second and response times also depend on other work on the machine, and on the generator, which shares it.
@@ -53,14 +54,20 @@ long. The answers of all systems are compared before the run.
 - For a program with workers, processor time and memory are those of all its processes. The generator and the service
   share the machine's cores with them, so on two cores workers cannot double the calls a second. A body that the gateway
   refuses at its end reaches no service: there only the generator takes part of the cores.
-- Node and nginx run one process each, except where a row names workers. Go runs as many threads as there are cores.
+- Node, nginx and Envoy run one process with one thread for calls, except where a row names workers. Go and Rust run as many
+  threads as there are cores.
 ${results.left.map(({ name, why }) => `- Left out: ${name}: ${why}.\n`).join("")}
 ## Aims
+
+Ratios are of the processor time that the process which callers reach takes for a call.
 
 | aim | found | |
 |---|---|---|
 ${verdicts(results)
-  .map(({ aim, found, met }) => `| ${aim} | ${found} | ${met ? "met" : "**not met**"} |`)
+  .map(
+    ({ aim, found, met }) =>
+      `| ${aim} | ${found} | ${met === undefined ? "unmeasured" : met ? "met" : "**not met**"} |`,
+  )
   .join("\n")}
 
 ${plan.points.map((point) => table(results, point)).join("\n")}

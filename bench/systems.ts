@@ -1,28 +1,31 @@
 /** What is measured: each system as the processes it takes, and the call that every one of them answers alike. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answerTo, BODIES } from "./bodies.js";
+import { descriptors, goService, peer, peers } from "./peers.js";
 import { copy, type Installation, install, PORTICO } from "./portico-data.js";
-import { freePort, isInstalled, type Program } from "./processes.js";
+import { freePort, type Program } from "./processes.js";
 
 export interface System {
   readonly name: string;
   /** Why it cannot be measured here. */
   readonly missing?: string;
-  /** A variant of another system, measured with the small payload and 64 connections only. */
-  readonly variant?: true;
-  /** One of two that differ in their workers alone. */
-  readonly scaling?: true;
+  /**
+   * The tables that it stands in, beside those of single calls: `variant` only in the first; `connections` from 16 to 2,048
+   * connections; `workers` a body that is refused; `streams` streams of answers. Not set: only those of single calls.
+   */
+  readonly tables?: readonly ("variant" | "connections" | "workers" | "streams")[];
   /** What must run: those behind first, the one that callers reach last. */
   readonly programs: readonly (Program & { readonly port: number })[];
   readonly path: string;
+  /** Of the endpoint that answers with a stream. */
+  readonly streamPath?: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 const ROOT = join(import.meta.dirname, "..");
 const PATH = "/v1/helloworld/call";
-const CONNECT_PATH = "/helloworld.Helloworld/Call";
 
 /** Builds what is to be built, and gives every system. `folder` is for what they write. */
 export async function prepare(folder: string): Promise<System[]> {
@@ -35,35 +38,24 @@ export async function prepare(folder: string): Promise<System[]> {
   );
   const ceiling = await peer("service", "ceiling.js", answers);
   return [
-    system("node:http, fixed answer", [ceiling]),
-    await inProcess("Portico in process", await copy(portico)),
-    { ...(await inProcess("Portico in process, 100,000 rules", await copy(portico, 99_990))), variant: true },
-    { ...(await inProcess("Portico in process, access log on", await copy(portico), "info")), variant: true },
-    { ...(await mesh("Portico mesh, http2 → http2", await copy(portico), "http2", "http2")), scaling: true },
+    { name: "node:http, fixed answer", programs: [ceiling], path: PATH, headers: {}, tables: ["connections"] },
+    { name: "node:http by hand", programs: [await peer("service", "by-hand.js")], path: PATH, headers: {} },
+    { ...(await inProcess("Portico in process", await copy(portico))), tables: ["connections", "streams"] },
+    { ...(await inProcess("Portico in process, 100,000 rules", await copy(portico, 99_990))), tables: ["variant"] },
+    { ...(await inProcess("Portico in process, access log on", await copy(portico), "info")), tables: ["variant"] },
+    {
+      ...(await mesh("Portico mesh, http2 → http2", await copy(portico), "http2", "http2")),
+      tables: ["connections", "workers", "streams"],
+    },
     {
       ...(await mesh("Portico mesh, http2 → http2, 2 workers", await copy(portico), "http2", "http2", 2)),
-      variant: true,
-      scaling: true,
+      tables: ["variant", "workers"],
     },
     await mesh("Portico mesh, http2 → grpc-js", await copy(portico), "http2", "grpc-js"),
     await mesh("Portico mesh, grpc-js → grpc-js", await copy(portico), "grpc-js", "grpc-js"),
-    await fastify(),
-    await moleculer(),
-    await connect(folder),
-    await go(),
-    await nginx(folder, ceiling),
+    await meshBeforeGo("Portico mesh → Go gRPC", await copy(portico)),
+    ...(await peers(folder, ceiling)),
   ];
-}
-
-function system(name: string, programs: System["programs"], path = PATH, headers = {}): System {
-  return { name, programs, path, headers };
-}
-
-/** A peer's program for Node: it is given its port, and then `args`. */
-async function peer(role: string, file: string, ...args: unknown[]) {
-  const port = await freePort();
-  const script = join(import.meta.dirname, "systems", file);
-  return { role, command: process.execPath, args: [script, String(port), ...args.map(String)], port };
 }
 
 async function role(name: string, args: string[], env: Record<string, string>) {
@@ -85,7 +77,7 @@ async function role(name: string, args: string[], env: Record<string, string>) {
 
 export async function inProcess(name: string, { folder, token }: Installation, logLevel = "warn"): Promise<System> {
   const server = await role("gateway", ["server"], { PORTICO_DATA: folder, PORTICO_LOG_LEVEL: logLevel });
-  return system(name, [server], PATH, { authorization: `Bearer ${token}` });
+  return system(name, [server], token);
 }
 
 /** @param client how the gateway calls. @param server how the service is served. */
@@ -105,70 +97,23 @@ export async function mesh(
     PORTICO_TRANSPORT: client,
     PORTICO_WORKERS: String(workers),
   });
-  return system(name, [authority, service, gateway], PATH, { authorization: `Bearer ${token}` });
+  return system(name, [authority, service, gateway], token);
 }
 
-async function fastify(): Promise<System> {
-  const service = await peer("service", "grpc-js-service.js");
-  return system("fastify + grpc-js", [service, await peer("gateway", "fastify-gateway.js", service.port)]);
+/** A mesh whose service is the one behind grpc-gateway, Envoy and the gateway in Rust. */
+async function meshBeforeGo(name: string, { folder, token }: Installation): Promise<System> {
+  const service = await goService();
+  if (service === undefined) return { ...system(name, [], token), missing: "there is no Go" };
+  const target = `127.0.0.1:${service.port}`;
+  const entry = { name: "helloworld", target, descriptors: descriptors(folder) };
+  writeFileSync(join(folder, "portico.json"), JSON.stringify({ services: [entry] }));
+  const data = { PORTICO_DATA: folder };
+  const authority = await role("authority", ["authority"], data);
+  const gateway = await role("gateway", ["gateway"], { ...data, PORTICO_AUTHORITY: `127.0.0.1:${authority.port}` });
+  return { ...system(name, [authority, service, gateway], token), tables: ["streams"] };
 }
 
-async function moleculer(): Promise<System> {
-  const [behind, front, http] = [await freePort(), await freePort(), await freePort()];
-  const script = join(import.meta.dirname, "systems/moleculer.js");
-  const node = (role: string, port: number, other: string, ...args: string[]) => ({
-    role,
-    command: process.execPath,
-    args: [script, role, String(port), other, ...args],
-    port,
-  });
-  return system("moleculer-web, TCP", [
-    node("service", behind, `127.0.0.1:${front}/gateway`),
-    { ...node("gateway", front, `127.0.0.1:${behind}/service`, String(http)), port: http },
-  ]);
-}
-
-async function connect(folder: string): Promise<System> {
-  const descriptors = join(folder, "helloworld.binpb");
-  buf("build", "proto", "--path", "proto/helloworld", "--as-file-descriptor-set", "-o", descriptors);
-  const service = await peer("service", "grpc-js-service.js");
-  const gateway = await peer("gateway", "connect-gateway.js", service.port, descriptors);
-  return system("Connect for Node → grpc-js", [service, gateway], CONNECT_PATH, { "connect-protocol-version": "1" });
-}
-
-async function go(): Promise<System> {
-  const name = "Go grpc-gateway → Go gRPC";
-  if (!isInstalled("go")) return { ...system(name, []), missing: "there is no Go" };
-  const folder = join(import.meta.dirname, "go");
-  const template = join(folder, "buf.gen.yaml");
-  buf("generate", "../../proto", "--path", "../../proto/helloworld", "--template", template);
-  execFileSync("go", ["build", "-o", "peer", "."], { cwd: folder, stdio: "inherit" });
-  const run = async (role: string, ...args: number[]) => {
-    const port = await freePort();
-    return { role, command: join(folder, "peer"), args: [role, ...[port, ...args].map(String)], port };
-  };
-  const service = await run("service");
-  return system(name, [service, await run("gateway", service.port)]);
-}
-
-function buf(...args: string[]): void {
-  const cwd = args[0] === "generate" ? join(import.meta.dirname, "go") : ROOT;
-  execFileSync(join(ROOT, "node_modules/.bin/buf"), args, { cwd, stdio: "inherit" });
-}
-
-/** In front of the ceiling. */
-async function nginx(folder: string, ceiling: System["programs"][number]): Promise<System> {
-  const name = "nginx → node:http, plain proxy";
-  if (!isInstalled("nginx")) return { ...system(name, []), missing: "there is no nginx (Debian package nginx)" };
-  const own = join(folder, "nginx");
-  mkdirSync(own);
-  const port = await freePort();
-  const values: Record<string, string | number> = { folder: own, port, ceiling: ceiling.port };
-  const template = readFileSync(join(import.meta.dirname, "systems/nginx.conf"), "utf8");
-  const file = join(own, "nginx.conf");
-  writeFileSync(
-    file,
-    template.replace(/\{(\w+)\}/g, (whole, key) => String(values[key] ?? whole)),
-  );
-  return system(name, [ceiling, { role: "gateway", command: "nginx", args: ["-c", file, "-p", own], port }]);
+function system(name: string, programs: System["programs"], token: string): System {
+  const headers = { authorization: `Bearer ${token}` };
+  return { name, programs, path: PATH, streamPath: "/v1/helloworld/stream", headers };
 }

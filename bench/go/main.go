@@ -22,6 +22,16 @@ func (greeter) Call(_ context.Context, request *pb.CallRequest) (*pb.CallRespons
 	return &pb.CallResponse{Message: greeting, Msg: greeting}, nil
 }
 
+func (greeter) Stream(request *pb.StreamRequest, stream pb.Helloworld_StreamServer) error {
+	greeting := "Hello " + request.GetName()
+	for sent := int64(0); sent < request.GetMessages(); sent++ {
+		if err := stream.Send(&pb.CallResponse{Message: greeting, Msg: greeting}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func serve(port string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:"+port)
 	if err != nil {
