@@ -1,7 +1,45 @@
-/** What the port keeps for each of its connections: the exchange that it serves, and the memory that it has reserved. */
+/** A connection as the HTTP port sees it, and what the port keeps for each: the exchange that it serves, and its memory. */
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Config } from "../../src/config.js";
 import type { ConnectionMemory, MemoryBudget } from "../../src/memory-budget.js";
 import { HttpError } from "../errors.js";
+import type { Handler } from "../http.js";
+
+/** What the port needs of any connection that it has accepted, whatever version of HTTP is spoken on it. */
+export interface PortConnection {
+  /** From now on each response is the last one of its connection. Requests are still accepted. */
+  leave(): void;
+  /** Closes the connection where no request has begun on it, and no response is still being sent. */
+  closeIdle(): void;
+  /** Ends the requests in flight with this error, which the client gets where the response has not begun. */
+  abortAll(reason: HttpError): void;
+  /** Called every `CHECK_MS` at most, for limits of time: one timer serves all connections. */
+  checkTime(): void;
+  destroy(): void;
+}
+
+/** The bytes to and from a client: a TCP socket, or TLS on one. The port listens for its "close" and "error" itself. */
+export type ClientSocket = Duplex & { readonly remoteAddress?: string | undefined };
+
+/** What a connection is served with. */
+export interface ConnectionOptions {
+  readonly handler: Handler;
+  readonly limits: ConnectionLimits;
+  /** The memory budget of this process. */
+  readonly budget: MemoryBudget;
+}
+
+export type ConnectionLimits = Pick<
+  Config,
+  "maxBody" | "maxHeaders" | "maxHeaderCount" | "headerTime" | "bodyTime" | "keepAlive" | "maxCallTime"
+> & {
+  /** How long the client may read nothing, or the service take nothing of an upload, in milliseconds; default 30 min. */
+  readonly stallMs?: number | undefined;
+};
+
+/** How often limits of time are checked, in milliseconds, where none of them is shorter. */
+export const CHECK_MS = 1000;
 
 /** A request that a connection is serving, and its response. */
 export interface ActiveExchange {
