@@ -1,14 +1,8 @@
 /**
- * Errors of the gateway. The client gets every error as the same JSON object, whether the gateway or a service made it;
- * the HTTP status is its `Code`:
- *
- *     {"Id":"helloworld","Code":404,"Detail":"No endpoint \"cal\" in helloworld","Status":"Not Found"}
+ * Errors of the gateway, and the failure that every error becomes, whether the gateway or a service made it. Dialects write
+ * failures: error-object.ts as JSON.
  */
 import { STATUS_CODES } from "node:http";
-import { create, createRegistry, type JsonObject, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
-import { AnySchema } from "@bufbuild/protobuf/wkt";
-import { readDescriptors } from "../src/contract/endpoint.js";
-import { descriptorsOf } from "../src/contract/own-files.js";
 import { Code, httpStatus, StatusError } from "../src/errors.js";
 import type { Any } from "../src/gen/google/protobuf/any.js";
 import { RetryInfo } from "../src/gen/google/rpc/error_details.js";
@@ -27,16 +21,46 @@ export function reason(status: number): string {
   return REASONS[status] ?? "Unknown";
 }
 
+const CODES: Readonly<Record<number, Code | undefined>> = {
+  401: Code.UNAUTHENTICATED,
+  403: Code.PERMISSION_DENIED,
+  404: Code.UNIMPLEMENTED,
+  405: Code.UNIMPLEMENTED,
+  408: Code.DEADLINE_EXCEEDED,
+  413: Code.RESOURCE_EXHAUSTED,
+  415: Code.UNIMPLEMENTED,
+  421: Code.PERMISSION_DENIED,
+  426: Code.UNIMPLEMENTED,
+  429: Code.RESOURCE_EXHAUSTED,
+  431: Code.RESOURCE_EXHAUSTED,
+  499: Code.CANCELLED,
+  503: Code.UNAVAILABLE,
+  504: Code.DEADLINE_EXCEEDED,
+};
+
+/** The code that says most nearly what an HTTP status says. */
+function codeOf(status: number): Code {
+  return CODES[status] ?? (status < 500 ? Code.INVALID_ARGUMENT : Code.INTERNAL);
+}
+
 /** An error with an HTTP status that no gRPC code stands for. `message` is written for the caller. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly status: number;
+  /** For dialects that have codes in place of HTTP statuses. */
+  readonly code: Code;
   /** Headers of the response: name, value, name, value … */
   readonly headers: readonly string[];
 
-  constructor(status: number, message: string, options: { headers?: readonly string[]; cause?: unknown } = {}) {
+  /** @param options `code` where it is not the one that stands for the HTTP status */
+  constructor(
+    status: number,
+    message: string,
+    options: { headers?: readonly string[]; cause?: unknown; code?: Code } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.status = status;
+    this.code = options.code ?? codeOf(status);
     this.headers = options.headers ?? [];
   }
 }
@@ -44,6 +68,7 @@ export class HttpError extends Error {
 /** Where the process's memory budget is used up. */
 export const NO_MEMORY = new HttpError(503, "Too much is waiting to be received or read; try again", {
   headers: ["Retry-After", "1"],
+  code: Code.RESOURCE_EXHAUSTED,
 });
 
 /**
@@ -52,7 +77,8 @@ export const NO_MEMORY = new HttpError(503, "Too much is waiting to be received 
  */
 export function toCallError(service: string, status: Status): StatusError | HttpError {
   const { code, message, details, neverSent, protocolError } = status;
-  if (protocolError) return new HttpError(502, `The call to ${service} broke the protocol of gRPC: ${message}`);
+  if (protocolError)
+    return new HttpError(502, `The call to ${service} broke the protocol of gRPC: ${message}`, { code });
   if (neverSent && code === Code.UNAVAILABLE) {
     return new UnreachableError(code, `${service} cannot be reached at the moment`, { cause: message });
   }
@@ -67,40 +93,35 @@ export function notOneMessage(service: string, count: number): HttpError {
   return new HttpError(502, `${service} answered with ${count} messages instead of one`);
 }
 
-/** The reply to an error. */
-export interface ErrorReply {
+/** What a client is told of an error, not yet written in a dialect. */
+export interface Failure {
+  /** Of HTTP. */
   readonly status: number;
+  readonly code: Code;
+  /** Written for callers. */
+  readonly message: string;
+  /** As the service wrote it, where a service made the error: for callers who expect gRPC's statuses as they are. */
+  readonly original: string;
+  readonly details: readonly Any[];
   /** Name, value, name, value … */
   readonly headers: readonly string[];
-  /** The error object as JSON. */
-  readonly body: string;
 }
 
-/**
- * Converts anything thrown into the reply that the client gets.
- * @param id the service that the request was directed to, or `gateway`
- * @param types of that service, to write the details of its errors
- */
-export function toErrorReply(id: string, thrown: unknown, types?: Registry): ErrorReply {
-  if (thrown instanceof HttpError) return reply(id, thrown.status, thrown.message, thrown.headers);
-  if (thrown instanceof JsonError) return reply(id, 400, thrown.message, []);
+/** Converts anything thrown. */
+export function toFailure(thrown: unknown): Failure {
+  if (thrown instanceof HttpError) {
+    const { status, code, message, headers } = thrown;
+    return { status, code, message, original: message, details: [], headers };
+  }
+  if (thrown instanceof JsonError) {
+    const { message } = thrown;
+    return { status: 400, code: Code.INVALID_ARGUMENT, message, original: message, details: [], headers: [] };
+  }
   const error = StatusError.from(thrown);
-  const status = httpStatus(error.code);
+  const { code, message: original } = error;
+  const status = httpStatus(code);
   const details = error.details.filter(({ typeUrl }) => typeName(typeUrl) !== DEBUG_INFO);
-  return reply(id, status, publicMessage(error), headersOf(status, details), details, types);
-}
-
-function reply(
-  id: string,
-  status: number,
-  detail: string,
-  headers: readonly string[],
-  details: readonly Any[] = [],
-  types?: Registry,
-): ErrorReply {
-  const error = { Id: id, Code: status, Detail: detail || reason(status), Status: reason(status) };
-  const body = details.length === 0 ? error : { ...error, Details: details.map((detail) => readable(detail, types)) };
-  return { status, headers, body: JSON.stringify(body) };
+  return { status, code, message: publicMessage(error), original, details, headers: headersOf(status, details) };
 }
 
 /** Stack traces, for the service's own developers: never sent to a client. */
@@ -137,33 +158,7 @@ function retryDelay(details: readonly Any[]): number | undefined {
   }
 }
 
-let standardTypes: Registry | undefined;
-/** A service's types together with the standard ones, made once for each service. */
-const withStandardTypes = new WeakMap<Registry, Registry>();
-
-function registryOf(types: Registry | undefined): Registry {
-  standardTypes ??= readDescriptors(descriptorsOf("google.rpc", "google.protobuf"));
-  if (types === undefined) return standardTypes;
-  let registry = withStandardTypes.get(types);
-  if (registry === undefined) {
-    registry = createRegistry(standardTypes, types);
-    withStandardTypes.set(types, registry);
-  }
-  return registry;
-}
-
-/** An error detail in proto3 JSON; in base64 where its type is unknown or its bytes are malformed. */
-function readable({ typeUrl, value }: Any, types: Registry | undefined): JsonValue {
-  const detail = create(AnySchema, { typeUrl, value });
-  const type = { "@type": typeUrl };
-  const options = { registry: registryOf(types), alwaysEmitImplicit: true };
-  try {
-    return { ...type, ...(toJson(AnySchema, detail, options) as JsonObject) };
-  } catch {
-    return { ...type, value: Buffer.from(value).toString("base64") };
-  }
-}
-
-function typeName(typeUrl: string): string {
+/** The name of a message type, of its type URL. */
+export function typeName(typeUrl: string): string {
   return typeUrl.slice(typeUrl.lastIndexOf("/") + 1);
 }

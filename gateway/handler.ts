@@ -2,7 +2,7 @@
  * One request, from top to bottom: seven stages, called in order. Each is a function in stages/, whose comment lists the
  * statuses with which it may end a request: by throwing an error or by giving a reply. docs/how-it-works.md draws them.
  */
-import { json } from "./dialects/json/json.js";
+import { DIALECTS } from "./dialects/dialects.js";
 import type { GatewayRequest, GatewayResponse, Handler } from "./http.js";
 import { admit } from "./stages/admit.js";
 import { call, deadlineOf } from "./stages/call.js";
@@ -14,37 +14,39 @@ import { RequestState } from "./stages/record.js";
 import { reject, respond } from "./stages/respond.js";
 import { findRoute } from "./stages/route.js";
 
-export type HandlerOptions = Omit<StageOptions, "cors" | "dialect">;
+export type HandlerOptions = Omit<StageOptions, "cors" | "dialects">;
 
 /** The handler of all requests to the gateway's HTTP port. It neither throws nor rejects. */
 export function createHandler(options: HandlerOptions): Handler {
-  const stages: StageOptions = { ...options, cors: new Cors(options.config.cors), dialect: json };
+  const stages: StageOptions = { ...options, cors: new Cors(options.config.cors), dialects: DIALECTS };
   return (request) => handle(request, stages);
 }
 
 async function handle(request: GatewayRequest, options: StageOptions): Promise<GatewayResponse> {
-  const state = new RequestState(request);
+  const state = new RequestState(request, options.dialects.of(request));
   try {
     checkWellFormed(request, options);
 
     const preflight = checkCors(request, options);
     if (preflight !== undefined) return respond(request, state, preflight, options);
 
-    const route = findRoute(request, state, options);
-    if (!("versioned" in route)) return respond(request, state, await route, options);
+    const found = findRoute(request, state, options);
+    const route = found instanceof Promise ? await found : found;
+    if (!("versioned" in route)) return respond(request, state, route, options);
     const { target } = route;
 
-    const timeout = checkHeaders(request, target, options);
+    const timeout = checkHeaders(request, target, state);
 
     const credentials = readCredentials(request, route);
 
-    const { admission, body } = await admit(request, target, credentials, options);
+    const { admission, body } = await admit(request, target, credentials, state, options);
     state.admission = admission;
 
     const deadline = deadlineOf(target.endpoint, timeout, options.config);
-    const answer = await call({ request, state, target, credentials, admission, deadline }, body, options);
+    const answer = await call({ request, state, route, target, credentials, admission, deadline }, body, options);
 
-    return respond(request, state, answer, options);
+    const response = respond(request, state, answer, options);
+    return response instanceof Promise ? await response : response;
   } catch (thrown) {
     return reject(request, state, thrown, options);
   }

@@ -1,6 +1,7 @@
 /** The operator's port: metrics and health of the process, apart from the port that callers and web pages reach. */
 import type { Metrics } from "../../src/metrics.js";
-import { HttpError, toErrorReply } from "../errors.js";
+import { toErrorReply } from "../error-object.js";
+import { HttpError } from "../errors.js";
 import { checkHost, type GatewayRequest, type GatewayResponse, type Handler, pathOf, type Reply } from "../http.js";
 import { Cors, checkCors, type Hosts } from "../stages/cors.js";
 import type { Health } from "./health.js";

@@ -1,7 +1,8 @@
 /**
  * `/livez` says that the process runs, `/readyz` whether it can answer calls: while it is 503, a load balancer sends nothing.
  */
-import { HttpError, toErrorReply } from "../errors.js";
+import { toErrorReply } from "../error-object.js";
+import { HttpError } from "../errors.js";
 import type { OwnPaths, Reply } from "../http.js";
 
 /** What the process needs, by name, and whether it is there. */

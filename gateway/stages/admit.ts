@@ -8,6 +8,7 @@ import type { Admission, Credentials } from "../../src/access/admission.js";
 import type { Target } from "../catalog/target.js";
 import { announcesBody, type GatewayRequest } from "../http.js";
 import type { StageOptions } from "./options.js";
+import type { RequestState } from "./record.js";
 
 export interface Admitted {
   readonly admission: Admission;
@@ -19,7 +20,7 @@ const NO_BODY: readonly Uint8Array[] = [];
 
 /**
  * Ends a request with:
- * - 400 a malformed body
+ * - 400 a malformed body, or one that cannot be decompressed
  * - 401 no rule admits the caller, or a token is needed and there is no valid one
  * - 403 a rule denies the caller, or the token is limited to other resources
  * - 408 the body took too long to arrive
@@ -31,14 +32,15 @@ export async function admit(
   request: GatewayRequest,
   target: Target,
   credentials: Credentials,
-  { guard, dialect }: StageOptions,
+  { dialect }: RequestState,
+  { guard }: StageOptions,
 ): Promise<Admitted> {
   const { endpoint } = target;
   let body = NO_BODY;
   if (announcesBody(request.headers)) {
     const early = guard.admit(credentials, endpoint);
     if (early instanceof Promise) await early;
-    if (!dialect.takesPieces(target)) body = await request.body();
+    if (!dialect.takesPieces(request, target)) body = await dialect.receiveBody(request, target);
   }
   const admitted = guard.admit(credentials, endpoint);
   const admission = admitted instanceof Promise ? await admitted : admitted;

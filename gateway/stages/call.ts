@@ -8,13 +8,13 @@ import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
 import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
 import type { Metadata } from "../../src/rpc/metadata.js";
+import type { Route } from "../catalog/routes.js";
 import type { Alternatives, Target } from "../catalog/target.js";
-import { HttpError, notOneMessage, toCallError, UnreachableError } from "../errors.js";
+import { notOneMessage, toCallError, UnreachableError } from "../errors.js";
 import type { GatewayRequest, Reply, RequestHeaders } from "../http.js";
 import type { StageOptions } from "./options.js";
 import { type RequestState, record } from "./record.js";
-import { reportError } from "./respond.js";
-import { isPlain } from "./route.js";
+import { reportFailure } from "./respond.js";
 import type { AdmittedStart, StreamOptions } from "./stream-call.js";
 
 const HEARTBEAT_MS = 15_000;
@@ -23,6 +23,8 @@ const HEARTBEAT_MS = 15_000;
 export interface AdmittedRequest {
   readonly request: GatewayRequest;
   readonly state: RequestState;
+  readonly route: Route;
+  /** The endpoint as the instance has it that is called. */
   readonly target: Target;
   readonly credentials: Credentials;
   readonly admission: Admission;
@@ -47,27 +49,14 @@ export function call(
   admitted: AdmittedRequest,
   body: readonly Uint8Array[],
   options: StageOptions,
-): Promise<Uint8Array> | Promise<Reply> | Reply {
-  const { request, target, admission } = admitted;
-  const { dialect } = options;
-  if (request.upgrade) return dialect.openWebSocket(request, streamOptions(admitted, options));
-  if (request.method === "POST" && dialect.takesPieces(target)) {
-    return dialect.upload(request, streamOptions(admitted, options));
-  }
-  if (!isPlain(target.endpoint)) {
-    throw new HttpError(426, `${target.endpoint.name} takes a stream of messages: open a WebSocket at this path`, {
-      headers: ["Upgrade", "websocket", "Connection", "Upgrade"],
-    });
-  }
-  if (target.alternatives !== undefined && target.endpoint.shape === "unary") {
-    return callAnyContract(admitted, target.alternatives, body, options);
-  }
-  const message = dialect.readMessage(request, target, body);
+): Promise<Uint8Array> | Promise<Uint8Array | Reply> | Reply {
+  const { request, state, route, target, admission } = admitted;
+  const { dialect } = state;
   if (target.endpoint.shape !== "unary") {
-    // The message is there, so that the admission is as new as the message: there is no need to decide again.
-    const begin = (): AdmittedStart => startOf(admitted, admission, options);
-    return dialect.openStream(request, message, { ...streamOptions(admitted, options), begin });
+    return dialect.openStream(request, body, streamOptions(admitted, options));
   }
+  if (target.alternatives !== undefined) return callAnyContract(admitted, target.alternatives, body, options);
+  const message = dialect.readMessage(request, target, body, route);
   return callOnce(admitted, message, startOf(admitted, admission, options));
 }
 
@@ -126,17 +115,17 @@ async function callAnyContract(
   body: readonly Uint8Array[],
   options: StageOptions,
 ): Promise<Reply> {
-  const { request, state } = first;
-  const { dialect } = options;
+  const { request, state, route } = first;
+  const { dialect } = state;
   const tried: Target[] = [];
   for (let admitted = first; ; ) {
     const { target } = admitted;
     tried.push(target);
     state.target = target;
     try {
-      const message = dialect.readMessage(request, target, body);
+      const message = dialect.readMessage(request, target, body, route);
       const answer = await callOnce(admitted, message, startOf(admitted, admitted.admission, options));
-      return dialect.writeMessage(target, answer);
+      return await dialect.writeMessage(request, target, answer, state.answer);
     } catch (error) {
       const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
       if (next === undefined || next.endpoint.shape !== target.endpoint.shape) throw error;
@@ -159,18 +148,22 @@ function startOf(admitted: AdmittedRequest, admission: Admission, options: Stage
   };
 }
 
-/** A stream begins at its service with its first message, however late that comes; the guard decides again then. */
+/**
+ * A stream begins at its service with its first message, however late that comes; the guard decides again then. Where the
+ * message was received before the stage `admit` ended, the admission is as new as the message.
+ */
 function streamOptions(admitted: AdmittedRequest, options: StageOptions): StreamOptions {
-  const { request, state, target, credentials, admission, deadline } = admitted;
+  const { request, state, route, target, credentials, admission, deadline } = admitted;
   const { guard, log, heartbeatMs = HEARTBEAT_MS } = options;
+  const isLate = request.upgrade === true || state.dialect.takesPieces(request, target);
   const begin = (): AdmittedStart | Promise<AdmittedStart> => {
-    const late = guard.admit(credentials, target.endpoint);
+    const late = isLate ? guard.admit(credentials, target.endpoint) : admission;
     if (!(late instanceof Promise)) return startOf(admitted, late, options);
     return late.then((admission) => startOf(admitted, admission, options));
   };
   return {
-    ...{ target, guard, admission, deadline, begin, heartbeatMs },
-    toReply: (error) => reportError(error, state, log),
+    ...{ target, route, guard, admission, deadline, begin, heartbeatMs },
+    toFailure: (error) => reportFailure(error, state, log),
     onEnd: ({ status, bytes, ...counts }) => record(request, state, { status, length: bytes }, options, counts),
   };
 }

@@ -1,36 +1,29 @@
 /** Stage 3, headers: refuses headers that are ambiguous, or do not go with the endpoint. */
-import { parseTimeout } from "../../src/rpc/metadata.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../errors.js";
 import { checkHandshake } from "../handshake.js";
 import { announcesBody, checkHost, checkUnambiguous, type GatewayRequest } from "../http.js";
 import type { StageOptions } from "./options.js";
+import type { RequestState } from "./record.js";
 
 /**
  * Ends a request with:
- * - 400 a repeated header, a transfer coding other than chunked, a malformed Grpc-Timeout, a body with another method than
- *   POST, a WebSocket to an endpoint that does not stream, a malformed Sec-WebSocket-Key
+ * - 400 a repeated header, a transfer coding other than chunked, a malformed timeout, a body with another method than
+ *   the dialect's, a WebSocket to an endpoint that does not stream, a malformed Sec-WebSocket-Key
  * - 415 a body of a content type or coding that the endpoint does not take
  * - 426 another version of the WebSocket protocol than 13
  * @returns how long the call may take, in milliseconds; undefined where no header says so
  */
-export function checkHeaders(request: GatewayRequest, target: Target, { dialect }: StageOptions): number | undefined {
-  const { headers, method } = request;
+export function checkHeaders(request: GatewayRequest, target: Target, { dialect }: RequestState): number | undefined {
+  const { headers } = request;
   checkUnambiguous(headers);
   if (request.upgrade) {
     const { shape, name } = target.endpoint;
     if (shape === "unary") throw new HttpError(400, `${name} does not stream: call it by plain HTTP`);
     checkHandshake(request.rawHeaders);
   }
-  if (announcesBody(headers)) {
-    dialect.checkBody(target, headers);
-    if (method !== "POST") throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
-  }
-  // By gRPC's header: HTTP has none for it.
-  if (headers.timeout === undefined) return undefined;
-  const timeout = parseTimeout(headers.timeout);
-  if (timeout !== undefined) return timeout;
-  throw new HttpError(400, "Grpc-Timeout must be up to eight digits and a unit (H M S m u n), such as 500m");
+  if (announcesBody(headers)) dialect.checkBody(request, target);
+  return dialect.readTimeout(headers);
 }
 
 /**

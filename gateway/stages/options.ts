@@ -7,7 +7,7 @@ import type { Metrics } from "../../src/metrics.js";
 import type { Routes } from "../catalog/routes.js";
 import type { OwnPaths } from "../http.js";
 import type { Cors, Hosts } from "./cors.js";
-import type { Dialect } from "./dialect.js";
+import type { Dialects } from "./dialect.js";
 
 export interface StageOptions {
   readonly config: Pick<Config, "maxHeaderCount" | "callTime" | "maxCallTime" | "cors">;
@@ -16,7 +16,7 @@ export interface StageOptions {
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };
   /** Searched in this order, where no service has the path. */
   readonly own: readonly OwnPaths[];
-  readonly dialect: Dialect;
+  readonly dialects: Dialects;
   readonly guard: SigningGuard;
   /** The gateway's enrolment token, where the authority is another process. */
   readonly enrolment?: string | undefined;

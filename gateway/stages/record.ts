@@ -4,6 +4,7 @@ import type { Admission } from "../../src/access/admission.js";
 import { isRequestId } from "../../src/rpc/metadata.js";
 import type { Target } from "../catalog/target.js";
 import { type GatewayRequest, type GatewayResponse, pathOf, printablePath } from "../http.js";
+import { type AnswerMetadata, type Dialect, type FailedRequest, NO_ANSWER_METADATA } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { StreamEnd } from "./stream-call.js";
 
@@ -12,7 +13,7 @@ const PROCESS = randomBytes(9).toString("base64url");
 let requests = 0;
 
 /** What the stages have found out about one request so far. */
-export class RequestState {
+export class RequestState implements FailedRequest {
   /** When the request arrived, in milliseconds of `performance.now()`. */
   readonly started = performance.now();
   /** The client's X-Request-Id where it is well-formed, else a new one: unique, among gateways too, but not secret. */
@@ -21,12 +22,17 @@ export class RequestState {
   service = "gateway";
   /** The endpoint that is called, from the stage `route` on. */
   target: Target | undefined;
+  /** The dialect of the request; from the stage `route` on for one that only its path tells. */
+  dialect: Dialect;
+  /** The metadata of the service's answer. */
+  answer: AnswerMetadata = NO_ANSWER_METADATA;
   /** The guard's decision, from the stage `admit` on. */
   admission: Admission | undefined;
   /** Why the gateway or a service failed, for the operator: the caller is told less. */
   failure: string | undefined;
 
-  constructor({ headers: { requestId } }: GatewayRequest) {
+  constructor({ headers: { requestId } }: GatewayRequest, dialect: Dialect) {
+    this.dialect = dialect;
     const isGiven = requestId !== undefined && isRequestId(requestId);
     this.requestId = isGiven ? requestId : `${PROCESS}-${(++requests).toString(36)}`;
   }
@@ -46,6 +52,7 @@ export function record(
   log.info({
     requestId,
     method: request.method,
+    dialect: state.dialect.name,
     endpoint: target?.endpoint.name,
     // Without an endpoint the path tells what was wanted. A query may hold anything, so it is never logged.
     path: target === undefined ? printablePath(pathOf(request.target)) : undefined,

@@ -5,7 +5,7 @@
 import { StatusError } from "../../src/errors.js";
 import type { Logger } from "../../src/log.js";
 import type { Target } from "../catalog/target.js";
-import { type ErrorReply, NO_MEMORY, toErrorReply } from "../errors.js";
+import { type Failure, NO_MEMORY, toFailure } from "../errors.js";
 import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http.js";
 import type { Cors } from "./cors.js";
 import type { StageOptions } from "./options.js";
@@ -26,11 +26,17 @@ export function respond(
   state: RequestState,
   answer: Uint8Array | Reply,
   options: StageOptions,
-): GatewayResponse {
-  const reply = answer instanceof Uint8Array ? options.dialect.writeMessage(state.target as Target, answer) : answer;
+): GatewayResponse | Promise<GatewayResponse> {
+  if (!(answer instanceof Uint8Array)) return send(request, state, answer, options);
+  const reply = state.dialect.writeMessage(request, state.target as Target, answer, state.answer);
+  if (!(reply instanceof Promise)) return send(request, state, reply, options);
+  return reply.then((late) => send(request, state, late, options));
+}
+
+function send(request: GatewayRequest, state: RequestState, reply: Reply, options: StageOptions): GatewayResponse {
   const response = complete(request, state, reply, options.cors);
   if (response.length > MAX_UNRESERVED && !request.tryReserveResponse(response.length)) throw NO_MEMORY;
-  return recorded(request, state, response, options);
+  return recorded(request, state, response, response.status, options);
 }
 
 /** The response to anything that a stage threw. */
@@ -40,29 +46,34 @@ export function reject(
   thrown: unknown,
   options: StageOptions,
 ): GatewayResponse {
-  const response = complete(request, state, reportError(thrown, state, options.log), options.cors);
-  return recorded(request, state, response, options);
+  const failure = reportFailure(thrown, state, options.log);
+  const response = complete(request, state, state.dialect.writeError(request, failure, state), options.cors);
+  return recorded(request, state, response, failure.status, options);
 }
 
-/** Records a request that has ended. A stream is recorded when it ends. */
+/**
+ * Records a request that has ended. A stream is recorded when it ends.
+ * @param status of HTTP, also where the dialect has its own
+ */
 function recorded(
   request: GatewayRequest,
   state: RequestState,
   response: GatewayResponse,
+  status: number,
   options: StageOptions,
 ): GatewayResponse {
-  if (response.session === undefined && !isStream(response.body)) record(request, state, response, options);
+  const { session, body, length } = response;
+  if (session === undefined && !isStream(body)) record(request, state, { status, length }, options);
   return response;
 }
 
-/** Converts an error into the reply that the client gets, and keeps for the log what only the operator may read. */
-export function reportError(thrown: unknown, state: RequestState, log: Logger): ErrorReply {
-  const { service, target, requestId } = state;
-  const reply = toErrorReply(service, thrown, target?.types);
-  const { status } = reply;
+/** Converts an error into what the client is told, and keeps for the log what only the operator may read. */
+export function reportFailure(thrown: unknown, state: RequestState, log: Logger): Failure {
+  const failure = toFailure(thrown);
+  const { status } = failure;
   if (status >= 500) state.failure = messageWithCause(thrown);
-  if (status === 500 && !(thrown instanceof StatusError)) log.error({ requestId, err: thrown }, "bug");
-  return reply;
+  if (status === 500 && !(thrown instanceof StatusError)) log.error({ requestId: state.requestId, err: thrown }, "bug");
+  return failure;
 }
 
 function messageWithCause(thrown: unknown): string {

@@ -2,12 +2,12 @@
  * Stage 2, route: which endpoint a path names, and with which methods it may be called there. From here on the gateway
  * decides, logs and calls by the endpoint, never by the path. Paths that are no service's are answered by Portico itself.
  */
-import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Route } from "../catalog/routes.js";
 import { HttpError } from "../errors.js";
 import { type GatewayRequest, type OwnPaths, pathOf, printablePath, type Reply } from "../http.js";
 import { foreignPage } from "./cors.js";
+import { type Allow, allowing, type Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
 
@@ -27,45 +27,47 @@ import type { RequestState } from "./record.js";
 export function findRoute(
   request: GatewayRequest,
   state: RequestState,
-  { catalog, own, cors }: StageOptions,
-): Route | Reply | Promise<Reply> {
+  options: StageOptions,
+): Route | Reply | Promise<Route | Reply> {
+  const found = find(request, state, options);
+  if (!(found instanceof Promise)) return "versioned" in found ? follow(found, request, state, options) : found;
+  return found.then((late) => ("versioned" in late ? follow(late, request, state, options) : late));
+}
+
+/** What the dialect of the request finds. Where only the path tells the dialect, the first that finds something is it. */
+function find(
+  request: GatewayRequest,
+  state: RequestState,
+  { catalog, own, dialects: { byPath } }: StageOptions,
+): Route | Reply | Promise<Route | Reply> {
+  const { dialect } = state;
+  const found = dialect.findRoute(request, catalog.routes);
+  if (found !== undefined) return found;
+  for (let index = 1; dialect === byPath[0] && index < byPath.length; index++) {
+    state.dialect = byPath[index] as Dialect;
+    const other = state.dialect.findRoute(request, catalog.routes);
+    if (other !== undefined) return other;
+  }
+  state.dialect = dialect;
   const path = pathOf(request.target);
-  const known = catalog.routes.find(path);
-  if (known === undefined) return replyFromOwn(request, path, own) ?? noRoute(path, state, catalog);
-  const { versioned } = known;
+  return replyFromOwn(request, path, own) ?? noRoute(path, state, catalog);
+}
+
+/** Checks the method, and chooses the instance's own form of the endpoint. */
+function follow(known: Route, request: GatewayRequest, state: RequestState, { cors }: StageOptions): Route | Reply {
   const alternative = known.target.alternatives?.next([]);
   const target = alternative ?? known.target;
   const { endpoint } = target;
   state.target = target;
   state.service = endpoint.service;
   if (cors.isForeign(request.headers)) throw foreignPage(request.headers);
-  const allow = allowed(request, endpoint, versioned);
+  const allow = state.dialect.methods(request, endpoint, known);
   if (request.method === "OPTIONS") return options(allow);
   checkMethod(request.method, allow);
-  return alternative === undefined ? known : { target, versioned };
+  return alternative === undefined ? known : { ...known, target };
 }
 
-interface Allow {
-  readonly methods: readonly string[];
-  readonly header: readonly [string, string];
-}
-
-const allowing = (...methods: string[]): Allow => ({ methods, header: ["Allow", methods.join(", ")] });
-const POST_ONLY = allowing("POST", "OPTIONS");
-/** The request for a WebSocket (RFC 6455 §4.1). */
-const WEBSOCKET = allowing("GET", "OPTIONS");
 const GET_ONLY = allowing("GET", "HEAD", "OPTIONS");
-const GET_OR_POST = allowing("GET", "HEAD", "POST", "OPTIONS");
-
-function allowed({ upgrade }: GatewayRequest, endpoint: Endpoint, versioned: boolean): Allow {
-  if (upgrade) return WEBSOCKET;
-  return endpoint.postOnly || (versioned && isPlain(endpoint)) ? POST_ONLY : GET_OR_POST;
-}
-
-/** Whether plain HTTP can carry the call: a request stream needs a WebSocket, or is the body of one POST. */
-export function isPlain({ shape }: Endpoint): boolean {
-  return shape === "unary" || shape === "server_streaming";
-}
 
 function checkMethod(method: string, { methods, header }: Allow): void {
   if (methods.includes(method)) return;

@@ -10,14 +10,17 @@
 import type { Admission, FollowedStream, Guard } from "../../src/access/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Call, CallListener, CallStart, Status } from "../../src/rpc/channel.js";
+import type { Route } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
-import { type ErrorReply, toCallError } from "../errors.js";
+import { type Failure, toCallError } from "../errors.js";
 
 /** How an admitted call begins. */
 export type AdmittedStart = CallStart & { readonly admission: Admission };
 
 /** What a dialect needs to make a streaming call, and to tell how it went. */
 export interface StreamOptions {
+  readonly route: Route;
+  /** The endpoint as the instance has it that is called. */
   readonly target: Target;
   readonly guard: Guard;
   /** The decision by which the stream was opened. */
@@ -25,12 +28,12 @@ export interface StreamOptions {
   /** When the call must have ended, in milliseconds of `Date.now()`; undefined for never. */
   readonly deadline: number | undefined;
   /**
-   * Has the guard decide again at the first message, and says how the call begins.
+   * Says how the call begins, after the guard has decided again where the first message came later than the last decision.
    * @throws {StatusError} (or rejects with one) for a call that is refused
    */
   readonly begin: () => AdmittedStart | Promise<AdmittedStart>;
-  /** Converts an error into the reply that the client gets. */
-  readonly toReply: (error: Error) => ErrorReply;
+  /** Converts an error into what the client is told, and keeps the rest for the log. */
+  readonly toFailure: (error: Error) => Failure;
   /** Called when a stream ends, but not where it failed before its response began. */
   readonly onEnd: (end: StreamEnd) => void;
   /** A silent stream over plain HTTP gets a heartbeat each time this has passed, in milliseconds. */

@@ -2,7 +2,7 @@
 import { createRegistry, type Registry } from "@bufbuild/protobuf";
 import { anyPack, DurationSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
-import { toErrorReply } from "../../gateway/errors.js";
+import { toErrorReply } from "../../gateway/error-object.js";
 import { Code, StatusError } from "../../src/errors.js";
 
 t.test("a service's types are looked through once, however many errors and details there are", async (t) => {

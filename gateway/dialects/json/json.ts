@@ -2,12 +2,25 @@
  * Portico's own dialect, JSON over plain HTTP: a GET has its message in the query, a POST in the body. Streams are NDJSON,
  * server-sent events or WebSockets. docs/json.md and docs/streams.md describe it.
  */
+import type { Endpoint } from "../../../src/contract/endpoint.js";
+import { parseTimeout } from "../../../src/rpc/metadata.js";
+import type { Route } from "../../catalog/routes.js";
+import { writeErrorReply } from "../../error-object.js";
 import { HttpError } from "../../errors.js";
-import { type GatewayRequest, listOf, type Reply } from "../../http.js";
-import type { Dialect } from "../../stages/dialect.js";
+import { type GatewayRequest, listOf, pathOf, type Reply, type RequestHeaders } from "../../http.js";
+import { type Allow, allowing, type Dialect } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
 import { RAW_HEADERS, rawChunks } from "./bodies/http-body.js";
-import { checkBody, checkNoQuery, isHttpBody, readMessage, takesPieces, writeJson, writeMessage } from "./message.js";
+import {
+  checkBody,
+  checkNoQuery,
+  isHttpBody,
+  isPlain,
+  readMessage,
+  takesPieces,
+  writeJson,
+  writeMessage,
+} from "./message.js";
 import { ndjson } from "./streams/ndjson.js";
 import { ResponseStream } from "./streams/response-stream.js";
 import { acceptsEvents, isComplete, serverSentEvents } from "./streams/sse.js";
@@ -15,30 +28,69 @@ import { upload } from "./streams/upload.js";
 import { WebSocketCall } from "./streams/websocket.js";
 
 export const json: Dialect = {
+  name: "json",
+  findRoute: (request, routes) => routes.find(pathOf(request.target)),
+  methods,
   checkBody,
+  readTimeout,
   takesPieces,
+  receiveBody: (request) => request.body(),
   readMessage,
-  writeMessage,
+  writeMessage: (_request, target, message) => writeMessage(target, message),
   openStream,
+  writeError: (_request, failure, { service, target }) => writeErrorReply(service, failure, target?.types),
+};
 
-  upload(request, options) {
+const POST_ONLY = allowing("POST", "OPTIONS");
+/** The request for a WebSocket (RFC 6455 §4.1). */
+const WEBSOCKET = allowing("GET", "OPTIONS");
+const GET_OR_POST = allowing("GET", "HEAD", "POST", "OPTIONS");
+
+function methods({ upgrade }: GatewayRequest, endpoint: Endpoint, { versioned }: Route): Allow {
+  if (upgrade) return WEBSOCKET;
+  return endpoint.postOnly || (versioned && isPlain(endpoint)) ? POST_ONLY : GET_OR_POST;
+}
+
+/** By gRPC's header: HTTP has none for it. */
+function readTimeout({ timeout }: RequestHeaders): number | undefined {
+  if (timeout === undefined) return undefined;
+  const milliseconds = parseTimeout(timeout);
+  if (milliseconds !== undefined) return milliseconds;
+  throw new HttpError(400, "Grpc-Timeout must be up to eight digits and a unit (H M S m u n), such as 500m");
+}
+
+/** Calls an endpoint in the way of its shape: over a WebSocket, by an upload, or with a stream as the response's body. */
+function openStream(
+  request: GatewayRequest,
+  body: readonly Uint8Array[],
+  options: StreamOptions,
+): Reply | Promise<Reply | Uint8Array> {
+  const { target } = options;
+  if (request.upgrade) return openWebSocket(request, options);
+  if (request.method === "POST" && takesPieces(request, target)) {
     checkNoQuery(request.target);
     return upload(request, request.headers.contentType ?? "", options);
-  },
+  }
+  if (!isPlain(target.endpoint)) {
+    throw new HttpError(426, `${target.endpoint.name} takes a stream of messages: open a WebSocket at this path`, {
+      headers: ["Upgrade", "websocket", "Connection", "Upgrade"],
+    });
+  }
+  return openResponse(request, readMessage(request, target, body), options);
+}
 
-  openWebSocket(request, options) {
-    checkNoQuery(request.target);
-    const session = new WebSocketCall(options);
-    request.onAbort((reason) => session.stop(reason));
-    return { status: 101, body: "", session };
-  },
-};
+function openWebSocket(request: GatewayRequest, options: StreamOptions): Reply {
+  checkNoQuery(request.target);
+  const session = new WebSocketCall(options);
+  request.onAbort((reason) => session.stop(reason));
+  return { status: 101, body: "", session };
+}
 
 /** Has nginx pass each message on at once (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering). */
 const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
 
 /** Begins the response of a server-streaming endpoint when its first message has come. */
-async function openStream(request: GatewayRequest, message: Uint8Array, options: StreamOptions): Promise<Reply> {
+async function openResponse(request: GatewayRequest, message: Uint8Array, options: StreamOptions): Promise<Reply> {
   const { target } = options;
   const raw = isHttpBody(target.endpoint.method.output);
   const events = !raw && acceptsEvents(listOf(request.rawHeaders, "accept"));

@@ -1,9 +1,10 @@
 /** Messages of the JSON dialect: the content types of requests, how they become wire bytes, and wire bytes a body. */
 import type { DescMessage } from "@bufbuild/protobuf";
+import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
 import { HttpError } from "../../errors.js";
-import { type GatewayRequest, parseQuery, queryOf, type Reply, type RequestHeaders } from "../../http.js";
+import { type GatewayRequest, parseQuery, queryOf, type Reply } from "../../http.js";
 import { isForm, readForm } from "./bodies/form.js";
 import { decodeHttpBody, encodeHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
 
@@ -12,14 +13,24 @@ export function isHttpBody({ typeName }: DescMessage): boolean {
   return typeName === "google.api.HttpBody";
 }
 
-/** Refuses a body of a content type that the endpoint's request does not take. @throws {HttpError} 415 */
-export function checkBody({ endpoint }: Target, { contentType, contentEncoding }: RequestHeaders): void {
+/** Whether plain HTTP can carry the call: a request stream needs a WebSocket, or is the body of one POST. */
+export function isPlain({ shape }: Endpoint): boolean {
+  return shape === "unary" || shape === "server_streaming";
+}
+
+/** Refuses a body of a content type that the endpoint's request does not take. @throws {HttpError} 415, 400 with another method */
+export function checkBody(request: Pick<GatewayRequest, "method" | "headers">, { endpoint }: Target): void {
   const { input } = endpoint.method;
+  const { contentType, contentEncoding } = request.headers;
   if (!isJson(contentType) && !isHttpBody(input) && !isForm(contentType, input)) {
     throw new HttpError(415, "The body must be JSON in UTF-8, sent with Content-Type: application/json");
   }
-  if (contentEncoding === undefined || contentEncoding.toLowerCase() === "identity") return;
-  throw new HttpError(415, "The body must not be compressed", { headers: ["Accept-Encoding", "identity"] });
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== "identity") {
+    throw new HttpError(415, "The body must not be compressed", { headers: ["Accept-Encoding", "identity"] });
+  }
+  if (request.method !== "POST") {
+    throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
+  }
 }
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset="?utf-8"?[ \t]*)?)?$/i;
@@ -29,7 +40,7 @@ function isJson(contentType = ""): boolean {
 }
 
 /** Whether a POST's body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
-export function takesPieces({ endpoint }: Target): boolean {
+export function takesPieces(_request: GatewayRequest, { endpoint }: Target): boolean {
   return endpoint.shape === "client_streaming" && isHttpBody(endpoint.method.input);
 }
 

@@ -7,6 +7,7 @@
  */
 import type { BodySink, BodyStream } from "../../../http.js";
 import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
+import { toErrorObject } from "./stream-error.js";
 
 /** How a stream of messages is written: NDJSON, server-sent events, or raw chunks. */
 export interface StreamFormat {
@@ -94,8 +95,8 @@ export class ResponseStream implements BodyStream, StreamListener {
       this.#reject(error);
       return;
     }
-    const { toReply, onEnd } = this.#options;
-    const failure = error && toReply(error);
+    const { onEnd } = this.#options;
+    const failure = error && toErrorObject(error, this.#options);
     const last = failure === undefined ? this.#format.end : this.#format.failure(failure.body);
     this.#broken = failure !== undefined && last === undefined;
     this.#start(undefined);

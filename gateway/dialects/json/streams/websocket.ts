@@ -9,6 +9,7 @@ import { HttpError, notOneMessage } from "../../../errors.js";
 import type { MessageSocket, SocketSession } from "../../../http.js";
 import { StreamCall, type StreamOptions } from "../../../stages/stream-call.js";
 import { EMPTY_OBJECT, writeJson } from "../message.js";
+import { toErrorObject } from "./stream-error.js";
 
 const OK = 1000;
 /** Codes from here on are the application's own (RFC 6455 §7.4.2). */
@@ -97,11 +98,11 @@ export class WebSocketCall implements SocketSession {
   #finish(thrown: Error | undefined): void {
     if (this.#over) return;
     this.#over = true;
-    const { target, toReply, onEnd } = this.#options;
+    const { target, onEnd } = this.#options;
     const { service, shape } = target.endpoint;
     const isWrongCount = shape === "client_streaming" && this.#messages !== 1;
     const error = thrown ?? (isWrongCount ? notOneMessage(service, this.#messages) : undefined);
-    const failure = error && toReply(error);
+    const failure = error && toErrorObject(error, this.#options);
     if (failure === undefined) this.#socket?.close(OK, "");
     else {
       this.#write(failure.body);
