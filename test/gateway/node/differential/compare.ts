@@ -1,0 +1,78 @@
+/** Runs cases on the gateway's port and on node:http, several at a time, and lists those in which they differ. */
+import { loadConfig } from "../../../../src/config.js";
+import { printable } from "./corpus.js";
+import { comparable, withoutIgnoredUpgrades } from "./differences.js";
+import { door } from "./door.js";
+import { oracle } from "./oracle.js";
+import { type Outcome, outcomeOf, type RecordingServer } from "./recording.js";
+
+export interface Case {
+  readonly title: string;
+  /** Each is sent when the one before has been dealt with. */
+  readonly pieces: readonly Buffer[];
+}
+
+/** Small, so that mutations reach it. */
+const LIMITS = { ...loadConfig({}, {}), maxBody: 65_536 };
+/** Cases at a time, each with a server of its own: a server records one connection at a time. */
+const AT_A_TIME = 8;
+/** Longest part of a failure that is printed. */
+const MAX_PRINTED = 4_000;
+
+export const openDoor = (): Promise<RecordingServer> => door(LIMITS);
+export const openOracle = (): Promise<RecordingServer> => oracle(LIMITS);
+
+/** Runs all cases, each on servers that no other case uses at that time. */
+export async function forEachCase(
+  cases: Iterable<Case>,
+  openServers: readonly (() => Promise<RecordingServer>)[],
+  run: (each: Case, servers: readonly RecordingServer[]) => Promise<void>,
+): Promise<void> {
+  const waiting = cases[Symbol.iterator]();
+  const work = async (): Promise<void> => {
+    const servers = await Promise.all(openServers.map((open) => open()));
+    try {
+      for (let next = waiting.next(); !next.done; next = waiting.next()) await run(next.value, servers);
+    } finally {
+      await Promise.all(servers.map((server) => server.close()));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+}
+
+/** @returns the cases in which the port differs, for the eyes of whoever reads a failure */
+export async function differencesOf(cases: Iterable<Case>): Promise<string[]> {
+  const differences: string[] = [];
+  await forEachCase(cases, [openDoor, openOracle], async ({ title, pieces }, [ours, nodes]) => {
+    const found = comparable(await outcomeOf(ours!, pieces));
+    const wanted = comparable(await outcomeOf(nodes!, forNode(pieces)));
+    if (JSON.stringify(found) === JSON.stringify(wanted)) return;
+    const lines = [title, pieces.map(printable).join(" | "), `port: ${JSON.stringify(found)}`];
+    differences.push(
+      [...lines, `node: ${JSON.stringify(wanted)}`].map((line) => line.slice(0, MAX_PRINTED)).join("\n"),
+    );
+  });
+  return differences;
+}
+
+function forNode(pieces: readonly Buffer[]): Buffer[] {
+  const bytes = withoutIgnoredUpgrades(Buffer.concat(pieces));
+  let at = 0;
+  return pieces.map(({ length }) => {
+    at += length;
+    return bytes.subarray(at - length, at);
+  });
+}
+
+/** An outcome in a line: each request with its headers, its body's length and its status, and the connection's fate. */
+export function summaryOf({ requests, refused, statuses, closed }: Outcome): string {
+  const parts = requests.map(({ method, target, headers, body, upgrade, fault }) => {
+    const length = body === undefined ? "no body" : `${body.length} bytes`;
+    const kind = upgrade ? "upgrade" : length;
+    const status = fault === undefined ? "" : `, ${fault}`;
+    return `${method} ${target.slice(0, 40)} (${headers.length / 2} headers, ${kind}${status})`;
+  });
+  if (refused !== undefined) parts.push(`refused ${refused}`);
+  parts.push(`answers ${statuses.join(" ") || "none"}`, closed ? "closed" : "kept");
+  return parts.join("; ");
+}

@@ -1,0 +1,22 @@
+// Each case of the corpus is read as it was written down: requests, bodies, refusals and the fate of the connection. What is
+// written down is what node:http made of it (llhttp 9.3.1), which `differential.slow.ts` compares anew.
+// WRITE_OUTCOMES=1 writes it down.
+import { readFileSync, writeFileSync } from "node:fs";
+import t from "tap";
+import { forEachCase, openDoor, summaryOf } from "./compare.js";
+import { corpus } from "./corpus.js";
+import { outcomeOf } from "./recording.js";
+
+const FILE = "test/gateway/node/differential/corpus/outcomes.json";
+
+t.test("each case of the corpus is read as it was written down", async (t) => {
+  const found = new Map<string, string>();
+  const cases = corpus().map(({ title, bytes }) => ({ title, pieces: [bytes] }));
+  await forEachCase(cases, [openDoor], async ({ title, pieces }, [ours]) => {
+    found.set(title, summaryOf(await outcomeOf(ours!, pieces)));
+  });
+  const outcomes = Object.fromEntries(cases.map(({ title }) => [title, found.get(title)]));
+  if (process.env.WRITE_OUTCOMES === "1") writeFileSync(FILE, `${JSON.stringify(outcomes, undefined, 2)}\n`);
+  t.same(outcomes, JSON.parse(readFileSync(FILE, "utf8")));
+  t.equal(Object.keys(outcomes).length, cases.length, "each title stands once");
+});

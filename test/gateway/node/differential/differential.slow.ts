@@ -1,0 +1,42 @@
+// Whatever bytes come, and however they are cut, the port makes the same requests of them as node:http with its own parser,
+// refuses the same, and treats the connection the same. Where they differ on purpose, `differences.ts` says why.
+import t from "tap";
+import { FULL } from "../../../support/full.js";
+import { type Case, differencesOf } from "./compare.js";
+import { corpus } from "./corpus.js";
+import { Mutations } from "./mutations.js";
+
+/** In the sample of CI always the same; SEED= chooses one. */
+const SEED = Number(process.env.SEED ?? (FULL ? Date.now() % 2 ** 31 : 16));
+const MUTATED = FULL ? 30_000 : 1_500;
+
+const cases = corpus();
+t.comment(`seed ${SEED}, llhttp ${process.versions.llhttp}`);
+
+t.test("the corpus, sent at once and cut anywhere", async (t) => {
+  const mutations = new Mutations(SEED, cases);
+  const whole = cases.map(({ title, bytes }) => ({ title, pieces: [bytes] }));
+  const cut = cases.map(({ title, bytes }) => ({ title: `${title}, cut`, pieces: mutations.cut(bytes) }));
+  t.same(await differencesOf([...whole, ...cut]), []);
+});
+
+t.test("the corpus, a byte at a time", async (t) => {
+  // Other kinds of bytes need not be long.
+  const short = cases.filter(({ bytes }) => bytes.length < (FULL ? 1_000 : 60));
+  t.same(
+    await differencesOf(
+      short.map(({ title, bytes }) => ({ title, pieces: [...bytes].map((byte) => Buffer.of(byte)) })),
+    ),
+    [],
+  );
+});
+
+t.test("bytes mutated from it, cut anywhere", async (t) => {
+  function* mutated(): Generator<Case> {
+    const mutations = new Mutations(SEED, cases);
+    for (let number = 0; number < MUTATED; number++) {
+      yield { title: `number ${number} of seed ${SEED}`, pieces: mutations.cut(mutations.next()) };
+    }
+  }
+  t.same(await differencesOf(mutated()), []);
+});

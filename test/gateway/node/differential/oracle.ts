@@ -1,0 +1,129 @@
+/**
+ * A plain server of node:http with its default parser, which records what it finds. It does by hand what the gateway's port
+ * adds to it, all of it after the parser: the versions, the required Host, the limits of size, and that only a request for a
+ * WebSocket is an upgrade.
+ */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Limits } from "../../../../gateway/node/listen.js";
+import type { RecordedRequest, RecordingServer } from "./recording.js";
+
+const CODES: Readonly<Record<string, number>> = {
+  HPE_INVALID_VERSION: 505,
+  HPE_PAUSED_H2_UPGRADE: 505,
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+};
+
+export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): Promise<RecordingServer> {
+  const server = createServer({
+    maxHeaderSize: maxHeaders,
+    requireHostHeader: false,
+    headersTimeout: 0,
+    requestTimeout: 0,
+    keepAliveTimeout: 0,
+  });
+  server.maxHeadersCount = maxHeaderCount + 1;
+  const closing = new WeakSet<Socket>();
+  /** Refuses the latest request, unless it is complete. */
+  let refuseLatest: (status: number) => void = () => {};
+  const recorded: RecordingServer = {
+    port: 0,
+    recording: { requests: [] },
+    async close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+
+  /** Begins the record of a request. @returns what answers it */
+  const record = (req: IncomingMessage, upgrade: boolean) => {
+    const { requests } = recorded.recording;
+    const request: RecordedRequest = {
+      method: req.method ?? "",
+      target: req.url ?? "",
+      headers: req.rawHeaders,
+      upgrade,
+    };
+    const number = requests.push(request);
+    if (req.httpVersionMajor !== 1 || req.httpVersionMinor > 1) request.fault = 505;
+    else if (req.httpVersionMinor === 1 && req.headers.host === undefined) request.fault = 400;
+    return { request, number };
+  };
+
+  const serve = (req: IncomingMessage, res: ServerResponse, onRead: () => void = () => {}, refuse?: number): void => {
+    const { request, number } = record(req, false);
+    const pieces: Buffer[] = [];
+    let length = 0;
+    const answer = (): void => {
+      request.answered = true;
+      const isLast = closing.has(req.socket) && request === recorded.recording.requests.at(-1);
+      const more = isLast ? { Connection: "close" } : {};
+      res.writeHead(request.fault ?? 200, { "Content-Length": 0, Number: number, ...more }).end();
+    };
+    const fail = (status: number): void => {
+      request.fault ??= status;
+      closing.add(req.socket);
+      req.removeAllListeners("data").resume();
+      answer();
+    };
+    refuseLatest = (status) => {
+      if (!req.complete) fail(status);
+    };
+    if (refuse !== undefined) return void fail(refuse);
+    if (Number(req.headers["content-length"]) > maxBody) return void fail(413);
+    onRead();
+    req.on("data", (piece: Buffer) => {
+      pieces.push(piece);
+      length += piece.length;
+      if (length > maxBody) fail(413);
+    });
+    req.on("end", () => {
+      if (request.answered || length > maxBody) return;
+      request.body = Buffer.concat(pieces).toString("latin1");
+      setImmediate(answer);
+    });
+    req.on("error", () => {});
+  };
+
+  server.on("request", (req, res) => serve(req, res));
+  server.on("checkContinue", (req, res) => serve(req, res, () => res.writeContinue()));
+  server.on("checkExpectation", (req, res) => serve(req, res, undefined, 417));
+  const answerRaw = (socket: Socket, status: number, number: number): void => {
+    socket.end(`HTTP/1.1 ${status} -\r\nConnection: close\r\nNumber: ${number}\r\n\r\n`);
+    socket.resume();
+  };
+  const isBusy = (): boolean => recorded.recording.requests.some(({ answered }) => answered !== true);
+  server.on("upgrade", (req, socket: Socket) => {
+    socket.on("error", () => {});
+    if (isBusy()) return void socket.destroy();
+    const { request, number } = record(req, true);
+    request.answered = true;
+    answerRaw(socket, request.fault ?? 200, number);
+  });
+  server.on("connect", (_req, socket: Socket) => {
+    socket.on("error", () => {});
+    if (isBusy()) return void socket.destroy();
+    recorded.recording.refused = 405;
+    answerRaw(socket, 405, 0);
+  });
+  server.on("clientError", (error: Error & { code?: string }, socket: Socket) => {
+    if (!socket.writable || socket.readableEnded || error.code === "ECONNRESET" || closing.has(socket)) {
+      return void socket.destroy();
+    }
+    const status = CODES[error.code ?? ""] ?? 400;
+    const { requests } = recorded.recording;
+    const last = requests.at(-1);
+    closing.add(socket);
+    if (last === undefined || last.answered) {
+      recorded.recording.refused = status;
+      answerRaw(socket, status, 0);
+    } else {
+      refuseLatest(status); // If it is complete, its answer is the last one.
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return Object.assign(recorded, { port: (server.address() as AddressInfo).port });
+}
