@@ -14,6 +14,8 @@ export class FrameWriter {
   readonly encoder: HpackEncoder;
   /** Bytes of DATA that the peer takes on all streams together: the connection's flow-control window. */
   window = DEFAULT_WINDOW;
+  /** Bytes of DATA that have been written on all streams together. */
+  sentBytes = 0;
   readonly #idleFrames: Allowance;
   readonly #requestFlush: () => void;
 
@@ -63,6 +65,7 @@ export class FrameWriter {
   beginData(streamId: number, flags: number, size: number): void {
     this.#writeHeader(size, FrameType.DATA, flags, streamId);
     this.window -= size;
+    this.sentBytes += size;
     this.#idleFrames.earn(EARNED_BY_WORK);
   }
 

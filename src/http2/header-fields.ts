@@ -96,7 +96,8 @@ export interface HeaderList {
   readonly tooLarge: boolean;
 }
 
-export type ListType = "request" | "response" | "trailers";
+/** A tunnel is the request CONNECT (section 8.5). */
+export type ListType = "request" | "tunnel" | "response" | "trailers";
 
 /** The pseudo-headers that a list may have, and those that it must have. */
 const PSEUDO_HEADERS: Record<ListType, { readonly allowed: number; readonly required: number }> = {
@@ -104,6 +105,7 @@ const PSEUDO_HEADERS: Record<ListType, { readonly allowed: number; readonly requ
     allowed: Kind.METHOD | Kind.SCHEME | Kind.PATH | Kind.AUTHORITY,
     required: Kind.METHOD | Kind.SCHEME | Kind.PATH,
   },
+  tunnel: { allowed: Kind.METHOD | Kind.AUTHORITY, required: Kind.METHOD | Kind.AUTHORITY },
   response: { allowed: Kind.STATUS, required: Kind.STATUS },
   trailers: { allowed: 0, required: 0 },
 };

@@ -69,7 +69,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ["services", "src/gen", "src/kit"],
 
   ["gateway", "src", "src/gen", "src/contract", "src/json", "src/rpc/channel.ts", "src/access/token.ts"],
-  ["gateway/node", "src", "gateway"],
+  ["gateway/node", "src", "src/http2", "gateway"],
   ["gateway/catalog", "src", "src/gen", "src/contract", "src/json", "src/rpc", "src/access", "gateway"],
   ["gateway/stages", "src", "src/contract", "src/rpc", "src/access", "gateway", "gateway/catalog"],
   ["gateway/dialects", "src", "src/contract", "src/json", "src/rpc", "gateway", "gateway/catalog", "gateway/stages"],

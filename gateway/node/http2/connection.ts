@@ -1,0 +1,157 @@
+/**
+ * A connection of the HTTP port that speaks HTTP/2 (RFC 9113): each of its streams is a request for the handler, which sees no
+ * difference to HTTP/1.1. The preface has been found by its first bytes (section 3.3), or the protocol was agreed on by TLS.
+ */
+import { ErrorCode } from "../../../src/http2/errors.js";
+import type { HeaderList } from "../../../src/http2/header-fields.js";
+import { MAX_STALLS, ServerConnection } from "../../../src/http2/server-connection.js";
+import type { Stream } from "../../../src/http2/stream.js";
+import { HttpError, NO_MEMORY } from "../../errors.js";
+import { type Handler, RequestHeaders } from "../../http.js";
+import type { ClientSocket, ConnectionOptions, PortConnection } from "../connection.js";
+import { MalformedRequest } from "../requests.js";
+import { SLOW_READER_MS } from "../slow-reader.js";
+import { type ExchangeConnection, type ExchangeLimits, Http2Exchange } from "./exchange.js";
+import { HEADER_NAMES, type RequestHead, readHead } from "./request-head.js";
+
+/** A connection with open streams that was silent for `after` is tested with a PING; milliseconds. */
+const KEEPALIVE = { after: 60_000, timeout: 20_000, idle: false } as const;
+
+const TOO_LARGE = new HttpError(431, "The headers are too large");
+
+/** A request whose header list was too large to be kept. */
+const TOO_LARGE_HEAD: RequestHead = {
+  method: "",
+  target: "",
+  rawHeaders: [],
+  headers: new RequestHeaders(),
+  contentLength: undefined,
+  fault: TOO_LARGE,
+};
+
+/**
+ * Serves a connection.
+ * @param firstBytes what was read of it already, from the preface on
+ */
+export function serveHttp2(socket: ClientSocket, firstBytes: Buffer, options: ConnectionOptions): Http2Connection {
+  const connection = new Http2Connection(socket, options);
+  if (firstBytes.length > 0) socket.unshift(firstBytes);
+  socket.resume();
+  return connection;
+}
+
+export class Http2Connection extends ServerConnection implements ExchangeConnection, PortConnection {
+  readonly remoteAddress: string;
+  readonly exchangeLimits: ExchangeLimits;
+  readonly #socket: ClientSocket;
+  readonly #handler: Handler;
+  #leaving = false;
+  /** Bytes of DATA that had been sent when `#isSending` was asked last. */
+  #sentBefore = 0;
+
+  constructor(socket: ClientSocket, { handler, limits, budget }: ConnectionOptions) {
+    const { maxBody, bodyTime, stallMs = SLOW_READER_MS } = limits;
+    const remoteAddress = socket.remoteAddress ?? "";
+    super(socket, {
+      names: HEADER_NAMES,
+      memory: budget.open(socket.remoteAddress ?? "unix"),
+      limits,
+      keepAlive: { ...KEEPALIVE, isSending: () => this.#isSending() },
+      stallCheck: stallMs / MAX_STALLS,
+    });
+    this.remoteAddress = remoteAddress;
+    this.exchangeLimits = { maxBody, bodyTime, stallMs };
+    this.#socket = socket;
+    this.#handler = handler;
+  }
+
+  get date(): string {
+    return dateOf(Date.now());
+  }
+
+  protected openStream(streamId: number, { fields, tooLarge }: HeaderList, endStream: boolean): void {
+    const head = tooLarge ? TOO_LARGE_HEAD : readHead(fields, endStream);
+    if (head === undefined) {
+      this.resetNew(streamId, ErrorCode.PROTOCOL_ERROR);
+      this.#record(new HttpError(400, "The request is not well-formed HTTP/2"));
+      return;
+    }
+    const exchange = new Http2Exchange(this, streamId, head);
+    this.streams.add(exchange);
+    this.keepAlive?.start();
+    exchange.open(endStream);
+    if (!exchange.reserve()) exchange.fault = NO_MEMORY;
+    const response = this.#handler(exchange);
+    if (response instanceof Promise) response.then((settled) => exchange.answer(settled));
+    else exchange.answer(response);
+  }
+
+  /** Has the handler record what never became a request. Its response is not sent. */
+  #record(fault: HttpError): void {
+    this.#handler(new MalformedRequest(fault, this.remoteAddress));
+  }
+
+  override streamError(stream: Stream, errorCode: number): void {
+    (stream as Http2Exchange).onMalformed();
+    super.streamError(stream, errorCode);
+  }
+
+  override fail(errorCode: number, message: string): void {
+    if (this.closed) return;
+    const isLate = errorCode === ErrorCode.SETTINGS_TIMEOUT;
+    this.#record(new HttpError(isLate ? 408 : 400, `The connection breaks HTTP/2: ${message}`));
+    super.fail(errorCode, message);
+  }
+
+  #isSending(): boolean {
+    const { sentBytes } = this.writer;
+    const isSending = this.#socket.writableLength > 0 || sentBytes !== this.#sentBefore;
+    this.#sentBefore = sentBytes;
+    return isSending;
+  }
+
+  // For the port.
+
+  /** Has the client open another connection: at once, or after its first request where none has come yet. */
+  leave(): void {
+    this.#leaving = true;
+    if (this.lastPeerStream > 0) this.drain();
+  }
+
+  protected override onReleased(): void {
+    if (this.#leaving) this.drain();
+    super.onReleased();
+  }
+
+  /** Closes the connection where no request is open. */
+  closeIdle(): void {
+    if (this.streams.size === 0) this.drain();
+  }
+
+  abortAll(reason: HttpError): void {
+    for (const stream of this.streams) (stream as Http2Exchange).abort(reason);
+  }
+
+  /** Ends what has taken too long. Called again and again, since a timer for each request would cost more. */
+  checkTime(): void {
+    if (this.streams.size === 0) return;
+    const now = Date.now();
+    for (const stream of this.streams) {
+      const exchange = stream as Http2Exchange;
+      if (exchange.deadline < now) exchange.expire();
+    }
+  }
+}
+
+let dateSecond = 0;
+let date = "";
+
+/** RFC 9110, section 5.6.7. */
+function dateOf(now: number): string {
+  const second = Math.floor(now / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    date = new Date(now).toUTCString();
+  }
+  return date;
+}

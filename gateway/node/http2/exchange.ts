@@ -1,0 +1,312 @@
+/**
+ * One request over HTTP/2 and its response: a stream (RFC 9113, section 8.1). The body is read within limits of size, time
+ * and memory, and no faster than its reader takes it.
+ */
+import { ErrorCode } from "../../../src/http2/errors.js";
+import { HttpError, NO_MEMORY } from "../../errors.js";
+import type { GatewayRequest, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
+import { RequestBody } from "./request-body.js";
+import type { RequestHead } from "./request-head.js";
+import { type ResponseConnection, ResponseStream } from "./response-stream.js";
+
+/** Bytes of a body that are dropped after the response, and how long that may take, in milliseconds, before the stream is reset. */
+const MAX_DROPPED_BODY = 64 * 1024;
+const LINGER_MS = 1_000;
+
+const GONE = new HttpError(499, "The client has gone");
+const TOO_SLOW = new HttpError(408, "The request took too long to arrive");
+const PIECE_TOO_SLOW = new HttpError(408, "The next piece of the body took too long to arrive");
+const STALLED = new HttpError(504, "The service has taken nothing of the body for too long");
+const MALFORMED = new HttpError(400, "The body is not as long as its Content-Length says, or breaks HTTP/2");
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+export interface ExchangeLimits {
+  readonly maxBody: number;
+  /** Time for a body that is read to its end, and for the next piece of one that is read in pieces, in milliseconds. */
+  readonly bodyTime: number;
+  /** How long the service may take nothing of an upload, in milliseconds. */
+  readonly stallMs: number;
+}
+
+export interface ExchangeConnection extends ResponseConnection {
+  readonly remoteAddress: string;
+  readonly exchangeLimits: ExchangeLimits;
+}
+
+/** Takes a body that is read to its end. */
+interface BodyTaker {
+  resolve(pieces: readonly Uint8Array[]): void;
+  reject(fault: HttpError): void;
+}
+
+export class Http2Exchange extends ResponseStream implements GatewayRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly rawHeaders: readonly string[];
+  readonly headers: RequestHeaders;
+  readonly sendsTrailers = true;
+  fault: HttpError | undefined;
+  /** When the exchange must have gone on, in milliseconds of `Date.now()`; the connection calls `expire` after that. */
+  deadline = NEVER;
+  declare protected readonly connection: ExchangeConnection;
+  readonly #body = new RequestBody();
+  /** Of the header Content-Length. */
+  readonly #announced: number | undefined;
+  /** All of the request has come. */
+  #complete = false;
+  #taker: BodyTaker | undefined;
+  #reader: PieceReader | undefined;
+  #paused = false;
+  /** What comes of the body is dropped; and how much of it was. */
+  #dropping = false;
+  #dropped = 0;
+  /** We reset the stream, for what the client did on it. */
+  #malformed = false;
+  /** What became of the body where it did not come to its end. */
+  #bodyFault: HttpError | undefined;
+  /** Why the response is not to be waited for any more. */
+  #reason: HttpError | undefined;
+  #onAbort: ((reason: HttpError) => void) | undefined;
+  readonly #tryHold = (bytes: number): boolean => this.reserve(bytes);
+
+  constructor(connection: ExchangeConnection, id: number, head: RequestHead) {
+    super(connection, id, head.method);
+    this.method = head.method;
+    this.target = head.target;
+    this.rawHeaders = head.rawHeaders;
+    this.headers = head.headers;
+    this.fault = head.fault;
+    this.contentLength = head.contentLength;
+    this.#announced = head.contentLength === undefined ? undefined : Number(head.headers.contentLength);
+  }
+
+  get remoteAddress(): string {
+    return this.connection.remoteAddress;
+  }
+
+  protected get requestBytes(): number {
+    return this.#body.held;
+  }
+
+  /** @param endStream the request has no body */
+  open(endStream: boolean): void {
+    this.remoteEnded = endStream;
+    this.#complete = endStream;
+  }
+
+  // The body, as it comes.
+
+  protected onData(buffer: Buffer, start: number, end: number): void {
+    if (this.#dropping) this.#drop(end - start);
+    else if (start < end) this.#receive(buffer, start, end);
+    if (!this.remoteEnded) return;
+    // A client on node:http2 that cancels half-closes first. That must not be taken for the end of the body.
+    if (start === end && this.#announced === undefined) setImmediate(() => this.#onRequestEnd());
+    else this.#onRequestEnd();
+  }
+
+  protected override onTrailers(): void {
+    this.#onRequestEnd();
+  }
+
+  #receive(buffer: Buffer, start: number, end: number): void {
+    const expected = this.#announced === undefined ? 0 : this.#announced - this.#body.size;
+    if (!this.#body.push(buffer, start, end, expected, this.#tryHold)) this.#fail(NO_MEMORY);
+    else if (this.#reader !== undefined) this.#deliver();
+    else if (this.#taker !== undefined) this.#takeMore();
+  }
+
+  #takeMore(): void {
+    if (this.#body.size > this.connection.exchangeLimits.maxBody) this.#fail(this.#tooLarge());
+    else this.acknowledge();
+  }
+
+  #drop(bytes: number): void {
+    this.#dropped += bytes;
+    this.acknowledge();
+    if (this.localEnded && this.#dropped > MAX_DROPPED_BODY) this.connection.reset(this, ErrorCode.NO_ERROR);
+  }
+
+  #onRequestEnd(): void {
+    if (this.gone || this.#complete) return;
+    this.#complete = true;
+    if (this.localEnded) {
+      this.connection.release(this, "by the peer");
+      return;
+    }
+    if (this.#reader !== undefined) this.#deliver();
+    const taker = this.#taker;
+    if (taker === undefined) return;
+    this.#taker = undefined;
+    this.deadline = NEVER;
+    taker.resolve(this.#body.take());
+  }
+
+  // The body, as the handler reads it.
+
+  body(): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    const { maxBody, bodyTime } = this.connection.exchangeLimits;
+    if ((this.#announced ?? this.#body.size) > maxBody) throw this.#tooLarge();
+    if (this.#bodyFault !== undefined) throw this.#bodyFault;
+    if (this.#complete) return this.#body.take();
+    this.#continue();
+    this.deadline = this.connection.arrived + bodyTime;
+    this.acknowledge();
+    return new Promise((resolve, reject) => {
+      this.#taker = { resolve, reject };
+    });
+  }
+
+  pieces(reader: PieceReader): PieceFlow {
+    this.#continue();
+    this.#reader = reader;
+    this.#awaitPiece(reader);
+    // The reader is not called before it has the flow.
+    queueMicrotask(() => this.#deliver());
+    const stop = (): void => {
+      this.#reader = undefined;
+      this.deadline = NEVER;
+      this.#stopReading();
+    };
+    const resume = (): void => {
+      if (!this.#paused) return;
+      this.#paused = false;
+      this.#awaitPiece(reader);
+      queueMicrotask(() => this.#deliver());
+    };
+    return { resume, stop };
+  }
+
+  #awaitPiece({ allowsSilence = false }: PieceReader): void {
+    this.deadline = allowsSilence ? NEVER : Date.now() + this.connection.exchangeLimits.bodyTime;
+  }
+
+  #deliver(): void {
+    const reader = this.#reader;
+    if (reader === undefined || this.#paused) return;
+    if (this.#bodyFault !== undefined) {
+      this.#failReader(reader, this.#bodyFault);
+      return;
+    }
+    if (!this.#body.isEmpty) {
+      this.#awaitPiece(reader);
+      if (!this.#deliverPieces(reader)) return;
+    }
+    this.acknowledge();
+    if (!this.#complete) return;
+    this.#reader = undefined;
+    this.deadline = NEVER;
+    reader.onEnd();
+  }
+
+  /** @returns false where the reader takes no more for now, or is stopped */
+  #deliverPieces(reader: PieceReader): boolean {
+    const pieces = this.#body.take();
+    this.#body.release();
+    for (const piece of pieces) if (!reader.onPiece(piece)) this.#paused = true;
+    if (this.#paused) this.deadline = Date.now() + this.connection.exchangeLimits.stallMs;
+    return !this.#paused && this.#reader === reader;
+  }
+
+  #continue(): void {
+    if (this.headers.expect !== undefined && this.#body.size === 0 && !this.#complete) this.sendContinue();
+  }
+
+  #tooLarge(): HttpError {
+    return new HttpError(413, `The body must not be larger than ${this.connection.exchangeLimits.maxBody} bytes`);
+  }
+
+  // How it ends.
+
+  /** The body does not come to its end: the response is the fault, where the handler still reads it. */
+  #fail(fault: HttpError): void {
+    if (this.#bodyFault !== undefined) return;
+    this.#bodyFault = fault;
+    const taker = this.#taker;
+    const reader = this.#reader;
+    this.#taker = undefined;
+    this.#stopReading();
+    taker?.reject(fault);
+    if (reader !== undefined) this.#failReader(reader, fault);
+  }
+
+  #failReader(reader: PieceReader, fault: HttpError): void {
+    this.#reader = undefined;
+    this.deadline = NEVER;
+    reader.onFault(fault);
+  }
+
+  /** Drops what is held of the body, and what still comes. */
+  #stopReading(): void {
+    this.#dropping = true;
+    this.#body.release();
+    if (!this.gone) this.acknowledge();
+  }
+
+  override onNoMemory(): void {
+    if (this.answered) super.onNoMemory();
+    else this.#fail(NO_MEMORY);
+  }
+
+  onAbort(listener: (reason: HttpError) => void): void {
+    if (this.#reason === undefined) this.#onAbort = listener;
+    else listener(this.#reason);
+  }
+
+  /** Ends the exchange as soon as possible. */
+  abort(reason: HttpError): void {
+    if (this.#reason !== undefined || this.localEnded) return;
+    this.#reason = reason;
+    this.#fail(reason);
+    this.#onAbort?.(reason);
+  }
+
+  /** The listener is dropped: it holds the call's messages, and the response may wait long for its client. */
+  protected endCall(): void {
+    this.#onAbort = undefined;
+    this.#stopReading();
+  }
+
+  protected onResponseEnd(): void {
+    this.#stopReading();
+    this.#reader = undefined;
+    if (this.remoteEnded) {
+      this.connection.release(this, "by the peer");
+      return;
+    }
+    // A client that has more to send need not (section 8.1). But some fail where they are reset while they send a little.
+    const announced = (this.#announced ?? 0) - this.#body.size;
+    if (announced > MAX_DROPPED_BODY) this.connection.reset(this, ErrorCode.NO_ERROR);
+    else this.deadline = Date.now() + LINGER_MS;
+  }
+
+  /** The deadline has passed. */
+  expire(): void {
+    this.deadline = NEVER;
+    if (this.localEnded) this.connection.reset(this, ErrorCode.NO_ERROR);
+    else if (this.#taker !== undefined) this.#fail(TOO_SLOW);
+    else this.#fail(this.#paused ? STALLED : PIECE_TOO_SLOW);
+  }
+
+  onReset(_errorCode: number): void {
+    this.#leave(this.#malformed ? MALFORMED : GONE);
+  }
+
+  onLost(): void {
+    this.#leave(GONE);
+  }
+
+  /** The stream is about to be reset for what the client did on it. */
+  onMalformed(): void {
+    this.#malformed = true;
+  }
+
+  #leave(reason: HttpError): void {
+    if (this.gone) return;
+    this.gone = true;
+    this.deadline = NEVER;
+    this.dropResponse();
+    this.abort(reason);
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * The response on a stream of HTTP/2: its head, its body and its trailers, written as the flow-control windows allow and no
+ * faster than the client reads.
+ */
+import { ErrorCode } from "../../../src/http2/errors.js";
+import { Flag, MAX_FRAME_SIZE } from "../../../src/http2/frames.js";
+import type { ServerConnection } from "../../../src/http2/server-connection.js";
+import { Stream } from "../../../src/http2/stream.js";
+import { type HttpError, NO_MEMORY } from "../../errors.js";
+import { type BodySink, type BodyStream, type GatewayResponse, isStream } from "../../http.js";
+import { writeHead, writeTrailers } from "./response-head.js";
+
+/** Bytes of a streamed body that wait, from which its source is asked for no more. */
+const MAX_QUEUED = 64 * 1024;
+/** Bytes that a stream writes before the other streams of the connection have their turn. */
+const MAX_TURN = 4 * MAX_FRAME_SIZE;
+/** Bytes from which what waits is reserved at once; fewer only when they could not be written in their turn. */
+const MIN_RESERVED = 4_096;
+
+const NONE: readonly string[] = [];
+
+/** What a response uses of the connection that its request came on. */
+export interface ResponseConnection extends ServerConnection {
+  /** The value of the header Date, as it is now. */
+  readonly date: string;
+}
+
+export abstract class ResponseStream extends Stream {
+  protected readonly connection: ResponseConnection;
+  /** The response has been given, though it may not have been written yet. */
+  answered = false;
+  /** The client has gone, or the stream was reset. */
+  protected gone = false;
+  /** Whether the response may have a body: not that to HEAD. */
+  readonly #hasBody: boolean;
+  /** "100 Continue" is to be written before the response. */
+  #continues = false;
+  #response: GatewayResponse | undefined;
+  #headWritten = false;
+  /** The body where it is a stream. */
+  #source: BodyStream | undefined;
+  readonly #queue: Uint8Array[] = [];
+  /** Bytes of `#queue`; and how much of its first piece has been written. */
+  #queuedBytes = 0;
+  #written = 0;
+  /** Bytes that were reserved for the response before it was given. */
+  #promisedBytes = 0;
+  /** The source was asked to wait. */
+  #full = false;
+  #ending = false;
+  #trailers = NONE;
+
+  constructor(connection: ResponseConnection, id: number, method: string) {
+    super();
+    this.id = id;
+    this.connection = connection;
+    this.sendWindow = connection.peer.initialWindow;
+    this.#hasBody = method !== "HEAD";
+  }
+
+  /** Bytes of the request that the stream holds. */
+  protected abstract get requestBytes(): number;
+  /** The call is over: nothing of the request is needed any more. */
+  protected abstract endCall(): void;
+  /** The response has been written to its end. */
+  protected abstract onResponseEnd(): void;
+  abstract abort(reason: HttpError): void;
+
+  protected get heldBytes(): number {
+    return this.requestBytes + Math.max(this.#queuedBytes, this.#promisedBytes);
+  }
+
+  protected get hasUnsent(): boolean {
+    return this.#queue.length > 0;
+  }
+
+  tryReserveResponse(bytes: number): boolean {
+    const before = this.#promisedBytes;
+    this.#promisedBytes = Math.max(bytes, before);
+    if (this.reserve()) return true;
+    this.#promisedBytes = before;
+    return false;
+  }
+
+  /** Answers `Expect: 100-continue` (RFC 9110, section 10.1.1). */
+  protected sendContinue(): void {
+    this.#continues = true;
+    this.connection.schedule(this);
+  }
+
+  answer(response: GatewayResponse): void {
+    this.answered = true;
+    const { body, length, trailers = NONE } = response;
+    if (!isStream(body)) this.endCall();
+    if (this.gone) return;
+    this.#response = response;
+    this.#promisedBytes = 0;
+    this.connection.schedule(this);
+    if (isStream(body)) {
+      this.#source = body;
+      body.open(this.#sink());
+    } else {
+      if (length > 0)
+        this.#enqueue(typeof body === "string" ? Buffer.from(body, length === body.length ? "latin1" : "utf8") : body);
+      this.#end(trailers);
+    }
+  }
+
+  #sink(): BodySink {
+    return {
+      write: (piece) => {
+        if (this.gone || this.#ending) return false;
+        if (piece.length > 0) this.#enqueue(typeof piece === "string" ? Buffer.from(piece) : piece);
+        this.#full = this.#queuedBytes >= MAX_QUEUED;
+        return !this.#full;
+      },
+      end: (trailers = NONE) => this.#end(trailers),
+      abort: () => {
+        if (this.gone || this.localEnded) return;
+        this.connection.reset(this, ErrorCode.INTERNAL_ERROR);
+        this.onReset(ErrorCode.INTERNAL_ERROR);
+      },
+    };
+  }
+
+  #enqueue(piece: Uint8Array): void {
+    if (!this.#hasBody) return;
+    this.#queue.push(piece);
+    this.#queuedBytes += piece.length;
+    this.connection.schedule(this);
+    if (this.#queuedBytes > MIN_RESERVED && !this.reserve()) this.onNoMemory();
+  }
+
+  #end(trailers: readonly string[]): void {
+    if (this.#ending) return;
+    this.#ending = true;
+    this.#trailers = trailers;
+    this.connection.schedule(this);
+  }
+
+  /** Nothing of the response will be written any more. */
+  protected dropResponse(): void {
+    this.#queue.length = 0;
+    this.#queuedBytes = 0;
+    this.#promisedBytes = 0;
+    this.#source = undefined;
+    this.#response = undefined;
+  }
+
+  /** There is no memory for more of a response that the client does not read. */
+  onNoMemory(): void {
+    if (this.gone) return;
+    // Its source may be within `write`, which must not call it back.
+    queueMicrotask(() => {
+      if (this.gone) return;
+      this.abort(NO_MEMORY);
+      this.connection.reset(this, ErrorCode.ENHANCE_YOUR_CALM);
+      this.onReset(ErrorCode.ENHANCE_YOUR_CALM);
+    });
+  }
+
+  write(): void {
+    const response = this.#response;
+    if (this.gone || this.localEnded) return;
+    if (response === undefined) {
+      this.#writeContinue();
+      return;
+    }
+    if (!this.#headWritten && this.#writeHead(response)) return;
+    if (this.#queue.length > 0) this.#writeBody();
+    if ((this.#queue.length > 0 || this.isReserved) && !this.reserve()) this.onNoMemory();
+    if (this.#queue.length > 0) return;
+    if (this.#ending) this.#writeEnd();
+    else if (this.#full) {
+      this.#full = false;
+      this.#source?.onDrain();
+    }
+  }
+
+  #writeContinue(): void {
+    if (!this.#continues) return;
+    this.#continues = false;
+    writeHead(this.connection.writer, this.id, 100, NONE, undefined, 0);
+  }
+
+  /** @returns true where the head is all of the response */
+  #writeHead({ status, headers }: GatewayResponse): boolean {
+    const { writer, date } = this.connection;
+    const isAll = this.#ending && this.#queue.length === 0 && this.#trailers.length === 0;
+    this.#headWritten = true;
+    writeHead(writer, this.id, status, headers, date, isAll ? Flag.END_STREAM : 0);
+    if (isAll) this.#close();
+    return isAll;
+  }
+
+  #writeBody(): void {
+    const { connection } = this;
+    let turn = MAX_TURN;
+    while (this.#queue.length > 0) {
+      const piece = this.#queue[0] as Uint8Array;
+      const size = this.sendable(connection, piece.length - this.#written);
+      if (size <= 0) {
+        if (this.sendWindow > 0) connection.block(this);
+        return;
+      }
+      if (turn <= 0) {
+        connection.schedule(this);
+        return;
+      }
+      const end = this.#written + size;
+      const isLast = end === piece.length;
+      const endsStream = isLast && this.#ending && this.#queue.length === 1 && this.#trailers.length === 0;
+      this.beginData(connection, size, endsStream);
+      connection.writer.output.append(piece, this.#written, end);
+      turn -= size;
+      this.#written = isLast ? 0 : end;
+      if (!isLast) continue;
+      this.#queue.shift();
+      this.#queuedBytes -= piece.length;
+      if (endsStream) this.#close();
+    }
+  }
+
+  /** An empty frame with END_STREAM, or the trailers. */
+  #writeEnd(): void {
+    if (this.localEnded) return;
+    if (this.#trailers.length > 0) writeTrailers(this.connection.writer, this.id, this.#trailers);
+    else this.beginData(this.connection, 0, true);
+    this.#close();
+  }
+
+  #close(): void {
+    this.localEnded = true;
+    this.dropResponse();
+    this.onResponseEnd();
+  }
+}
