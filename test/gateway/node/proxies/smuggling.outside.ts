@@ -1,0 +1,82 @@
+// A proxy and the port never disagree about where a request ends: whatever bytes a client sends through the proxy, the port
+// makes no request of them that the proxy does not know of, and the next request over the same connection gets its own answer.
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
+import t from "tap";
+import type { Handler } from "../../../../gateway/http.js";
+import { FULL } from "../../../support/full.js";
+import { answer, open } from "../dial.js";
+import { corpus, printable } from "../differential/corpus.js";
+import { Mutations } from "../differential/mutations.js";
+import { isMissing, PROXIES, startProxy } from "./proxies.js";
+
+const SEED = Number(process.env.SEED ?? (FULL ? Date.now() % 2 ** 31 : 16));
+const MUTATED = FULL ? 10_000 : 300;
+/** In milliseconds. */
+const MAX_WAIT = 20_000;
+const TOO_LATE = `(and then nothing for ${MAX_WAIT} ms)`;
+
+/** Sends bytes and FIN; resolves with what came when the proxy has closed the connection. */
+async function exchange(port: number, bytes: Buffer): Promise<string> {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  let text = "";
+  socket.setEncoding("latin1").on("data", (piece) => {
+    text += piece;
+  });
+  socket.on("error", () => {}); // A reset is an end like any other here.
+  socket.end(bytes);
+  socket.setTimeout(MAX_WAIT, () => {
+    text += TOO_LATE;
+    socket.destroy();
+  });
+  await once(socket, "close");
+  return text;
+}
+
+function* inputs(): Generator<Buffer> {
+  const cases = corpus();
+  for (const { bytes } of cases) yield bytes;
+  const mutations = new Mutations(SEED, cases);
+  for (let count = 0; count < MUTATED; count++) yield mutations.next();
+}
+
+t.comment(`seed ${SEED}`);
+for (const proxy of PROXIES) {
+  t.test(`through ${proxy.name}`, { skip: isMissing(proxy) }, async (t) => {
+    const mark = randomUUID();
+    const unmarked: string[] = [];
+    const handler: Handler = async (request) => {
+      const { method, target, rawHeaders } = request;
+      if (method !== "" && !rawHeaders.includes(mark)) unmarked.push(`${method} ${target}`);
+      if (request.fault !== undefined) return answer("fault", request.fault.status);
+      try {
+        await request.body();
+      } catch {
+        return answer("refused", 400);
+      }
+      return answer(target);
+    };
+    const { address } = await open(t, handler);
+    const port = await startProxy(t, proxy, `127.0.0.1:${address.port}`, mark);
+    const failures: string[] = [];
+    let calls = 0;
+    for (const bytes of inputs()) {
+      const came = await exchange(port, bytes);
+      if (came.includes("/canary") && !bytes.includes("/canary")) failures.push(printable(bytes));
+      if (came.endsWith(TOO_LATE)) failures.push(`${printable(bytes)}: ${came}`);
+      const target = `/check-${calls++}`;
+      const checked = await exchange(
+        port,
+        Buffer.from(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+      );
+      if (!checked.endsWith(target)) failures.push(`after ${printable(bytes)}: ${checked}`);
+      if (unmarked.length > 0) failures.push(`${printable(bytes)} made ${unmarked.splice(0)}`);
+    }
+    t.same(
+      failures.map((failure) => failure.slice(0, 2_000)),
+      [],
+    );
+    t.ok(calls > 500);
+  });
+}
