@@ -184,13 +184,18 @@ export class Journal {
   /** Folds the entry in, unless a reading that ran at the same time has done so. @throws {LostHistoryError} */
   #fold(revision: number, { entry, text }: ReadEntry): void {
     if (revision !== this.#state.revision + 1) {
-      if (this.#checksums.has(revision) && !this.has(revision, checksumOf(text))) throw this.#log.lost(revision);
+      if (this.#isOfAnother(revision, text)) throw this.#log.lost(revision);
       return;
     }
     const changes = fold(this.#state, entry);
     this.#remember(revision, text);
     for (const follower of this.#followers) follower.changed(revision, changes);
     if (this.#keeping === undefined && this.#log.isSnapshotDue(revision)) this.#keep();
+  }
+
+  /** Whether it is known that the entry of the revision which is folded in has another text. */
+  #isOfAnother(revision: number, text: string): boolean {
+    return this.#checksums.has(revision) && !this.has(revision, checksumOf(text));
   }
 
   #remember(revision: number, text: string | undefined): void {
@@ -226,11 +231,14 @@ export class Journal {
       if (page === undefined && attempts > 0) return this.#load(attempts - 1);
       if (page === undefined) throw this.#log.fault(state.revision, "is missing");
       text ??= page.text;
+      let isOther = text !== undefined && this.#isOfAnother(state.revision, text);
       const pace = new Pace();
-      for (const { entry } of page.entries) {
+      for (const { entry, text } of page.entries) {
         fold(state, entry);
+        isOther ||= this.#isOfAnother(state.revision, text);
         await pace.step();
       }
+      if (isOther) throw this.#log.lost(this.#state.revision);
       text = page.entries.at(-1)?.text ?? text;
       if (page.entries.length < MAX_READ) break;
     }

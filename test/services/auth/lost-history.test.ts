@@ -4,6 +4,7 @@ import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
 import { Code } from "../../../src/errors.js";
 import type { Store } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
+import { FaultyStore } from "./faulty-store.js";
 import { openJournal } from "./open.js";
 
 const keyOf = (revision: number): string => String(revision).padStart(16, "0");
@@ -59,6 +60,23 @@ for (const [what, names] of Object.entries(CASES)) {
     });
   });
 }
+
+t.test("another entry of its own revision that takes its place while the log is read is not followed", async (t) => {
+  const { store: inner, journal: writer } = await history(["a", "b", "c"]);
+  t.teardown(() => inner.close());
+  const store = new FaultyStore(inner);
+  const journal = await openJournal(store);
+  await inner.collection("log").delete([keyOf(3)]);
+  const other = (await history(["a", "b", "other", "more"])).store;
+  let readings = 0;
+  store.onStep = async (step) => {
+    if (step === "after after log" && ++readings === 1) await becomes(inner, other);
+  };
+  await t.rejects(journal.sync(), LOST);
+  t.ok(readings > 1, "what has no entry of its revision is read from the beginning");
+  t.same([...journal.state.namespaces.keys()], ["a", "b", "c"]);
+  t.ok(journal.has(3, writer.checksum));
+});
 
 t.test("goes on once the store has its history again", async (t) => {
   const { store, journal, names } = await known(t);
