@@ -25,6 +25,9 @@ const LONGEST = [
   "test/services/auth/kill.slow.ts",
 ];
 
+/** How long after its files' time a process is ended, in milliseconds. */
+const TIME_TO_REPORT = 30_000;
+
 /** Test files that one process runs, all of one folder. */
 const FILES_A_PROCESS = 8;
 
@@ -164,8 +167,8 @@ function batching() {
 async function runCompiled() {
   const options = ["--test", `--test-concurrency=${atATime()}`];
   const reporter = ["--test-reporter=./scripts/test-reporter.mjs", "--test-reporter-destination=stdout"];
-  // Each test has its own time, which TAP_TIMEOUT says.
-  const timeout = `--test-timeout=${Number(values.timeout) * 1000 * filesAProcess()}`;
+  // Each file has its own time, which TAP_TIMEOUT says: tap names what has not ended, and the runner could only end it.
+  const timeout = `--test-timeout=${Number(values.timeout) * 1000 * filesAProcess() + TIME_TO_REPORT}`;
   const compiled = batches.map((_, index) => join(folder, `${nameOf(index)}.js`));
   // Through a pipe: where its own output is a terminal, Node's runner has the tests print colours (FORCE_COLOR).
   const child = spawn(process.execPath, [...options, ...reporter, timeout, ...compiled], {

@@ -1,14 +1,21 @@
-/** A guard as an authority sees it, moved by the test: it pings, applies changes, and counts its lease from its pings. */
+/**
+ * A guard as an authority sees it, moved by the test: it pings, applies changes, and counts its lease from its pings. As a
+ * real one it comes back where it was sent away: an authority whose own guard has no lease for a moment refuses its stream.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { PolicyService, type WatchRequest, type WatchResponse } from "../../../src/gen/portico/auth/v1/policy.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { type CallOptions, type Stream, stream } from "../../../src/rpc/client.js";
+import { until } from "../../support/until.js";
 
 type Message = NonNullable<WatchResponse["message"]>;
 
 /** How often it pings, in milliseconds. */
 const INTERVAL = 50;
+/** How soon it comes back, in milliseconds. */
+const RETRY = 20;
 
 export class ScriptedGuard {
   /** IDs of the rules of the namespace `default` that it has applied. */
@@ -16,36 +23,32 @@ export class ScriptedGuard {
   /** Of those, which it had when a pong gave it a lease. */
   readonly leased = new Set<string>();
   revision = 0n;
-  /** Why its stream ended; undefined while it is open. */
+  /** Why its last stream ended; undefined before one has. */
   ended: unknown;
   /** While set, it applies nothing. */
   stuck = false;
   /** Until when it may decide, by the monotonic clock. */
   #lease = 0;
-  readonly #stream: Stream<WatchRequest, WatchResponse>;
+  readonly #channel: Channel;
+  readonly #options: CallOptions;
+  #stream: Stream<WatchRequest, WatchResponse> | undefined;
   /** When each ping was sent, by its sequence number. */
   readonly #sent = new Map<bigint, number>();
   #pongs: Extract<Message, { $case: "pong" }>["value"][] = [];
   #waiting: Message[] = [];
   #sequence = 0n;
+  #answered = 0n;
   #hasLeft = false;
+  #isCut = false;
   readonly #timer: NodeJS.Timeout;
 
   /** With an enrolment token it is of another process; without, of the authority's. */
-  constructor(
-    t: Test,
-    channel: Channel,
-    { enrolment, interval = INTERVAL }: { enrolment?: string; interval?: number },
-  ) {
-    const options: CallOptions = enrolment
-      ? { metadata: [["authorization", `Bearer ${enrolment}`]] }
-      : { admission: SYSTEM };
-    this.#stream = stream(channel, PolicyService.watch, options);
-    this.#stream.send({ message: { $case: "start", value: { service: "" } } });
-    this.#timer = setInterval(() => this.ping(), interval);
+  constructor(t: Test, channel: Channel, { enrolment }: { enrolment?: string | undefined } = {}) {
+    this.#channel = channel;
+    this.#options = enrolment ? { metadata: [["authorization", `Bearer ${enrolment}`]] } : { admission: SYSTEM };
+    this.#timer = setInterval(() => this.ping(), INTERVAL);
     t.teardown(() => this.cut());
-    void this.#read();
-    this.ping();
+    void this.#follow();
   }
 
   /** Whether it may decide now. */
@@ -58,9 +61,27 @@ export class ScriptedGuard {
     return this.decides && this.rules.has(rule);
   }
 
+  /** How it is, for the message of a wait. */
+  get status(): string {
+    const ended = this.ended === undefined ? "" : `, its last stream ended (${this.ended})`;
+    return `${this.decides ? "decides" : "has no lease"}, at revision ${this.revision}${ended}`;
+  }
+
   ping(): void {
     this.#sent.set(++this.#sequence, performance.now());
-    this.#stream.send({ message: { $case: "ping", value: { sequence: this.#sequence, usedKeys: [] } } });
+    this.#stream?.send({ message: { $case: "ping", value: { sequence: this.#sequence, usedKeys: [] } } });
+  }
+
+  /** From now on it pings only when it is told to. Resolves when no answer is outstanding. */
+  async silence(): Promise<void> {
+    clearInterval(this.#timer);
+    await until(() => this.#answered === this.#sequence, { what: () => `the last ping is answered; ${this.status}` });
+  }
+
+  /** It decides nothing until the next pong, as if its lease had run out. */
+  forgetLease(): void {
+    this.#lease = 0;
+    this.leased.clear();
   }
 
   /** Applies what it was sent while it was stuck. */
@@ -69,33 +90,48 @@ export class ScriptedGuard {
     for (const message of this.#waiting.splice(0)) this.#apply(message);
   }
 
-  /** As when the connection breaks. Its lease goes on. */
+  /** As when the connection breaks for good. Its lease goes on. */
   cut(): void {
+    this.#isCut = true;
     clearInterval(this.#timer);
-    this.#stream.cancel();
+    this.#stream?.cancel();
   }
 
   /** Says that it decides no more, and decides no more. */
   leave(): void {
     clearInterval(this.#timer);
     this.#hasLeft = true;
-    this.#stream.end();
+    this.#stream?.end();
   }
 
-  async #read(): Promise<void> {
-    try {
-      for await (const { message } of this.#stream.responses) {
-        if (message?.$case === "pong") {
-          this.#pongs.push(message.value);
-          this.#extend();
-        } else if (message !== undefined && this.stuck) this.#waiting.push(message);
-        else if (message !== undefined) this.#apply(message);
+  async #follow(): Promise<void> {
+    while (!this.#isCut && !this.#hasLeft) {
+      this.#pongs = [];
+      this.#waiting = [];
+      try {
+        await this.#read();
+        this.ended = "ended";
+      } catch (error) {
+        this.ended = error;
       }
-      this.ended = "ended";
-    } catch (error) {
-      this.ended = error;
+      await sleep(RETRY);
     }
-    clearInterval(this.#timer);
+  }
+
+  /** Follows the authority until the stream ends. */
+  async #read(): Promise<void> {
+    const following = stream(this.#channel, PolicyService.watch, this.#options);
+    this.#stream = following;
+    following.send({ message: { $case: "start", value: { service: "" } } });
+    this.ping();
+    for await (const { message } of following.responses) {
+      if (message?.$case === "pong") {
+        this.#answered = bigger(this.#answered, message.value.sequence);
+        this.#pongs.push(message.value);
+        this.#extend();
+      } else if (message !== undefined && this.stuck) this.#waiting.push(message);
+      else if (message !== undefined) this.#apply(message);
+    }
   }
 
   #apply(message: Message): void {
@@ -113,7 +149,7 @@ export class ScriptedGuard {
       this.revision = message.value.revision;
     }
     this.#extend();
-    this.#stream.send({ message: { $case: "applied", value: { revision: this.revision } } });
+    this.#stream?.send({ message: { $case: "applied", value: { revision: this.revision } } });
   }
 
   /** A pong counts once its revision is applied. */
@@ -125,4 +161,8 @@ export class ScriptedGuard {
     this.#pongs = this.#pongs.filter(({ revision }) => revision > this.revision);
     if (this.decides) for (const rule of this.rules) this.leased.add(rule);
   }
+}
+
+function bigger(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
 }

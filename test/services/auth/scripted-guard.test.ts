@@ -1,0 +1,24 @@
+// A scripted guard outlives what a busy machine does to an authority: else a test waits for its lease in vain.
+import t from "tap";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { until } from "../../support/until.js";
+import { open } from "./open.js";
+import { ScriptedGuard } from "./scripted-guard.js";
+
+const LEASE = 300;
+
+/** Keeps the process from doing anything else. */
+function block(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+t.test("it comes back where the authority's own guard had no lease as it came", async (t) => {
+  const at = await open(t, { leaseMs: LEASE });
+  const request = { name: "gateway", replace: false };
+  const { secret } = await at.call(EnrolmentsService.create, request, await at.login());
+  block(2 * LEASE);
+  const guard = new ScriptedGuard(t, at.channel, { enrolment: secret });
+  await until(() => guard.ended !== undefined);
+  await until(() => guard.decides, { what: () => `the guard decides: ${guard.status}` });
+});
