@@ -127,18 +127,14 @@ async function start(folder: string, [keys = 0, accounts = 0]: number[]): Promis
     print("accounts", await listed(call, "Accounts", "accounts", admin)),
   );
   await timed("audit", async () => call("Audit", "list", { before: 0n, limit: 100 }, admin));
+  const bare = opened.collection("usage");
+  await rate("one durable commit of the store", 1, (number) => bare.create(`bare ${number}`, "x".repeat(300)));
+  const owners = await Promise.all(Array.from({ length: 1_000 }, (_, at) => callerOf(at * 7)));
   for (const atOnce of [1, 16, 64]) {
-    const owners = await Promise.all(Array.from({ length: 1_000 }, (_, at) => callerOf(at * 7)));
-    let made = 0;
-    const late = performance.now() + 3_000;
-    const create = async (): Promise<void> => {
-      while (performance.now() < late) {
-        const owner = owners[made++ % owners.length]!;
-        await call("Keys", "create", { name: "more", lifetime: { seconds: 86_400n, nanos: 0 }, resources: [] }, owner);
-      }
-    };
-    await timed(`Keys.Create, ${atOnce} at once`, () => Promise.all(Array.from({ length: atOnce }, create)));
-    print("changes", `${Math.round(made / 3)} /s`);
+    await rate(`Keys.Create, ${atOnce} at once`, atOnce, async (number) => {
+      const owner = owners[number % owners.length]!;
+      await call("Keys", "create", { name: "more", lifetime: { seconds: 86_400n, nanos: 0 }, resources: [] }, owner);
+    });
   }
   printMemory();
   await authority.close();
@@ -162,6 +158,24 @@ async function listed(
     pageToken = page.nextPageToken ?? "";
   } while (pageToken !== "");
   return `${count} in ${pages} pages, ${((performance.now() - started) / pages).toFixed(1)} ms each`;
+}
+
+/** Does something for three seconds, so many at once; prints how often a second, and how long each took. */
+async function rate(what: string, atOnce: number, act: (number: number) => Promise<unknown>): Promise<void> {
+  const times: number[] = [];
+  let begun = 0;
+  const late = performance.now() + 3_000;
+  const repeat = async (): Promise<void> => {
+    while (performance.now() < late) {
+      const since = performance.now();
+      await act(begun++);
+      times.push(performance.now() - since);
+    }
+  };
+  await timed(what, () => Promise.all(Array.from({ length: atOnce }, repeat)));
+  times.sort((a, b) => a - b);
+  const at = (share: number): string => `${times[Math.floor(share * times.length)]?.toFixed(2)} ms`;
+  print(what, `${Math.round(times.length / 3)} /s, each p50 ${at(0.5)}, p99 ${at(0.99)}`);
 }
 
 /** Prints how long the work took, and the longest time in which the event loop did nothing else. */

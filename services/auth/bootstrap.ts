@@ -14,7 +14,8 @@ import { Access } from "../../src/gen/portico/auth/v1/rules.js";
 import { type Installation, lostInstallation } from "../../src/store/installation.js";
 import { StoreError } from "../../src/store/store.js";
 import { contextSecretCreated, enrolmentCreated } from "./endpoints/enrolments.js";
-import { type Decide, type Journal, PORTICO } from "./log/journal.js";
+import type { Decide } from "./log/decide.js";
+import { type Journal, PORTICO } from "./log/journal.js";
 import { isPassword, type Passwords, randomPassword } from "./login/passwords.js";
 
 /** What the administrator must be told after a first start. */

@@ -124,8 +124,10 @@ function collectionOf(database: Database, schema: string, name: CollectionName, 
   // The lock on the previous entry is held until the commit: whoever deletes or replaces that entry comes before or after.
   const createAfter = statement(
     "createAfter",
-    `WITH previous AS (SELECT FROM ${table} WHERE key = $3 AND value = $4 FOR SHARE)
-     INSERT INTO ${table} (key, value) SELECT $1, $2 FROM previous ON CONFLICT (key) DO NOTHING RETURNING true`,
+    `WITH previous AS (SELECT FROM ${table} WHERE key = $1 AND value = $2 FOR SHARE),
+     first AS (INSERT INTO ${table} (key, value) SELECT $3, $4 FROM previous ON CONFLICT (key) DO NOTHING RETURNING true),
+     others AS (INSERT INTO ${table} (key, value) SELECT key, value FROM first, unnest($5::bytea[], $6::bytea[]) AS other (key, value))
+     SELECT FROM first`,
   );
   const replace = statement("replace", `UPDATE ${table} SET value = $2 WHERE key = $1 RETURNING true`);
   const replaceSoon = statement(
@@ -136,8 +138,13 @@ function collectionOf(database: Database, schema: string, name: CollectionName, 
   // Found by the index, and so locked in the order of keys, as createAfter locks them: no two wait for each other.
   const remove = statement("delete", `DELETE FROM ${table} WHERE key = ANY($1::bytea[])`);
   const removeIf = statement("deleteIf", `DELETE FROM ${table} WHERE key = $1 AND value = $2 RETURNING true`);
-  const write = async (statement: Statement, values: readonly string[], durable = true): Promise<boolean> => {
-    const written = (await database.write(statement, values.map(bytes), { durable })).length === 1;
+  const write = async (
+    statement: Statement,
+    values: readonly (string | readonly string[])[],
+    durable = true,
+  ): Promise<boolean> => {
+    const parameters = values.map((value) => (typeof value === "string" ? bytes(value) : value.map(bytes)));
+    const written = (await database.write(statement, parameters, { durable })).length === 1;
     if (written) hints.tell(name);
     return written;
   };
@@ -152,8 +159,11 @@ function collectionOf(database: Database, schema: string, name: CollectionName, 
       return keys.map((key) => values.get(key));
     },
     after: async (key, limit) => (await database.read(after, [bytes(key), limit])).map(entryOf),
-    create: (key, value, previous) =>
-      previous === undefined ? write(create, [key, value]) : write(createAfter, [key, value, ...previous]),
+    create: (key, value) => write(create, [key, value]),
+    createAfter: (previous, [first, ...others]) => {
+      const [keys, values] = [0, 1].map((column) => others.map((entry) => entry[column]!));
+      return write(createAfter, [...previous, ...first!, keys!, values!]);
+    },
     replace: (key, value, { durable = true } = {}) => write(durable ? replace : replaceSoon, [key, value], durable),
     async delete(keys) {
       if (keys.length > 0) await database.write(remove, [keys.map(bytes)]);

@@ -143,9 +143,12 @@ function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, w
   // Each operation reports its own failure; without a listener Keyv would lose what happens between them.
   keyv.on("error", () => undefined);
   const prefix = `${table}:`;
-  const insert = `INSERT INTO ${table} (key, value) SELECT ?, ? WHERE ? IS NULL OR EXISTS (SELECT 1 FROM ${table} WHERE key = ? AND value = ?)
-    ON CONFLICT (key) DO NOTHING RETURNING key`;
+  const insert = `INSERT INTO ${table} (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING RETURNING key`;
+  const insertAfter = `INSERT INTO ${table} (key, value) SELECT value ->> 0, value ->> 1 FROM json_each(?)
+    WHERE EXISTS (SELECT 1 FROM ${table} WHERE key = ? AND value = ?) AND NOT EXISTS (SELECT 1 FROM ${table} WHERE key = ?)
+    RETURNING key`;
   const textOf = async (value: string): Promise<string> => String(await keyv.serializeData({ value }));
+  const rowOf = async ([key, value]: Entry) => [prefix + key, await textOf(value)] as const;
   const entryOf = async ({ key, value }: Row): Promise<Entry> => {
     const content = await keyv.deserializeData<string>(value);
     return [key.slice(prefix.length), content?.value ?? ""];
@@ -158,11 +161,12 @@ function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, w
       const rows: Row[] = await within(reader.query(query, prefix + key, limit));
       return Promise.all(rows.map(entryOf));
     },
-    async create(key, value, previous) {
-      const [before, content] =
-        previous === undefined ? [null, null] : [prefix + previous[0], await textOf(previous[1])];
-      const row = [prefix + key, await textOf(value)];
-      return (await within(write(insert, ...row, before, before, content))).length === 1;
+    async create(key, value) {
+      return (await within(write(insert, prefix + key, await textOf(value)))).length === 1;
+    },
+    async createAfter(previous, entries) {
+      const [before, ...rows] = await Promise.all([previous, ...entries].map(rowOf));
+      return (await within(write(insertAfter, JSON.stringify(rows), ...before!, rows[0]![0]))).length > 0;
     },
     async replace(key, value) {
       const statement = `UPDATE ${table} SET value = ? WHERE key = ? RETURNING key`;

@@ -30,12 +30,18 @@ export interface Collection {
    */
   after(key: string, limit: number): Promise<Entry[]>;
   /**
-   * Writes the value where the key is absent and, if `previous` is given, that entry is there with that value; both at
-   * one moment. Resolves to whether it was written. Of several writers of a key, in any processes, one gets `true`. Once
-   * it resolves, the value is on disk, and on the synchronous standbys of a server. Where it rejects, the value may have
-   * been written all the same.
+   * Writes the value where the key is absent. Resolves to whether it was written. Of several writers of a key, in any
+   * processes, one gets `true`. Once it resolves, the value is on disk, and on the synchronous standbys of a server. Where
+   * it rejects, the value may have been written all the same.
    */
-  create(key: string, value: string, previous?: Entry): Promise<boolean>;
+  create(key: string, value: string): Promise<boolean>;
+  /**
+   * Writes entries, at least one, with one wait for the disk: all of them where the first one's key is absent and
+   * `previous` is there with its value, else none; all that at one moment. Resolves to whether they were written, as
+   * `create` does. Where it rejects, all of them may have been written all the same, or none; where another key than
+   * the first one is taken, it rejects, and none was.
+   */
+  createAfter(previous: Entry, entries: readonly Entry[]): Promise<boolean>;
   /**
    * Writes the value where the key is present, and resolves to whether it was. Once it resolves, the value is where that
    * of `create` is; with `durable: false` it need not be: a crash may bring back the value before it. Where it rejects,

@@ -1,6 +1,6 @@
 /** What every engine of the store must do: a test for each sentence of src/store/store.ts. */
 import type { Test } from "tap";
-import type { Store } from "../../src/store/store.js";
+import type { Entry, Store } from "../../src/store/store.js";
 
 const VALUES = ["", "text", ":colon", '{"value":"json"}', "grüße\u0000\n"];
 
@@ -38,20 +38,58 @@ const BEHAVIOURS: Record<string, Check> = {
   },
   "creates a key after another entry only while that one is there, with that value": async (t, store) => {
     const log = store.collection("log");
-    t.equal(await log.create("2", "two", ["1", "one"]), false);
+    t.equal(await log.createAfter(["1", "one"], [["2", "two"]]), false);
     await log.create("1", "one");
-    t.equal(await log.create("2", "two", ["1", "another"]), false);
+    t.equal(await log.createAfter(["1", "another"], [["2", "two"]]), false);
     t.equal(await log.get("2"), undefined);
-    t.equal(await log.create("2", "two", ["1", "one"]), true);
-    t.equal(await log.create("2", "again", ["1", "one"]), false);
+    t.equal(await log.createAfter(["1", "one"], [["2", "two"]]), true);
+    t.equal(await log.createAfter(["1", "one"], [["2", "again"]]), false);
     t.equal(await log.get("2"), "two");
   },
   "creates a key after an entry of any value": async (t, store) => {
     const log = store.collection("log");
     for (const [index, value] of VALUES.entries()) {
       await log.create(`${index}`, value);
-      t.equal(await log.create(`after ${index}`, "", [`${index}`, value]), true);
+      t.equal(await log.createAfter([`${index}`, value], [[`after ${index}`, ""]]), true);
     }
+  },
+  "creates several keys after another entry, all of them or none": async (t, store) => {
+    const log = store.collection("log");
+    const entries = VALUES.map((value, index) => [`1${index}`, value] as const);
+    t.equal(await log.createAfter(["1", "one"], entries), false);
+    t.same(await log.keys(), []);
+    await log.create("1", "one");
+    t.equal(await log.createAfter(["1", "one"], entries), true);
+    t.same(await log.after("1", 99), entries);
+    t.equal(
+      await log.createAfter(
+        ["1", "one"],
+        [
+          ["10", "again"],
+          ["2", "two"],
+        ],
+      ),
+      false,
+    );
+    t.equal(await log.get("2"), undefined);
+    const taken: Entry[] = [
+      ["2", "two"],
+      ["12", "again"],
+      ["3", "three"],
+    ];
+    await t.rejects(log.createAfter(["1", "one"], taken), { name: "StoreError" });
+    t.same(await log.getMany(["2", "12", "3"]), [undefined, VALUES[2], undefined]);
+  },
+  "lets one of many win a chain of keys, in whichever process they are": async (t, store, openAgain) => {
+    const log = store.collection("log");
+    await log.create("0", "first");
+    const stores = [store, await openAgain(), await openAgain()];
+    const writers = stores.flatMap((each) => Array.from({ length: 5 }, () => each.collection("log")));
+    const chainOf = (writer: number): Entry[] =>
+      Array.from({ length: 1 + (writer % 4) }, (_, index) => [`${index + 1}`, `${writer}`]);
+    const won = await Promise.all(writers.map((log, writer) => log.createAfter(["0", "first"], chainOf(writer))));
+    t.equal(won.filter(Boolean).length, 1);
+    t.same(await log.after("0", 99), chainOf(won.indexOf(true)));
   },
   "replaces the value of a key that is there, and of no other": async (t, store, openAgain) => {
     const log = store.collection("log");

@@ -22,7 +22,7 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
       for (let round = 0; round < ROUNDS; round++) {
         const [key, next] = [`${what} ${round}`, `${what} ${round} next`];
         await log.create(key, "x");
-        const [written] = await Promise.all([log.create(next, "new", [key, "x"]), remove(key)]);
+        const [written] = await Promise.all([log.createAfter([key, "x"], [[next, "new"]]), remove(key)]);
         const [before, after] = await log.getMany([key, next]);
         t.not(before, "x");
         // With it in one statement: whoever created it came first, and it is gone with the other.
@@ -41,7 +41,7 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
       async () => (await server.query("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).length > 0,
     );
     t.equal(await log.get("held"), "x", "the deletion is not committed yet");
-    t.equal(await log.create("after held", "x", ["held", "x"]), false);
+    t.equal(await log.createAfter(["held", "x"], [["after held", "x"]]), false);
     await holding;
     t.equal(await log.get("after held"), undefined);
   });
@@ -55,7 +55,7 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
         await Promise.all([
           log.delete(keys),
           other.delete(keys.toReversed()),
-          ...keys.slice(1).map((key, index) => other.create(key, "y", [keys[index] ?? "", "x"])),
+          ...keys.slice(1).map((key, index) => other.createAfter([keys[index] ?? "", "x"], [[key, "y"]])),
         ]);
         await log.delete(keys);
       }

@@ -1,5 +1,5 @@
 /** A store in memory, gone when it is closed. It passes the same contract as the engines that keep what they are given. */
-import { COLLECTIONS, type Collection, type CollectionName, type Store } from "../../src/store/store.js";
+import { COLLECTIONS, type Collection, type CollectionName, type Store, StoreError } from "../../src/store/store.js";
 
 /** @param mayBeStale whether several authorities at once may use it, as on a server */
 export function openMemoryStore({ mayBeStale = false } = {}): Store {
@@ -38,9 +38,12 @@ function collectionOf(map: Map<string, string>, changed: () => void): Collection
         .filter((other) => other > key)
         .slice(0, limit)
         .map((key) => [key, map.get(key)!]),
-    create: async (key, value, previous) => {
-      if (map.has(key) || (previous !== undefined && map.get(previous[0]) !== previous[1])) return false;
-      return set(key, value);
+    create: async (key, value) => !map.has(key) && set(key, value),
+    createAfter: async ([key, value], entries) => {
+      if (map.get(key) !== value || map.has(entries[0]![0])) return false;
+      if (entries.some(([other]) => map.has(other))) throw new StoreError("a key is taken");
+      for (const entry of entries) set(...entry);
+      return true;
     },
     replace: async (key, value) => map.has(key) && set(key, value),
     delete: async (keys) => {

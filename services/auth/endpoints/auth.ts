@@ -14,6 +14,7 @@ import { requestIdOf } from "../../../src/rpc/metadata.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
+import type { State } from "../log/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { accountOf } from "./checks.js";
 
@@ -79,18 +80,18 @@ async function login(
 async function refresh(changes: Changes, { refreshToken }: RefreshRequest): Promise<Tokens> {
   const sha256 = isToken(refreshToken) ? hashToken(refreshToken) : undefined;
   const pair = createPair(changes.now);
-  const found = (): { kind: string; namespace: string; account: string; login: Buffer } => {
-    const token = sha256 && changes.state.token(sha256);
+  const find = (state: State): { kind: string; namespace: string; account: string; login: Buffer } => {
+    const token = sha256 && state.token(sha256);
     if ((token?.kind === "refresh" || token?.kind === "spent") && timestampMs(token.token.expires) > changes.now) {
       return { kind: token.kind, ...token.login };
     }
     throw unauthenticated("refresh_token: is unknown, expired or revoked; log in again");
   };
   await changes.sync();
-  const { namespace, account } = found();
+  const { namespace, account } = find(changes.state);
   let reused = false;
-  const decide: Parameters<Changes["issue"]>[1] = () => {
-    const { kind, login } = found();
+  const decide: Parameters<Changes["issue"]>[1] = (state) => {
+    const { kind, login } = find(state);
     reused = kind === "spent";
     if (reused) return [{ $case: "loginRevoked", value: { login, reused } }];
     return [{ $case: "refreshed", value: { login, ...pair.hashed } }];

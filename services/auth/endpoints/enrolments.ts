@@ -12,7 +12,7 @@ import {
 } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
-import type { Decide } from "../log/journal.js";
+import type { Decide } from "../log/decide.js";
 import { hex, type State } from "../log/state.js";
 import { accountOfDefault, checkName } from "./checks.js";
 

@@ -19,6 +19,7 @@ import {
 } from "../../../src/gen/portico/auth/v1/rules.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
+import type { NamespaceState, State } from "../log/state.js";
 import { accountOf, checkLiteral } from "./checks.js";
 import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
 
@@ -34,13 +35,13 @@ export function rules({ changes, maxRules }: Options): Part {
   return part("portico.auth.v1.Rules", RulesService, {
     list: async (_, context) => {
       await changes.sync();
-      return { rules: inOrder(rulesOf(changes, accountOf(context).namespace).values()) };
+      return { rules: inOrder(rulesOf(changes.state, accountOf(context).namespace).values()) };
     },
     create: (request, context) => create({ changes, maxRules }, checked(request.rule), context),
     delete: async ({ id }, context) => {
       const caller = accountOf(context);
-      await changes.make(caller, () => {
-        if (!rulesOf(changes, caller.namespace).has(id)) throw unknown(id);
+      await changes.make(caller, (state) => {
+        if (!rulesOf(state, caller.namespace).has(id)) throw unknown(id);
         return [{ $case: "ruleDeleted", value: { namespace: caller.namespace, id } }];
       });
       return {};
@@ -52,8 +53,8 @@ export function rules({ changes, maxRules }: Options): Part {
 
 async function create({ changes, maxRules }: Options, rule: Rule, context: Context): Promise<Rule> {
   const caller = accountOf(context);
-  await changes.make(caller, () => {
-    const present = rulesOf(changes, caller.namespace);
+  await changes.make(caller, (state) => {
+    const present = rulesOf(state, caller.namespace);
     if (present.has(rule.id)) throw taken(rule.id);
     if (present.size >= maxRules) {
       throw failedPrecondition(`the namespace has ${maxRules} rules, the most it may; delete one`);
@@ -74,7 +75,7 @@ async function explain(changes: Changes, request: ExplainRequest, context: Conte
   if (request.account !== "" && account === undefined) {
     throw new StatusError(Code.NOT_FOUND, `no account with the name ${request.account}`);
   }
-  const compiled = RuleSet.compile(rulesOf(changes, namespace).values());
+  const compiled = RuleSet.compile(rulesOf(changes.state, namespace).values());
   const { decision, decidedBy, matched } = compiled.explain(resource, account?.scopes);
   return { code: codeOf(decision), decidedBy, matched };
 }
@@ -90,7 +91,7 @@ async function preview(
   for (const [index, resource] of resources.entries()) checkLiteral(`resources[${index}]`, resource);
   const created = change.$case === "create" ? checked(change.value, "create") : undefined;
   await changes.sync();
-  const present = rulesOf(changes, namespace);
+  const present = rulesOf(changes.state, namespace);
   if (created !== undefined && present.has(created.id)) throw taken(created.id);
   const deleted = change.$case === "delete" ? present.get(change.value) : undefined;
   if (change.$case === "delete" && deleted === undefined) throw unknown(change.value);
@@ -104,8 +105,8 @@ async function preview(
   return { effects };
 }
 
-function rulesOf(changes: Changes, namespace: string): ReadonlyMap<string, Rule> {
-  return changes.state.namespaces.get(namespace)?.rules ?? new Map();
+function rulesOf(state: State, namespace: string): NamespaceState["rules"] {
+  return state.namespaces.get(namespace)?.rules ?? new Map();
 }
 
 function inOrder(rules: Iterable<Rule>): Rule[] {

@@ -6,7 +6,7 @@
  * Snapshots (snapshots.ts) bound the replay. The two newest are kept, and the entries from the older one on; what lies
  * before is dropped, oldest first. So an authority that fell behind would find the key after its own revision absent,
  * although that revision was taken long ago. It cannot mistake that for the end of the log: the entry of its own revision must be
- * there too, with the text that it knows, read and written at the same moment (`previous` of Collection.create). Where that
+ * there too, with the text that it knows, read and written at the same moment (Collection.createAfter). Where that
  * text is another, the store has another history: it was restored from a backup, or a standby that lacked changes took over.
  */
 import type { Logger } from "pino";
@@ -158,23 +158,36 @@ export class ChangeLog {
   }
 
   /**
-   * Writes the entry if no other has its revision, after the entry before it. Once this resolves to its text, it is on
-   * disk; undefined where it was not written.
-   * @param before the text of the entry before it; undefined for the first one
+   * Writes the entry if no other has its revision, and entries that follow it, all after the entry before them. Once this
+   * resolves to their texts, they are on disk; undefined where none was written.
+   * @param revision of the first of them
+   * @param before the text of the entry before them; undefined for the log's first entry, which is written alone
    */
-  async append(revision: number, entry: Entry, before: string | undefined): Promise<string | undefined> {
-    const key = keyOf(revision);
-    const text = seal(key, Entry.encode(entry).finish());
-    if (before !== undefined) {
-      if (!(await this.#entries.create(key, text, [keyOf(revision - 1), before]))) return undefined;
-      this.#last.since += text.length;
-      return text;
-    }
-    if (!(await this.#entries.create(key, text))) return undefined;
+  async append(
+    revision: number,
+    entries: readonly Entry[],
+    before: string | undefined,
+  ): Promise<readonly string[] | undefined> {
+    const rows = entries.map((entry, index) => {
+      const key = keyOf(revision + index);
+      return [key, seal(key, Entry.encode(entry).finish())] as const;
+    });
+    const isWritten =
+      before === undefined
+        ? await this.#createFirst(...rows[0]!)
+        : await this.#entries.createAfter([keyOf(revision - 1), before], rows);
+    if (!isWritten) return undefined;
+    const texts = rows.map(([, text]) => text);
+    for (const text of texts) this.#last.since += text.length;
+    return texts;
+  }
+
+  async #createFirst(key: string, text: string): Promise<boolean> {
+    if (!(await this.#entries.create(key, text))) return false;
     // The first entry has none before it. Should it have been dropped before we came, there are snapshots.
-    if ((await this.#snapshots.revisions()).length === 0) return text;
+    if ((await this.#snapshots.revisions()).length === 0) return true;
     await this.#entries.delete([key]);
-    return undefined;
+    return false;
   }
 
   /**

@@ -6,7 +6,8 @@
 import { isAdmin } from "../../../src/access/admission.js";
 import { KnownCaller } from "../../../src/access/known-caller.js";
 import { permissionDenied, unauthenticated } from "../../../src/errors.js";
-import type { Author, Decide, Journal } from "./journal.js";
+import type { Author, Decide } from "./decide.js";
+import type { Journal } from "./journal.js";
 import type { Leases } from "./leases.js";
 import type { State } from "./state.js";
 

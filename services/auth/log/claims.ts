@@ -95,6 +95,8 @@ export class LocalClaims implements Claims {
   #own: string | undefined;
   #closed = false;
   #warned = false;
+  /** When the leases have ended that the newest reading of the claims of others found. */
+  #ends = 0;
   /** When the leases under each retired claim have ended, by the claim's id. */
   readonly #retired = new Map<string, number>();
   /** Deletes the rows of those that have ended. */
@@ -139,8 +141,8 @@ export class LocalClaims implements Claims {
     const latest = now() + MAX_SPAN;
     for (let failures = 0; now() < latest; failures++) {
       try {
-        const ends = await this.#retireOthers();
-        if (ends > now()) await sleep(ends - now() + 1);
+        await this.#readOthers();
+        if (this.#ends > now()) await sleep(this.#ends - now() + 1);
         return;
       } catch (error) {
         const level = failures === 0 ? "error" : "debug";
@@ -149,6 +151,11 @@ export class LocalClaims implements Claims {
       }
     }
   }
+
+  /** Reads the claims of others, and retires them. Changes that were written together share a reading. */
+  readonly #readOthers = coalesced(async () => {
+    this.#ends = await this.#retireOthers();
+  });
 
   async withdraw(left: number): Promise<void> {
     this.#closed = true;

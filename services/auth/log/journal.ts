@@ -2,36 +2,26 @@
  * The journal keeps the state current with the log of changes, and adds to it. A change is decided on the state, written
  * under the next revision, and folded into the state. Where another authority has taken that revision, its entry is read
  * and the change is decided anew: so every change is valid at its place in the log.
+ *
+ * Changes that are asked for while others are being written are written together after them, with one wait for the disk,
+ * in the order in which they came. Each has an entry and a revision of its own, and is refused on its own.
  */
 import type { Logger } from "pino";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { aborted, Code, StatusError } from "../../../src/errors.js";
-import type { Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { StoreError } from "../../../src/store/store.js";
-import { toTimestamp } from "../../../src/time.js";
 import { type ChangeLog, LostHistoryError, MAX_READ, type ReadEntry } from "./change-log.js";
 import type { Clock } from "./clock.js";
 import { coalesced } from "./coalesced.js";
+import { type Author, type Decide, type Decision, decideInOrder, type Proposal } from "./decide.js";
 import { fold } from "./fold.js";
 import { Pace } from "./pace.js";
 import { checksumOf } from "./row.js";
 import { State } from "./state.js";
 
-/** Who makes a change, for the audit trail of a namespace. */
-export interface Author {
-  readonly namespace: string;
-  readonly account: string;
-}
-
 /** The authority itself. */
 export const PORTICO: Author = { namespace: DEFAULT_NAMESPACE, account: "portico" };
-
-/**
- * Decides what a change is made of: the events of its entry, by the state and the time in milliseconds since 1970.
- * @throws {StatusError} to refuse the change.
- */
-export type Decide = (state: State, now: number) => NonNullable<Event["event"]>[];
 
 /** Told of every change of the state. */
 export interface Follower {
@@ -43,9 +33,22 @@ export interface Follower {
 
 /** How often the next revision may be taken by another authority before a change is given up. */
 const MAX_ATTEMPTS = 100;
-const MAX_WAITING = 1_000;
+/** Changes that are asked for and not answered. */
+const MAX_UNANSWERED = 1_000;
+/** Changes that are decided in one turn of the event loop, and written together. */
+const MAX_TOGETHER = 256;
+/** How long a change may wait for its turn, in milliseconds. */
+const MAX_WAIT = 10_000;
 /** Of how many of the newest entries the checksums are remembered. */
 const MAX_CHECKSUMS = 4_096;
+
+/** A change that waits for its turn. */
+interface Waiting extends Proposal {
+  /** When it came, by `performance.now()`. */
+  readonly since: number;
+  resolve(revision: number): void;
+  reject(error: unknown): void;
+}
 
 /** The state of one authority, and the only way to change it. */
 export class Journal {
@@ -58,8 +61,10 @@ export class Journal {
   #text: string | undefined;
   /** The checksums of the newest entries, by their revisions. */
   readonly #checksums = new Map<number, string>();
-  #turn: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  readonly #waiting: Waiting[] = [];
+  #unanswered = 0;
+  /** Writes what waits. */
+  #writing: Promise<void> | undefined;
   readonly #readNext = coalesced(() => this.#read());
   #keeping: Promise<void> | undefined;
   readonly #closing = new AbortController();
@@ -114,20 +119,21 @@ export class Journal {
   /**
    * Makes a change, and gives its revision once it is on disk. `decide` may be called more than once, and throws
    * StatusError to refuse; what it refuses, it refuses by the newest state. No events: nothing to change.
-   * @throws {StatusError} UNAVAILABLE when the clock is wrong; or when the store fails, and then the change may have been
-   *   made all the same.
+   * @throws {StatusError} UNAVAILABLE when the clock is wrong, or too many changes wait; or when the store fails, and then
+   *   the change may have been made all the same.
    */
   async commit(author: Author, decide: Decide): Promise<number> {
-    if (this.#waiting >= MAX_WAITING) throw new StatusError(Code.UNAVAILABLE, "Too many changes at once; try again");
-    this.#waiting += 1;
-    const turn = this.#turn.then(() => this.#commit(author, decide));
-    this.#turn = turn.catch(() => undefined);
+    if (this.#unanswered >= MAX_UNANSWERED) throw tooMany();
+    this.#unanswered += 1;
     try {
-      return await turn;
+      return await new Promise<number>((resolve, reject) => {
+        this.#waiting.push({ author, decide, since: performance.now(), resolve, reject });
+        this.#writing ??= this.#write();
+      });
     } catch (error) {
       throw unavailable(error);
     } finally {
-      this.#waiting -= 1;
+      this.#unanswered -= 1;
     }
   }
 
@@ -147,38 +153,72 @@ export class Journal {
   /** Resolves when nothing is being written any more. A snapshot of many parts is left unfinished. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#turn;
+    await this.#writing;
     await this.#keeping;
   }
 
-  async #commit(author: Author, decide: Decide): Promise<number> {
+  /** Writes what waits, until nothing does. */
+  async #write(): Promise<void> {
+    await undefined; // What is asked for in the same turn of the event loop is written together.
+    while (this.#waiting.length > 0) {
+      // Before the first entry there is none that others could be written after.
+      const together = this.#waiting.splice(0, this.#text === undefined ? 1 : MAX_TOGETHER);
+      const latest = performance.now() - MAX_WAIT;
+      for (const { since, reject } of together) if (since < latest) reject(tooMany());
+      try {
+        await this.#commit(together.filter(({ since }) => since >= latest));
+      } catch (error) {
+        for (const { reject } of together) reject(error);
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  /** Decides changes, writes them together, and answers them. @throws {Error} for those that are not answered. */
+  async #commit(together: readonly Waiting[]): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const state = this.#state;
       const { revision } = state;
-      let events: ReturnType<Decide>;
-      try {
-        events = decide(state, this.#clock.now());
-      } catch (refusal) {
+      const decisions = decideInOrder(state, together, this.#clock);
+      const entries = decisions.flatMap((decision) => ("entry" in decision && decision.entry) || []);
+      if (entries.length > 0) {
+        const texts = await this.#log.append(revision + 1, entries, this.#text);
+        // Written: so no other authority had changed the state by which the others were refused.
+        if (texts !== undefined) return this.#answer(together, decisions, revision, texts);
         await this.sync();
-        if (this.#state === state && state.revision === revision) throw refusal;
-        continue;
+      } else {
+        if (decisions.some((decision) => "refusal" in decision)) await this.sync();
+        if (this.#state === state && state.revision === revision)
+          return this.#answer(together, decisions, revision, []);
       }
-      if (events.length === 0) return revision;
-      this.#clock.check();
-      const entry: Entry = {
-        time: toTimestamp(this.#clock.now()),
-        actor: author.account,
-        namespace: author.namespace,
-        events: events.map((event) => ({ event })),
-      };
-      const text = await this.#log.append(revision + 1, entry, this.#text);
-      if (text !== undefined) {
-        this.#fold(revision + 1, { entry, text });
-        return revision + 1;
-      }
-      await this.sync();
     }
     throw aborted("Too many changes at once; try again");
+  }
+
+  /**
+   * Folds in what was written, and answers each change.
+   * @param revision by which they were decided
+   * @param texts of their entries
+   */
+  async #answer(
+    together: readonly Waiting[],
+    decisions: readonly Decision[],
+    revision: number,
+    texts: readonly string[],
+  ): Promise<void> {
+    const pace = new Pace();
+    let written = 0;
+    for (const [index, { resolve, reject }] of together.entries()) {
+      const decision = decisions[index]!;
+      if ("refusal" in decision) {
+        reject(decision.refusal);
+        continue;
+      }
+      const { entry } = decision;
+      if (entry !== undefined) this.#fold(revision + written + 1, { entry, text: texts[written++]! });
+      resolve(revision + written);
+      await pace.step();
+    }
   }
 
   /** Folds the entry in, unless a reading that ran at the same time has done so. @throws {LostHistoryError} */
@@ -268,6 +308,10 @@ interface JournalOptions {
   readonly log: ChangeLog;
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now" | "check">;
+}
+
+function tooMany(): StatusError {
+  return new StatusError(Code.UNAVAILABLE, "Too many changes at once; try again");
 }
 
 /** Converts a failure of the store into what callers are told, UNAVAILABLE; other errors stay as they are. */

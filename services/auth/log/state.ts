@@ -14,8 +14,10 @@ import type { Caller, ContextKey } from "../../../src/gen/portico/auth/v1/policy
 import type { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import { AuditTrail } from "./audit-trail.js";
+import { DraftMap, type Entries } from "./draft-map.js";
 import { Pace } from "./pace.js";
-import { RecordTable } from "./records/record-table.js";
+import { DraftTable } from "./records/draft-table.js";
+import { type Records, RecordTable } from "./records/record-table.js";
 import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 
 /** An account with what belongs to it. It is replaced, never changed, so that a copy of the namespace stays as it is. */
@@ -27,10 +29,10 @@ export interface NamespaceState {
   readonly created: Timestamp | undefined;
   /** Tells it from others of the same name; undefined for `default`, and for one that an older version created. */
   readonly id: string | undefined;
-  readonly accounts: Map<string, AccountState>;
+  readonly accounts: Entries<string, AccountState>;
   /** The names of its accounts, ascending. */
   readonly accountNames: string[];
-  readonly rules: Map<string, Rule>;
+  readonly rules: Entries<string, Rule>;
   readonly audit: AuditTrail;
 }
 
@@ -51,15 +53,36 @@ const NONE: readonly number[] = [];
 /** The state as of one revision. */
 export class State {
   revision = 0;
-  readonly namespaces = new Map<string, NamespaceState>();
+  readonly namespaces: Entries<string, NamespaceState> = new Map();
   /** By the hex of their SHA-256. */
-  readonly enrolments = new Map<string, Enrolment>();
+  readonly enrolments: Entries<string, Enrolment> = new Map();
   /** What the keys of contexts are derived from; empty in stores of older versions, until the authority makes it. */
   contextSecret = Buffer.alloc(0);
   /** By which revision each name's key was replaced last. */
-  readonly keyGenerations = new Map<string, number>();
-  readonly #keys = new RecordTable(KEYS);
-  readonly #logins = new RecordTable(LOGINS);
+  readonly keyGenerations: Entries<string, number> = new Map();
+  readonly #keys: Records<Key> = new RecordTable(KEYS);
+  readonly #logins: Records<Login> = new RecordTable(LOGINS);
+
+  /** @param base of which this is a draft; see `draft` */
+  constructor(base?: State) {
+    if (base === undefined) return;
+    this.revision = base.revision;
+    this.namespaces = new DraftMap(base.namespaces, draftOf);
+    this.enrolments = new DraftMap(base.enrolments);
+    this.contextSecret = base.contextSecret;
+    this.keyGenerations = new DraftMap(base.keyGenerations);
+    this.#keys = new DraftTable(base.#keys, KEYS);
+    this.#logins = new DraftTable(base.#logins, LOGINS);
+  }
+
+  /**
+   * A state that is as this one, and can be changed while this one stays as it is: for deciding a change on changes that
+   * are not written yet. It must not be used any more when this one changes. It forgets no expired tokens, and its audit
+   * trails are empty.
+   */
+  draft(): State {
+    return new State(this);
+  }
 
   account(namespace: string, name: string): AccountState | undefined {
     return this.namespaces.get(namespace)?.accounts.get(name);
@@ -332,6 +355,21 @@ export class State {
     if (refresh !== undefined || kept.access.length > 0) this.#logins.replace(record, kept);
     else this.removeLogin(login);
   }
+}
+
+function draftOf(namespace: NamespaceState): NamespaceState {
+  let names: string[] | undefined;
+  return {
+    ...namespace,
+    accounts: new DraftMap(namespace.accounts),
+    // Copied where it is needed: there may be many.
+    get accountNames() {
+      names ??= [...namespace.accountNames];
+      return names;
+    },
+    rules: new DraftMap(namespace.rules),
+    audit: new AuditTrail(),
+  };
 }
 
 /** What the token with the hash is to a login; undefined where it is none of its tokens. */

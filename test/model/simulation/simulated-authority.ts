@@ -153,6 +153,7 @@ function slow({ time, random, store, stalls }: SimulationOptions, isUp: { readon
     getMany: delayed(rows.getMany),
     after: delayed(rows.after),
     create: delayed(rows.create),
+    createAfter: delayed(rows.createAfter),
     replace: delayed(rows.replace),
     delete: delayed(rows.delete),
     deleteIf: delayed(rows.deleteIf),

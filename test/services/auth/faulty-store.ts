@@ -82,6 +82,8 @@ export class FaultyStore implements Store {
       }),
       keys: step("keys", async () => past()?.map(([key]) => key) ?? rows.keys()),
       create: write("create", rows.create),
+      // A change is one step, however it is written.
+      createAfter: write("create", rows.createAfter),
       replace: write("replace", rows.replace),
       delete: write("delete", rows.delete),
       deleteIf: write("deleteIf", rows.deleteIf),

@@ -42,8 +42,24 @@ function killedAfter(rows: Collection, writes: number): Collection {
   return {
     ...rows,
     create: counted(rows.create.bind(rows)),
+    createAfter: counted(rows.createAfter.bind(rows)),
     delete: counted(rows.delete.bind(rows)),
     deleteIf: counted(rows.deleteIf.bind(rows)),
+  };
+}
+
+/** The rows; `before` is awaited before each row is written. */
+function creating(rows: Collection, before: () => Promise<void>): Collection {
+  return {
+    ...rows,
+    create: async (...args) => {
+      await before();
+      return rows.create(...args);
+    },
+    createAfter: async (...args) => {
+      await before();
+      return rows.createAfter(...args);
+    },
   };
 }
 
@@ -88,15 +104,15 @@ t.test(
     t.equal(await first.write(10, partsOf(10)), 0);
     now += MAX_IDLE - 1;
     t.equal(await first.write(10, partsOf(10)), 0);
-    await rows.create("0000000000000005/stopped/000001", "a part", stopped);
+    await rows.createAfter(stopped, [["0000000000000005/stopped/000001", "a part"]]);
     now += 1;
     t.equal(await first.write(10, partsOf(10)), 0, "a part more is progress");
     now += MAX_IDLE;
     t.ok((await first.write(10, partsOf(10))) > 0);
     t.same(await first.revisions(), [10]);
     // The one that was taken for dead cannot go on.
-    t.notOk(await rows.create("0000000000000005/stopped/000002", "a part", stopped));
-    t.notOk(await rows.create("0000000000000005", "complete", stopped));
+    t.notOk(await rows.createAfter(stopped, [["0000000000000005/stopped/000002", "a part"]]));
+    t.notOk(await rows.createAfter(stopped, [["0000000000000005", "complete"]]));
     t.ok((await second.write(20, partsOf(20))) > 0);
     t.same(await namesIn(second, 10), expected(10));
   },
@@ -115,11 +131,10 @@ t.test("a writer that another replaced while it was stopped completes nothing", 
     };
     // Stopped before it writes a part: a generator cannot wait, so the rows do.
     let creates = 0;
-    const create: Collection["create"] = async (...args) => {
+    const stoppingRows = creating(rows, async () => {
       if (creates++ === 2 + stoppedAt) await replaced();
-      return rows.create(...args);
-    };
-    const stopping = new Snapshots({ ...rows, create }, () => now);
+    });
+    const stopping = new Snapshots(stoppingRows, () => now);
     t.equal(await stopping.write(10, parts), 0, `stopped at part ${stoppedAt}`);
     t.same(await slow.revisions(), [20]);
     t.same(await namesIn(slow, 20), expected(20));
@@ -135,14 +150,12 @@ t.test("a writer that was taken for dead, and goes on while its rows are deleted
     const reached = deferred<void>();
     const goOn = deferred<void>();
     let creates = 0;
-    const create: Collection["create"] = async (...args) => {
-      if (++creates === write) {
-        reached.resolve();
-        await goOn.promise;
-      }
-      return rows.create(...args);
-    };
-    const slow = new Snapshots({ ...rows, create }, () => now).write(10, partsOf(10));
+    const slowRows = creating(rows, async () => {
+      if (++creates !== write) return;
+      reached.resolve();
+      await goOn.promise;
+    });
+    const slow = new Snapshots(slowRows, () => now).write(10, partsOf(10));
     await reached.promise;
     const goesOn = async (): Promise<void> => {
       goOn.resolve();

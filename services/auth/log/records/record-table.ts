@@ -24,8 +24,36 @@ export interface FrozenTable {
   release(): void;
 }
 
-/** Records by number. */
-export class RecordTable<T> {
+/** Records by number, as the state uses them. */
+export interface Records<T> {
+  /** All records have lower numbers. */
+  readonly length: number;
+  add(value: T): number;
+  /** A copy of the record. */
+  get(record: number): T;
+  /**
+   * The first record with the name that is accepted; undefined where there is none.
+   * @param accept must check the name, too
+   * @param isCandidate whether the record with the number may be given
+   */
+  find(
+    name: Buffer,
+    accept: (value: T) => boolean,
+    isCandidate?: (record: number) => boolean,
+  ): { record: number; value: T } | undefined;
+  replace(record: number, value: T): void;
+  /** Removes the record; its memory is freed by `tidy`. Quick, because a namespace may be deleted with all its records. */
+  remove(record: number): void;
+  /** The record that expired first; undefined where none has. */
+  expired(now: number): number | undefined;
+  /** Frees the memory of what was removed, at most so many records. */
+  tidy(max: number): void;
+  /** What is in the table now, for reading while it is changed. */
+  freeze(): FrozenTable;
+}
+
+/** The table itself. */
+export class RecordTable<T> implements Records<T> {
   readonly #type: RecordType<T>;
   readonly #arena = new Arena();
   readonly #index = new HashIndex();
@@ -44,6 +72,10 @@ export class RecordTable<T> {
     this.#type = type;
   }
 
+  get length(): number {
+    return this.#length;
+  }
+
   add(value: T): number {
     const record = this.#vacant.pop() ?? this.#length++;
     this.#blocks = grown(this.#blocks, this.#length);
@@ -55,19 +87,19 @@ export class RecordTable<T> {
     return record;
   }
 
-  /** A copy of the record. */
   get(record: number): T {
     return this.#type.decode(Buffer.from(this.#read(record)));
   }
 
-  /**
-   * The first record with the name that is accepted; undefined where there is none.
-   * @param accept must check the name, too
-   */
-  find(name: Buffer, accept: (value: T) => boolean): { record: number; value: T } | undefined {
+  find(
+    name: Buffer,
+    accept: (value: T) => boolean,
+    isCandidate: (record: number) => boolean = () => true,
+  ): { record: number; value: T } | undefined {
     let value: T | undefined;
     const record = this.#index.find(hashOf(name), (candidate) => {
-      if (this.#present[candidate] === 0 || !this.#read(candidate).includes(name)) return false;
+      if (this.#present[candidate] === 0 || !isCandidate(candidate)) return false;
+      if (!this.#read(candidate).includes(name)) return false;
       value = this.get(candidate);
       return accept(value);
     });
@@ -84,13 +116,11 @@ export class RecordTable<T> {
     this.#due.add(record, this.#type.dueOf(value));
   }
 
-  /** Removes the record; its memory is freed by `tidy`. Quick, because a namespace may be deleted with all its records. */
   remove(record: number): void {
     this.#present[record] = 0;
     this.#removed.push(record);
   }
 
-  /** The record that expired first; undefined where none has. */
   expired(now: number): number | undefined {
     let record = this.#due.next(now);
     while (record !== undefined && this.#present[record] === 0) {
@@ -100,7 +130,6 @@ export class RecordTable<T> {
     return record;
   }
 
-  /** Frees the memory of what was removed, at most so many records. */
   tidy(max: number): void {
     if (this.#frozen > 0) return;
     for (const block of this.#replaced.splice(-max)) this.#arena.remove(block);
@@ -112,7 +141,6 @@ export class RecordTable<T> {
     }
   }
 
-  /** What is in the table now, for reading while it is changed. */
   freeze(): FrozenTable {
     const blocks = this.#blocks.slice(0, this.#length);
     this.#frozen++;

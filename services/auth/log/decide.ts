@@ -1,0 +1,65 @@
+/**
+ * Decides changes that are written together. Each is decided on the state as the ones before it leave it, although none of
+ * them is written yet: on a draft of the state, which nobody else sees.
+ */
+import type { Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { toTimestamp } from "../../../src/time.js";
+import type { Clock } from "./clock.js";
+import { fold } from "./fold.js";
+import type { State } from "./state.js";
+
+/** Who makes a change, for the audit trail of a namespace. */
+export interface Author {
+  readonly namespace: string;
+  readonly account: string;
+}
+
+/**
+ * Decides what a change is made of: the events of its entry, by the state and the time in milliseconds since 1970. It must
+ * look at no other state, because that may lack changes that come before.
+ * @throws {StatusError} to refuse the change.
+ */
+export type Decide = (state: State, now: number) => NonNullable<Event["event"]>[];
+
+/** A change that is asked for. */
+export interface Proposal {
+  readonly author: Author;
+  readonly decide: Decide;
+}
+
+/** What was decided: an entry to write, that there is nothing to change, or a refusal. */
+export type Decision = { readonly entry: Entry | undefined } | { readonly refusal: unknown };
+
+/** Decides changes in their order. The state stays as it is. */
+export function decideInOrder(
+  state: State,
+  proposals: readonly Proposal[],
+  clock: Pick<Clock, "now" | "check">,
+): Decision[] {
+  let current = state;
+  return proposals.map((proposal, index) => {
+    let entry: Entry | undefined;
+    try {
+      entry = entryOf(proposal, current, clock);
+    } catch (refusal) {
+      return { refusal };
+    }
+    if (entry !== undefined && index + 1 < proposals.length) {
+      if (current === state) current = state.draft();
+      fold(current, entry);
+    }
+    return { entry };
+  });
+}
+
+function entryOf({ author, decide }: Proposal, state: State, clock: Pick<Clock, "now" | "check">): Entry | undefined {
+  const events = decide(state, clock.now());
+  if (events.length === 0) return undefined;
+  clock.check();
+  return {
+    time: toTimestamp(clock.now()),
+    actor: author.account,
+    namespace: author.namespace,
+    events: events.map((event) => ({ event })),
+  };
+}

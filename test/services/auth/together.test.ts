@@ -1,0 +1,246 @@
+/** Changes that come while others are being written: written together, each decided after those before it. */
+import { setImmediate } from "node:timers/promises";
+import t, { type Test } from "tap";
+import type { Decide } from "../../../services/auth/log/decide.js";
+import { PORTICO } from "../../../services/auth/log/journal.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
+import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
+import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
+import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { type Collection, type Store, StoreError } from "../../../src/store/store.js";
+import { deferred } from "../../support/deferred.js";
+import { openMemoryStore } from "../../support/memory-store.js";
+import { until } from "../../support/until.js";
+import { type Open, open, openJournal, PASSWORD } from "./open.js";
+
+/** A store whose writes to the log a test sees, holds up and lets fail. */
+function watched(t: Test) {
+  const store = openMemoryStore();
+  t.teardown(() => store.close());
+  const rows = store.collection("log");
+  /** How many entries were written together, for each time. */
+  const writes: number[] = [];
+  const faults = { before: async () => undefined as unknown, after: async () => undefined as unknown };
+  const createAfter: Collection["createAfter"] = async (previous, entries) => {
+    writes.push(entries.length);
+    await faults.before();
+    const written = await rows.createAfter(previous, entries);
+    await faults.after();
+    return written;
+  };
+  const wrapped: Store = {
+    ...store,
+    collection: (name) => (name === "log" ? { ...rows, createAfter } : store.collection(name)),
+  };
+  return { store: wrapped, plain: store, writes, faults };
+}
+
+/** A journal on a watched store, with one namespace. */
+async function opened(t: Test) {
+  const log = watched(t);
+  const journal = await openJournal(log.store);
+  await journal.commit(PORTICO, create("first"));
+  return { ...log, journal };
+}
+
+const create =
+  (name: string): Decide =>
+  ({ namespaces }) => {
+    if (namespaces.has(name)) throw new StatusError(Code.ALREADY_EXISTS, name);
+    return [{ $case: "namespaceCreated", value: { name } }];
+  };
+const remove =
+  (name: string): Decide =>
+  ({ namespaces }) =>
+    namespaces.has(name) ? [{ $case: "namespaceDeleted", value: { name } }] : [];
+
+/** What became of changes: the revision, or the code of the refusal. */
+async function outcomes(changes: readonly Promise<number>[]): Promise<(number | Code)[]> {
+  const settled = await Promise.allSettled(changes);
+  return settled.map((one) => (one.status === "fulfilled" ? one.value : Code[one.reason.code as Code])) as never;
+}
+
+t.test("changes that come while one is being written", async (t) => {
+  const { journal, writes, faults, plain } = await opened(t);
+  const release = deferred();
+  faults.before = () => release.promise;
+  const changes = [journal.commit(PORTICO, create("held"))];
+  await until(() => writes.length === 1);
+  const decisions = [create("a"), create("b"), create("a"), remove("a"), remove("a"), create("a"), create("first")];
+  changes.push(...decisions.map((decide) => journal.commit(PORTICO, decide)));
+  release.resolve();
+
+  const expected = [2, 3, 4, "ALREADY_EXISTS", 5, 5, 6, "ALREADY_EXISTS"];
+  t.same(await outcomes(changes), expected, "are decided in their order, each with those before it");
+  t.same(writes, [1, 4], "are written together");
+  t.same([...journal.state.namespaces.keys()], ["first", "held", "b", "a"]);
+  const again = await openJournal(plain);
+  t.same([...again.state.namespaces.keys()], [...journal.state.namespaces.keys()], "are in the log in that order");
+});
+
+t.test("followers hear of each of them, in order", async (t) => {
+  const { journal } = await opened(t);
+  const heard: number[] = [];
+  journal.follow({ changed: (revision) => heard.push(revision), replaced: () => t.fail() });
+  await Promise.all(["a", "b", "c"].map((name) => journal.commit(PORTICO, create(name))));
+  t.same(heard, [2, 3, 4]);
+});
+
+t.test("nothing is read of changes that are not written yet", async (t) => {
+  const { journal, writes, faults } = await opened(t);
+  const release = deferred();
+  faults.before = () => release.promise;
+  const changes = ["a", "b"].map((name) => journal.commit(PORTICO, create(name)));
+  await until(() => writes.length === 1);
+  await journal.sync();
+  t.equal(journal.state.revision, 1);
+  t.same([...journal.state.namespaces.keys()], ["first"]);
+  release.resolve();
+  t.same(await outcomes(changes), [2, 3]);
+});
+
+t.test("where another authority takes the revision, all of them are decided anew, in their order", async (t) => {
+  const { journal, writes, faults, plain } = await opened(t);
+  const other = await openJournal(plain);
+  faults.before = async () => {
+    faults.before = async () => undefined;
+    await other.commit(PORTICO, create("b"));
+  };
+  const changes = ["a", "b", "c"].map((name) => journal.commit(PORTICO, create(name)));
+  t.same(await outcomes(changes), [3, "ALREADY_EXISTS", 4]);
+  t.same(writes, [3, 2]);
+});
+
+t.test("where the outcome is unknown, it is unknown for all of them", async (t) => {
+  for (const [moment, made] of [
+    ["before", []],
+    ["after", ["a", "b"]],
+  ] as const) {
+    const { journal, faults } = await opened(t);
+    faults[moment] = async () => {
+      faults[moment] = async () => undefined;
+      throw new StoreError("store in memory did not answer");
+    };
+    const changes = ["a", "first", "b"].map((name) => journal.commit(PORTICO, create(name)));
+    t.same(await outcomes(changes), ["UNAVAILABLE", "UNAVAILABLE", "UNAVAILABLE"], `it fails ${moment} it writes`);
+    await journal.commit(PORTICO, create("next"));
+    t.same([...journal.state.namespaces.keys()], ["first", ...made, "next"], "later changes are after them");
+  }
+});
+
+t.test("many are written at most 256 at a time", async (t) => {
+  const { journal, writes } = await opened(t);
+  const changes = Array.from({ length: 600 }, (_, index) => journal.commit(PORTICO, create(`n${index}`)));
+  t.same(
+    await outcomes(changes),
+    Array.from({ length: 600 }, (_, index) => index + 2),
+  );
+  t.same(writes, [256, 256, 88]);
+});
+
+t.test("a change that waited for more than ten seconds is refused, and not made", async (t) => {
+  const { journal, writes, faults } = await opened(t);
+  const release = deferred();
+  faults.before = () => release.promise;
+  const held = journal.commit(PORTICO, create("held"));
+  await until(() => writes.length === 1);
+  const late = journal.commit(PORTICO, create("late"));
+  const { now } = performance;
+  t.teardown(() => {
+    performance.now = now;
+  });
+  performance.now = () => now.call(performance) + 10_001;
+  const inTime = journal.commit(PORTICO, create("in time"));
+  release.resolve();
+  t.same(await outcomes([held, late, inTime]), [2, "UNAVAILABLE", 3]);
+  t.same([...journal.state.namespaces.keys()], ["first", "held", "in time"]);
+});
+
+t.test("of two calls that exclude each other and come together, one is refused", async (t) => {
+  const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "service:x:*", priority: 0 };
+  const bob = { name: "bob", password: PASSWORD, scopes: [] };
+  const lifetime = { seconds: 86_400n, nanos: 0 };
+  type Calls = (authority: Open, token: string) => Promise<(() => Promise<unknown>)[]>;
+  const cases: Record<string, [calls: Calls, code: Code]> = {
+    "create one rule": [
+      async ({ call }, token) => [1, 2].map(() => () => call(RulesService.create, { rule }, token)),
+      Code.ALREADY_EXISTS,
+    ],
+    "create the last rule of a namespace": [
+      async ({ call }, token) =>
+        [1, 2].map((n) => () => call(RulesService.create, { rule: { ...rule, id: `${n}` } }, token)),
+      Code.FAILED_PRECONDITION,
+    ],
+    "delete one rule": [
+      async ({ call }, token) => {
+        await call(RulesService.create, { rule }, token);
+        return [1, 2].map(() => () => call(RulesService.delete, { id: "new" }, token));
+      },
+      Code.NOT_FOUND,
+    ],
+    "create one account": [
+      async ({ call }, token) => [1, 2].map(() => () => call(AccountsService.create, bob, token)),
+      Code.ALREADY_EXISTS,
+    ],
+    "delete the last two administrators": [
+      async ({ call }, token) => {
+        await call(AccountsService.create, { ...bob, scopes: ["admin"] }, token);
+        return ["bob", "admin"].map((name) => () => call(AccountsService.delete, { name }, token));
+      },
+      Code.FAILED_PRECONDITION,
+    ],
+    "create one namespace": [
+      async ({ call }, token) => [1, 2].map(() => () => call(NamespacesService.create, { name: "other" }, token)),
+      Code.ALREADY_EXISTS,
+    ],
+    "delete one enrolment": [
+      async ({ call }, token) => {
+        await call(EnrolmentsService.create, { name: "greeter", replace: false }, token);
+        return [1, 2].map(() => () => call(EnrolmentsService.delete, { name: "greeter", id: "" }, token));
+      },
+      Code.NOT_FOUND,
+    ],
+    "revoke one key": [
+      async ({ call }, token) => {
+        const { key } = await call(KeysService.create, { name: "k", lifetime, resources: [] }, token);
+        return [1, 2].map(() => () => call(KeysService.revoke, { prefix: key!.prefix }, token));
+      },
+      Code.NOT_FOUND,
+    ],
+    "trade one refresh token": [
+      async ({ call }) => {
+        const { refreshToken } = await call(AuthService.login, { account: "admin", password: PASSWORD, namespace: "" });
+        return [1, 2].map(() => () => call(AuthService.refresh, { refreshToken }));
+      },
+      Code.UNAUTHENTICATED,
+    ],
+    "log out one login": [
+      async ({ call }, token) => [1, 2].map(() => () => call(AuthService.logout, {}, token)),
+      Code.UNAUTHENTICATED,
+    ],
+  };
+  for (const [what, [calls, code]] of Object.entries(cases)) {
+    await t.test(what, async (t) => {
+      const { store, writes, faults } = watched(t);
+      const authority = await open(t, { store, maxRules: what.includes("last rule") ? 2 : 10 });
+      const token = await authority.login();
+      const pair = await calls(authority, token);
+      const release = deferred();
+      faults.before = () => release.promise;
+      writes.length = 0;
+      const held = authority.login();
+      await until(() => writes.length === 1);
+      const made = Promise.allSettled(pair.map((call) => call()));
+      // Calls in one process, on a store in memory, wait for nothing but turns of the event loop until their changes wait.
+      for (let turn = 0; turn < 100; turn++) await setImmediate();
+      release.resolve();
+      await held;
+      const [first, second] = await made;
+      t.same([first?.status, second?.status], ["fulfilled", "rejected"]);
+      t.equal(second?.status === "rejected" && second.reason.code, code);
+    });
+  }
+});
