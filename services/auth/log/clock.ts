@@ -29,8 +29,29 @@ export interface Clocks {
   readonly elapsed: () => number;
 }
 
-/** The clocks of this machine; `uptime` counts the time that it sleeps. */
-export const MACHINE_CLOCKS: Clocks = { wall: Date.now, elapsed: () => uptime() * 1000 };
+/** How far the wall clock may get away from the monotonic one before the uptime is read, in milliseconds. */
+const MAX_DRIFT = 100;
+
+/**
+ * Milliseconds since the machine started, with the time that it slept. The system reads its uptime from a file, which
+ * takes longer than all else that a decision needs. So it is read only where the wall clock does not go with the monotonic
+ * one, which stands still while the machine sleeps; in between, the monotonic one counts.
+ */
+export function countUptime({ uptime, wall, monotonic }: Record<"uptime" | "wall" | "monotonic", () => number>) {
+  let [read, readWall, readMonotonic] = [uptime(), wall(), monotonic()];
+  return (): number => {
+    const passed = monotonic() - readMonotonic;
+    if (Math.abs(wall() - readWall - passed) <= MAX_DRIFT) return read + passed;
+    [read, readWall, readMonotonic] = [uptime(), wall(), monotonic()];
+    return read;
+  };
+}
+
+/** The clocks of this machine. */
+export const MACHINE_CLOCKS: Clocks = {
+  wall: Date.now,
+  elapsed: countUptime({ uptime: () => uptime() * 1000, wall: Date.now, monotonic: () => performance.now() }),
+};
 
 interface Options {
   readonly clocks: Clocks;

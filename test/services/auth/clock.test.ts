@@ -1,7 +1,7 @@
 /** The authority's time, by the machine's two clocks: the one that may be set, and the one that is not. */
 import pino from "pino";
 import t from "tap";
-import { Clock } from "../../../services/auth/log/clock.js";
+import { Clock, countUptime } from "../../../services/auth/log/clock.js";
 import { Code } from "../../../src/errors.js";
 
 const SECOND = 1_000;
@@ -109,4 +109,30 @@ t.test("the time of another authority raises it by up to a day", async (t) => {
   t.equal(clock.now(), NOW + HOUR);
   clock.atLeast(NOW);
   t.equal(clock.now(), NOW + HOUR);
+});
+
+t.test("the uptime counts the time that the machine slept, however the wall clock is set", async (t) => {
+  const clocks = { uptime: 500_000, wall: NOW, monotonic: 7_000 };
+  let readings = 0;
+  const elapsed = countUptime({
+    uptime: () => {
+      readings++;
+      return clocks.uptime;
+    },
+    wall: () => clocks.wall,
+    monotonic: () => clocks.monotonic,
+  });
+  const steps: [what: string, passed: Partial<typeof clocks>, readings: number][] = [
+    ["time passes", { uptime: HOUR, wall: HOUR, monotonic: HOUR }, 1],
+    ["the machine sleeps", { uptime: DAY, wall: DAY }, 2],
+    ["time passes", { uptime: HOUR, wall: HOUR, monotonic: HOUR }, 2],
+    ["the clock is set", { wall: -HOUR }, 3],
+    ["the machine sleeps, and the clock is set back by more", { uptime: HOUR, wall: -HOUR }, 4],
+    ["time passes", { uptime: SECOND, wall: SECOND, monotonic: SECOND }, 4],
+  ];
+  for (const [what, passed, expected] of steps) {
+    for (const name of ["uptime", "wall", "monotonic"] as const) clocks[name] += passed[name] ?? 0;
+    t.equal(elapsed(), clocks.uptime, what);
+    t.equal(readings, expected, `${what}: readings of the uptime`);
+  }
 });
