@@ -1,0 +1,28 @@
+"""Calls each path of the test's server by httpx, and prints a line of what came of each."""
+
+import sys
+
+import httpx
+
+MIB = 1024 * 1024
+
+
+def shown(text: str) -> str:
+    return f"{len(text)} bytes" if len(text) > 100 else text
+
+
+with httpx.Client(base_url=sys.argv[1], timeout=60, limits=httpx.Limits(max_connections=1)) as client:
+
+    def call(name: str, method: str, path: str, **more) -> None:
+        response = client.request(method, path, **more)
+        print(name, response.status_code, shown(response.text))
+
+    call("hello", "GET", "/hello")
+    call("length", "POST", "/length", content=b"x" * 3 * MIB)
+    call("chunks", "POST", "/length", content=(b"x" * 1024 for _ in range(1024)))
+    call("stream", "GET", "/stream")
+    call("continue", "POST", "/length", content=b"hello", headers={"Expect": "100-continue"})
+    call("missing", "GET", "/missing")
+    call("head", "HEAD", "/hello")
+    call("again", "GET", "/hello")
+    call("large", "POST", "/length", content=b"x" * 5 * MIB)

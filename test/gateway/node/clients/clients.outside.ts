@@ -1,0 +1,112 @@
+// Clients that others have written get the same from the port over HTTP/1.1: large bodies with and without a length, a
+// stream, "100 Continue", HEAD, and errors that cost them no connection, but for a body that is too large.
+import { spawnSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { PYTHON_PACKAGES } from "../../../cli/client/door.js";
+import { pythonPrograms, run } from "../../../outside/tools.js";
+import { openServer, STREAMED_BYTES } from "./server.js";
+
+const FOLDER = "test/gateway/node/clients";
+const MIB = 1024 ** 2;
+
+/** What each client prints of its calls. It may report an answer that comes before its body is sent as a failure. */
+const PRINTED = [
+  "hello 200 hello",
+  `length 200 ${3 * MIB}`,
+  `chunks 200 ${MIB}`,
+  `stream 200 ${STREAMED_BYTES} bytes`,
+  "continue 200 5",
+  "missing 404 not found",
+  "head 200 ",
+  "again 200 hello",
+  "large 413 refused",
+];
+
+const hasNo = (program: string): string | false =>
+  spawnSync(program, ["--version"]).error === undefined ? false : `there is no ${program} here`;
+/** Go has no such parameter. */
+const hasNoGo = spawnSync("go", ["version"]).status === 0 ? false : "there is no Go here";
+
+const server = await openServer(t);
+
+t.test("curl", { skip: hasNo("curl") }, async (t) => {
+  const url = `http://${server.address}`;
+  const write = (name: string): string[] => ["-sS", "-w", `\\n${name} %{http_code} %{num_connects}\\n`];
+  const body = (length: number): string[] => ["-X", "POST", "--data-binary", "x".repeat(length)];
+  const calls = [
+    [...write("hello"), `${url}/hello`],
+    [...write("length"), ...body(100_000), `${url}/length`],
+    [...write("continue"), ...body(5), "-H", "Expect: 100-continue", `${url}/length`],
+    [...write("chunks"), ...body(100_000), "-H", "Transfer-Encoding: chunked", `${url}/length`],
+    [...write("missing"), `${url}/missing`],
+    [...write("head"), "-I", "-o", "/dev/null", `${url}/hello`],
+    ["-o", "/dev/null", ...write("stream"), `${url}/stream`],
+    [...write("again"), `${url}/hello`],
+    [...write("old"), "--http1.0", `${url}/hello`],
+  ];
+  const parameters = calls.flatMap((call, index) => (index === 0 ? call : ["--next", ...call]));
+  const { status, output } = await run("curl", parameters);
+  t.equal(status, 0);
+  t.same(output.trim().split("\n"), [
+    ...["hello", "hello 200 1", "100000", "length 200 0", "5", "continue 200 0", "100000", "chunks 200 0"],
+    ...[
+      "not found",
+      "missing 404 0",
+      "",
+      "head 200 0",
+      "",
+      "stream 200 0",
+      "hello",
+      "again 200 0",
+      "hello",
+      "old 200 0",
+    ],
+  ]);
+  t.equal(server.takeConnections(), 1);
+});
+
+t.test("Python's httpx", async (t) => {
+  const programs = pythonPrograms(...PYTHON_PACKAGES);
+  if (programs === undefined) return void t.pass("there is no Python here");
+  const { output } = await run(join(programs, "python"), [`${FOLDER}/client.py`, `http://${server.address}`]);
+  t.same(output.trim().split("\n"), PRINTED);
+  t.equal(server.takeConnections(), 1);
+});
+
+t.test("Go's net/http", { skip: hasNoGo }, async (t) => {
+  const { output } = await run("go", ["run", "-C", `${FOLDER}/go`, ".", `http://${server.address}`]);
+  t.same(output.trim().split("\n"), PRINTED);
+  t.equal(server.takeConnections(), 1);
+});
+
+t.test("hyper", { skip: hasNo("cargo") }, async (t) => {
+  const built = join(tmpdir(), "portico-outside", "hyper");
+  const build = [
+    "build",
+    "--quiet",
+    "--locked",
+    "--manifest-path",
+    `${FOLDER}/hyper/Cargo.toml`,
+    "--target-dir",
+    built,
+  ];
+  t.same(await run("cargo", build), { status: 0, output: "" });
+  const { output } = await run(join(built, "debug/client"), [server.address]);
+  t.same(output.trim().split("\n"), PRINTED);
+  t.equal(server.takeConnections(), 1);
+});
+
+t.test("wrk", { skip: hasNo("wrk") }, async (t) => {
+  const { output } = await run("wrk", ["-t1", "-c16", "-d1s", `http://${server.address}/hello`]);
+  t.match(output, /[1-9]\d* requests in/);
+  t.notMatch(output, /Socket errors|Non-2xx/, output);
+  server.takeConnections();
+});
+
+t.test("h2load over HTTP/1.1", { skip: hasNo("h2load") }, async (t) => {
+  const { output } = await run("h2load", ["--h1", "-n2000", "-c16", "-m4", `http://${server.address}/hello`]);
+  t.match(output, /requests: 2000 total, 2000 started, 2000 done, 2000 succeeded, 0 failed, 0 errored, 0 timeout/);
+  t.equal(server.takeConnections(), 16);
+});

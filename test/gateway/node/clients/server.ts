@@ -1,0 +1,70 @@
+/** The port before a handler with an answer of each kind, and the count of the connections that its clients open. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+import type { Test } from "tap";
+import type { HttpError } from "../../../../gateway/errors.js";
+import type { BodySink, BodyStream, GatewayResponse, Handler } from "../../../../gateway/http.js";
+import { answer, open } from "../dial.js";
+
+const STREAMED_PIECES = 1_000;
+const PIECE = "piece of a stream\n";
+export const STREAMED_BYTES = STREAMED_PIECES * PIECE.length;
+
+/** A stream of many pieces, a few in each turn. */
+function stream(): GatewayResponse {
+  let left = STREAMED_PIECES;
+  let sink: BodySink;
+  const write = (): void => {
+    for (let count = 0; left > 0 && count < 10; count++) {
+      left--;
+      if (!sink.write(PIECE)) return;
+    }
+    if (left > 0) setImmediate(write);
+    else sink.end();
+  };
+  const body: BodyStream = {
+    open(opened) {
+      sink = opened;
+      write();
+    },
+    onDrain: write,
+  };
+  return { status: 200, headers: ["Content-Type", "text/plain"], body, length: 0 };
+}
+
+const handler: Handler = async (request) => {
+  if (request.fault !== undefined) return answer("fault", request.fault.status);
+  if (request.target === "/stream") return stream();
+  if (request.target === "/hello") return answer("hello");
+  if (request.target !== "/length") return answer("not found", 404);
+  try {
+    const pieces = await request.body();
+    return answer(`${pieces.reduce((sum, { length }) => sum + length, 0)}`);
+  } catch (error) {
+    return answer("refused", (error as HttpError).status);
+  }
+};
+
+export interface ClientsServer {
+  /** As `127.0.0.1:8080`. */
+  readonly address: string;
+  /** How many connections it has accepted since it was last asked. */
+  takeConnections(): number;
+}
+
+export async function openServer(t: Test): Promise<ClientsServer> {
+  const { address } = await open(t, handler);
+  let connections = 0;
+  const onSocket = (message: unknown): void => {
+    const { socket } = message as { socket: Socket };
+    if (socket.localPort === address.port) connections++;
+  };
+  subscribe("net.server.socket", onSocket);
+  t.teardown(() => unsubscribe("net.server.socket", onSocket));
+  const takeConnections = (): number => {
+    const taken = connections;
+    connections = 0;
+    return taken;
+  };
+  return { address: `127.0.0.1:${address.port}`, takeConnections };
+}
