@@ -10,6 +10,7 @@ import { connectionOptions } from "./command/connection.js";
 import { complete } from "./completion/complete.js";
 import { completion } from "./completion/scripts.js";
 import { build, dev } from "./dev/commands.js";
+import { mcp } from "./mcp/mcp.js";
 import { newService } from "./new/new-service.js";
 import { auth } from "./nouns/auth.js";
 import { login, logout } from "./nouns/login.js";
@@ -99,6 +100,7 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
     openapi(io),
     call(io),
     client(io),
+    mcp(io),
   ]);
   group("Write services:", [newService(io), dev(io, onExit), build(io)]);
   group("Other:", [completion(io), help(program)]);

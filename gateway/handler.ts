@@ -2,7 +2,7 @@
  * One request, from top to bottom: seven stages, called in order. Each is a function in stages/, whose comment lists the
  * statuses with which it may end a request: by throwing an error or by giving a reply. docs/how-it-works.md draws them.
  */
-import { DIALECTS } from "./dialects/dialects.js";
+import { dialectsOf } from "./dialects/dialects.js";
 import type { GatewayRequest, GatewayResponse, Handler } from "./http.js";
 import { admit } from "./stages/admit.js";
 import { call, deadlineOf } from "./stages/call.js";
@@ -18,7 +18,8 @@ export type HandlerOptions = Omit<StageOptions, "cors" | "dialects">;
 
 /** The handler of all requests to the gateway's HTTP port. It neither throws nor rejects. */
 export function createHandler(options: HandlerOptions): Handler {
-  const stages: StageOptions = { ...options, cors: new Cors(options.config.cors), dialects: DIALECTS };
+  const dialects = dialectsOf(options);
+  const stages: StageOptions = { ...options, cors: new Cors(options.config.cors), dialects };
   return (request) => handle(request, stages);
 }
 

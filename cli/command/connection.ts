@@ -27,7 +27,8 @@ export interface Connection {
   readonly login: StoredLogin;
   /** What the profile says; undefined before the first login. */
   readonly stored: ProfileData | undefined;
-  /** The namespace given by flag or variable. */
+  /** The profile and the namespace given by flag or variable. */
+  readonly profile: string | undefined;
   readonly namespace: string | undefined;
   readonly output: Format;
 }
@@ -62,7 +63,8 @@ export function connect(io: Io, command: Command, readsInput: boolean): Connecti
   const loggedOut = !env.PORTICO_TOKEN && stored?.login === undefined;
   const called = namespace ?? (loggedOut ? stored?.namespace : undefined);
   const client = new Client({ base, session, namespace: called, signal });
-  return { io, client, login, stored, namespace, output: given.output };
+  const named = given.profile || env.PORTICO_PROFILE || undefined;
+  return { io, client, login, stored, profile: named, namespace, output: given.output };
 }
 
 /**

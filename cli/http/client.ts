@@ -3,7 +3,7 @@ import type { Endpoints } from "../../src/api/types.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { RawBytes } from "../terminal/output.js";
 import { failureOfLine, type Hint, LOOPBACK } from "./failure.js";
-import { type HttpRequest, type HttpResponse, jsonOf, send, sendStreaming } from "./request.js";
+import { type HttpRequest, type HttpResponse, jsonOf, type StreamResponse, send, sendStreaming } from "./request.js";
 import type { Session } from "./session.js";
 
 export interface ClientOptions {
@@ -101,6 +101,21 @@ export class Client {
   }
 
   /**
+   * Sends a message of the Model Context Protocol.
+   * @returns the response, or where it is a stream of events, their lines
+   * @throws {CommandError}
+   */
+  async sendMcp(
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<HttpResponse | StreamResponse> {
+    const request: RequestFor = () => ({ method: "POST", path: "/mcp", body, headers, signal });
+    const { response } = await this.#call(sendStreaming, request);
+    return response as HttpResponse | StreamResponse;
+  }
+
+  /**
    * `/v1`, where a token must be valid. Not where a namespace was asked for: the token may be one of another namespace,
    * and so not valid there.
    */
@@ -153,12 +168,12 @@ export class Client {
 
   #send<T>(sender: Sender<T>, request: ReturnType<RequestFor>, token: string | undefined): Promise<T> {
     const { base, namespace, signal } = this.#options;
-    return sender(base, { ...request, token, namespace, timeoutMs: CALL_TIMEOUT_MS, signal });
+    return sender(base, { signal, ...request, token, namespace, timeoutMs: CALL_TIMEOUT_MS });
   }
 }
 
 /** Makes the request for a token, which may be renewed between two tries. */
-type RequestFor = (token: string | undefined) => Pick<HttpRequest, "method" | "path" | "body">;
+type RequestFor = (token: string | undefined) => Pick<HttpRequest, "method" | "path" | "body" | "headers" | "signal">;
 
 type Sender<T> = (base: URL, request: HttpRequest) => Promise<T>;
 

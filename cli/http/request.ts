@@ -20,6 +20,8 @@ export interface HttpRequest {
   readonly namespace?: string | undefined;
   /** JSON, or what else the endpoint takes. */
   readonly body?: string | Uint8Array | undefined;
+  /** Further headers, by name in lower case. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** How long the request and its response may take; of a stream, the time until it begins. */
   readonly timeoutMs: number;
   /** Ends the request early. */
@@ -57,7 +59,7 @@ export async function send(base: URL, request: HttpRequest): Promise<HttpRespons
 export function sendStreaming(base: URL, request: HttpRequest): Promise<HttpResponse | StreamResponse | RawBytes> {
   return receive<HttpResponse | StreamResponse | RawBytes>(base, request, (response) => {
     if (isRaw(response)) return { contentType: typeOf(response), pieces: piecesOf(base, request, response) };
-    return typeOf(response).startsWith("application/x-ndjson")
+    return /^(?:application\/x-ndjson|text\/event-stream)/.test(typeOf(response))
       ? { requestId: requestIdOf(response), lines: messagesOf(base, request, response) }
       : readResponse(response);
   });
@@ -142,13 +144,15 @@ export function headersOf({
   token,
   namespace,
   body,
-}: Pick<HttpRequest, "token" | "namespace" | "body">): Record<string, string> {
+  headers,
+}: Pick<HttpRequest, "token" | "namespace" | "body" | "headers">): Record<string, string> {
   return {
     accept: "application/json",
     "user-agent": `portico/${packageJson.version}`,
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
     ...(namespace !== undefined && { "platform-namespace": namespace }),
     ...(body !== undefined && { "content-type": "application/json", "content-length": `${Buffer.byteLength(body)}` }),
+    ...headers,
   };
 }
 

@@ -27,6 +27,12 @@ const PATH = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/;
 export class Routes {
   readonly #routes = new Map<string, Route>();
   readonly #services = new Map<string, { readonly targets: readonly Target[]; readonly paths: readonly string[] }>();
+  readonly #listeners: (() => void)[] = [];
+
+  /** Calls the listener after each change, for as long as the routes exist. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
 
   /**
    * Adds a service, or replaces all its routes at once.
@@ -36,12 +42,18 @@ export class Routes {
     if (!NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
     if (RESERVED_NAMES.has(service)) throw new Error("its name is reserved for the gateway's own paths");
     const routes = routesOf(service, targets);
-    this.delete(service);
+    this.#remove(service);
     for (const [path, route] of routes) this.#routes.set(path, route);
     this.#services.set(service, { targets, paths: [...routes.keys()] });
+    for (const listener of this.#listeners) listener();
   }
 
   delete(service: string): void {
+    this.#remove(service);
+    for (const listener of this.#listeners) listener();
+  }
+
+  #remove(service: string): void {
     for (const path of this.#services.get(service)?.paths ?? []) this.#routes.delete(path);
     this.#services.delete(service);
   }

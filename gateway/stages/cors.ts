@@ -89,8 +89,8 @@ export function foreignPage({ origin }: RequestHeaders): HttpError {
 
 const MAX_ORIGIN = 128;
 
-/** A proxy may speak TLS for the gateway, so the scheme of the gateway's own origin is not known. */
-function isOfAnotherOrigin({ fetchSite, origin, host }: RequestHeaders): boolean {
+/** Whether a page of another origin made the request. A proxy may speak TLS for the gateway, so the scheme of the gateway's own origin is not known. */
+export function isOfAnotherOrigin({ fetchSite, origin, host }: RequestHeaders): boolean {
   if (fetchSite === "same-origin" || fetchSite === "none") return false;
   if (fetchSite === "cross-site" || fetchSite === "same-site") return true;
   return origin !== undefined && /^https?:\/\/(.*)$/.exec(origin)?.[1] !== host;

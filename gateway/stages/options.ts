@@ -10,7 +10,8 @@ import type { Cors, Hosts } from "./cors.js";
 import type { Dialects } from "./dialect.js";
 
 export interface StageOptions {
-  readonly config: Pick<Config, "maxHeaderCount" | "callTime" | "maxCallTime" | "cors">;
+  readonly config: Pick<Config, "maxHeaderCount" | "callTime" | "maxCallTime" | "cors"> &
+    Partial<Pick<Config, "omitZeros">>;
   readonly hosts: Hosts;
   readonly cors: Cors;
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };

@@ -104,6 +104,9 @@ export interface FollowedStream {
 
 /** What a gateway asks of its guard. */
 export interface SigningGuard extends Guard {
+  /** Calls the listener after each change of rules or callers, for as long as the guard is open. */
+  onChange(listener: () => void): void;
+
   /** The signed context that stands for an admission in another process; nothing where the service has no key. */
   sign(admission: Admission): Metadata;
 }

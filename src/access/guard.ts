@@ -49,6 +49,7 @@ export class OpenGuard implements SigningGuard {
   readonly #contexts: ContextCache;
   readonly #streams: OpenStreams;
   readonly #policy: Policy;
+  readonly #listeners: (() => void)[] = [];
   /** The only service whose rules are known; undefined where all are. */
   readonly #service: string | undefined;
 
@@ -71,11 +72,13 @@ export class OpenGuard implements SigningGuard {
     this.#policy = new Policy(authority, {
       onRevision: (revision, changed) => {
         if (changed !== undefined) this.#callers.change(revision, changed);
+        this.#tellOfChange();
         return this.#streams.judgeAgain(changed);
       },
       onSnapshot: (revision) => {
         this.#callers.forgetAll(revision);
         this.#contexts.clear();
+        this.#tellOfChange();
         return this.#streams.judgeAgain(EVERY_CALLER);
       },
       onLeaseRunning: () => this.#streams.resumeAll(),
@@ -141,6 +144,14 @@ export class OpenGuard implements SigningGuard {
     if (decision !== "granted") throw refusal(decision, endpoint, caller);
     const { namespaceId } = caller ?? this.#policy.current.rulesOf(namespace);
     return { endpoint, caller, namespace, namespaceId };
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  #tellOfChange(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   sign(admission: Admission): Metadata {

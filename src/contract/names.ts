@@ -27,5 +27,5 @@ export const SELF_GOVERNED: ReadonlySet<string> = new Set(["auth", "registry"]);
 
 /** First segments of the gateway's own paths: no service may take these names. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(
-  "v1 livez readyz openapi explore console metrics gateway".split(" "),
+  "v1 livez readyz openapi explore console metrics gateway mcp".split(" "),
 );

@@ -112,6 +112,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     allows: (caller, namespace, endpoint) => (guard as OpenGuard).allows(caller, namespace, endpoint),
     follow: (admission, listener) => (guard as OpenGuard).follow(admission, listener),
     sign: (admission) => (guard as OpenGuard).sign(admission),
+    onChange: (listener) => (guard as OpenGuard).onChange(listener),
   };
   const registry = createRegistry({
     guard: lateGuard,

@@ -87,7 +87,7 @@ function openWebSocket(request: GatewayRequest, options: StreamOptions): Reply {
 }
 
 /** Has nginx pass each message on at once (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering). */
-const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
+export const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
 
 /** Begins the response of a server-streaming endpoint when its first message has come. */
 async function openResponse(request: GatewayRequest, message: Uint8Array, options: StreamOptions): Promise<Reply> {

@@ -23,6 +23,8 @@ export interface StreamFormat {
   readonly end: string | undefined;
 }
 
+const DROPPED: BodySink = { write: () => true, end() {}, abort() {} };
+
 /** Opens the call at once. `contentType` resolves when the response may begin, and rejects with the failure before that. */
 export class ResponseStream implements BodyStream, StreamListener {
   readonly contentType: Promise<string>;
@@ -60,6 +62,12 @@ export class ResponseStream implements BodyStream, StreamListener {
   /** Ends the stream at once, with the error as its last frame. */
   stop(error: Error): void {
     this.#call.stop(error);
+  }
+
+  /** Lets the call go on to its end, and drops what it answers. */
+  drop(): void {
+    this.open(DROPPED);
+    this.onDrain();
   }
 
   open(sink: BodySink): void {

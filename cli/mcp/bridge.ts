@@ -1,0 +1,135 @@
+/**
+ * Carries messages of the Model Context Protocol between lines and HTTP. It adds the headers that repeat what the body says
+ * (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http), and cancels a request by
+ * closing its HTTP request, since over HTTP that is how a request is cancelled.
+ */
+
+import type { HttpResponse, StreamResponse } from "../http/request.js";
+import { CommandError } from "../terminal/exit.js";
+
+export interface BridgeOptions {
+  /** @throws {CommandError} (rejects) when no answer came */
+  readonly send: (
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ) => Promise<HttpResponse | StreamResponse>;
+  /** Writes one message. */
+  readonly write: (message: string) => void;
+  /** Ends every request. */
+  readonly signal: AbortSignal;
+}
+
+type Id = string | number;
+type Message = { readonly id?: Id; readonly method?: string; readonly params?: Readonly<Record<string, unknown>> };
+
+/** Requests that wait for their answers; the next line is read when there is room. */
+const MAX_WAITING = 100;
+const LISTEN = "subscriptions/listen";
+const INTERNAL_ERROR = -32603;
+const PARSE_ERROR = -32700;
+
+export class Bridge {
+  readonly #options: BridgeOptions;
+  readonly #waiting = new Map<Promise<void>, { readonly message: Message; readonly abort: AbortController }>();
+  /** As the answer to `initialize` named it. */
+  #negotiated: string | undefined;
+
+  constructor(options: BridgeOptions) {
+    this.#options = options;
+  }
+
+  /** Sends a message on. Resolves when the next one may come; the answer is written later. */
+  async receive(line: string): Promise<void> {
+    let message: Message;
+    try {
+      message = JSON.parse(line) ?? {};
+    } catch {
+      return this.#options.write(failure(undefined, PARSE_ERROR, "The line is not JSON"));
+    }
+    if (message.method === "notifications/cancelled") return this.#cancel(message.params?.requestId);
+    const abort = new AbortController();
+    const done: Promise<void> = this.#exchange(line, message, abort.signal).finally(() => this.#waiting.delete(done));
+    this.#waiting.set(done, { message, abort });
+    // Later requests are sent with the revision that this one agrees on.
+    if (message.method === "initialize") await done;
+    while (this.#waiting.size >= MAX_WAITING) await Promise.race(this.#waiting.keys());
+  }
+
+  /** No more messages come. Resolves when all requests have been answered; subscriptions are ended. */
+  async end(): Promise<void> {
+    for (const { message, abort } of this.#waiting.values()) if (message.method === LISTEN) abort.abort();
+    await Promise.all(this.#waiting.keys());
+  }
+
+  #cancel(id: unknown): void {
+    for (const { message, abort } of this.#waiting.values()) if (message.id === id) abort.abort();
+  }
+
+  async #exchange(line: string, message: Message, cancelled: AbortSignal): Promise<void> {
+    const { send, write, signal } = this.#options;
+    try {
+      const response = await send(line, this.#headersOf(message), AbortSignal.any([signal, cancelled]));
+      for await (const answer of "lines" in response ? eventsOf(response.lines) : bodyOf(response, message.id)) {
+        if (cancelled.aborted) return;
+        if (message.method === "initialize") this.#negotiated = JSON.parse(answer).result?.protocolVersion;
+        write(answer);
+      }
+    } catch (error) {
+      if (cancelled.aborted || signal.aborted || message.id === undefined) return;
+      const { message: reason } = error as Error;
+      write(
+        failure(
+          message.id,
+          INTERNAL_ERROR,
+          error instanceof CommandError ? reason : `The gateway broke off: ${reason}`,
+        ),
+      );
+    }
+  }
+
+  #headersOf({ method, params }: Message): Record<string, string> {
+    const meta = params?._meta as Readonly<Record<string, unknown>> | undefined;
+    const version = meta?.["io.modelcontextprotocol/protocolVersion"] ?? this.#negotiated;
+    return {
+      accept: "application/json, text/event-stream",
+      ...(typeof version === "string" && { "mcp-protocol-version": headerValue(version) }),
+      ...(method !== undefined && { "mcp-method": headerValue(method) }),
+      ...(typeof params?.name === "string" && { "mcp-name": headerValue(params.name) }),
+    };
+  }
+}
+
+/** A header's value; in base64, marked so, where it could not be sent as it is. */
+function headerValue(text: string): string {
+  const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/.test(text);
+  return plain ? text : `=?base64?${Buffer.from(text).toString("base64")}?=`;
+}
+
+const DATA = "data: ";
+
+async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const line of lines) if (line.startsWith(DATA)) yield line.slice(DATA.length);
+}
+
+/** The answer to a request; of another server than the gateway, such as a proxy, an error made of what it says. */
+async function* bodyOf({ status, body }: HttpResponse, id: Id | undefined): AsyncGenerator<string> {
+  if (id === undefined || body === "") return;
+  let answer: { readonly jsonrpc?: unknown; readonly Detail?: unknown } = {};
+  try {
+    answer = JSON.parse(body);
+  } catch {
+    // Told below.
+  }
+  if (answer?.jsonrpc === "2.0") yield body.includes("\n") ? JSON.stringify(answer) : body;
+  else
+    yield failure(
+      id,
+      status,
+      typeof answer?.Detail === "string" ? answer.Detail : `The gateway answered with ${status}`,
+    );
+}
+
+function failure(id: Id | undefined, code: number, message: string): string {
+  return JSON.stringify({ jsonrpc: "2.0", id: id ?? null, error: { code, message } });
+}

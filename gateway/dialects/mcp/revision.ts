@@ -1,0 +1,91 @@
+/**
+ * Which revision of the Model Context Protocol a request is of, and whether its headers agree with its body.
+ *
+ * Since 2026-07-28 each request names its revision, in the header MCP-Protocol-Version and in `params._meta`, and repeats its
+ * method and the name of its tool in headers (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http).
+ * Before, a session began with `initialize`, and later requests had the header alone, or none.
+ */
+import { type GatewayRequest, valuesOf } from "../../http.js";
+import { isObject, type Params, RpcCode, RpcError, type RpcMessage } from "./message.js";
+
+/** The revision without sessions. */
+export const STATELESS = "2026-07-28";
+/** Revisions that begin with `initialize`, newest first. */
+const WITH_INITIALIZE: readonly string[] = ["2025-11-25", "2025-06-18", "2025-03-26"];
+export const REVISIONS: readonly string[] = [STATELESS, ...WITH_INITIALIZE];
+
+const VERSION = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+
+/** The members of `params._meta`; empty where there are none. */
+export function metaOf({ params }: RpcMessage): Params {
+  return isObject(params._meta) ? params._meta : {};
+}
+
+/**
+ * Whether a message is of the revision without sessions; checked by that revision's rules if so.
+ * @throws {RpcError} 400 for a revision that is not spoken here, metadata that lacks, or headers that contradict the body
+ */
+export function isStateless(message: RpcMessage, { rawHeaders }: GatewayRequest): boolean {
+  const header = single(rawHeaders, "mcp-protocol-version");
+  const meta = metaOf(message);
+  const inBody = meta[VERSION];
+  const requested = inBody ?? header;
+  if (message.method === "initialize" && inBody === undefined) return false;
+  if (inBody !== undefined && inBody !== header) throw mismatch("MCP-Protocol-Version", header, inBody);
+  if (requested === undefined || WITH_INITIALIZE.includes(requested as string)) return false;
+  if (requested !== STATELESS) {
+    const data = { supported: REVISIONS, requested };
+    throw new RpcError(400, RpcCode.UNSUPPORTED_VERSION, "Unsupported protocol version", data);
+  }
+  if (message.id !== undefined) {
+    if (inBody === undefined) throw lacks(VERSION);
+    if (!isObject(meta[CAPABILITIES])) throw lacks(CAPABILITIES);
+  }
+  checkHeaders(message, rawHeaders);
+  return true;
+}
+
+/** What a client that sends `initialize` is answered: the revision that it asks for, where it is spoken here, else the newest. */
+export function negotiated({ params: { protocolVersion } }: RpcMessage): string {
+  return WITH_INITIALIZE.find((one) => one === protocolVersion) ?? (WITH_INITIALIZE[0] as string);
+}
+
+function lacks(key: string): RpcError {
+  return new RpcError(400, RpcCode.INVALID_PARAMS, `params._meta lacks ${key}`);
+}
+
+function checkHeaders({ id, method, params }: RpcMessage, rawHeaders: readonly string[]): void {
+  // The revision defines no headers for notifications.
+  if (id === undefined) return;
+  const ofMethod = single(rawHeaders, "mcp-method");
+  if (ofMethod !== method) throw mismatch("Mcp-Method", ofMethod, method);
+  if (method !== "tools/call") return;
+  const ofName = single(rawHeaders, "mcp-name");
+  if (ofName === undefined || decoded(ofName) !== params.name) throw mismatch("Mcp-Name", ofName, params.name);
+}
+
+const BASE64 = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+
+/** A header's value: as it stands, or where it is marked so, from base64 of UTF-8. */
+function decoded(value: string): string {
+  const encoded = BASE64.exec(value)?.[1];
+  return encoded === undefined ? value : Buffer.from(encoded, "base64").toString("utf8");
+}
+
+/** The one value of a header; undefined where it is missing or came twice. */
+function single(rawHeaders: readonly string[], name: string): string | undefined {
+  const values = valuesOf(rawHeaders, name);
+  return values.length === 1 ? values[0] : undefined;
+}
+
+function mismatch(name: string, header: string | undefined, body: unknown): RpcError {
+  const found = header === undefined ? "is missing, or was sent twice" : `is ${shown(header)}`;
+  return new RpcError(400, RpcCode.HEADER_MISMATCH, `The header ${name} ${found}, and the body says ${shown(body)}`);
+}
+
+const MAX_SHOWN = 64;
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? "nothing").slice(0, MAX_SHOWN);
+}

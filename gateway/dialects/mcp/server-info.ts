@@ -1,0 +1,37 @@
+/** What the server says of itself, and the members that each of its results has. */
+import packageJson from "../../../package.json" with { type: "json" };
+import type { RpcMessage } from "./message.js";
+import { negotiated, REVISIONS } from "./revision.js";
+import type { Members } from "./tool-result.js";
+
+const SERVER = { name: "portico", title: "Portico", version: packageJson.version };
+
+const INSTRUCTIONS =
+  "Each tool calls an endpoint of a service behind this gateway. Names are service.Endpoint. Where only search_endpoints, describe_endpoint and call_endpoint are listed, search first.";
+
+/** The members of every result: of the revision without sessions its type, and who answers. */
+export function membersOf(stateless: boolean): Members {
+  if (!stateless) return "";
+  return `"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":${JSON.stringify(SERVER)}},`;
+}
+
+/** A positive time to live would let clients show tools that are gone. */
+export const NOT_CACHED: Members = '"ttlMs":0,"cacheScope":"private",';
+
+/** The text of the result of `server/discover`. */
+export function discovered(members: Members): string {
+  const capabilities = { tools: { listChanged: true } };
+  const said = { supportedVersions: REVISIONS, capabilities, serverInfo: SERVER, instructions: INSTRUCTIONS };
+  return `{${members}${NOT_CACHED}${JSON.stringify(said).slice(1)}`;
+}
+
+/** The text of the result of `initialize`. Over HTTP its revisions have no way to tell of changes, so none are promised. */
+export function initialized(message: RpcMessage): string {
+  const protocolVersion = negotiated(message);
+  return JSON.stringify({
+    protocolVersion,
+    capabilities: { tools: {} },
+    serverInfo: SERVER,
+    instructions: INSTRUCTIONS,
+  });
+}

@@ -1,0 +1,69 @@
+/**
+ * A tool whose endpoint answers with a stream: an event stream, whose last event is the response. Each message before it is
+ * told as progress, where the client asked for that.
+ */
+import type { Target } from "../../catalog/target.js";
+import { HttpError } from "../../errors.js";
+import type { StreamFormat } from "../json/streams/response-stream.js";
+import { resultText } from "./message.js";
+import { answerJson, failedResult, type Members, streamResult } from "./tool-result.js";
+
+/** What a result holds of a stream, at most: messages, and characters of their JSON. */
+const MAX_MESSAGES = 1_000;
+const MAX_CHARACTERS = 256 * 1024;
+
+/** Ends a call that has answered with as much as a result holds. */
+const ENOUGH = new HttpError(200, "The result is full");
+
+export interface ToolStreamOptions {
+  readonly id: string | number;
+  readonly target: Target;
+  /** The client's name for the progress of this request; undefined where it asked for none. */
+  readonly progressToken: unknown;
+  readonly members: Members;
+}
+
+export class ToolStreamFormat implements StreamFormat {
+  readonly heartbeat = ":\n\n";
+  readonly #options: ToolStreamOptions;
+  readonly #messages: string[] = [];
+  #characters = 0;
+  #truncated = false;
+
+  constructor(options: ToolStreamOptions) {
+    this.#options = options;
+  }
+
+  contentType(): string {
+    return "text/event-stream";
+  }
+
+  message(message: Uint8Array): string {
+    const { target, progressToken } = this.#options;
+    const json = answerJson(target, message);
+    this.#characters += json.length;
+    if (this.#messages.length === MAX_MESSAGES || this.#characters > MAX_CHARACTERS) {
+      this.#truncated = true;
+      throw ENOUGH;
+    }
+    const progress = this.#messages.push(json);
+    if (progressToken === undefined) return this.heartbeat;
+    const params = { progressToken, progress, message: json };
+    return event(JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params }));
+  }
+
+  failure(error: string): string {
+    const { id, members } = this.#options;
+    return this.#truncated ? this.end : event(resultText(id, failedResult(error, members)));
+  }
+
+  get end(): string {
+    const { id, members } = this.#options;
+    return event(resultText(id, streamResult(this.#messages, this.#truncated, members)));
+  }
+}
+
+/** A server-sent event. @param data JSON, which has no line breaks */
+export function event(data: string): string {
+  return `event: message\ndata: ${data}\n\n`;
+}

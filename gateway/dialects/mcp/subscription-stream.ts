@@ -1,0 +1,85 @@
+/** The response to `subscriptions/listen`: an acknowledgement, then an event each time the list of tools has changed. */
+import type { Admission, FollowedStream, Guard, StreamListener } from "../../../src/access/admission.js";
+import type { BodySink, BodyStream } from "../../http.js";
+import { event } from "./stream-format.js";
+import type { Subscriptions } from "./subscriptions.js";
+
+/** Of a silent stream, so that no proxy takes it for dead, in milliseconds. */
+const HEARTBEAT_MS = 15_000;
+
+export interface SubscriptionOptions {
+  readonly id: string | number;
+  /** Whether the client asked to be told of changes of the list of tools: nothing else is told here. */
+  readonly toolsListChanged: boolean;
+  readonly admission: Admission;
+  /** Decides again whether the caller may listen. @throws {Error} (or rejects with one) where it may not */
+  readonly admit: () => Admission | Promise<Admission>;
+  readonly guard: Guard;
+  readonly subscriptions: Subscriptions;
+}
+
+export class SubscriptionStream implements BodyStream, StreamListener {
+  readonly #options: SubscriptionOptions;
+  readonly #followed: FollowedStream;
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #unwatch: () => void;
+  #sink: BodySink | undefined;
+  /** The client reads no more for now. A change meanwhile is told once it does. */
+  #full = false;
+  #changed = false;
+  #over = false;
+
+  constructor(options: SubscriptionOptions) {
+    this.#options = options;
+    const { admission, admit, guard, subscriptions, toolsListChanged } = options;
+    this.#followed = guard.follow(admission, this);
+    this.#heartbeat = setInterval(() => this.#full || this.#sink?.write(":\n\n"), HEARTBEAT_MS);
+    const end = (): void => this.end();
+    this.#unwatch = toolsListChanged
+      ? subscriptions.watch(admission, { admit, onChange: () => this.#onChange(), onEnd: end })
+      : () => {};
+  }
+
+  open(sink: BodySink): void {
+    this.#sink = sink;
+    const { toolsListChanged } = this.#options;
+    this.#notify("subscriptions/acknowledged", { notifications: toolsListChanged ? { toolsListChanged } : {} });
+    if (this.#over) sink.end();
+  }
+
+  onDrain(): void {
+    this.#full = false;
+    if (this.#changed) this.#onChange();
+  }
+
+  onRefused(): void {
+    this.end();
+  }
+
+  onResumed(): void {
+    if (this.#changed) this.#onChange();
+  }
+
+  /** Ends the stream; the client may listen again. */
+  end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearInterval(this.#heartbeat);
+    this.#unwatch();
+    this.#followed.end();
+    this.#sink?.end();
+  }
+
+  #onChange(): void {
+    this.#changed = true;
+    if (this.#over || this.#full || this.#sink === undefined || !this.#followed.mayPass()) return;
+    this.#changed = false;
+    this.#notify("tools/list_changed", {});
+  }
+
+  #notify(name: string, params: object): void {
+    const _meta = { "io.modelcontextprotocol/subscriptionId": this.#options.id };
+    const message = { jsonrpc: "2.0", method: `notifications/${name}`, params: { _meta, ...params } };
+    this.#full = this.#sink?.write(event(JSON.stringify(message))) === false;
+  }
+}

@@ -1,0 +1,73 @@
+/** Watches whether the lists of tools that clients have read are still those that they would read now. */
+import { createHash } from "node:crypto";
+import type { Admission } from "../../../src/access/admission.js";
+import { listedTools, type ToolsOptions } from "./tools.js";
+
+/** Changes within this many milliseconds are told together. */
+const TOGETHER_MS = 50;
+
+export interface SubscriptionsOptions extends ToolsOptions {
+  readonly catalog: ToolsOptions["catalog"] & { readonly routes: { onChange(listener: () => void): void } };
+  readonly guard: ToolsOptions["guard"] & { onChange(listener: () => void): void };
+}
+
+/** A caller that listens. */
+export interface Listening {
+  /** Decides again whether the caller may listen. @throws {Error} (or rejects with one) where it may not */
+  readonly admit: () => Admission | Promise<Admission>;
+  /** The list of its tools is another one. */
+  readonly onChange: () => void;
+  /** It may listen no more. The last event. */
+  readonly onEnd: () => void;
+}
+
+export class Subscriptions {
+  readonly #options: SubscriptionsOptions;
+  /** With the hash of the list that each would read. */
+  readonly #known = new Map<Listening, string>();
+  #timer: NodeJS.Timeout | undefined;
+  /** From the first client that listens on, changes are heard of. */
+  #follows = false;
+
+  constructor(options: SubscriptionsOptions) {
+    this.#options = options;
+  }
+
+  /** @returns a function that ends it */
+  watch(admission: Admission, listening: Listening): () => void {
+    if (!this.#follows) this.#follow();
+    this.#known.set(listening, this.#hashOf(admission));
+    return () => void this.#known.delete(listening);
+  }
+
+  #follow(): void {
+    this.#follows = true;
+    const lookSoon = (): void => this.#lookSoon();
+    this.#options.guard.onChange(lookSoon);
+    this.#options.catalog.routes.onChange(lookSoon);
+  }
+
+  #lookSoon(): void {
+    if (this.#known.size === 0 || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      for (const listening of this.#known.keys()) void this.#look(listening);
+    }, TOGETHER_MS);
+  }
+
+  async #look(listening: Listening): Promise<void> {
+    try {
+      const hash = this.#hashOf(await listening.admit());
+      const known = this.#known.get(listening);
+      if (known === undefined || known === hash) return;
+      this.#known.set(listening, hash);
+      listening.onChange();
+    } catch {
+      if (this.#known.delete(listening)) listening.onEnd();
+    }
+  }
+
+  #hashOf(admission: Admission): string {
+    return createHash("sha256").update(listedTools(admission, this.#options)).digest("base64");
+  }
+}

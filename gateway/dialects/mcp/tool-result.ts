@@ -1,0 +1,57 @@
+/**
+ * The result of a tool's call: the answer as structured content, and once more as text or as an image for clients that know no
+ * structured content. An error of the endpoint is a result, too, which tells the model what to do better.
+ */
+import type { Target } from "../../catalog/target.js";
+import { decodeHttpBody } from "../json/bodies/http-body.js";
+import { isHttpBody, writeJson } from "../json/message.js";
+import { isObjectInJson, VALUE } from "./tool-schema.js";
+
+/** The text of a JSON object without its braces: members that results begin with. */
+export type Members = string;
+
+/** What an answer of an endpoint is as JSON: always an object. @throws {HttpError} 502 as `writeJson` */
+export function answerJson(target: Target, message: Uint8Array): string {
+  const json = writeJson(target, message);
+  return isObjectInJson(target.endpoint.method.output) ? json : `{${JSON.stringify(VALUE)}:${json}}`;
+}
+
+/** The text of the result of a unary call. @throws {HttpError} 502 as `answerJson` */
+export function unaryResult(target: Target, message: Uint8Array, members: Members): string {
+  const json = answerJson(target, message);
+  const raw = isHttpBody(target.endpoint.method.output) ? rawContent(target, message) : undefined;
+  return resultOf(raw ?? textContent(json), json, members);
+}
+
+/** The text of the result of a call that answered with a stream. */
+export function streamResult(messages: readonly string[], truncated: boolean, members: Members): string {
+  const json = `{"messages":[${messages.join(",")}],"truncated":${truncated}}`;
+  return resultOf(textContent(json), json, members);
+}
+
+/** The text of a result that is not of an endpoint. @param json the text of a JSON object */
+export function objectResult(json: string, members: Members): string {
+  return resultOf(textContent(json), json, members);
+}
+
+/** The text of the result of a call that failed. @param error the error object as JSON */
+export function failedResult(error: string, members: Members): string {
+  return `{${members}"content":[${textContent(error)}],"isError":true}`;
+}
+
+function resultOf(content: string, structured: string, members: Members): string {
+  return `{${members}"content":[${content}],"structuredContent":${structured}}`;
+}
+
+function textContent(text: string): string {
+  return JSON.stringify({ type: "text", text });
+}
+
+/** Raw bytes as the kind of content that their type says; undefined where that is none. */
+function rawContent({ endpoint }: Target, message: Uint8Array): string | undefined {
+  const { contentType, data } = decodeHttpBody(endpoint.service, message);
+  const [mimeType = "", kind] = /^(\w+)\/[^;\s]+/.exec(contentType) ?? [];
+  if (kind === "text") return textContent(Buffer.from(data).toString("utf8"));
+  if (kind !== "image" && kind !== "audio") return undefined;
+  return JSON.stringify({ type: kind, data: Buffer.from(data).toString("base64"), mimeType });
+}

@@ -1,0 +1,89 @@
+/**
+ * The JSON Schemas of a tool (draft 2020-12). They are those of the OpenAPI documents, each with its own definitions, and
+ * without the formats and extensions that validators of schemas do not know.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import { hasOwnForm } from "../../../src/json/types.js";
+import type { Direction, Schema } from "../../openapi/schema.js";
+import { Schemas, type SchemasOptions } from "../../openapi/schemas.js";
+
+/** The one member of arguments or content whose message is no object in JSON, such as google.protobuf.StringValue. */
+export const VALUE = "value";
+
+const OBJECTS: ReadonlySet<string> = new Set(["google.protobuf.Struct", "google.protobuf.Any"]);
+
+/** Whether a message is always an object in JSON. Others are the member `value` of one. */
+export function isObjectInJson(type: DescMessage): boolean {
+  return !hasOwnForm(type) || OBJECTS.has(type.typeName);
+}
+
+/** The schema of one message, as the arguments of a tool or as its content. */
+export function messageSchema(type: DescMessage, direction: Direction, options: SchemasOptions): Schema {
+  const schemas = new Schemas(options);
+  const root = schemas.message(type, direction);
+  const components = schemas.components();
+  const object = isObjectInJson(type) ? (components[nameOf(root)] as Schema) : wrappedIn(root);
+  const schema = { ...object, ...(Object.keys(components).length > 0 && { $defs: components }) };
+  return withoutUnused(plain(schema) as Schema);
+}
+
+/** The schema of what a streaming endpoint answers: its messages, and whether there were more of them. */
+export function streamSchema(type: DescMessage, options: SchemasOptions): Schema {
+  const { $defs, ...message } = messageSchema(type, "output", options);
+  return {
+    type: "object",
+    properties: { messages: { type: "array", items: message }, truncated: { type: "boolean" } },
+    required: ["messages", "truncated"],
+    ...($defs !== undefined && { $defs }),
+  };
+}
+
+function wrappedIn(schema: Schema): Schema {
+  return { type: "object", properties: { [VALUE]: schema }, required: [VALUE], additionalProperties: false };
+}
+
+const COMPONENTS = "#/components/schemas/";
+
+function nameOf({ $ref }: Schema): string {
+  return String($ref).slice(COMPONENTS.length);
+}
+
+/** Formats that JSON Schema itself defines, of those that the documents use. */
+const FORMATS: ReadonlySet<unknown> = new Set(["date-time"]);
+/** Keywords whose members are named by the contract. */
+const NAMED: ReadonlySet<string> = new Set(["properties", "$defs"]);
+/** Keywords whose value is data. */
+const DATA: ReadonlySet<string> = new Set(["enum", "required"]);
+
+function plain(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(plain);
+  if (typeof schema !== "object" || schema === null) return schema;
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([keyword, value]) => !keyword.startsWith("x-") && (keyword !== "format" || FORMATS.has(value)))
+      .map(([keyword, value]) => [keyword, plainValue(keyword, value)]),
+  );
+}
+
+function plainValue(keyword: string, value: unknown): unknown {
+  if (DATA.has(keyword)) return value;
+  if (keyword === "$ref") return String(value).replace(COMPONENTS, "#/$defs/");
+  if (!NAMED.has(keyword)) return plain(value);
+  return Object.fromEntries(Object.entries(value as Schema).map(([name, one]) => [name, plain(one)]));
+}
+
+/** Without the definitions that nothing refers to: the root's own stands there only where it contains itself. */
+function withoutUnused({ $defs = {}, ...root }: Schema): Schema {
+  const defs = $defs as Readonly<Record<string, Schema>>;
+  const used = new Map<string, Schema>();
+  const open: Schema[] = [root];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    for (const [, name] of JSON.stringify(one).matchAll(/"\$ref":"#\/\$defs\/([^"]+)"/g)) {
+      const found = defs[name as string];
+      if (found === undefined || used.has(name as string)) continue;
+      used.set(name as string, found);
+      open.push(found);
+    }
+  }
+  return used.size === 0 ? root : { ...root, $defs: Object.fromEntries(used) };
+}

@@ -1,0 +1,135 @@
+// A tool whose endpoint answers with a stream: progress for each message, and a result with the first of them.
+import t from "tap";
+import { HttpError } from "../../../../gateway/errors.js";
+import { type BodyStream, type GatewayRequest, readHeaders } from "../../../../gateway/http.js";
+import { open, type Scene, scene, until } from "../json/streams/client.js";
+
+const scenery: Scene = await scene(t);
+const OLD = { accept: "application/json, text/event-stream" };
+
+const call = (name: string, args: object, _meta: object = {}, headers: Record<string, string> = OLD) =>
+  open(scenery, "/mcp", {
+    headers,
+    body: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args, _meta } },
+  });
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects.
+const eventsOf = (text: string): any[] =>
+  [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(String(data)));
+
+t.test("the messages, as progress and in the result", async (t) => {
+  const { status, headers, text } = await call("feed.Count", { messages: "3" }, { progressToken: "p" });
+  t.equal(status, 200);
+  t.equal(headers["content-type"], "text/event-stream");
+  const events = eventsOf(await text());
+  t.match(
+    events.slice(0, -1),
+    [1, 2, 3].map((progress) => ({ method: "notifications/progress", params: { progressToken: "p", progress } })),
+  );
+  const { result } = events.at(-1);
+  t.match(result.structuredContent, {
+    messages: [{ number: "1" }, { number: "2" }, { number: "3" }],
+    truncated: false,
+  });
+  t.strictSame(JSON.parse(result.content[0].text), result.structuredContent);
+});
+
+t.test("no progress for who asks for none", async (t) => {
+  const { text } = await call("feed.Count", { messages: "3" });
+  t.equal(eventsOf(await text()).length, 1);
+});
+
+t.test("a stream without an end: the result has the first thousand messages", async (t) => {
+  const { text } = await call("feed.Count", { messages: "1000000000" });
+  const [{ result }] = eventsOf(await text());
+  t.equal(result.structuredContent.messages.length, 1000);
+  t.equal(result.structuredContent.truncated, true);
+  t.equal(result.isError, undefined);
+});
+
+t.test("long messages: no more of them than 256 KiB of JSON", async (t) => {
+  const { text } = await call("feed.Count", { messages: "1000000000", padding: 60_000 });
+  const [{ result }] = eventsOf(await text());
+  t.equal(result.structuredContent.messages.length, 4);
+  t.equal(result.structuredContent.truncated, true);
+});
+
+t.test("a stream that fails after its first message", async (t) => {
+  const { text } = await call("feed.Count", { messages: "1", code: 5 });
+  const [{ result }] = eventsOf(await text());
+  t.equal(result.isError, true);
+  t.match(JSON.parse(result.content[0].text), { Code: 404 });
+});
+
+t.test("a stream that fails at once", async (t) => {
+  const { status, text } = await call("feed.Count", { messages: "0", code: 5 });
+  t.equal(status, 200);
+  const body = await text();
+  const { result } = JSON.parse(body);
+  t.equal(result.isError, true);
+});
+
+t.test("who accepts no event stream is told so", async (t) => {
+  const { status, text } = await call("feed.Count", {}, {}, { accept: "application/json" });
+  t.equal(status, 406);
+  t.match(JSON.parse(await text()).error, { code: 406 });
+});
+
+t.test("an endpoint that takes a stream is no tool", async (t) => {
+  const { text } = await call("feed.Add", {});
+  t.match(JSON.parse(await text()).error, { code: -32602 });
+});
+
+const STATELESS = {
+  ...{ accept: "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28" },
+  ...{ "mcp-method": "tools/call", "mcp-name": "feed.Count" },
+};
+const META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+  progressToken: 1,
+};
+
+t.test("a client that goes cancels the call, in the revision without sessions", async (t) => {
+  const { response } = await call("feed.Count", { messages: "1", hang: true }, META, STATELESS);
+  await until(response, /progress/);
+  response.destroy();
+  await scenery.feed.idle();
+  t.pass("it was cancelled");
+});
+
+t.test("in earlier revisions the call of a client that goes runs to its end", async (t) => {
+  const produced = scenery.feed.produced;
+  const body = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "feed.Count", arguments: { messages: 900, padding: 100 } },
+  };
+  const headers = ["Host", "portico.test", "Content-Type", "application/json", "Accept", "text/event-stream"];
+  let abort = (_reason: HttpError): void => {};
+  const request: GatewayRequest = {
+    ...{
+      method: "POST",
+      target: "/mcp",
+      rawHeaders: headers,
+      headers: readHeaders(headers),
+      remoteAddress: "192.0.2.1",
+    },
+    body: () => [Buffer.from(JSON.stringify(body))],
+    pieces: () => t.fail("its body is read at once") as never,
+    tryReserveResponse: () => true,
+    onAbort(listener) {
+      abort = listener;
+    },
+  };
+  const response = await scenery.handler(request);
+  const stream = response.body as BodyStream;
+  const never: string[] = [];
+  // The client reads nothing, and then goes.
+  stream.open({ write: () => false, end: () => never.push("end"), abort: () => never.push("abort") });
+  abort(new HttpError(499, "The client has gone"));
+  await scenery.feed.idle();
+  t.equal(scenery.feed.produced - produced, 900);
+  t.strictSame(never, [], "and nothing more is written");
+});

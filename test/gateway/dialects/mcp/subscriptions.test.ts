@@ -1,0 +1,73 @@
+// A client that listens is told when the list of its tools changes, by a rule or a service, and only then; with its token it ends.
+import t from "tap";
+import { login, post } from "../../deployment.js";
+import { createRule, deleteRule, open, scene, until } from "../json/streams/client.js";
+
+const scenery = await scene(t);
+const { handler, admin } = scenery;
+
+const META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+const listen = (notifications: object, token?: string) =>
+  open(scenery, "/mcp", {
+    headers: {
+      ...{ accept: "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28" },
+      "mcp-method": "subscriptions/listen",
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    body: { jsonrpc: "2.0", id: "s", method: "subscriptions/listen", params: { _meta: META, notifications } },
+  });
+
+const ACKNOWLEDGED =
+  /"notifications\/subscriptions\/acknowledged","params":\{"_meta":\{"io.modelcontextprotocol\/subscriptionId":"s"\},"notifications":\{"toolsListChanged":true\}/;
+const CHANGED = /"notifications\/tools\/list_changed"/;
+const deny = (id: string, resource: string) => ({ id, scope: "<public>", access: "DENIED", resource, priority: 10 });
+
+t.test("a rule that takes a tool away, and one that gives it back", async (t) => {
+  const { status, response } = await listen({ toolsListChanged: true });
+  t.equal(status, 200);
+  await until(response, ACKNOWLEDGED);
+  await createRule(scenery, deny("no-feed", "service:feed:*"));
+  await until(response, CHANGED);
+  await deleteRule(scenery, "no-feed");
+  await until(response, CHANGED);
+  t.pass("it was told twice");
+  response.destroy();
+});
+
+t.test("a service that joins, and leaves", async (t) => {
+  const { response } = await listen({ toolsListChanged: true });
+  await until(response, ACKNOWLEDGED);
+  const leave = scenery.add({ service: "late" });
+  await until(response, CHANGED);
+  leave();
+  await until(response, CHANGED);
+  t.pass("it was told twice");
+  response.destroy();
+});
+
+t.test("who asks for nothing is told nothing; a rule that changes no list is not told", async (t) => {
+  const [silent, other] = await Promise.all([listen({}), listen({ toolsListChanged: true })]);
+  await until(other.response, ACKNOWLEDGED);
+  await createRule(scenery, deny("nowhere", "service:nowhere:*"));
+  await createRule(scenery, deny("no-feed", "service:feed:*"));
+  const told = await until(other.response, CHANGED);
+  t.equal(told.match(new RegExp(CHANGED, "g"))?.length, 1);
+  await deleteRule(scenery, "no-feed");
+  await deleteRule(scenery, "nowhere");
+  silent.response.destroy();
+  other.response.destroy();
+});
+
+t.test("it ends with the caller's token", async (t) => {
+  const token = await login(handler, "admin");
+  const { response, text } = await listen({ toolsListChanged: true }, token);
+  const all = text();
+  await post(handler, "/v1/auth/Logout", {}, token);
+  t.match(await all, ACKNOWLEDGED, "the stream has ended");
+  t.equal(response.complete, true, "in an orderly way");
+  t.ok(admin);
+});
