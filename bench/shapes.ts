@@ -25,6 +25,19 @@ interface Shape {
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {
+  ascii: text((random) => random.words(8)),
+  lines: text((random) => `${random.words(8)}\n`),
+  quoted: text((random) => `${random.words(80)} "${random.word()}" `),
+  unicode: text((random) => `${random.word()} – ${random.word().replaceAll("a", "å")} `),
+  cyrillic: text(() => "Портико приветствует. "),
+  paragraphs: {
+    type: "bench.Strings",
+    grow: (random, count) => ({ items: times(count, () => ({ text: random.words(140) })) }),
+  },
+  bytes: {
+    type: "bench.Blob",
+    grow: (random, count) => ({ data: Buffer.from(times(count, () => random.words(10)).join()).toString("base64") }),
+  },
   strings: { type: "bench.Strings", grow: (random, count) => ({ items: times(count, () => item(random)) }) },
   numbers: {
     type: "bench.Numbers",
@@ -48,6 +61,11 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     grow: (random, count) => ({ value: object(count, (at) => [`${random.word()}${at}`, anything(random, 3)]) }),
   },
 };
+
+/** One long string. */
+function text(part: (random: Random) => string): Shape {
+  return { type: "bench.Text", grow: (random, count) => ({ text: times(count, () => part(random)).join("") }) };
+}
 
 function filled(grow: Shape["grow"], size: number): unknown {
   const one = JSON.stringify(grow(new Random(), 8)).length / 8;

@@ -52,6 +52,27 @@ export function hasSpecial(word: number, nonAscii: number): boolean {
   return ((((control | quote | backslash) & ~word) | (word & nonAscii)) & 0x80808080) !== 0;
 }
 
+/**
+ * The first offset from `pos` on behind which, within 32 bytes or before `end`, a control character may be: bytes before it are
+ * none. `words` is a view of all bytes.
+ */
+export function skipNoControls(words: DataView, pos: number, end: number): number {
+  for (; pos + 32 <= end; pos += 32) {
+    const first =
+      controls(words, pos) | controls(words, pos + 4) | controls(words, pos + 8) | controls(words, pos + 12);
+    const last =
+      controls(words, pos + 16) | controls(words, pos + 20) | controls(words, pos + 24) | controls(words, pos + 28);
+    if (((first | last) & 0x80808080) !== 0) break;
+  }
+  return pos;
+}
+
+/** A word in which the highest bit of a byte is set if a byte is a control character (#HasLessInWord). */
+function controls(words: DataView, pos: number): number {
+  const word = words.getInt32(pos, true);
+  return (word - 0x20202020) & ~word;
+}
+
 /** Shorter arrays are read byte by byte: making a DataView would cost more than it saves. */
 const MIN_VIEW_BYTES = 64;
 export const NO_WORDS: DataView = new DataView(new ArrayBuffer(0));

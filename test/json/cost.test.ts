@@ -105,6 +105,50 @@ for (const [title, [type, wire]] of Object.entries(wires)) {
   );
 }
 
+const LONG = "x".repeat(1_997);
+
+/** Long strings, which native code searches: so fast that only with many of them the rest would show. */
+const longStrings: Record<string, [type: string, text: (size: number) => Buffer]> = {
+  "many long strings": ["Lists", (size) => Buffer.from(`{"string":[${numbers(size / 2_000, () => `"${LONG}"`)}]}`)],
+  "a long string, an escape in a thousand": [
+    "Optional",
+    (size) => Buffer.from(`{"string":"${`${LONG}\\n`.repeat(size / 2_000)}"}`),
+  ],
+};
+
+for (const [title, [type, text]] of Object.entries(longStrings)) {
+  const codec = codecOf(typeOf(type));
+  const [small, large] = [512 * 1024, 2_048 * 1024].map(text);
+  const [smallWire, largeWire] = [small!, large!].map((json) => Buffer.from(codec.read(json)));
+  notQuadratic(
+    `${title}, read`,
+    () => codec.read(small!),
+    () => codec.read(large!),
+  );
+  notQuadratic(
+    `${title}, written`,
+    () => codec.writeBody(smallWire!),
+    () => codec.writeBody(largeWire!),
+  );
+}
+
+t.test("the UTF-8 of a text is checked once, however many long strings stand before what is wrong", async () => {
+  const codec = codecOf(typeOf("Lists"));
+  const [small, large] = [512 * 1024, 2_048 * 1024].map((size) =>
+    Buffer.concat([
+      Buffer.from(`{"string":[${numbers(size / 400, () => `"${LONG.slice(0, 397)}"`)},"`),
+      Uint8Array.of(0xff),
+      Buffer.from('"]}'),
+    ]),
+  );
+  const read = (json: Buffer) => () => {
+    try {
+      codec.read(json);
+    } catch {}
+  };
+  notQuadratic("refused", read(small!), read(large!));
+});
+
 t.test("lists that take turns cost little more than lists one after the other, however many", async (t) => {
   const lists = 500;
   const count = SMALL / 4;

@@ -4,6 +4,7 @@
  *
  * An error quotes at most 64 characters of the input, 40 of the path and 24 of the value, and no invisible ones.
  */
+import { Buffer } from "node:buffer";
 import { asBuffer } from "../../buffer.js";
 import { BACKSLASH, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../bytes.js";
 import { JsonError } from "../codec.js";
@@ -32,6 +33,19 @@ export function malformed(src: Uint8Array, offset: number, expected: string): Js
 /** The text is not JSON: `line 3, column 7: …` and the reason. */
 export function illFormed(src: Uint8Array, offset: number, reason: string): JsonError {
   return new JsonError(`${place(src, offset)}: ${reason}`);
+}
+
+/** The offset of the first byte that is not UTF-8, in text that has one: where a decoder puts a U+FFFD that is not in it. */
+export function invalidUtf8(src: Buffer): number {
+  const text = src.toString("utf8");
+  let offset = 0;
+  for (let start = 0; ; ) {
+    const at = text.indexOf("\ufffd", start);
+    offset += Buffer.byteLength(text.slice(start, at));
+    if (src[offset] !== 0xef || src[offset + 1] !== 0xbf || src[offset + 2] !== 0xbd) return offset;
+    offset += 3;
+    start = at + 1;
+  }
 }
 
 function place(src: Uint8Array, offset: number): string {

@@ -1,9 +1,13 @@
 /** Decodes escapes in JSON strings (RFC 8259 §7) to UTF-8. */
+import type { Buffer } from "node:buffer";
 import { BACKSLASH, LOWER_U } from "../bytes.js";
 
 /** What `decodeEscapes` gives instead of a position: an invalid escape, or half of a surrogate pair. */
 const BAD_ESCAPE = -1;
 export const LONE_SURROGATE = -2;
+
+/** After so many bytes without an escape the next one is searched, and the bytes before it copied, by native code. */
+const NEAR = 64;
 
 /** The character that a letter after a backslash stands for; 0 for an invalid escape. */
 const SIMPLE = new Uint8Array(256);
@@ -30,14 +34,20 @@ for (let value = 0; value < 16; value++) {
  * Writes the content of a string, from `start` to `end`, to `target` from `pos` on. Text is never longer than its escapes.
  * @returns the position after the text, or the negative number of what is wrong
  */
-export function decodeEscapes(src: Uint8Array, start: number, end: number, target: Uint8Array, pos: number): number {
+export function decodeEscapes(src: Buffer, start: number, end: number, target: Uint8Array, pos: number): number {
   let at = start;
   while (at < end) {
-    const byte = src[at++]!;
-    if (byte !== BACKSLASH) {
-      target[pos++] = byte;
+    for (const near = Math.min(end, at + NEAR); at < near && src[at] !== BACKSLASH; at++) target[pos++] = src[at]!;
+    if (at === end) break;
+    if (src[at] !== BACKSLASH) {
+      const next = src.indexOf(BACKSLASH, at);
+      const stop = next < 0 || next > end ? end : next;
+      target.set(src.subarray(at, stop), pos);
+      pos += stop - at;
+      at = stop;
       continue;
     }
+    at++;
     const letter = src[at++]!;
     if (letter !== LOWER_U) {
       const meaning = SIMPLE[letter]!;

@@ -31,17 +31,22 @@ import {
   PLAIN,
   QUOTE,
   SPACE,
+  skipNoControls,
   TAB,
   UPPER_E,
   wordsOf,
 } from "../bytes.js";
+import { NextByte } from "../next-byte.js";
 import { BitSets } from "../sets.js";
 import { Decimal, EXACT_DIGITS, POWERS } from "./decimal.js";
-import { illFormed, malformed, refused, unexpected } from "./errors.js";
+import { illFormed, invalidUtf8, malformed, refused, unexpected } from "./errors.js";
 import { decodeEscapes, LONE_SURROGATE } from "./escapes.js";
 import type { WireWriter } from "./wire-writer.js";
 
 const MAX_DEPTH = 64;
+
+/** After so many plain bytes the rest of a string is searched by native code: for fewer, calling it would take longer. */
+const NEAR = 256;
 
 /** What `smallInteger` gives when it found none: larger than any number of nine digits. */
 export const NOT_SMALL = 0x7fffffff;
@@ -69,8 +74,11 @@ export class Scanner {
   /** A view of `src` by words, and where the last full word ends. */
   #words = NO_WORDS;
   #endOfWords = 0;
-  /** Whether the text is known to be UTF-8. It is checked when the first byte that is not ASCII is met. */
+  /** Whether the text is known to be UTF-8. It is checked when the first byte that is not ASCII is met, or a long string. */
   #isUtf8 = false;
+  #utf8Checked = false;
+  readonly #quotes = new NextByte(QUOTE);
+  readonly #backslashes = new NextByte(BACKSLASH);
 
   begin(text: Uint8Array): void {
     const src = asBuffer(text);
@@ -83,6 +91,9 @@ export class Scanner {
     this.#words = wordsOf(src);
     this.#endOfWords = this.#words.byteLength;
     this.#isUtf8 = false;
+    this.#utf8Checked = false;
+    this.#quotes.begin();
+    this.#backslashes.begin();
   }
 
   /** Drops the reference to the text. */
@@ -270,14 +281,32 @@ export class Scanner {
     const { src, end } = this;
     const words = this.#words;
     const lastWord = this.#endOfWords - 4;
+    let near = Math.min(pos + NEAR, lastWord);
     for (;;) {
       const care = this.#isUtf8 ? NON_ASCII_IS_PLAIN : NON_ASCII_IS_SPECIAL;
-      while (pos <= lastWord && !hasSpecial(words.getInt32(pos, true), care)) pos += 4;
+      while (pos <= near && !hasSpecial(words.getInt32(pos, true), care)) pos += 4;
+      if (pos > near && near < lastWord) {
+        pos = this.#skipPlain(pos);
+        near = lastWord;
+        continue;
+      }
       while (pos < end && PLAIN[src[pos]!] === 1) pos++;
       if (pos === end || src[pos]! < NOT_ASCII) return pos;
       if (this.#isUtf8) while (pos < end && src[pos]! >= NOT_ASCII) pos++;
       else this.checkUtf8();
     }
+  }
+
+  /** Skips most of the plain bytes of a long string. In a text that is not UTF-8 it skips none. */
+  #skipPlain(pos: number): number {
+    const { src } = this;
+    if (!this.#utf8Checked) {
+      this.#utf8Checked = true;
+      this.#isUtf8 = isUtf8(src);
+    }
+    if (!this.#isUtf8) return pos;
+    const end = Math.min(this.#quotes.find(src, pos), this.#backslashes.find(src, pos));
+    return skipNoControls(this.#words, pos, end);
   }
 
   /** The offset of the closing quote of the string that `pos` is in. */
@@ -306,22 +335,8 @@ export class Scanner {
 
   /** Checks that all of the text is UTF-8. Then no sequence can extend over the quotes of a string. */
   checkUtf8(): void {
-    if (!isUtf8(this.src)) throw this.#illFormed(this.#invalidUtf8(), "the text is not valid UTF-8");
+    if (!isUtf8(this.src)) throw this.#illFormed(invalidUtf8(this.src), "the text is not valid UTF-8");
     this.#isUtf8 = true;
-  }
-
-  /** The offset of the first byte that is not UTF-8: where a decoder puts a U+FFFD that is not in the text. */
-  #invalidUtf8(): number {
-    const { src } = this;
-    const text = src.toString("utf8");
-    let offset = 0;
-    for (let start = 0; ; ) {
-      const at = text.indexOf("\ufffd", start);
-      offset += Buffer.byteLength(text.slice(start, at));
-      if (src[offset] !== 0xef || src[offset + 1] !== 0xbf || src[offset + 2] !== 0xbd) return offset;
-      offset += 3;
-      start = at + 1;
-    }
   }
 
   #illFormed(offset: number, reason: string): Error {

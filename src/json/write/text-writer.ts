@@ -19,23 +19,19 @@ import {
   wordsOf,
 } from "../bytes.js";
 import { TooLargeError } from "../codec.js";
+import { ESCAPES, startOfCharacter } from "./characters.js";
+import { countDigits, PAIRS } from "./digits.js";
+import { PlainRuns } from "./plain-runs.js";
 
 const BLOCK = 64 * 1024;
 /** A longer text is given as bytes, and so is one that is not ASCII: they cost less to send (docs/performance.md, "JSON"). */
 const MAX_STRING = 16 * 1024;
-/** Long strings are written in pieces of so many bytes. */
+/** A string of so many bytes is written in pieces, those that need no escapes by native code. */
+const LONG = 1_536;
+/** Maximum bytes of a piece with escapes. */
 const PIECE = 4 * 1024;
-
-/** The escape of a byte in a string (RFC 8259 §7); undefined for a byte that stands for itself. */
-const ESCAPES: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 }, (_, byte) => {
-  const escaped = JSON.stringify(String.fromCharCode(byte)).slice(1, -1);
-  return escaped.length > 1 ? Buffer.from(escaped) : undefined;
-});
-/** The digits of the numbers from 0 to 99, as two bytes each. */
-const PAIRS = Uint16Array.from(
-  { length: 100 },
-  (_, value) => DIGIT_0 + Math.floor(value / 10) + ((DIGIT_0 + (value % 10)) << 8),
-);
+/** Minimum bytes of a piece without: for fewer, calling native code would take longer than it saves. */
+const MIN_PLAIN = 256;
 
 const BASE64 = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
 const EQUALS = 0x3d;
@@ -59,6 +55,7 @@ export class TextWriter {
   #asBytes = false;
   /** Whether the block has bytes that are not ASCII. */
   #beyondAscii = false;
+  readonly #runs = new PlainRuns();
 
   /**
    * Starts a text of at most `limit` bytes.
@@ -76,6 +73,7 @@ export class TextWriter {
 
   /** Drops the text. */
   clear(): void {
+    this.#runs.finish();
     this.#text = "";
     if (this.#pieces.length > 0) this.#pieces = [];
     this.#last = NOTHING;
@@ -181,13 +179,42 @@ export class TextWriter {
   /** A string in UTF-8, in quotes. @param words a view of the array by words, or an empty one */
   string(src: Uint8Array, words: DataView, start: number, end: number): void {
     this.byte(QUOTE);
-    for (; end - start > PIECE; start = this.#characters(src, words, start, startOfCharacter(src, start + PIECE)));
-    this.#characters(src, words, start, end);
+    const rest = end - start < LONG ? start : this.#long(src, words, start, end);
+    this.#characters(src, words, rest, end);
     this.#block[this.#pos++] = QUOTE;
   }
 
-  /** Writes the characters of a string with escapes, and leaves room for a quote. */
-  #characters(src: Uint8Array, words: DataView, start: number, end: number): number {
+  /**
+   * Writes a long string but for its end: a piece byte by byte, and where it needed no escapes, what follows by native code.
+   * @returns where the end begins
+   */
+  #long(src: Uint8Array, words: DataView, start: number, end: number): number {
+    const runs = this.#runs;
+    runs.begin(src, words, start, end);
+    for (let size = MIN_PLAIN; end - start >= LONG; size = PIECE) {
+      const next = startOfCharacter(src, Math.min(start + size, end));
+      const escaped = this.#characters(src, words, start, next);
+      start = escaped ? next : this.#plain(next);
+    }
+    return start;
+  }
+
+  /** Writes what is plain from `start` on of the long string, if it is enough for native code. @returns its end */
+  #plain(start: number): number {
+    const runs = this.#runs;
+    for (;;) {
+      const end = startOfCharacter(runs.src, runs.endOfRun(start));
+      if (end - start < MIN_PLAIN) return start;
+      this.#room(end - start);
+      runs.copy(start, end, this.#block, this.#pos);
+      this.#pos += end - start;
+      if (!runs.isAscii) this.#beyondAscii = true;
+      start = end;
+    }
+  }
+
+  /** Writes the characters of a string with escapes, and leaves room for a quote. @returns whether there were escapes */
+  #characters(src: Uint8Array, words: DataView, start: number, end: number): boolean {
     this.#room((end - start) * 6 + 1);
     const block = this.#block;
     const target = this.#words;
@@ -214,8 +241,9 @@ export class TextWriter {
         }
       }
     }
+    const escaped = pos - this.#pos > end - start;
     this.#pos = pos;
-    return end;
+    return escaped;
   }
 
   /** A JavaScript string, in quotes. */
@@ -361,17 +389,4 @@ export class TextWriter {
     this.#room(digits);
     this.#digits(value, digits);
   }
-}
-
-/** How many digits a number from 10 to 10^9 - 1 has. */
-function countDigits(value: number): number {
-  if (value < 10_000) return value < 100 ? 2 : value < 1000 ? 3 : 4;
-  if (value < 1_000_000) return value < 100_000 ? 5 : 6;
-  return value < 10_000_000 ? 7 : value < 100_000_000 ? 8 : 9;
-}
-
-/** The offset at or a little before `at` where no UTF-8 sequence is cut. */
-function startOfCharacter(src: Uint8Array, at: number): number {
-  for (let back = 0; back < 4; back++) if ((src[at - back]! & 0xc0) !== 0x80) return at - back;
-  return at;
 }

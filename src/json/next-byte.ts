@@ -1,0 +1,29 @@
+/** Finds a byte in a text by native code, for a reader that mostly goes forwards: no stretch of the text is searched twice. */
+import type { Buffer } from "node:buffer";
+
+export class NextByte {
+  readonly #byte: number;
+  /** The last search began at `#from`, and the byte is first at `#at`. */
+  #from = 0;
+  #at = -1;
+
+  constructor(byte: number) {
+    this.#byte = byte;
+  }
+
+  /** Starts a text. */
+  begin(): void {
+    this.#from = 0;
+    this.#at = -1;
+  }
+
+  /** The offset of the first such byte from `pos` on; the text's length if there is none. */
+  find(text: Buffer, pos: number): number {
+    if (pos < this.#from || pos > this.#at) {
+      const at = text.indexOf(this.#byte, pos);
+      this.#from = pos;
+      this.#at = at < 0 ? text.length : at;
+    }
+    return this.#at;
+  }
+}
