@@ -1,0 +1,336 @@
+// Requests and responses are the same to the handler and to the client, whichever version of HTTP carries them.
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import t, { type Test } from "tap";
+import type { HttpError } from "../../../gateway/errors.js";
+import { announcesBody, type BodySink, type Handler, type PieceFlow } from "../../../gateway/http.js";
+import type { ConnectionLimits } from "../../../gateway/node/connection.js";
+import { MemoryBudget } from "../../../src/memory-budget.js";
+import { deferred } from "../../support/deferred.js";
+import { type Client, HTTP_VERSIONS, type HttpVersion, httpClient } from "../../support/http-client.js";
+import { until } from "../../support/until.js";
+import { answer, echo, held, open } from "./dial.js";
+import { serve } from "./http2/serve.js";
+
+type Connect = (
+  t: Test,
+  handler: Handler,
+  limits?: Partial<ConnectionLimits> & { readonly budget?: MemoryBudget },
+) => Promise<Client>;
+
+const connect: Record<HttpVersion, Connect> = {
+  "HTTP/1.1": async (t, handler, limits) => httpClient(t, "HTTP/1.1", (await open(t, handler, limits)).address),
+  "HTTP/2": async (t, handler, limits = {}) => httpClient(t, "HTTP/2", (await serve(t, handler, limits)).address),
+};
+
+/** A stream that the test writes. */
+function streamed(): { handler: Handler; sink: Promise<BodySink>; drained: () => number; aborted: Promise<HttpError> } {
+  const { promise: sink, resolve: opened } = deferred<BodySink>();
+  const { promise: aborted, resolve: abort } = deferred<HttpError>();
+  let drains = 0;
+  const body = { open: opened, onDrain: () => void drains++ };
+  const handler: Handler = (request) => {
+    request.onAbort(abort);
+    return { status: 200, headers: ["Content-Type", "text/plain"], body, length: 0 };
+  };
+  return { handler, sink, drained: () => drains, aborted };
+}
+
+const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<void>>> = {
+  async "the target and the headers arrive as they were sent"(t, connect) {
+    let seen: readonly (string | undefined)[] = [];
+    const client = await connect(t, (request) => {
+      const { rawHeaders, headers, method, target, remoteAddress } = request;
+      const at = rawHeaders.findIndex((name) => name.toLowerCase() === "x-a");
+      seen = [method, target, headers.host, headers.requestId, rawHeaders[at + 1], remoteAddress];
+      return echo(request);
+    });
+    const headers = { host: "example.test:80", "x-request-id": "r-1", "x-a": "b, c" };
+    const { status, body } = await client.send({ path: "/a%20b?c=d&e", headers });
+    t.match({ status, body }, { status: 200, body: "/a%20b?c=d&e 0" });
+    t.same(seen, ["GET", "/a%20b?c=d&e", "example.test:80", "r-1", "b, c", "127.0.0.1"]);
+  },
+
+  async "the response has the status, the headers and a date"(t, connect) {
+    const client = await connect(t, () => ({
+      status: 404,
+      headers: ["Content-Type", "text/plain", "X-Two", "a", "X-Two", "b", "Content-Length", "3"],
+      body: "é!",
+      length: 3,
+    }));
+    const { status, headers, body } = await client.send({});
+    t.match({ status, body }, { status: 404, body: "é!" });
+    t.match(headers, { "content-type": "text/plain", "x-two": "a, b", "content-length": "3" });
+    t.ok(Math.abs(Date.parse(headers.date as string) - Date.now()) < 60_000);
+  },
+
+  async "HEAD has the headers of the response without its body"(t, connect) {
+    const client = await connect(t, echo);
+    const { status, headers, body } = await client.send({ method: "HEAD", path: "/12" });
+    t.match({ status, body }, { status: 200, body: "" });
+    t.equal(headers["content-length"], "5");
+    t.match(await client.send({ path: "/next" }), { body: "/next 0" });
+  },
+
+  async "statuses without a body have none"(t, connect) {
+    const client = await connect(t, ({ target }) => ({
+      status: Number(target.slice(1)),
+      headers: [],
+      body: "",
+      length: 0,
+    }));
+    for (const status of [204, 304]) t.match(await client.send({ path: `/${status}` }), { status, body: "" });
+  },
+
+  async "a body is read to its end, with its length announced or not"(t, connect) {
+    const client = await connect(t, echo);
+    for (const size of [0, 1, 16_384, 100_000, 4_000_000]) {
+      const { body } = await client.send({ method: "POST", path: "/p", body: "x".repeat(size) });
+      t.equal(body, `/p ${size}`);
+      const request = client.open({ method: "POST", path: "/s" });
+      request.write("x".repeat(size));
+      request.end();
+      t.equal(await text(await request.response), `/s ${size}`);
+    }
+  },
+
+  async "a body that is announced, and one whose length no header says, are known to follow"(t, connect) {
+    const announced: boolean[] = [];
+    const client = await connect(t, (request) => {
+      announced.push(announcesBody(request.headers));
+      return echo(request);
+    });
+    await client.send({});
+    await client.send({ method: "POST", body: "a" });
+    const request = client.open({ method: "POST" });
+    request.end();
+    await request.head;
+    t.same(announced, [false, true, true]);
+  },
+
+  async "a body of the largest size is read, one byte more is not"(t, connect) {
+    const client = await connect(t, echo, { maxBody: 100_000 });
+    for (const [size, status] of [
+      [100_000, 200],
+      [100_001, 413],
+    ] as const) {
+      t.match(await client.send({ method: "POST", body: "x".repeat(size) }), { status }, "announced");
+      const request = client.open({ method: "POST" });
+      request.write("x".repeat(size));
+      request.end();
+      t.equal((await request.head).status, status, "not announced");
+    }
+  },
+
+  async "a body that waits for 100 is asked for when it is read, and only then"(t, connect) {
+    for (const [handler, asked] of [
+      [echo, true],
+      [() => answer("early", 404), false],
+    ] as const) {
+      const client = await connect(t, handler);
+      const headers = { expect: "100-continue", "content-length": "5" };
+      const request = client.open({ method: "POST", headers });
+      let continued = false;
+      request.onContinue(() => {
+        continued = true;
+        request.write("12345");
+        request.end();
+      });
+      const { status } = await request.head;
+      t.match({ status, continued }, { status: asked ? 200 : 404, continued: asked });
+      request.leave();
+    }
+  },
+
+  async "a body that does not come in time is refused"(t, connect) {
+    const client = await connect(t, echo, { headerTime: 100, bodyTime: 100 });
+    const request = client.open({ method: "POST", headers: { "content-length": "5" } });
+    request.write("12");
+    t.equal((await request.head).status, 408);
+  },
+
+  async "a response may come before the body has, and the next request is answered"(t, connect) {
+    const client = await connect(t, () => answer("early", 404));
+    const request = client.open({ method: "POST", headers: { "content-length": "5" } });
+    t.equal(await text(await request.response), "early");
+    request.write("12345");
+    request.end();
+    t.match(await client.send({}), { status: 404, body: "early" });
+  },
+
+  async "bodies for which there is no memory are refused"(t, connect) {
+    const budget = new MemoryBudget({ limit: 320_000 });
+    const { handler, finish } = held();
+    const client = await connect(
+      t,
+      async (request) => {
+        const echoed = await echo(request);
+        return echoed.status === 200 ? handler(request) : echoed;
+      },
+      { budget },
+    );
+    const first = client.open({ method: "POST", headers: { "content-length": "50000" } });
+    first.write("x".repeat(50_000));
+    first.end();
+    await until(() => budget.reserved >= 50_000);
+    t.equal((await client.send({ method: "POST", body: "x".repeat(200_000) })).status, 503);
+    finish();
+    t.equal((await first.head).status, 200);
+    await until(() => budget.reserved < 50_000);
+  },
+
+  async "a client that goes away ends its request"(t, connect) {
+    const { promise: asked, resolve: ask } = deferred();
+    const { promise: aborted, resolve: abort } = deferred<HttpError>();
+    const client = await connect(t, (request) => {
+      request.onAbort(abort);
+      ask();
+      return new Promise(() => {});
+    });
+    const request = client.open({}, false);
+    request.end();
+    await asked;
+    request.leave();
+    t.equal((await aborted).status, 499);
+  },
+
+  async "a body is handed over in pieces, as fast as they are taken"(t, connect) {
+    const { promise: started, resolve: start } = deferred<PieceFlow>();
+    const { promise: ended, resolve: end } = deferred();
+    let size = 0;
+    let paused = true;
+    const client = await connect(t, async (request) => {
+      const flow = request.pieces({
+        onPiece(piece) {
+          size += piece.length;
+          return !paused;
+        },
+        onEnd: end,
+        onFault: (fault) => t.fail(fault.message),
+      });
+      start(flow);
+      await ended;
+      return answer(`${size}`);
+    });
+    const request = client.open({ method: "POST" });
+    const total = 12_000_000; // More than the system holds of it.
+    request.write(Buffer.alloc(total));
+    request.end();
+    const flow = await started;
+    await until(() => size > 0);
+    t.ok(size < total);
+    paused = false;
+    flow.resume();
+    t.equal(await text(await request.response), `${total}`);
+  },
+
+  async "a client that goes away during its upload fails it"(t, connect) {
+    const { promise: failed, resolve: fail } = deferred<HttpError>();
+    const { promise: came, resolve: come } = deferred();
+    const client = await connect(t, (request) => {
+      const onPiece = (): boolean => {
+        come();
+        return true;
+      };
+      request.pieces({ onPiece, onEnd: () => t.fail("the upload is not complete"), onFault: fail });
+      return new Promise(() => {});
+    });
+    const request = client.open({ method: "POST" });
+    request.write("x");
+    await came;
+    request.leave();
+    t.equal((await failed).status, 499);
+  },
+
+  async "pieces that do not come in time fail the upload"(t, connect) {
+    const { promise: failed, resolve: fail } = deferred<HttpError>();
+    const client = await connect(
+      t,
+      async (request) => {
+        request.pieces({ onPiece: () => true, onEnd: () => t.fail("the upload is not complete"), onFault: fail });
+        return answer("late", (await failed).status);
+      },
+      { headerTime: 100, bodyTime: 100 },
+    );
+    const request = client.open({ method: "POST" });
+    request.write("x");
+    t.equal((await failed).status, 408);
+    t.equal((await request.head).status, 408);
+  },
+
+  async "a stream is sent as it is written"(t, connect) {
+    const { handler, sink } = streamed();
+    const client = await connect(t, handler);
+    const request = client.open({}, false);
+    request.end();
+    const writer = await sink;
+    writer.write("one\n");
+    const response = await request.response;
+    t.equal(`${(await once(response, "data"))[0]}`, "one\n");
+    writer.write(Buffer.from("two\n"));
+    t.equal(`${(await once(response, "data"))[0]}`, "two\n");
+    writer.end();
+    t.equal(await text(response), "");
+  },
+
+  async "a stream waits for a client that does not read, and goes on when it does"(t, connect) {
+    const { handler, sink, drained } = streamed();
+    const client = await connect(t, handler);
+    const request = client.open({}, false);
+    request.end();
+    const writer = await sink;
+    const piece = "x".repeat(50_000);
+    writer.write(piece);
+    const response = await request.response;
+    let size = piece.length;
+    let waiting = 0;
+    // What is written before the client is waited for at length fits into the buffers between them.
+    for (; waiting < 50; ) {
+      const before = drained();
+      size += piece.length;
+      if (writer.write(piece)) continue;
+      for (waiting = 0; waiting < 50 && drained() === before; waiting++)
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      t.ok(size < 100_000_000);
+    }
+    const before = drained();
+    let read = 0;
+    response.on("data", (bytes: Buffer) => {
+      read += bytes.length;
+    });
+    await until(() => drained() > before);
+    writer.end();
+    await once(response, "end");
+    t.equal(read, size);
+  },
+
+  async "a stream that is cut is seen to be incomplete"(t, connect) {
+    const { handler, sink } = streamed();
+    const client = await connect(t, handler);
+    const request = client.open({}, false);
+    request.end();
+    const writer = await sink;
+    writer.write("one\n");
+    const response = await request.response;
+    await once(response, "data");
+    writer.abort();
+    await t.rejects(text(response));
+  },
+
+  async "a client that goes away ends its stream"(t, connect) {
+    const { handler, sink, aborted } = streamed();
+    const client = await connect(t, handler);
+    const request = client.open({}, false);
+    request.end();
+    (await sink).write("one\n");
+    await request.head;
+    request.leave();
+    t.equal((await aborted).status, 499);
+  },
+};
+
+for (const version of HTTP_VERSIONS) {
+  t.test(version, async (t) => {
+    for (const [behaviour, run] of Object.entries(BEHAVIOUR)) await t.test(behaviour, (t) => run(t, connect[version]));
+  });
+}

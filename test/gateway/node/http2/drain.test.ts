@@ -1,0 +1,81 @@
+// A connection of HTTP/2 that is left loses no request: those in flight are answered, and the client is told which were not taken.
+import t from "tap";
+import { HttpError } from "../../../../gateway/errors.js";
+import { ErrorCode } from "../../../../src/http2/errors.js";
+import { Flag, FrameType, LAST_STREAM_ID, readUint31 } from "../../../../src/http2/frames.js";
+import { type Frame, frame, headers, isType, type RawPeer, rawClient } from "../../../http2/peer.js";
+import { answer, echo, held } from "../dial.js";
+import { serve } from "./serve.js";
+
+const GET = [
+  [":method", "GET"],
+  [":scheme", "http"],
+  [":path", "/p"],
+  [":authority", "x"],
+] as const;
+const get = (streamId: number): Buffer => headers(streamId, GET, Flag.END_HEADERS | Flag.END_STREAM);
+
+const isPing = ({ type, flags }: Frame): boolean => type === FrameType.PING && (flags & Flag.ACK) === 0;
+const lastOf = (goaway: Frame | undefined): number | undefined => goaway && readUint31(goaway.payload, 0);
+const acknowledge = (peer: RawPeer, ping: Frame | undefined): void =>
+  peer.send(frame(FrameType.PING, Flag.ACK, 0, ping?.payload ?? Buffer.alloc(8)));
+
+t.test("requests in flight are answered, and so is one that was on its way", async (t) => {
+  const { handler, finish } = held();
+  const { address, connections } = await serve(t, handler);
+  const peer = await rawClient(t, address);
+  peer.send(get(1));
+  t.ok(await peer.answersPing());
+  connections[0]?.leave();
+  t.equal(lastOf(await peer.next(isType(FrameType.GOAWAY))), LAST_STREAM_ID);
+  const ping = await peer.next(isPing);
+  peer.send(get(3));
+  acknowledge(peer, ping);
+  t.equal(lastOf(await peer.next(isType(FrameType.GOAWAY))), 3, "the client learns which request is the last");
+  finish();
+  for (const streamId of [1, 3]) t.equal((await peer.next(isType(FrameType.DATA)))?.streamId, streamId);
+  await peer.ended();
+});
+
+t.test("a connection without requests is closed", async (t) => {
+  const { address, connections } = await serve(t, echo);
+  const peer = await rawClient(t, address);
+  connections[0]?.closeIdle();
+  t.equal(lastOf(await peer.next(isType(FrameType.GOAWAY))), LAST_STREAM_ID);
+  acknowledge(peer, await peer.next(isPing));
+  t.equal(lastOf(await peer.next(isType(FrameType.GOAWAY))), 0);
+  await peer.ended();
+});
+
+t.test("a connection that is made while the port leaves has its first request answered", async (t) => {
+  const { address, connections } = await serve(t, echo);
+  const peer = await rawClient(t, address);
+  connections[0]?.leave();
+  peer.send(get(1));
+  t.ok(await peer.next(isType(FrameType.DATA)));
+  t.equal(lastOf(await peer.next(isType(FrameType.GOAWAY))), LAST_STREAM_ID);
+});
+
+t.test("requests that are aborted get the reason", async (t) => {
+  const { address, connections } = await serve(
+    t,
+    (request) => new Promise((resolve) => request.onAbort(({ status }) => resolve(answer("stopping", status)))),
+  );
+  const peer = await rawClient(t, address);
+  peer.send(get(1));
+  t.ok(await peer.answersPing());
+  connections[0]?.abortAll(new HttpError(503, "stopping"));
+  const head = await peer.next(isType(FrameType.HEADERS));
+  t.equal(head && peer.fields(head)[":status"], "503");
+});
+
+t.test("the client's GOAWAY closes the connection when its requests are answered", async (t) => {
+  const { handler, finish } = held();
+  const { address } = await serve(t, handler);
+  const peer = await rawClient(t, address);
+  peer.send(get(1), frame(FrameType.GOAWAY, 0, 0, Buffer.alloc(8, ErrorCode.NO_ERROR)));
+  t.ok(await peer.answersPing());
+  finish();
+  t.ok(await peer.next(isType(FrameType.DATA)));
+  await peer.ended();
+});

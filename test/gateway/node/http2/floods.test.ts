@@ -1,0 +1,85 @@
+// What a hostile client of the HTTP port may do over HTTP/2 before it is cut off. The bounds are those of src/http2; here it is
+// shown that the port has them, and that its handler is not asked for more than they allow.
+import t from "tap";
+import type { Handler } from "../../../../gateway/http.js";
+import { ErrorCode } from "../../../../src/http2/errors.js";
+import { Flag, FrameType } from "../../../../src/http2/frames.js";
+import { frame, headers, isType, type RawPeer, rawClient, reset } from "../../../http2/peer.js";
+import { answer, echo, held } from "../dial.js";
+import { serve } from "./serve.js";
+
+const GET = [
+  [":method", "GET"],
+  [":scheme", "http"],
+  [":path", "/p"],
+  [":authority", "x"],
+] as const;
+const END = Flag.END_HEADERS | Flag.END_STREAM;
+const get = (streamId: number): Buffer => headers(streamId, GET, END);
+
+const goawayCode = async (peer: RawPeer): Promise<number | undefined> =>
+  (await peer.next(isType(FrameType.GOAWAY)))?.payload.readUInt32BE(4);
+
+t.test("rapid reset (CVE-2023-44487): requests are ended with the stream, and their number is bounded", async (t) => {
+  let open = 0;
+  let most = 0;
+  const handler: Handler = (request) => {
+    if (request.fault !== undefined) return echo(request);
+    most = Math.max(most, ++open);
+    return new Promise((resolve) => {
+      request.onAbort(({ status }) => {
+        open--;
+        resolve(answer("gone", status));
+      });
+    });
+  };
+  const { address } = await serve(t, handler);
+  const peer = await rawClient(t, address);
+  const pair = (index: number): Buffer[] => [get(1 + 2 * index), reset(1 + 2 * index, ErrorCode.CANCEL)];
+  peer.send(...Array.from({ length: 900 }, (_, index) => pair(index)).flat());
+  t.ok(await peer.answersPing(), "900 go through");
+  t.equal(open, 0, "none of them is still called");
+  peer.send(...Array.from({ length: 500 }, (_, index) => pair(900 + index)).flat());
+  t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM, "1400 do not");
+  t.equal(most, 1, "calls at once");
+});
+
+t.test("a flood of PINGs", async (t) => {
+  const { address } = await serve(t, echo);
+  const peer = await rawClient(t, address);
+  peer.send(...Array.from({ length: 1400 }, () => frame(FrameType.PING, 0, 0, Buffer.alloc(8))));
+  t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM);
+  await peer.ended();
+});
+
+t.test("requests at once beyond 100 are refused, and the others are answered", async (t) => {
+  const { handler, finish } = held();
+  const { address } = await serve(t, handler);
+  const peer = await rawClient(t, address);
+  peer.send(...Array.from({ length: 101 }, (_, index) => get(1 + 2 * index)));
+  const refused = await peer.next(isType(FrameType.RST_STREAM));
+  t.equal(refused?.streamId, 201);
+  t.equal(refused?.payload.readUInt32BE(), ErrorCode.REFUSED_STREAM);
+  finish();
+  for (let count = 0; count < 100; count++) t.ok(await peer.next(isType(FrameType.HEADERS)));
+});
+
+t.test("headers that do not end in time, and a preface that never comes", async (t) => {
+  const { address } = await serve(t, echo, { headerTime: 100 });
+  const peer = await rawClient(t, address);
+  peer.send(headers(1, GET, 0));
+  t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM);
+  await peer.ended();
+});
+
+t.test("a connection without requests is closed after the idle time, one with a request is not", async (t) => {
+  const { handler } = held();
+  const { address } = await serve(t, handler, { keepAlive: 100 });
+  const busy = await rawClient(t, address);
+  busy.send(get(1));
+  const idle = await rawClient(t, address);
+  t.equal(await goawayCode(idle), ErrorCode.NO_ERROR);
+  await idle.ended();
+  t.ok(await busy.answersPing());
+  t.notOk(busy.frames.some(isType(FrameType.GOAWAY)));
+});

@@ -1,0 +1,95 @@
+// A client of HTTP/2 that does not read: what waits for it is reserved, has a bound, and does not wait for ever.
+import t, { type Test } from "tap";
+import type { HttpError } from "../../../../gateway/errors.js";
+import type { BodySink, Handler } from "../../../../gateway/http.js";
+import { ErrorCode } from "../../../../src/http2/errors.js";
+import { Flag, FrameType } from "../../../../src/http2/frames.js";
+import { MemoryBudget } from "../../../../src/memory-budget.js";
+import { frame, headers, isType, type RawPeer, rawClient, uint32 } from "../../../http2/peer.js";
+import { deferred } from "../../../support/deferred.js";
+import { until } from "../../../support/until.js";
+import { answer } from "../dial.js";
+import { serve } from "./serve.js";
+
+const GET = [
+  [":method", "GET"],
+  [":scheme", "http"],
+  [":path", "/p"],
+  [":authority", "x"],
+] as const;
+const get = (streamId: number): Buffer => headers(streamId, GET, Flag.END_HEADERS | Flag.END_STREAM);
+
+const LARGE = answer("x".repeat(1_000_000));
+
+async function open(t: Test, handler: Handler, options: Parameters<typeof serve>[2] = {}): Promise<RawPeer> {
+  const { address } = await serve(t, handler, options);
+  return rawClient(t, address);
+}
+
+/** Opens the windows of the connection and of stream 1 for this many bytes more. */
+const widen = (bytes: number): Buffer =>
+  Buffer.concat([0, 1].map((streamId) => frame(FrameType.WINDOW_UPDATE, 0, streamId, uint32(bytes))));
+
+t.test("a response goes no further than the client's window, and is reserved until it is read", async (t) => {
+  const budget = new MemoryBudget();
+  const handler: Handler = (request) => (request.tryReserveResponse(LARGE.length) ? LARGE : answer("none", 503));
+  const peer = await open(t, handler, { budget });
+  peer.send(get(1));
+  let read = 0;
+  for (; read < 65_535; ) read += (await peer.next(isType(FrameType.DATA)))?.payload.length ?? Number.NaN;
+  t.equal(read, 65_535);
+  t.ok(budget.reserved >= LARGE.length, `${budget.reserved} bytes are reserved`);
+  peer.send(widen(LARGE.length));
+  for (; read < LARGE.length; ) read += (await peer.next(isType(FrameType.DATA)))?.payload.length ?? Number.NaN;
+  t.equal(read, LARGE.length);
+  await until(() => budget.reserved === 0);
+});
+
+t.test("a client that reads nothing for long is reset, and its request is over", async (t) => {
+  const budget = new MemoryBudget();
+  const peer = await open(t, () => LARGE, { budget, stallMs: 300 });
+  peer.send(get(1));
+  const reset = await peer.next(isType(FrameType.RST_STREAM));
+  t.equal(reset?.payload.readUInt32BE(), ErrorCode.CANCEL);
+  t.ok(await peer.answersPing(), "the connection goes on");
+  t.equal(budget.reserved, 0);
+});
+
+t.test("a stream whose client does not read is cut where there is no memory for it", async (t) => {
+  const { promise: sink, resolve: opened } = deferred<BodySink>();
+  const { promise: aborted, resolve: abort } = deferred<HttpError>();
+  const budget = new MemoryBudget({ limit: 1_000_000 });
+  const peer = await open(
+    t,
+    (request) => {
+      request.onAbort(abort);
+      return { status: 200, headers: [], body: { open: opened, onDrain() {} }, length: 0 };
+    },
+    { budget },
+  );
+  peer.send(get(1));
+  const writer = await sink;
+  // It does not keep to the answer of `write`.
+  for (let count = 0; count < 10; count++) writer.write(Buffer.alloc(100_000));
+  t.equal((await aborted).status, 503);
+  t.ok(await peer.next(isType(FrameType.RST_STREAM)));
+  t.ok(budget.reserved < 100_000, `${budget.reserved} bytes are still reserved`);
+});
+
+t.test("where memory is short a request is refused, and the connection goes on", async (t) => {
+  const budget = new MemoryBudget({ limit: 100_000 });
+  const faults: (number | undefined)[] = [];
+  const peer = await open(
+    t,
+    (request) => {
+      faults.push(request.fault?.status);
+      return request.fault === undefined ? new Promise(() => {}) : answer("refused", request.fault.status);
+    },
+    { budget },
+  );
+  peer.send(...Array.from({ length: 100 }, (_, index) => get(1 + 2 * index)));
+  t.ok(await peer.answersPing());
+  t.equal(faults.length, 100);
+  t.ok(faults.includes(503));
+  t.ok(budget.reserved <= 50_000, `${budget.reserved} bytes are reserved`);
+});
