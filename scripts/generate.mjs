@@ -18,6 +18,9 @@ const run = (name, ...args) =>
 /** An assignment to an entry of a map field. */
 const ENTRY = /^( +)([\w.]+)\[(entry\d*\.key|key)\] = (.+);$/gm;
 
+/** Their comments, a third of all, are for those who write compilers and annotations. */
+const WITHOUT_COMMENTS = /^google\/(?:protobuf\/descriptor|api\/(?:annotations|http))\.proto$/;
+
 rmSync("src/gen", { recursive: true, force: true });
 run("buf", "lint");
 run("buf", "generate");
@@ -62,13 +65,10 @@ ${entries.join("")}];
 `;
 }
 
-/**
- * A file with its comments, which does not say where in its text that stands that has none. The comments of
- * descriptor.proto, a third of all, are for those who write compilers.
- */
+/** A file with its comments, which does not say where in its text that stands that has none. */
 function withoutPlaces(file) {
   const { name, sourceCodeInfo: info } = file;
-  if (name === "google/protobuf/descriptor.proto") file.sourceCodeInfo = undefined;
+  if (WITHOUT_COMMENTS.test(name)) file.sourceCodeInfo = undefined;
   else if (info) info.location = info.location.filter((one) => one.leadingComments || one.trailingComments);
   return file;
 }

@@ -574,6 +574,111 @@ export const files: readonly File[] = [
       "Gh4gVGhlIHRvcGljLCBzdWNoIGFzIGBvcmRlcnNgLgpiBnByb3RvMw==",
   },
   {
+    name: "google/api/http.proto",
+    package: "google.api",
+    imports: [],
+    bytes:
+      "ChVnb29nbGUvYXBpL2h0dHAucHJvdG8SCmdvb2dsZS5hcGkieQoESHR0cBIqCgVydWxlcxgBIAMoCzIULmdvb2dsZS5hcGkuSHR0cFJ1bGVSBX" +
+      "J1bGVzEkUKH2Z1bGx5X2RlY29kZV9yZXNlcnZlZF9leHBhbnNpb24YAiABKAhSHGZ1bGx5RGVjb2RlUmVzZXJ2ZWRFeHBhbnNpb24i2gIKCEh0" +
+      "dHBSdWxlEhoKCHNlbGVjdG9yGAEgASgJUghzZWxlY3RvchISCgNnZXQYAiABKAlIAFIDZ2V0EhIKA3B1dBgDIAEoCUgAUgNwdXQSFAoEcG9zdB" +
+      "gEIAEoCUgAUgRwb3N0EhgKBmRlbGV0ZRgFIAEoCUgAUgZkZWxldGUSFgoFcGF0Y2gYBiABKAlIAFIFcGF0Y2gSNwoGY3VzdG9tGAggASgLMh0u" +
+      "Z29vZ2xlLmFwaS5DdXN0b21IdHRwUGF0dGVybkgAUgZjdXN0b20SEgoEYm9keRgHIAEoCVIEYm9keRIjCg1yZXNwb25zZV9ib2R5GAwgASgJUg" +
+      "xyZXNwb25zZUJvZHkSRQoTYWRkaXRpb25hbF9iaW5kaW5ncxgLIAMoCzIULmdvb2dsZS5hcGkuSHR0cFJ1bGVSEmFkZGl0aW9uYWxCaW5kaW5n" +
+      "c0IJCgdwYXR0ZXJuIjsKEUN1c3RvbUh0dHBQYXR0ZXJuEhIKBGtpbmQYASABKAlSBGtpbmQSEgoEcGF0aBgCIAEoCVIEcGF0aEJnCg5jb20uZ2" +
+      "9vZ2xlLmFwaUIJSHR0cFByb3RvUAFaQWdvb2dsZS5nb2xhbmcub3JnL2dlbnByb3RvL2dvb2dsZWFwaXMvYXBpL2Fubm90YXRpb25zO2Fubm90" +
+      "YXRpb25zogIER0FQSWIGcHJvdG8z",
+  },
+  {
+    name: "google/api/annotations.proto",
+    package: "google.api",
+    imports: ["google/api/http.proto","google/protobuf/descriptor.proto"],
+    bytes:
+      "Chxnb29nbGUvYXBpL2Fubm90YXRpb25zLnByb3RvEgpnb29nbGUuYXBpGhVnb29nbGUvYXBpL2h0dHAucHJvdG8aIGdvb2dsZS9wcm90b2J1Zi" +
+      "9kZXNjcmlwdG9yLnByb3RvOksKBGh0dHASHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiwyrwiIAEoCzIULmdvb2dsZS5hcGkuSHR0" +
+      "cFJ1bGVSBGh0dHBCbgoOY29tLmdvb2dsZS5hcGlCEEFubm90YXRpb25zUHJvdG9QAVpBZ29vZ2xlLmdvbGFuZy5vcmcvZ2VucHJvdG8vZ29vZ2" +
+      "xlYXBpcy9hcGkvYW5ub3RhdGlvbnM7YW5ub3RhdGlvbnOiAgRHQVBJYgZwcm90bzM=",
+  },
+  {
+    name: "google/protobuf/any.proto",
+    package: "google.protobuf",
+    imports: [],
+    bytes:
+      "Chlnb29nbGUvcHJvdG9idWYvYW55LnByb3RvEg9nb29nbGUucHJvdG9idWYiNgoDQW55EhkKCHR5cGVfdXJsGAEgASgJUgd0eXBlVXJsEhQKBX" +
+      "ZhbHVlGAIgASgMUgV2YWx1ZUJ2ChNjb20uZ29vZ2xlLnByb3RvYnVmQghBbnlQcm90b1ABWixnb29nbGUuZ29sYW5nLm9yZy9wcm90b2J1Zi90" +
+      "eXBlcy9rbm93bi9hbnlwYqICA0dQQqoCHkdvb2dsZS5Qcm90b2J1Zi5XZWxsS25vd25UeXBlc0qqGgrcDAoCBAASBEcAaQEazwwgYEFueWAgY2" +
+      "9udGFpbnMgYW4gYXJiaXRyYXJ5IHNlcmlhbGl6ZWQgcHJvdG9jb2wgYnVmZmVyIG1lc3NhZ2UgYWxvbmcgd2l0aCBhCiBVUkwgdGhhdCBkZXNj" +
+      "cmliZXMgdGhlIHR5cGUgb2YgdGhlIHNlcmlhbGl6ZWQgbWVzc2FnZS4KCiBJbiBpdHMgYmluYXJ5IGVuY29kaW5nLCBhbiBgQW55YCBpcyBhbi" +
+      "BvcmRpbmFyeSBtZXNzYWdlOyBidXQgaW4gb3RoZXIgd2lyZQogZm9ybXMgbGlrZSBKU09OLCBpdCBoYXMgYSBzcGVjaWFsIGVuY29kaW5nLiBU" +
+      "aGUgZm9ybWF0IG9mIHRoZSB0eXBlIFVSTCBpcwogZGVzY3JpYmVkIG9uIHRoZSBgdHlwZV91cmxgIGZpZWxkLgoKIFByb3RvYnVmIEFQSXMgcH" +
+      "JvdmlkZSB1dGlsaXRpZXMgdG8gaW50ZXJhY3Qgd2l0aCBgQW55YCB2YWx1ZXM6CgogLSBBICdwYWNrJyBvcGVyYXRpb24gYWNjZXB0cyBhIG1l" +
+      "c3NhZ2UgYW5kIGNvbnN0cnVjdHMgYSBnZW5lcmljIGBBbnlgIHdyYXBwZXIKICAgYXJvdW5kIGl0LgogLSBBbiAndW5wYWNrJyBvcGVyYXRpb2" +
+      "4gcmVhZHMgdGhlIGNvbnRlbnQgb2YgYW4gYEFueWAgbWVzc2FnZSwgZWl0aGVyIGludG8gYW4KICAgZXhpc3RpbmcgbWVzc2FnZSBvciBhIG5l" +
+      "dyBvbmUuIFVucGFjayBvcGVyYXRpb25zIG11c3QgY2hlY2sgdGhlIHR5cGUgb2YgdGhlCiAgIHZhbHVlIHRoZXkgdW5wYWNrIGFnYWluc3QgdG" +
+      "hlIGRlY2xhcmVkIGB0eXBlX3VybGAuCiAtIEFuICdpcycgb3BlcmF0aW9uIGRlY2lkZXMgd2hldGhlciBhbiBgQW55YCBjb250YWlucyBhIG1l" +
+      "c3NhZ2Ugb2YgdGhlIGdpdmVuCiAgIHR5cGUsIGkuZS4gd2hldGhlciBpdCBjYW4gJ3VucGFjaycgdGhhdCB0eXBlLgoKIFRoZSBKU09OIGZvcm" +
+      "1hdCByZXByZXNlbnRhdGlvbiBvZiBhbiBgQW55YCBmb2xsb3dzIG9uZSBvZiB0aGVzZSBjYXNlczoKCiAtIEZvciB0eXBlcyB3aXRob3V0IHNw" +
+      "ZWNpYWwtY2FzZWQgSlNPTiBlbmNvZGluZ3MsIHRoZSBKU09OIGZvcm1hdAogICByZXByZXNlbnRhdGlvbiBvZiB0aGUgYEFueWAgaXMgdGhlIH" +
+      "NhbWUgYXMgdGhhdCBvZiB0aGUgbWVzc2FnZSwgd2l0aCBhbgogICBhZGRpdGlvbmFsIGBAdHlwZWAgZmllbGQgd2hpY2ggY29udGFpbnMgdGhl" +
+      "IHR5cGUgVVJMLgogLSBGb3IgdHlwZXMgd2l0aCBzcGVjaWFsLWNhc2VkIEpTT04gZW5jb2RpbmdzICh0eXBpY2FsbHkgY2FsbGVkICd3ZWxsLW" +
+      "tub3duJwogICB0eXBlcywgbGlzdGVkIGluIGh0dHBzOi8vcHJvdG9idWYuZGV2L3Byb2dyYW1taW5nLWd1aWRlcy9qc29uLyNhbnkpLCB0aGUK" +
+      "ICAgSlNPTiBmb3JtYXQgcmVwcmVzZW50YXRpb24gaGFzIGEga2V5IGBAdHlwZWAgd2hpY2ggY29udGFpbnMgdGhlIHR5cGUgVVJMCiAgIGFuZC" +
+      "BhIGtleSBgdmFsdWVgIHdoaWNoIGNvbnRhaW5zIHRoZSBKU09OLXNlcmlhbGl6ZWQgdmFsdWUuCgogVGhlIHRleHQgZm9ybWF0IHJlcHJlc2Vu" +
+      "dGF0aW9uIG9mIGFuIGBBbnlgIGlzIGxpa2UgYSBtZXNzYWdlIHdpdGggb25lIGZpZWxkCiB3aG9zZSBuYW1lIGlzIHRoZSB0eXBlIFVSTCBpbi" +
+      "BicmFja2V0cy4gRm9yIGV4YW1wbGUsIGFuIGBBbnlgIGNvbnRhaW5pbmcgYQogYGZvby5CYXJgIG1lc3NhZ2UgbWF5IGJlIHdyaXR0ZW4gYFt0" +
+      "eXBlLmdvb2dsZWFwaXMuY29tL2Zvby5CYXJdIHsgYTogMiB9YC4KCvYMCgQEAAIAEgNlAhYa6AwgSWRlbnRpZmllcyB0aGUgdHlwZSBvZiB0aG" +
+      "Ugc2VyaWFsaXplZCBQcm90b2J1ZiBtZXNzYWdlIHdpdGggYSBVUkkgcmVmZXJlbmNlCiBjb25zaXN0aW5nIG9mIGEgcHJlZml4IGVuZGluZyBp" +
+      "biBhIHNsYXNoIGFuZCB0aGUgZnVsbHktcXVhbGlmaWVkIHR5cGUgbmFtZS4KCiBFeGFtcGxlOiB0eXBlLmdvb2dsZWFwaXMuY29tL2dvb2dsZS" +
+      "5wcm90b2J1Zi5TdHJpbmdWYWx1ZQoKIFRoaXMgc3RyaW5nIG11c3QgY29udGFpbiBhdCBsZWFzdCBvbmUgYC9gIGNoYXJhY3RlciwgYW5kIHRo" +
+      "ZSBjb250ZW50IGFmdGVyCiB0aGUgbGFzdCBgL2AgbXVzdCBiZSB0aGUgZnVsbHktcXVhbGlmaWVkIG5hbWUgb2YgdGhlIHR5cGUgaW4gY2Fub2" +
+      "5pY2FsCiBmb3JtLCB3aXRob3V0IGEgbGVhZGluZyBkb3QuIERvIG5vdCB3cml0ZSBhIHNjaGVtZSBvbiB0aGVzZSBVUkkgcmVmZXJlbmNlcwog" +
+      "c28gdGhhdCBjbGllbnRzIGRvIG5vdCBhdHRlbXB0IHRvIGNvbnRhY3QgdGhlbS4KCiBUaGUgcHJlZml4IGlzIGFyYml0cmFyeSBhbmQgUHJvdG" +
+      "9idWYgaW1wbGVtZW50YXRpb25zIGFyZSBleHBlY3RlZCB0bwogc2ltcGx5IHN0cmlwIG9mZiBldmVyeXRoaW5nIHVwIHRvIGFuZCBpbmNsdWRp" +
+      "bmcgdGhlIGxhc3QgYC9gIHRvIGlkZW50aWZ5CiB0aGUgdHlwZS4gYHR5cGUuZ29vZ2xlYXBpcy5jb20vYCBpcyBhIGNvbW1vbiBkZWZhdWx0IH" +
+      "ByZWZpeCB0aGF0IHNvbWUKIGxlZ2FjeSBpbXBsZW1lbnRhdGlvbnMgcmVxdWlyZS4gVGhpcyBwcmVmaXggZG9lcyBub3QgaW5kaWNhdGUgdGhl" +
+      "IG9yaWdpbiBvZgogdGhlIHR5cGUsIGFuZCBVUklzIGNvbnRhaW5pbmcgaXQgYXJlIG5vdCBleHBlY3RlZCB0byByZXNwb25kIHRvIGFueQogcm" +
+      "VxdWVzdHMuCgogQWxsIHR5cGUgVVJMIHN0cmluZ3MgbXVzdCBiZSBsZWdhbCBVUkkgcmVmZXJlbmNlcyB3aXRoIHRoZSBhZGRpdGlvbmFsCiBy" +
+      "ZXN0cmljdGlvbiAoZm9yIHRoZSB0ZXh0IGZvcm1hdCkgdGhhdCB0aGUgY29udGVudCBvZiB0aGUgcmVmZXJlbmNlCiBtdXN0IGNvbnNpc3Qgb2" +
+      "5seSBvZiBhbHBoYW51bWVyaWMgY2hhcmFjdGVycywgcGVyY2VudC1lbmNvZGVkIGVzY2FwZXMsIGFuZAogY2hhcmFjdGVycyBpbiB0aGUgZm9s" +
+      "bG93aW5nIHNldCAobm90IGluY2x1ZGluZyB0aGUgb3V0ZXIgYmFja3RpY2tzKToKIGAvLS5+XyEkJigpKissOz1gLiBEZXNwaXRlIG91ciBhbG" +
+      "xvd2luZyBwZXJjZW50IGVuY29kaW5ncywgaW1wbGVtZW50YXRpb25zCiBzaG91bGQgbm90IHVuZXNjYXBlIHRoZW0gdG8gcHJldmVudCBjb25m" +
+      "dXNpb24gd2l0aCBleGlzdGluZyBwYXJzZXJzLiBGb3IKIGV4YW1wbGUsIGB0eXBlLmdvb2dsZWFwaXMuY29tJTJGRm9vYCBzaG91bGQgYmUgcm" +
+      "VqZWN0ZWQuCgogSW4gdGhlIG9yaWdpbmFsIGRlc2lnbiBvZiBgQW55YCwgdGhlIHBvc3NpYmlsaXR5IG9mIGxhdW5jaGluZyBhIHR5cGUKIHJl" +
+      "c29sdXRpb24gc2VydmljZSBhdCB0aGVzZSB0eXBlIFVSTHMgd2FzIGNvbnNpZGVyZWQgYnV0IFByb3RvYnVmIG5ldmVyCiBpbXBsZW1lbnRlZC" +
+      "BvbmUgYW5kIGNvbnNpZGVycyBjb250YWN0aW5nIHRoZXNlIFVSTHMgdG8gYmUgcHJvYmxlbWF0aWMgYW5kCiBhIHBvdGVudGlhbCBzZWN1cml0" +
+      "eSBpc3N1ZS4gRG8gbm90IGF0dGVtcHQgdG8gY29udGFjdCB0eXBlIFVSTHMuCgpQCgQEAAIBEgNoAhIaQyBIb2xkcyBhIFByb3RvYnVmIHNlcm" +
+      "lhbGl6YXRpb24gb2YgdGhlIHR5cGUgZGVzY3JpYmVkIGJ5IHR5cGVfdXJsLgpiBnByb3RvMw==",
+  },
+  {
+    name: "google/api/httpbody.proto",
+    package: "google.api",
+    imports: ["google/protobuf/any.proto"],
+    bytes:
+      "Chlnb29nbGUvYXBpL2h0dHBib2R5LnByb3RvEgpnb29nbGUuYXBpGhlnb29nbGUvcHJvdG9idWYvYW55LnByb3RvIncKCEh0dHBCb2R5EiEKDG" +
+      "NvbnRlbnRfdHlwZRgBIAEoCVILY29udGVudFR5cGUSEgoEZGF0YRgCIAEoDFIEZGF0YRI0CgpleHRlbnNpb25zGAMgAygLMhQuZ29vZ2xlLnBy" +
+      "b3RvYnVmLkFueVIKZXh0ZW5zaW9uc0JlCg5jb20uZ29vZ2xlLmFwaUINSHR0cEJvZHlQcm90b1ABWjtnb29nbGUuZ29sYW5nLm9yZy9nZW5wcm" +
+      "90by9nb29nbGVhcGlzL2FwaS9odHRwYm9keTtodHRwYm9keaICBEdBUElKvgwKsgoKAgQAEgRFAE8BGqUKIE1lc3NhZ2UgdGhhdCByZXByZXNl" +
+      "bnRzIGFuIGFyYml0cmFyeSBIVFRQIGJvZHkuIEl0IHNob3VsZCBvbmx5IGJlIHVzZWQgZm9yCiBwYXlsb2FkIGZvcm1hdHMgdGhhdCBjYW4ndC" +
+      "BiZSByZXByZXNlbnRlZCBhcyBKU09OLCBzdWNoIGFzIHJhdyBiaW5hcnkgb3IKIGFuIEhUTUwgcGFnZS4KCgogVGhpcyBtZXNzYWdlIGNhbiBi" +
+      "ZSB1c2VkIGJvdGggaW4gc3RyZWFtaW5nIGFuZCBub24tc3RyZWFtaW5nIEFQSSBtZXRob2RzIGluCiB0aGUgcmVxdWVzdCBhcyB3ZWxsIGFzIH" +
+      "RoZSByZXNwb25zZS4KCiBJdCBjYW4gYmUgdXNlZCBhcyBhIHRvcC1sZXZlbCByZXF1ZXN0IGZpZWxkLCB3aGljaCBpcyBjb252ZW5pZW50IGlm" +
+      "IG9uZQogd2FudHMgdG8gZXh0cmFjdCBwYXJhbWV0ZXJzIGZyb20gZWl0aGVyIHRoZSBVUkwgb3IgSFRUUCB0ZW1wbGF0ZSBpbnRvIHRoZQogcm" +
+      "VxdWVzdCBmaWVsZHMgYW5kIGFsc28gd2FudCBhY2Nlc3MgdG8gdGhlIHJhdyBIVFRQIGJvZHkuCgogRXhhbXBsZToKCiAgICAgbWVzc2FnZSBH" +
+      "ZXRSZXNvdXJjZVJlcXVlc3QgewogICAgICAgLy8gQSB1bmlxdWUgcmVxdWVzdCBpZC4KICAgICAgIHN0cmluZyByZXF1ZXN0X2lkID0gMTsKCi" +
+      "AgICAgICAvLyBUaGUgcmF3IEhUVFAgYm9keSBpcyBib3VuZCB0byB0aGlzIGZpZWxkLgogICAgICAgZ29vZ2xlLmFwaS5IdHRwQm9keSBodHRw" +
+      "X2JvZHkgPSAyOwoKICAgICB9CgogICAgIHNlcnZpY2UgUmVzb3VyY2VTZXJ2aWNlIHsKICAgICAgIHJwYyBHZXRSZXNvdXJjZShHZXRSZXNvdX" +
+      "JjZVJlcXVlc3QpCiAgICAgICAgIHJldHVybnMgKGdvb2dsZS5hcGkuSHR0cEJvZHkpOwogICAgICAgcnBjIFVwZGF0ZVJlc291cmNlKGdvb2ds" +
+      "ZS5hcGkuSHR0cEJvZHkpCiAgICAgICAgIHJldHVybnMgKGdvb2dsZS5wcm90b2J1Zi5FbXB0eSk7CgogICAgIH0KCiBFeGFtcGxlIHdpdGggc3" +
+      "RyZWFtaW5nIG1ldGhvZHM6CgogICAgIHNlcnZpY2UgQ2FsZGF2U2VydmljZSB7CiAgICAgICBycGMgR2V0Q2FsZW5kYXIoc3RyZWFtIGdvb2ds" +
+      "ZS5hcGkuSHR0cEJvZHkpCiAgICAgICAgIHJldHVybnMgKHN0cmVhbSBnb29nbGUuYXBpLkh0dHBCb2R5KTsKICAgICAgIHJwYyBVcGRhdGVDYW" +
+      "xlbmRhcihzdHJlYW0gZ29vZ2xlLmFwaS5IdHRwQm9keSkKICAgICAgICAgcmV0dXJucyAoc3RyZWFtIGdvb2dsZS5hcGkuSHR0cEJvZHkpOwoK" +
+      "ICAgICB9CgogVXNlIG9mIHRoaXMgdHlwZSBvbmx5IGNoYW5nZXMgaG93IHRoZSByZXF1ZXN0IGFuZCByZXNwb25zZSBib2RpZXMgYXJlCiBoYW" +
+      "5kbGVkLCBhbGwgb3RoZXIgZmVhdHVyZXMgd2lsbCBjb250aW51ZSB0byB3b3JrIHVuY2hhbmdlZC4KCloKBAQAAgASA0cCGhpNIFRoZSBIVFRQ" +
+      "IENvbnRlbnQtVHlwZSBoZWFkZXIgdmFsdWUgc3BlY2lmeWluZyB0aGUgY29udGVudCB0eXBlIG9mIHRoZSBib2R5LgoKPAoEBAACARIDSgIRGi" +
+      "8gVGhlIEhUVFAgcmVxdWVzdC9yZXNwb25zZSBib2R5IGFzIHJhdyBiaW5hcnkuCgptCgQEAAICEgNOAi4aYCBBcHBsaWNhdGlvbiBzcGVjaWZp" +
+      "YyByZXNwb25zZSBtZXRhZGF0YS4gTXVzdCBiZSBzZXQgaW4gdGhlIGZpcnN0IHJlc3BvbnNlCiBmb3Igc3RyZWFtaW5nIEFQSXMuCmIGcHJvdG" +
+      "8z",
+  },
+  {
     name: "google/rpc/code.proto",
     package: "google.rpc",
     imports: [],
@@ -829,56 +934,6 @@ export const files: readonly File[] = [
       "Vycm9yLgoKnwEKBAQJAgASBOYCAhQakAEgVGhlIGxvY2FsZSB1c2VkIGZvbGxvd2luZyB0aGUgc3BlY2lmaWNhdGlvbiBkZWZpbmVkIGF0CiBo" +
       "dHRwczovL3d3dy5yZmMtZWRpdG9yLm9yZy9yZmMvYmNwL2JjcDQ3LnR4dC4KIEV4YW1wbGVzIGFyZTogImVuLVVTIiwgImZyLUNIIiwgImVzLU" +
       "1YIgoKQAoEBAkCARIE6QICFRoyIFRoZSBsb2NhbGl6ZWQgZXJyb3IgbWVzc2FnZSBpbiB0aGUgYWJvdmUgbG9jYWxlLgpiBnByb3RvMw==",
-  },
-  {
-    name: "google/protobuf/any.proto",
-    package: "google.protobuf",
-    imports: [],
-    bytes:
-      "Chlnb29nbGUvcHJvdG9idWYvYW55LnByb3RvEg9nb29nbGUucHJvdG9idWYiNgoDQW55EhkKCHR5cGVfdXJsGAEgASgJUgd0eXBlVXJsEhQKBX" +
-      "ZhbHVlGAIgASgMUgV2YWx1ZUJ2ChNjb20uZ29vZ2xlLnByb3RvYnVmQghBbnlQcm90b1ABWixnb29nbGUuZ29sYW5nLm9yZy9wcm90b2J1Zi90" +
-      "eXBlcy9rbm93bi9hbnlwYqICA0dQQqoCHkdvb2dsZS5Qcm90b2J1Zi5XZWxsS25vd25UeXBlc0qqGgrcDAoCBAASBEcAaQEazwwgYEFueWAgY2" +
-      "9udGFpbnMgYW4gYXJiaXRyYXJ5IHNlcmlhbGl6ZWQgcHJvdG9jb2wgYnVmZmVyIG1lc3NhZ2UgYWxvbmcgd2l0aCBhCiBVUkwgdGhhdCBkZXNj" +
-      "cmliZXMgdGhlIHR5cGUgb2YgdGhlIHNlcmlhbGl6ZWQgbWVzc2FnZS4KCiBJbiBpdHMgYmluYXJ5IGVuY29kaW5nLCBhbiBgQW55YCBpcyBhbi" +
-      "BvcmRpbmFyeSBtZXNzYWdlOyBidXQgaW4gb3RoZXIgd2lyZQogZm9ybXMgbGlrZSBKU09OLCBpdCBoYXMgYSBzcGVjaWFsIGVuY29kaW5nLiBU" +
-      "aGUgZm9ybWF0IG9mIHRoZSB0eXBlIFVSTCBpcwogZGVzY3JpYmVkIG9uIHRoZSBgdHlwZV91cmxgIGZpZWxkLgoKIFByb3RvYnVmIEFQSXMgcH" +
-      "JvdmlkZSB1dGlsaXRpZXMgdG8gaW50ZXJhY3Qgd2l0aCBgQW55YCB2YWx1ZXM6CgogLSBBICdwYWNrJyBvcGVyYXRpb24gYWNjZXB0cyBhIG1l" +
-      "c3NhZ2UgYW5kIGNvbnN0cnVjdHMgYSBnZW5lcmljIGBBbnlgIHdyYXBwZXIKICAgYXJvdW5kIGl0LgogLSBBbiAndW5wYWNrJyBvcGVyYXRpb2" +
-      "4gcmVhZHMgdGhlIGNvbnRlbnQgb2YgYW4gYEFueWAgbWVzc2FnZSwgZWl0aGVyIGludG8gYW4KICAgZXhpc3RpbmcgbWVzc2FnZSBvciBhIG5l" +
-      "dyBvbmUuIFVucGFjayBvcGVyYXRpb25zIG11c3QgY2hlY2sgdGhlIHR5cGUgb2YgdGhlCiAgIHZhbHVlIHRoZXkgdW5wYWNrIGFnYWluc3QgdG" +
-      "hlIGRlY2xhcmVkIGB0eXBlX3VybGAuCiAtIEFuICdpcycgb3BlcmF0aW9uIGRlY2lkZXMgd2hldGhlciBhbiBgQW55YCBjb250YWlucyBhIG1l" +
-      "c3NhZ2Ugb2YgdGhlIGdpdmVuCiAgIHR5cGUsIGkuZS4gd2hldGhlciBpdCBjYW4gJ3VucGFjaycgdGhhdCB0eXBlLgoKIFRoZSBKU09OIGZvcm" +
-      "1hdCByZXByZXNlbnRhdGlvbiBvZiBhbiBgQW55YCBmb2xsb3dzIG9uZSBvZiB0aGVzZSBjYXNlczoKCiAtIEZvciB0eXBlcyB3aXRob3V0IHNw" +
-      "ZWNpYWwtY2FzZWQgSlNPTiBlbmNvZGluZ3MsIHRoZSBKU09OIGZvcm1hdAogICByZXByZXNlbnRhdGlvbiBvZiB0aGUgYEFueWAgaXMgdGhlIH" +
-      "NhbWUgYXMgdGhhdCBvZiB0aGUgbWVzc2FnZSwgd2l0aCBhbgogICBhZGRpdGlvbmFsIGBAdHlwZWAgZmllbGQgd2hpY2ggY29udGFpbnMgdGhl" +
-      "IHR5cGUgVVJMLgogLSBGb3IgdHlwZXMgd2l0aCBzcGVjaWFsLWNhc2VkIEpTT04gZW5jb2RpbmdzICh0eXBpY2FsbHkgY2FsbGVkICd3ZWxsLW" +
-      "tub3duJwogICB0eXBlcywgbGlzdGVkIGluIGh0dHBzOi8vcHJvdG9idWYuZGV2L3Byb2dyYW1taW5nLWd1aWRlcy9qc29uLyNhbnkpLCB0aGUK" +
-      "ICAgSlNPTiBmb3JtYXQgcmVwcmVzZW50YXRpb24gaGFzIGEga2V5IGBAdHlwZWAgd2hpY2ggY29udGFpbnMgdGhlIHR5cGUgVVJMCiAgIGFuZC" +
-      "BhIGtleSBgdmFsdWVgIHdoaWNoIGNvbnRhaW5zIHRoZSBKU09OLXNlcmlhbGl6ZWQgdmFsdWUuCgogVGhlIHRleHQgZm9ybWF0IHJlcHJlc2Vu" +
-      "dGF0aW9uIG9mIGFuIGBBbnlgIGlzIGxpa2UgYSBtZXNzYWdlIHdpdGggb25lIGZpZWxkCiB3aG9zZSBuYW1lIGlzIHRoZSB0eXBlIFVSTCBpbi" +
-      "BicmFja2V0cy4gRm9yIGV4YW1wbGUsIGFuIGBBbnlgIGNvbnRhaW5pbmcgYQogYGZvby5CYXJgIG1lc3NhZ2UgbWF5IGJlIHdyaXR0ZW4gYFt0" +
-      "eXBlLmdvb2dsZWFwaXMuY29tL2Zvby5CYXJdIHsgYTogMiB9YC4KCvYMCgQEAAIAEgNlAhYa6AwgSWRlbnRpZmllcyB0aGUgdHlwZSBvZiB0aG" +
-      "Ugc2VyaWFsaXplZCBQcm90b2J1ZiBtZXNzYWdlIHdpdGggYSBVUkkgcmVmZXJlbmNlCiBjb25zaXN0aW5nIG9mIGEgcHJlZml4IGVuZGluZyBp" +
-      "biBhIHNsYXNoIGFuZCB0aGUgZnVsbHktcXVhbGlmaWVkIHR5cGUgbmFtZS4KCiBFeGFtcGxlOiB0eXBlLmdvb2dsZWFwaXMuY29tL2dvb2dsZS" +
-      "5wcm90b2J1Zi5TdHJpbmdWYWx1ZQoKIFRoaXMgc3RyaW5nIG11c3QgY29udGFpbiBhdCBsZWFzdCBvbmUgYC9gIGNoYXJhY3RlciwgYW5kIHRo" +
-      "ZSBjb250ZW50IGFmdGVyCiB0aGUgbGFzdCBgL2AgbXVzdCBiZSB0aGUgZnVsbHktcXVhbGlmaWVkIG5hbWUgb2YgdGhlIHR5cGUgaW4gY2Fub2" +
-      "5pY2FsCiBmb3JtLCB3aXRob3V0IGEgbGVhZGluZyBkb3QuIERvIG5vdCB3cml0ZSBhIHNjaGVtZSBvbiB0aGVzZSBVUkkgcmVmZXJlbmNlcwog" +
-      "c28gdGhhdCBjbGllbnRzIGRvIG5vdCBhdHRlbXB0IHRvIGNvbnRhY3QgdGhlbS4KCiBUaGUgcHJlZml4IGlzIGFyYml0cmFyeSBhbmQgUHJvdG" +
-      "9idWYgaW1wbGVtZW50YXRpb25zIGFyZSBleHBlY3RlZCB0bwogc2ltcGx5IHN0cmlwIG9mZiBldmVyeXRoaW5nIHVwIHRvIGFuZCBpbmNsdWRp" +
-      "bmcgdGhlIGxhc3QgYC9gIHRvIGlkZW50aWZ5CiB0aGUgdHlwZS4gYHR5cGUuZ29vZ2xlYXBpcy5jb20vYCBpcyBhIGNvbW1vbiBkZWZhdWx0IH" +
-      "ByZWZpeCB0aGF0IHNvbWUKIGxlZ2FjeSBpbXBsZW1lbnRhdGlvbnMgcmVxdWlyZS4gVGhpcyBwcmVmaXggZG9lcyBub3QgaW5kaWNhdGUgdGhl" +
-      "IG9yaWdpbiBvZgogdGhlIHR5cGUsIGFuZCBVUklzIGNvbnRhaW5pbmcgaXQgYXJlIG5vdCBleHBlY3RlZCB0byByZXNwb25kIHRvIGFueQogcm" +
-      "VxdWVzdHMuCgogQWxsIHR5cGUgVVJMIHN0cmluZ3MgbXVzdCBiZSBsZWdhbCBVUkkgcmVmZXJlbmNlcyB3aXRoIHRoZSBhZGRpdGlvbmFsCiBy" +
-      "ZXN0cmljdGlvbiAoZm9yIHRoZSB0ZXh0IGZvcm1hdCkgdGhhdCB0aGUgY29udGVudCBvZiB0aGUgcmVmZXJlbmNlCiBtdXN0IGNvbnNpc3Qgb2" +
-      "5seSBvZiBhbHBoYW51bWVyaWMgY2hhcmFjdGVycywgcGVyY2VudC1lbmNvZGVkIGVzY2FwZXMsIGFuZAogY2hhcmFjdGVycyBpbiB0aGUgZm9s" +
-      "bG93aW5nIHNldCAobm90IGluY2x1ZGluZyB0aGUgb3V0ZXIgYmFja3RpY2tzKToKIGAvLS5+XyEkJigpKissOz1gLiBEZXNwaXRlIG91ciBhbG" +
-      "xvd2luZyBwZXJjZW50IGVuY29kaW5ncywgaW1wbGVtZW50YXRpb25zCiBzaG91bGQgbm90IHVuZXNjYXBlIHRoZW0gdG8gcHJldmVudCBjb25m" +
-      "dXNpb24gd2l0aCBleGlzdGluZyBwYXJzZXJzLiBGb3IKIGV4YW1wbGUsIGB0eXBlLmdvb2dsZWFwaXMuY29tJTJGRm9vYCBzaG91bGQgYmUgcm" +
-      "VqZWN0ZWQuCgogSW4gdGhlIG9yaWdpbmFsIGRlc2lnbiBvZiBgQW55YCwgdGhlIHBvc3NpYmlsaXR5IG9mIGxhdW5jaGluZyBhIHR5cGUKIHJl" +
-      "c29sdXRpb24gc2VydmljZSBhdCB0aGVzZSB0eXBlIFVSTHMgd2FzIGNvbnNpZGVyZWQgYnV0IFByb3RvYnVmIG5ldmVyCiBpbXBsZW1lbnRlZC" +
-      "BvbmUgYW5kIGNvbnNpZGVycyBjb250YWN0aW5nIHRoZXNlIFVSTHMgdG8gYmUgcHJvYmxlbWF0aWMgYW5kCiBhIHBvdGVudGlhbCBzZWN1cml0" +
-      "eSBpc3N1ZS4gRG8gbm90IGF0dGVtcHQgdG8gY29udGFjdCB0eXBlIFVSTHMuCgpQCgQEAAIBEgNoAhIaQyBIb2xkcyBhIFByb3RvYnVmIHNlcm" +
-      "lhbGl6YXRpb24gb2YgdGhlIHR5cGUgZGVzY3JpYmVkIGJ5IHR5cGVfdXJsLgpiBnByb3RvMw==",
   },
   {
     name: "google/rpc/status.proto",

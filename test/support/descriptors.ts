@@ -12,12 +12,21 @@ const CACHE = ".tap/descriptors";
  * @param path of the one file that is wanted; default all
  */
 export function buildDescriptors(folder: string, path?: string): Buffer {
-  const file = join(CACHE, hashOf(folder, path));
-  if (existsSync(file)) return readFileSync(file);
   const only = path === undefined ? [] : ["--path", path];
-  const descriptors = execFileSync("node_modules/.bin/buf", [
-    ...["build", folder, ...only, "--as-file-descriptor-set", "-o", "-"],
-  ]);
+  return kept(hashOf(folder, path), ["build", folder, ...only, "--as-file-descriptor-set", "-o", "-"]);
+}
+
+/** The same for one file that also imports files of `proto/`, such as google/api/annotations.proto. */
+export function buildAnnotated(folder: string, name: string): Buffer {
+  const args = ["alpha", "protoc", "-I", folder, "-I", "proto", "--include_imports", "--include_source_info"];
+  return kept(`annotated-${hashOf(folder, name)}`, [...args, "--descriptor_set_out=/dev/stdout", join(folder, name)]);
+}
+
+/** What buf writes to its output, from the cache where it was made before. */
+function kept(name: string, args: readonly string[]): Buffer {
+  const file = join(CACHE, name);
+  if (existsSync(file)) return readFileSync(file);
+  const descriptors = execFileSync("node_modules/.bin/buf", args);
   mkdirSync(CACHE, { recursive: true });
   // Whole or not at all: other processes read it.
   writeFileSync(`${file}.${process.pid}`, descriptors);

@@ -1,0 +1,216 @@
+/**
+ * Finds the path template that a path matches: a trie by segments. At each segment a literal goes before `*`, and `*` before
+ * `**`; a template with a verb goes before those without. So a path has one meaning, whatever the order of the templates, and
+ * the cost of a lookup does not depend on how many templates there are.
+ *
+ *     /v1/shelves/{id}:move    "v1" → "shelves" → * → ends: move
+ *     /v1/{name=**}/revisions  "v1" → ** → "revisions" → ends   (literals after ** from the last to the first)
+ */
+import { decodePart, type PathTemplate, REST } from "../../src/contract/path-template.js";
+
+/** A template with the methods of HTTP that are its own. */
+export interface TemplateEntry {
+  readonly template: PathTemplate;
+  /** `*` for every method. */
+  readonly httpMethod: string;
+}
+
+export interface PathMatch<T> {
+  readonly entry: T;
+  /** The segments of the path as sent, without the verb. */
+  readonly parts: readonly string[];
+}
+
+/** Longest path, in characters, and most of its segments. Longer ones match nothing. */
+const MAX_PATH = 8_192;
+const MAX_PARTS = 256;
+/** Most colons of a last segment after which a verb is looked for. */
+const MAX_COLONS = 8;
+
+/** What ends at a node: by verb and method. Of several, the first one is called. */
+type Ends<T> = Map<string, Map<string, T[]>>;
+
+class Node<T> {
+  readonly literals = new Map<string, Node<T>>();
+  one: Node<T> | undefined;
+  /** Where the literals after `**` begin, the last one first. */
+  rest: Node<T> | undefined;
+  readonly ends: Ends<T> = new Map();
+
+  get isEmpty(): boolean {
+    return this.literals.size === 0 && this.one === undefined && this.rest === undefined && this.ends.size === 0;
+  }
+}
+
+export class PathTrie<T extends TemplateEntry> {
+  readonly #root = new Node<T>();
+  /** How many templates have each verb. */
+  readonly #verbs = new Map<string, number>();
+  readonly #before: (one: T, other: T) => boolean;
+
+  /** @param before whether an entry goes before another of the same method and shape */
+  constructor(before: (one: T, other: T) => boolean) {
+    this.#before = before;
+  }
+
+  get isEmpty(): boolean {
+    return this.#root.isEmpty;
+  }
+
+  /** Adds an entry. @returns all of the same method and shape, in their order: the first is the one that is found */
+  add(entry: T): readonly T[] {
+    const { template, httpMethod } = entry;
+    const { verb } = template;
+    const node = walk(this.#root, template, true) as Node<T>;
+    let byMethod = node.ends.get(verb);
+    if (byMethod === undefined) node.ends.set(verb, (byMethod = new Map()));
+    const entries = byMethod.get(httpMethod) ?? [];
+    const at = entries.findIndex((other) => this.#before(entry, other));
+    entries.splice(at < 0 ? entries.length : at, 0, entry);
+    byMethod.set(httpMethod, entries);
+    if (verb !== "") this.#verbs.set(verb, (this.#verbs.get(verb) ?? 0) + 1);
+    return entries;
+  }
+
+  delete(entry: T): void {
+    const { template, httpMethod } = entry;
+    const { verb } = template;
+    const byMethod = walk(this.#root, template, false)?.ends.get(verb);
+    const entries = byMethod?.get(httpMethod);
+    const at = entries?.indexOf(entry) ?? -1;
+    if (byMethod === undefined || entries === undefined || at < 0) return;
+    entries.splice(at, 1);
+    if (entries.length === 0) byMethod.delete(httpMethod);
+    const uses = (this.#verbs.get(verb) ?? 0) - 1;
+    if (uses > 0) this.#verbs.set(verb, uses);
+    else this.#verbs.delete(verb);
+    if (byMethod.size === 0) prune(this.#root, template);
+  }
+
+  /** The entry for a method and a path as sent, without the query. */
+  find(httpMethod: string, path: string): PathMatch<T> | undefined {
+    for (const [parts, verb] of this.#readings(path)) {
+      const literals = parts.map(decodePart);
+      const entry = search(this.#root, parts, literals, 0, (ends) => {
+        const byMethod = ends.get(verb);
+        return (byMethod?.get(httpMethod) ?? byMethod?.get("*"))?.[0];
+      });
+      if (entry !== undefined) return { entry, parts };
+    }
+    return undefined;
+  }
+
+  /** The methods with which a path matches some template; empty where it matches none. */
+  methodsOf(path: string): ReadonlySet<string> {
+    const methods = new Set<string>();
+    for (const [parts, verb] of this.#readings(path)) {
+      search(this.#root, parts, parts.map(decodePart), 0, (ends) => {
+        for (const method of ends.get(verb)?.keys() ?? []) methods.add(method);
+        return undefined;
+      });
+    }
+    return methods;
+  }
+
+  /** The segments and the verb of a path, in each way in which it may be read: the longest verb first, at last without one. */
+  *#readings(path: string): Generator<[parts: string[], verb: string]> {
+    if (path.length > MAX_PATH || !path.startsWith("/")) return;
+    const parts = path.slice(1).split("/", MAX_PARTS + 1);
+    if (parts.length > MAX_PARTS) return;
+    const last = parts.at(-1) as string;
+    let colon = this.#verbs.size === 0 ? -1 : last.indexOf(":");
+    for (let colons = 0; colon >= 0 && colons < MAX_COLONS; colons++) {
+      const verb = decodePart(last.slice(colon + 1));
+      if (verb !== undefined && this.#verbs.has(verb)) yield [[...parts.slice(0, -1), last.slice(0, colon)], verb];
+      colon = last.indexOf(":", colon + 1);
+    }
+    yield [parts, ""];
+  }
+}
+
+/** The node of a template; undefined where there is none and it must not be made. */
+function walk<T>(root: Node<T>, { segments }: PathTemplate, make: boolean): Node<T> | undefined {
+  let node: Node<T> | undefined = root;
+  for (const [key, isRest] of steps(segments)) {
+    let next: Node<T> | undefined = isRest ? node.rest : key === undefined ? node.one : node.literals.get(key);
+    if (next === undefined) {
+      if (!make) return undefined;
+      next = new Node();
+      if (isRest) node.rest = next;
+      else if (key === undefined) node.one = next;
+      else node.literals.set(key, next);
+    }
+    node = next;
+  }
+  return node;
+}
+
+/** The edges from the root to a template's node: a literal, or `*` without one; the literals after `**` backwards. */
+function* steps(segments: PathTemplate["segments"]): Generator<[literal: string | undefined, isRest: boolean]> {
+  const rest = segments.indexOf(REST);
+  const ordered = rest < 0 ? segments : [...segments.slice(0, rest + 1), ...segments.slice(rest + 1).reverse()];
+  for (const segment of ordered) yield [typeof segment === "string" ? segment : undefined, segment === REST];
+}
+
+/** Removes the nodes of a template that nothing needs any more. */
+function prune<T>(root: Node<T>, { segments, verb }: PathTemplate): void {
+  const path: [node: Node<T>, literal: string | undefined, isRest: boolean][] = [];
+  let node = root;
+  for (const [key, isRest] of steps(segments)) {
+    path.push([node, key, isRest]);
+    node = (isRest ? node.rest : key === undefined ? node.one : node.literals.get(key)) as Node<T>;
+  }
+  node.ends.delete(verb);
+  for (const [parent, key, isRest] of path.reverse()) {
+    if (!node.isEmpty) return;
+    if (isRest) parent.rest = undefined;
+    else if (key === undefined) parent.one = undefined;
+    else parent.literals.delete(key);
+    node = parent;
+  }
+}
+
+/**
+ * Searches the nodes that the parts from `at` on lead to, the most specific first, until `take` gives something.
+ * @param literals the parts decoded; undefined for one that cannot be
+ */
+function search<T>(
+  node: Node<T>,
+  parts: readonly string[],
+  literals: readonly (string | undefined)[],
+  at: number,
+  take: (ends: Ends<T>) => T | undefined,
+): T | undefined {
+  if (at === parts.length) {
+    const found = take(node.ends);
+    if (found !== undefined) return found;
+  } else {
+    const literal = node.literals.size === 0 ? undefined : node.literals.get(literals[at] as string);
+    const found = literal && search(literal, parts, literals, at + 1, take);
+    if (found !== undefined) return found;
+    const other = node.one && parts[at] !== "" ? search(node.one, parts, literals, at + 1, take) : undefined;
+    if (other !== undefined) return other;
+  }
+  return node.rest && searchRest(node.rest, literals, at, take);
+}
+
+/** The same behind `**`: by the parts from the last one back to `at`, as many as there are literals for. */
+function searchRest<T>(
+  rest: Node<T>,
+  literals: readonly (string | undefined)[],
+  at: number,
+  take: (ends: Ends<T>) => T | undefined,
+): T | undefined {
+  const nodes = [rest];
+  for (let last = literals.length - 1; last >= at; last--) {
+    const next = nodes.at(-1)?.literals.get(literals[last] as string);
+    if (next === undefined) break;
+    nodes.push(next);
+  }
+  for (const node of nodes.reverse()) {
+    const found = take(node.ends);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+

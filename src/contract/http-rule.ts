@@ -1,0 +1,126 @@
+/**
+ * The annotation `google.api.http` of a gRPC method (google/api/http.proto): the HTTP methods and paths at which the method is
+ * called as a REST API. Here it is read from the descriptor and checked against the method's messages.
+ */
+import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { HttpRule } from "../gen/google/api/http.js";
+import { type PathTemplate, parsePathTemplate } from "./path-template.js";
+
+/** One HTTP method and path template of a gRPC method. A method has several by `additional_bindings`. */
+export interface Binding {
+  /** `GET`; `*` for every method. */
+  readonly httpMethod: string;
+  readonly template: PathTemplate;
+  /** The fields that the variables of the template set, in their order: from a field of the request to a value. */
+  readonly variables: readonly (readonly DescField[])[];
+  /** What the body is: the request message (`*`), the value of one of its fields, or nothing. */
+  readonly body: DescField | "*" | undefined;
+  /** The field of the response that is answered; undefined for the response itself. */
+  readonly responseBody: DescField | undefined;
+}
+
+export interface Bindings {
+  readonly bindings: readonly Binding[];
+  /** What is wrong with those that are left out, for the author of the .proto file. */
+  readonly problems: readonly string[];
+}
+
+/** The number of the extension `google.api.http` of google.protobuf.MethodOptions. */
+const HTTP = 72_295_728;
+/** Most bindings of a method. */
+const MAX_BINDINGS = 64;
+const NONE: Bindings = { bindings: [], problems: [] };
+
+/** The bindings of a method, with a prefix such as `/api` before each path. */
+export function bindingsOf(method: DescMethod, prefix = ""): Bindings {
+  const bytes = annotationOf(method);
+  if (bytes === undefined) return NONE;
+  const bindings: Binding[] = [];
+  const problems: string[] = [];
+  try {
+    const rule = HttpRule.decode(bytes);
+    const rules = [rule, ...rule.additionalBindings];
+    if (rules.length > MAX_BINDINGS) throw new SyntaxError(`has more than ${MAX_BINDINGS} bindings`);
+    for (const [index, one] of rules.entries()) {
+      try {
+        if (index > 0 && one.additionalBindings.length > 0) {
+          throw new SyntaxError("an additional binding has additional bindings of its own");
+        }
+        bindings.push(bindingOf(one, method, prefix));
+      } catch (error) {
+        problems.push((error as Error).message);
+      }
+    }
+  } catch (error) {
+    problems.push(`the annotation cannot be read: ${(error as Error).message}`);
+  }
+  return { bindings, problems };
+}
+
+/** The annotation in wire bytes. Descriptors are read without the extension, so it is an unknown field. */
+function annotationOf({ proto: { options } }: DescMethod): Uint8Array | undefined {
+  const fields = options?.$unknown?.filter(({ no, wireType }) => no === HTTP && wireType === WireType.LengthDelimited);
+  if (fields === undefined || fields.length === 0) return undefined;
+  // Several occurrences of a message are merged by putting their bytes one after the other.
+  return Buffer.concat(fields.map(({ data }) => new BinaryReader(data).bytes()));
+}
+
+function bindingOf(rule: HttpRule, { input, output }: DescMethod, prefix: string): Binding {
+  const { httpMethod, path } = patternOf(rule);
+  const template = parsePathTemplate(prefix + path);
+  try {
+    const variables = template.variables.map(({ fieldPath }) => fieldsOf(input, fieldPath));
+    const body = rule.body === "*" ? "*" : topField(input, rule.body, "body");
+    const bound = variables.find((fields) => fields.length === 1 && fields[0] === body);
+    if (bound !== undefined) throw new SyntaxError(`the field ${rule.body} is in the path and the body`);
+    return { httpMethod, template, variables, body, responseBody: topField(output, rule.responseBody, "response_body") };
+  } catch (error) {
+    throw new SyntaxError(`${httpMethod} ${template.text}: ${(error as Error).message}`);
+  }
+}
+
+/** A method of HTTP (RFC 9110 §5.6.2, §9.1), or any. */
+const METHOD = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
+
+function patternOf({ pattern }: HttpRule): { readonly httpMethod: string; readonly path: string } {
+  if (pattern === undefined) throw new SyntaxError("a binding has no path");
+  if (pattern.$case !== "custom") return { httpMethod: pattern.$case.toUpperCase(), path: pattern.value };
+  const { kind, path } = pattern.value;
+  if (!METHOD.test(kind)) throw new SyntaxError(`the custom method ${JSON.stringify(kind)} is no method of HTTP`);
+  return { httpMethod: kind.toUpperCase(), path };
+}
+
+/** The field of a name in the .proto file, or in JSON. */
+function fieldOf(type: DescMessage, name: string): DescField {
+  const field = type.fields.find((one) => one.name === name) ?? type.fields.find((one) => one.jsonName === name);
+  if (field === undefined) throw new SyntaxError(`${type.typeName} has no field ${name}`);
+  return field;
+}
+
+function topField(type: DescMessage, name: string, what: string): DescField | undefined {
+  if (name === "") return undefined;
+  if (name.includes(".")) throw new SyntaxError(`${what} must name a field of ${type.typeName} itself, not ${name}`);
+  return fieldOf(type, name);
+}
+
+/** Messages whose JSON is a string or another single value, which a path can have. */
+const SINGLE_VALUES =
+  /^google\.protobuf\.(?:Timestamp|Duration|FieldMask|(?:Double|Float|U?Int32|U?Int64|Bool|String|Bytes)Value)$/;
+
+/** The fields of a variable's path. They must lead to a single value. */
+function fieldsOf(type: DescMessage, names: readonly string[]): DescField[] {
+  const fields: DescField[] = [];
+  let parent: DescMessage | undefined = type;
+  for (const name of names) {
+    if (parent === undefined) throw new SyntaxError(`the variable ${names.join(".")} goes on after a single value`);
+    const field = fieldOf(parent, name);
+    if (field.fieldKind === "list" || field.fieldKind === "map") {
+      throw new SyntaxError(`the variable ${names.join(".")} is or has a ${field.fieldKind}`);
+    }
+    fields.push(field);
+    parent = field.message !== undefined && !SINGLE_VALUES.test(field.message.typeName) ? field.message : undefined;
+  }
+  if (parent !== undefined) throw new SyntaxError(`the variable ${names.join(".")} is a message, not a single value`);
+  return fields;
+}

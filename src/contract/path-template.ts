@@ -1,0 +1,171 @@
+/**
+ * Path templates of `google.api.http` annotations, such as `/v1/{name=shelves/*}/books/{book}:move`: their syntax, and the
+ * values of their variables in a path. The rules are those of google/api/http.proto ("Path template syntax"); beyond them,
+ * literals may follow a `**`, as in grpc-gateway and Envoy.
+ */
+
+/** Matches one segment that is not empty: `*`. */
+export const ONE = 1;
+/** Matches all segments up to the literals after it, also none: `**`. */
+export const REST = 2;
+
+/** A literal, percent-decoded, or one of the two wildcards. */
+export type Segment = string | typeof ONE | typeof REST;
+
+/** A part of the path whose text is the value of a field. */
+export interface Variable {
+  /** Names of fields in the .proto file: `["shelf", "name"]` for `{shelf.name}`. */
+  readonly fieldPath: readonly string[];
+  /** Index of its first segment. */
+  readonly start: number;
+  /** Index of the segment after its last. */
+  readonly end: number;
+  /** Whether its template has several segments, or `**`: then `%2F` is not decoded in its value. */
+  readonly isMulti: boolean;
+}
+
+export interface PathTemplate {
+  /** As the annotation has it, behind the service's prefix. */
+  readonly text: string;
+  readonly segments: readonly Segment[];
+  readonly variables: readonly Variable[];
+  /** The text after the last colon, `move`; empty for none. */
+  readonly verb: string;
+}
+
+/** Most characters and segments of a template. */
+const MAX_LENGTH = 1_024;
+const MAX_SEGMENTS = 64;
+
+/** A literal: `pchar` of RFC 3986 §3.3, without the colon that begins a verb. */
+const LITERAL = /^(?:[A-Za-z0-9._~!$&'()*+,;=@:-]|%[0-9A-Fa-f]{2})+$/;
+const FIELD_PATH = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/;
+
+/** @throws {SyntaxError} with a message for the author of the .proto file */
+export function parsePathTemplate(text: string): PathTemplate {
+  if (text.length > MAX_LENGTH) throw new SyntaxError(`the template is longer than ${MAX_LENGTH} characters`);
+  try {
+    return new Parser(text).parse();
+  } catch (error) {
+    throw new SyntaxError(`the template ${JSON.stringify(text)} ${(error as Error).message}`);
+  }
+}
+
+class Parser {
+  readonly #text: string;
+  readonly #segments: Segment[] = [];
+  readonly #variables: Variable[] = [];
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  parse(): PathTemplate {
+    const text = this.#text;
+    if (!text.startsWith("/")) throw new SyntaxError("must begin with /");
+    const colon = text.indexOf(":", Math.max(text.lastIndexOf("/"), text.lastIndexOf("}")) + 1);
+    const verb = colon < 0 ? "" : decodeLiteral(text.slice(colon + 1));
+    const path = colon < 0 ? text : text.slice(0, colon);
+    for (let at = 1; at <= path.length; ) at = path[at] === "{" ? this.#variable(path, at) : this.#segment(path, at);
+    this.#checkRest();
+    if (this.#segments.length > MAX_SEGMENTS) throw new SyntaxError(`has more than ${MAX_SEGMENTS} segments`);
+    return { text, segments: this.#segments, variables: this.#variables, verb };
+  }
+
+  /** Reads a segment. @returns the index after the slash that follows */
+  #segment(path: string, at: number): number {
+    const slash = path.indexOf("/", at);
+    const end = slash < 0 ? path.length : slash;
+    this.#segments.push(segmentOf(path.slice(at, end)));
+    return end + 1;
+  }
+
+  /** Reads a variable. @returns the index after the slash that follows */
+  #variable(path: string, at: number): number {
+    const end = path.indexOf("}", at);
+    if (end < 0) throw new SyntaxError("has a { without }");
+    const content = path.slice(at + 1, end);
+    if (content.includes("{")) throw new SyntaxError("has a variable within a variable");
+    if (end + 1 < path.length && path[end + 1] !== "/") throw new SyntaxError("has text after a variable's }");
+    const equals = content.indexOf("=");
+    const name = equals < 0 ? content : content.slice(0, equals);
+    if (!FIELD_PATH.test(name)) throw new SyntaxError(`has the variable ${JSON.stringify(name)}, which is no field`);
+    if (this.#variables.some(({ fieldPath }) => fieldPath.join(".") === name)) {
+      throw new SyntaxError(`has the variable ${name} twice`);
+    }
+    const inner = (equals < 0 ? "*" : content.slice(equals + 1)).split("/").map(segmentOf);
+    if (content.includes(":")) throw new SyntaxError("has a colon within a variable");
+    const start = this.#segments.length;
+    this.#segments.push(...inner);
+    const isMulti = inner.length > 1 || inner[0] === REST;
+    this.#variables.push({ fieldPath: name.split("."), start, end: this.#segments.length, isMulti });
+    return end + 2;
+  }
+
+  /** Without this, a path could match a template in several ways. */
+  #checkRest(): void {
+    const rest = this.#segments.indexOf(REST);
+    if (rest >= 0 && this.#segments.slice(rest + 1).some((segment) => typeof segment !== "string")) {
+      throw new SyntaxError("has a wildcard after **, where only literals may follow");
+    }
+  }
+}
+
+function segmentOf(text: string): Segment {
+  if (text === "*") return ONE;
+  return text === "**" ? REST : decodeLiteral(text);
+}
+
+function decodeLiteral(text: string): string {
+  if (text === "") throw new SyntaxError("has an empty segment or verb");
+  if (!LITERAL.test(text)) throw new SyntaxError(`has ${JSON.stringify(text)}, which a path can only have percent-encoded`);
+  const decoded = decodePart(text);
+  if (decoded === undefined) throw new SyntaxError(`has ${JSON.stringify(text)}, which is not UTF-8`);
+  return decoded;
+}
+
+/** The template with its variables taken out, `/v1/shelves/*`. Two templates of one shape match the same paths. */
+export function shapeOf({ segments, verb }: PathTemplate): string {
+  const parts = segments.map((segment) => {
+    if (segment === ONE) return "*";
+    return segment === REST ? "**" : encodeURIComponent(segment).replaceAll("*", "%2A");
+  });
+  return `/${parts.join("/")}${verb === "" ? "" : `:${encodeURIComponent(verb)}`}`;
+}
+
+/**
+ * The values of a template's variables in a path that it matches, in the order of its variables.
+ * @param parts the segments of the path as sent, without the verb
+ * @returns undefined where a percent-encoding is broken or is not UTF-8
+ */
+export function valuesOf({ segments, variables }: PathTemplate, parts: readonly string[]): string[] | undefined {
+  const rest = segments.indexOf(REST);
+  // How many segments more than the template the path has. `**` takes them.
+  const more = parts.length - segments.length;
+  const values: string[] = [];
+  for (const { start, end, isMulti } of variables) {
+    const first = rest >= 0 && start > rest ? start + more : start;
+    const last = rest >= 0 && end > rest ? end + more : end;
+    const value = isMulti ? decodeParts(parts.slice(first, last).join("/")) : decodePart(parts[first] ?? "");
+    if (value === undefined) return undefined;
+    values.push(value);
+  }
+  return values;
+}
+
+/** A segment with all percent-encodings decoded; undefined where one is broken or is not UTF-8. */
+export function decodePart(text: string): string | undefined {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Several segments with all percent-encodings decoded except that of the slash, so that segments stay apart. */
+function decodeParts(text: string): string | undefined {
+  if (!text.includes("%")) return text;
+  const pieces = text.split(/(%2[Ff])/).map((piece, index) => (index % 2 === 1 ? piece : decodePart(piece)));
+  return pieces.includes(undefined) ? undefined : pieces.join("");
+}
