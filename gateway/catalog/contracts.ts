@@ -3,12 +3,12 @@
  * each is compiled once and counted by its users.
  */
 import { createHash } from "node:crypto";
-import type { DescMessage, FileRegistry } from "@bufbuild/protobuf";
+import type { FileRegistry } from "@bufbuild/protobuf";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Codec } from "../../src/json/codec.js";
-import { compileCodecs } from "../../src/json/compile.js";
+import { type CodecType, compileCodecs } from "../../src/json/compile.js";
 
 /** A contract as an instance announces it. */
 export type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices">;
@@ -28,7 +28,7 @@ interface Schema {
   readonly hash: string;
   readonly descriptors: Buffer;
   readonly types: FileRegistry;
-  readonly codec: (type: DescMessage) => Codec;
+  readonly codec: (type: CodecType) => Codec;
   /** How many contracts hold it. */
   uses: number;
 }

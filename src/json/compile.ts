@@ -8,15 +8,16 @@
  *     write/   wire to JSON: `WireReader` reads the bytes, `Layout` finds the fields, `ObjectWriter` writes to `TextWriter`
  */
 import { Buffer, constants } from "node:buffer";
-import type { DescMessage, FileRegistry } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, FileRegistry } from "@bufbuild/protobuf";
 import type { Codec } from "./codec.js";
+import { FieldCodec, fieldValueReader, typeOfField } from "./field-codec.js";
 import type { MessageReader, MessageReaders } from "./read/field.js";
 import { ObjectReader } from "./read/message.js";
 import { queryJson } from "./read/query.js";
 import { Scanner } from "./read/scanner.js";
 import { wellKnownReader } from "./read/well-known.js";
 import { WireWriter } from "./read/wire-writer.js";
-import { extensionsByType } from "./types.js";
+import { extensionsByType, hasOwnForm } from "./types.js";
 import type { MessageWriter, MessageWriters } from "./write/field.js";
 import { ObjectWriter } from "./write/message.js";
 import { TextWriter } from "./write/text-writer.js";
@@ -42,8 +43,11 @@ const MAX_JSON_RATIO = 8;
  */
 const MAX_COPIES = 4;
 
-/** Gives a function from a message type of the registry to its codec, which is the same one each time. */
-export function compileCodecs(registry: FileRegistry, options: CodecOptions = {}): (type: DescMessage) => Codec {
+/** A message type of a registry, or one field of such a type, whose JSON is the field's value. */
+export type CodecType = DescMessage | DescField;
+
+/** Gives a function from a type to its codec, which is the same one each time. */
+export function compileCodecs(registry: FileRegistry, options: CodecOptions = {}): (type: CodecType) => Codec {
   const extensions = extensionsByType(registry);
   const extensionsOf = ({ typeName }: DescMessage) => extensions.get(typeName) ?? [];
   const find = (name: string) => registry.getMessage(name);
@@ -55,8 +59,21 @@ export function compileCodecs(registry: FileRegistry, options: CodecOptions = {}
     (type) => wellKnownWriter(type, find, writerOf) ?? new ObjectWriter(type, extensionsOf(type), writerOf, omitZeros),
   );
   const maxMessage = options.maxMessage ?? MAX_MESSAGE;
-  return memoized((type) => new CompiledCodec(type, readerOf(type), writerOf(type), maxMessage));
+  const messageCodec = memoized((type: DescMessage) => {
+    return new CompiledCodec(type, readerOf(type), writerOf(type), maxMessage);
+  });
+  const fieldCodec = memoized((field: DescField) => {
+    const type = typeOfField(field);
+    const writer = new ObjectWriter(type, [], writerOf, false);
+    const { message } = field;
+    const absent = () => (message === undefined || hasOwnForm(message) ? "null" : messageCodec(message).write(NOTHING));
+    const codec = new CompiledCodec(type, fieldValueReader(field, readerOf), writer, maxMessage);
+    return new FieldCodec(codec, field, absent);
+  });
+  return (type) => (type.kind === "message" ? messageCodec(type) : fieldCodec(type));
 }
+
+const NOTHING = new Uint8Array(0);
 
 // Shared by all codecs: reading and writing are synchronous, so no two calls use them at a time.
 const scanner = new Scanner();
@@ -121,8 +138,8 @@ class CompiledCodec implements Codec {
   }
 }
 
-function memoized<T>(make: (type: DescMessage) => T): (type: DescMessage) => T {
-  const made = new Map<DescMessage, T>();
+function memoized<K, T>(make: (type: K) => T): (type: K) => T {
+  const made = new Map<K, T>();
   return (type) => {
     let result = made.get(type);
     if (result === undefined) {

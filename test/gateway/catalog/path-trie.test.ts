@@ -237,7 +237,7 @@ t.test("too long a path, and one of too many segments, match nothing", async (t)
   t.equal(trie.find("GET", "/a".repeat(257)), undefined);
 });
 
-t.test("the order in which templates are added makes no difference", async (t) => {
+t.test("the order in which templates are added makes no difference", async () => {
   const segments = fc.array(fc.constantFrom("a", "b", "*"), { maxLength: 3 });
   const rest = fc.option(fc.array(fc.constantFrom("a", "b"), { maxLength: 2 }), { nil: undefined });
   const template = fc

@@ -1,0 +1,67 @@
+/**
+ * The codec of one field of a message: its JSON is the field's value, and its wire bytes are a message with that field. So the
+ * body of a request or response can be one field of a message.
+ */
+import { Buffer } from "node:buffer";
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { LOWER_N } from "./bytes.js";
+import type { Codec } from "./codec.js";
+import { fieldReader, type MessageReader, type MessageReaders, takesNull } from "./read/field.js";
+import { NULL } from "./read/scalars.js";
+
+/** The message type that has only this field, and no oneof. It has a name of its own, so no extensions belong to it. */
+export function typeOfField(field: DescField): DescMessage {
+  const { parent } = field;
+  const only = { ...field, oneof: undefined } as DescField;
+  return { ...parent, typeName: `${parent.typeName}.${field.name}`, fields: [only], members: [only], oneofs: [] };
+}
+
+/** Reads the value of a field, and writes it with its tag. Null means that the field is absent, unless it is a value. */
+export function fieldValueReader(field: DescField, readers: MessageReaders): MessageReader {
+  const read = fieldReader(field, readers);
+  const nullable = !takesNull(field);
+  return {
+    read(s, w) {
+      if (nullable && s.src[s.pos] === LOWER_N) s.literal(NULL);
+      else read(s, w);
+    },
+  };
+}
+
+/** Takes the field's value from the JSON of a message that has only this field. */
+export class FieldCodec implements Codec {
+  readonly #codec: Codec;
+  readonly #before: string;
+  readonly #bytesBefore: number;
+  readonly #absent: () => string;
+
+  /**
+   * @param codec of the type that has only this field, which reads the value alone
+   * @param absent gives the JSON of a field that is not there
+   */
+  constructor(codec: Codec, { jsonName }: DescField, absent: () => string) {
+    this.#codec = codec;
+    this.#before = `{${JSON.stringify(jsonName)}:`;
+    this.#bytesBefore = Buffer.byteLength(this.#before);
+    this.#absent = absent;
+  }
+
+  read(json: Uint8Array): Uint8Array {
+    return this.#codec.read(json);
+  }
+
+  write(wire: Uint8Array): string {
+    const json = this.#codec.write(wire);
+    return json === "{}" ? this.#absent() : json.slice(this.#before.length, -1);
+  }
+
+  writeBody(wire: Uint8Array): string | Uint8Array {
+    const json = this.#codec.writeBody(wire);
+    if (json.length === "{}".length) return this.#absent();
+    return typeof json === "string" ? json.slice(this.#before.length, -1) : json.subarray(this.#bytesBefore, -1);
+  }
+
+  readQuery(parameters: Iterable<readonly [name: string, value: string]>): Uint8Array {
+    return this.#codec.readQuery(parameters);
+  }
+}
