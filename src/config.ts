@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type GrpcTarget, parseAddress, parseGrpcTarget, parseGrpcTargets } from "./address.js";
 import { TrustedProxies } from "./client-address.js";
-import { NAME } from "./contract/names.js";
+import { BINDING_PREFIX, NAME } from "./contract/names.js";
 import {
   boolean,
   bytes,
@@ -258,6 +258,8 @@ export interface ForeignService {
   readonly descriptors: string | undefined;
   /** Whether it is told the account and the namespace of each caller. */
   readonly identity: boolean;
+  /** What stands before the paths of its `google.api.http` annotations, such as `/api`. */
+  readonly bindingPrefix?: string | undefined;
 }
 
 /** The flags of the command line, as text, by the names of settings. */
@@ -371,24 +373,38 @@ function foreignServices(value: unknown, folder: string): ForeignService[] {
   return value.map((entry, index) => foreignService(entry, `services[${index}]`, folder));
 }
 
-/** `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb", "identity": true}`; target may be a list. */
+/** `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb", "identity": true, "bindings": {"prefix": "/api"}}`; target may be a list. */
 function foreignService(entry: unknown, path: string, folder: string): ForeignService {
   const wrong = (what: string) => new ConfigError(`${path} in the configuration file: ${what}`);
   if (!isObject(entry)) throw wrong("must be an object with name and target");
-  const { name, target, descriptors, identity = false, ...rest } = entry;
+  const { name, target, descriptors, identity = false, bindings, ...rest } = entry;
   const extra = Object.keys(rest)[0];
-  if (extra !== undefined) throw wrong(`unknown member "${extra}"; known are name, target, descriptors, identity`);
+  if (extra !== undefined) throw wrong(`unknown member "${extra}"; known are ${KNOWN_MEMBERS}`);
   if (typeof name !== "string" || !NAME.test(name)) {
     throw wrong("name must be lower-case letters, digits and -");
   }
   if (descriptors !== undefined && (typeof descriptors !== "string" || descriptors === ""))
     throw wrong("descriptors must be the path of a file");
   if (typeof identity !== "boolean") throw wrong("identity must be true or false");
+  const bindingPrefix = prefixOf(bindings, wrong);
   const targets = Array.isArray(target) ? target : [target];
   const file = descriptors === undefined ? undefined : resolve(folder, descriptors);
   try {
-    return { name, targets: targets.map((one) => parseGrpcTarget(String(one))), descriptors: file, identity };
+    const parsed = targets.map((one) => parseGrpcTarget(String(one)));
+    return { name, targets: parsed, descriptors: file, identity, bindingPrefix };
   } catch (error) {
     throw wrong(`target: ${(error as Error).message}`);
   }
+}
+
+const KNOWN_MEMBERS = "name, target, descriptors, identity, bindings";
+
+/** `{"prefix": "/api"}` */
+function prefixOf(bindings: unknown, wrong: (what: string) => ConfigError): string | undefined {
+  if (bindings === undefined) return undefined;
+  const { prefix, ...rest } = isObject(bindings) ? bindings : {};
+  if (typeof prefix !== "string" || !BINDING_PREFIX.test(prefix) || Object.keys(rest).length > 0) {
+    throw wrong('bindings must be an object such as {"prefix": "/api"}');
+  }
+  return prefix;
 }

@@ -44,16 +44,18 @@ export interface KnownInstance {
   readonly addresses: ReadonlySet<string>;
   readonly identity: IdentityForm;
   readonly reflected: boolean;
+  /** Before the paths of its bindings. */
+  readonly bindingPrefix: string;
   /** As announced. */
   readonly contract: Contract;
 }
 
 /** Compiles what the registry announces. @throws {Error} when its descriptors cannot be used */
 export function toKnownInstance(instance: Instance, contracts: Contracts): KnownInstance {
-  const { service, id, addresses, reflected } = instance;
+  const { service, id, addresses, reflected, bindingPrefix } = instance;
   const contract = contracts.hold(instance);
-  const reachable = addresses.length === 0 ? [`in-process:${id}`] : addresses;
-  return { service, id, addresses: new Set(reachable), identity: identityFormOf(instance), reflected, contract };
+  const reachable = new Set(addresses.length === 0 ? [`in-process:${id}`] : addresses);
+  return { service, id, addresses: reachable, identity: identityFormOf(instance), reflected, bindingPrefix, contract };
 }
 
 /** Whether an instance is announced as it was before. */
@@ -62,6 +64,7 @@ export function isSame(one: KnownInstance, other: KnownInstance): boolean {
     one.contract === other.contract &&
     one.identity === other.identity &&
     one.reflected === other.reflected &&
+    one.bindingPrefix === other.bindingPrefix &&
     `${[...one.addresses]}` === `${[...other.addresses]}`
   );
 }
@@ -235,7 +238,9 @@ export class Instances {
     const attempts = contracts.length === 1 ? [contracts] : [contracts, ...contracts.map((contract) => [contract])];
     for (const attempt of attempts) {
       try {
-        routes.set(service, targetsOf(attempt, this.#balancer, identity));
+        const prefix = [...this.#instances.values()].at(-1)?.bindingPrefix;
+        const problems = routes.set(service, targetsOf(attempt, this.#balancer, identity), prefix);
+        for (const problem of problems) log.warn({ service, problem }, "a path of google.api.http is not served as declared");
         return;
       } catch (error) {
         const id = known.find((each) => each.contracts.includes(attempt[0] as Contract))?.id;

@@ -62,8 +62,8 @@ export class PathTrie<T extends TemplateEntry> {
     const { template, httpMethod } = entry;
     const { verb } = template;
     const node = walk(this.#root, template, true) as Node<T>;
-    let byMethod = node.ends.get(verb);
-    if (byMethod === undefined) node.ends.set(verb, (byMethod = new Map()));
+    const byMethod = node.ends.get(verb) ?? new Map<string, T[]>();
+    node.ends.set(verb, byMethod);
     const entries = byMethod.get(httpMethod) ?? [];
     const at = entries.findIndex((other) => this.#before(entry, other));
     entries.splice(at < 0 ? entries.length : at, 0, entry);
@@ -213,4 +213,3 @@ function searchRest<T>(
   }
   return undefined;
 }
-

@@ -9,6 +9,7 @@ import { Callers, type Endpoint, pathOf } from "../../src/contract/endpoint.js";
 import { NAME, RESERVED_NAMES } from "../../src/contract/names.js";
 import { nearest } from "../../src/contract/nearest.js";
 import { HttpError } from "../errors.js";
+import { Bindings } from "./bindings.js";
 import type { Target } from "./target.js";
 
 export interface Route {
@@ -25,6 +26,8 @@ const PERCENT = /%(?:([0-9A-Fa-f]{2})|)/g;
 const PATH = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/;
 
 export class Routes {
+  /** The paths that services have by annotations. */
+  readonly bindings = new Bindings();
   readonly #routes = new Map<string, Route>();
   readonly #services = new Map<string, { readonly targets: readonly Target[]; readonly paths: readonly string[] }>();
   readonly #listeners: (() => void)[] = [];
@@ -36,26 +39,41 @@ export class Routes {
 
   /**
    * Adds a service, or replaces all its routes at once.
+   * @param prefix before the paths of its bindings, such as `/api`
+   * @returns what is wrong with its bindings and was not so before, for the operator
    * @throws {Error} for a malformed or reserved name, or two endpoints with one path; then nothing has changed
    */
-  set(service: string, targets: readonly Target[]): void {
+  set(service: string, targets: readonly Target[], prefix = ""): string[] {
     if (!NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
     if (RESERVED_NAMES.has(service)) throw new Error("its name is reserved for the gateway's own paths");
     const routes = routesOf(service, targets);
+    const before = new Set(this.#services.get(service)?.paths);
     this.#remove(service);
     for (const [path, route] of routes) this.#routes.set(path, route);
-    this.#services.set(service, { targets, paths: [...routes.keys()] });
+    const paths = [...routes.keys()];
+    this.#services.set(service, { targets, paths });
+    const hidden = paths.flatMap((path) => (before.has(path) ? [] : (this.#hiddenAt(service, path) ?? [])));
+    const problems = this.bindings.set(service, targets, prefix, (path) => this.#routes.has(path));
     for (const listener of this.#listeners) listener();
+    return [...hidden, ...problems];
   }
 
   delete(service: string): void {
     this.#remove(service);
+    this.bindings.delete(service);
     for (const listener of this.#listeners) listener();
   }
 
   #remove(service: string): void {
     for (const path of this.#services.get(service)?.paths ?? []) this.#routes.delete(path);
     this.#services.delete(service);
+  }
+
+  /** Which binding of another service the path of an endpoint hides, in words. */
+  #hiddenAt(service: string, path: string): string | undefined {
+    const other = this.bindings.at(path)?.target.endpoint;
+    if (other === undefined || other.service === service) return undefined;
+    return `its path ${path} hides a binding of ${other.name}`;
   }
 
   /** Names of the services, in the order in which they were added. */

@@ -1,7 +1,7 @@
 /** Checks the names and addresses with which instances register. */
 
 import { isUnixSocket } from "../../src/address.js";
-import { NAME, RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/names.js";
+import { BINDING_PREFIX, NAME, RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 
 /** The ID of an instance: printable ASCII without spaces. */
@@ -27,8 +27,11 @@ export function checkServiceName(name: string, local: boolean): void {
  * Checks an instance but for its descriptors. One of the same process (`local`) needs no address.
  * @throws {Error} with a message for the service's owner.
  */
-export function checkInstance({ service, id, addresses }: Instance, local: boolean): void {
+export function checkInstance({ service, id, addresses, bindingPrefix }: Instance, local: boolean): void {
   checkServiceName(service, local);
+  if (bindingPrefix !== "" && !BINDING_PREFIX.test(bindingPrefix)) {
+    throw new Error(`binding_prefix ${JSON.stringify(bindingPrefix.slice(0, 80))} must be a path such as /api`);
+  }
   if (!ID.test(id)) throw new Error("id must be 1 to 128 printable ASCII characters without spaces");
   if ((addresses.length === 0 && !local) || addresses.length > MAX_ADDRESSES) {
     throw new Error(`${addresses.length} addresses; 1 to ${MAX_ADDRESSES} are accepted`);

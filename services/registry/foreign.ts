@@ -199,7 +199,7 @@ function isSame(one: Reflected, other: Reflected): boolean {
 }
 
 function instanceOf(
-  { name, identity, descriptors: file }: ForeignService,
+  { name, identity, descriptors: file, bindingPrefix }: ForeignService,
   address: string,
   { descriptors, grpcServices }: Reflected,
 ): Instance {
@@ -210,6 +210,7 @@ function instanceOf(
     descriptors,
     grpcServices: [...grpcServices],
     identity,
+    bindingPrefix: bindingPrefix ?? "",
     reflected: file === undefined,
   });
 }

@@ -74,7 +74,13 @@ function bindingOf(rule: HttpRule, { input, output }: DescMethod, prefix: string
     const body = rule.body === "*" ? "*" : topField(input, rule.body, "body");
     const bound = variables.find((fields) => fields.length === 1 && fields[0] === body);
     if (bound !== undefined) throw new SyntaxError(`the field ${rule.body} is in the path and the body`);
-    return { httpMethod, template, variables, body, responseBody: topField(output, rule.responseBody, "response_body") };
+    return {
+      httpMethod,
+      template,
+      variables,
+      body,
+      responseBody: topField(output, rule.responseBody, "response_body"),
+    };
   } catch (error) {
     throw new SyntaxError(`${httpMethod} ${template.text}: ${(error as Error).message}`);
   }
@@ -82,13 +88,17 @@ function bindingOf(rule: HttpRule, { input, output }: DescMethod, prefix: string
 
 /** A method of HTTP (RFC 9110 §5.6.2, §9.1), or any. */
 const METHOD = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
+/** Methods about the path or the connection; gateways answer them themselves. */
+const OTHERS: ReadonlySet<string> = new Set(["OPTIONS", "CONNECT", "TRACE"]);
 
 function patternOf({ pattern }: HttpRule): { readonly httpMethod: string; readonly path: string } {
   if (pattern === undefined) throw new SyntaxError("a binding has no path");
   if (pattern.$case !== "custom") return { httpMethod: pattern.$case.toUpperCase(), path: pattern.value };
   const { kind, path } = pattern.value;
+  const httpMethod = kind.toUpperCase();
   if (!METHOD.test(kind)) throw new SyntaxError(`the custom method ${JSON.stringify(kind)} is no method of HTTP`);
-  return { httpMethod: kind.toUpperCase(), path };
+  if (OTHERS.has(httpMethod)) throw new SyntaxError(`the method ${httpMethod} never calls an endpoint`);
+  return { httpMethod, path };
 }
 
 /** The field of a name in the .proto file, or in JSON. */
@@ -117,6 +127,10 @@ function fieldsOf(type: DescMessage, names: readonly string[]): DescField[] {
     const field = fieldOf(parent, name);
     if (field.fieldKind === "list" || field.fieldKind === "map") {
       throw new SyntaxError(`the variable ${names.join(".")} is or has a ${field.fieldKind}`);
+    }
+    // A group has no length in front, so that its fields could not be replaced without reading them.
+    if (field.fieldKind === "message" && field.delimitedEncoding) {
+      throw new SyntaxError(`the variable ${names.join(".")} is or has a group`);
     }
     fields.push(field);
     parent = field.message !== undefined && !SINGLE_VALUES.test(field.message.typeName) ? field.message : undefined;

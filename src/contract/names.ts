@@ -10,6 +10,9 @@ export const ACCOUNT_NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/;
 /** Most characters of an account's name. */
 export const MAX_ACCOUNT_NAME = 128;
 
+/** What stands before the paths that a service has by `google.api.http` annotations, such as `/api`. */
+export const BINDING_PREFIX = /^(?=.{1,128}$)(?:\/[A-Za-z0-9._~-]+)+$/;
+
 /** The ID of a rule. */
 export const RULE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 

@@ -118,7 +118,8 @@ function segmentOf(text: string): Segment {
 
 function decodeLiteral(text: string): string {
   if (text === "") throw new SyntaxError("has an empty segment or verb");
-  if (!LITERAL.test(text)) throw new SyntaxError(`has ${JSON.stringify(text)}, which a path can only have percent-encoded`);
+  if (!LITERAL.test(text))
+    throw new SyntaxError(`has ${JSON.stringify(text)}, which a path can only have percent-encoded`);
   const decoded = decodePart(text);
   if (decoded === undefined) throw new SyntaxError(`has ${JSON.stringify(text)}, which is not UTF-8`);
   return decoded;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { formatGrpcTarget } from "../address.js";
 import { ConfigError, loadConfig, SETTINGS } from "../config.js";
-import { NAME } from "../contract/names.js";
+import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import { createLog } from "../log.js";
 import { createContext } from "../process/context.js";
 import { joinAuthority, waitForAuthority } from "../process/join.js";
@@ -26,6 +26,11 @@ export interface ServeOptions {
    * out for a definition of @grpc/proto-loader, which has its contract without the comments.
    */
   readonly descriptors?: Uint8Array | string | URL | undefined;
+  /**
+   * How its `google.api.http` annotations are served. The prefix, such as `/api`, stands before each path: without one, paths
+   * below `/v1/` take a valid token.
+   */
+  readonly bindings?: { readonly prefix: string } | undefined;
   /** Settings of `portico service`, as text, before those of the environment: `{ authority: "10.0.0.5:8081" }`. */
   readonly settings?: { readonly [name: string]: string } | undefined;
 }
@@ -61,10 +66,14 @@ export async function serve(
   return serveParts(parts, options);
 }
 
-async function serveParts(parts: readonly Part[], { name, descriptors, settings }: ServeOptions): Promise<Served> {
+async function serveParts(parts: readonly Part[], options: ServeOptions): Promise<Served> {
+  const { name, descriptors, settings, bindings } = options;
   if (!NAME.test(name)) throw new TypeError(`name ${JSON.stringify(name)}: must be lower-case letters, digits and -`);
   const unknown = Object.keys(settings ?? {}).find((key) => !Object.hasOwn(SETTINGS, key));
   if (unknown !== undefined) throw new TypeError(`settings: there is no setting ${unknown}`);
+  if (bindings !== undefined && !BINDING_PREFIX.test(bindings.prefix)) {
+    throw new TypeError(`bindings.prefix ${JSON.stringify(bindings.prefix)}: must be a path such as /api`);
+  }
   const grpc = settings?.grpc ?? process.env.PORTICO_GRPC ?? "127.0.0.1:0";
   const config = loadConfig({ ...settings, grpc });
   const log = createLog(config.logLevel);
@@ -82,6 +91,7 @@ async function serveParts(parts: readonly Part[], { name, descriptors, settings 
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
       environment: { service: name, log, openStore: store.open, clients: () => clients },
       store: named && { id: named.id, name: named.name },
+      bindingPrefix: bindings?.prefix,
     });
     const { guard, grpc, registration } = await openServiceProcess(context, joined, service);
     await waitForAuthority(Promise.all([guard.ready(), registration.registered()]));

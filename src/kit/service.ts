@@ -14,11 +14,17 @@ export interface ServiceOptions {
   readonly environment: Environment;
   /** Where it keeps what callers give it; undefined where it keeps nothing, or it is not known yet. */
   readonly store?: Service["store"];
+  /** What stands before the paths of its `google.api.http` annotations. */
+  readonly bindingPrefix?: string | undefined;
 }
 
 /** A service whose code is loaded. */
-export function createService(parts: readonly Part[], { descriptors, environment, store }: ServiceOptions): Service {
-  return { name: environment.service, descriptors, store, parts: parts.map((part) => bindPart(part, environment)) };
+export function createService(
+  parts: readonly Part[],
+  { descriptors, environment, store, bindingPrefix }: ServiceOptions,
+): Service {
+  const bound = parts.map((part) => bindPart(part, environment));
+  return { name: environment.service, descriptors, store, bindingPrefix, parts: bound };
 }
 
 /**

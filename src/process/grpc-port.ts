@@ -73,6 +73,7 @@ export function instanceOf(service: Service, { target }: GrpcPort, config: Confi
     grpcServices: service.parts.map((part) => part.grpcService),
     reflected: true,
     store: service.store,
+    bindingPrefix: service.bindingPrefix ?? "",
   });
 }
 

@@ -88,6 +88,8 @@ export interface Service {
   readonly descriptors: Uint8Array;
   /** Where it keeps what callers give it; undefined where it keeps nothing. */
   readonly store?: { readonly id: string; readonly name: string } | undefined;
+  /** What stands before the paths of its `google.api.http` annotations, such as `/api`. */
+  readonly bindingPrefix?: string | undefined;
 }
 
 /** The context of one call. An AbortController is made only for an endpoint that asks for `signal`. */

@@ -56,7 +56,11 @@ t.test("an annotation in several pieces is one, as of any message on the wire", 
   const unknown = all?.options?.$unknown;
   if (unknown === undefined) throw new Error("no annotation");
   // An additional binding with `get: "/more"`, in wire bytes with their length.
-  unknown.push({ no: 72295728, wireType: 2, data: Buffer.concat([Buffer.from([9, 0x5a, 7, 0x12, 5]), Buffer.from("/more")]) });
+  unknown.push({
+    no: 72295728,
+    wireType: 2,
+    data: Buffer.concat([Buffer.from([9, 0x5a, 7, 0x12, 5]), Buffer.from("/more")]),
+  });
   const split = toBinary(FileDescriptorSetSchema, set);
   t.ok(shown(methodOf("All", split)).includes("GET /more"));
 });

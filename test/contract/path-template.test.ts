@@ -61,7 +61,10 @@ const REFUSED: readonly (readonly [why: RegExp, templates: readonly string[]])[]
   [/which is no field/, ["/{}", "/{name.}", "/{name..nested}", "/{field-name}", "/{=*}", "/{1a}"]],
   [/a variable within a variable/, ["/{var=a/{nested=b}}", "/a/{b={c}/*}"]],
   [/text after a variable's }/, ["/{x}a", "/{x}a{y}", "/a/{x}b/s", "/a/{x}b{y}/s"]],
-  [/only have percent-encoded/, ["/a{x}", "/a{x}b", "/a/b{x}/s", "/a?b", "/%", "/%2", "/a%2z", "/a b", "/第一版", "/a}"]],
+  [
+    /only have percent-encoded/,
+    ["/a{x}", "/a{x}b", "/a/b{x}/s", "/a?b", "/%", "/%2", "/a%2z", "/a b", "/第一版", "/a}"],
+  ],
   [/a colon within a variable/, ["/a/{x=var:verb}"]],
   [/not UTF-8/, ["/%ff"]],
   [/the variable a twice/, ["/{a}/{a}"]],

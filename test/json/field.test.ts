@@ -60,22 +60,25 @@ t.test("null means that the field is absent", async (t) => {
   }
 });
 
-t.test("an absent field is written as its zero also where messages leave zeros out, as an empty message, or as null", async (t) => {
-  const absent: Readonly<Record<string, string>> = {
-    "Implicit.int64": '"0"',
-    "Lists.int32": "[]",
-    "Maps.string": "{}",
-    "Optional.nested": "{}",
-    "WellKnown.empty": "{}",
-    "Optional.int32": "null",
-    "WellKnown.timestamp": "null",
-  };
-  for (const [path, json] of Object.entries(absent)) {
-    const codec = codecOf(fieldOf(path));
-    t.equal(codec.write(Buffer.alloc(0)), json, path);
-    t.equal(Buffer.from(codec.writeBody(Buffer.alloc(0))).toString(), json, path);
-  }
-});
+t.test(
+  "an absent field is written as its zero also where messages leave zeros out, as an empty message, or as null",
+  async (t) => {
+    const absent: Readonly<Record<string, string>> = {
+      "Implicit.int64": '"0"',
+      "Lists.int32": "[]",
+      "Maps.string": "{}",
+      "Optional.nested": "{}",
+      "WellKnown.empty": "{}",
+      "Optional.int32": "null",
+      "WellKnown.timestamp": "null",
+    };
+    for (const [path, json] of Object.entries(absent)) {
+      const codec = codecOf(fieldOf(path));
+      t.equal(codec.write(Buffer.alloc(0)), json, path);
+      t.equal(Buffer.from(codec.writeBody(Buffer.alloc(0))).toString(), json, path);
+    }
+  },
+);
 
 t.test("what is no value of the field is refused, with its place in the value", async (t) => {
   const refused: readonly (readonly [path: string, json: string, because: string])[] = [

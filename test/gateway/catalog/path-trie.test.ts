@@ -150,7 +150,13 @@ const TABLES: Readonly<Record<string, Table>> = {
   },
   "literals after ** need segments of their own": {
     templates: ["/**/tail", "/x/**/x"],
-    paths: { "/tail": ["/**/tail"], "/abc/def/tail": ["/**/tail"], "/tail/extra": undefined, "/x": undefined, "/x/x": ["/x/**/x"] },
+    paths: {
+      "/tail": ["/**/tail"],
+      "/abc/def/tail": ["/**/tail"],
+      "/tail/extra": undefined,
+      "/x": undefined,
+      "/x/x": ["/x/**/x"],
+    },
   },
   "a template matches no longer and no shorter path": {
     templates: ["/prefix/middle/suffix", "/prefix/middle", "/v2/{b=b/*}/o/{oname}"],
@@ -177,7 +183,10 @@ const TABLES: Readonly<Record<string, Table>> = {
       "/%ff": undefined,
     },
   },
-  "nothing matches where there is no template": { templates: [], paths: { "/a/b/blue/foo": undefined, "/": undefined } },
+  "nothing matches where there is no template": {
+    templates: [],
+    paths: { "/a/b/blue/foo": undefined, "/": undefined },
+  },
 };
 
 for (const [title, { templates, paths }] of Object.entries(TABLES)) {
@@ -200,23 +209,30 @@ t.test("the method is part of what matches", async (t) => {
   const get = entryOf("/shelves/{id}", "GET");
   for (const entry of [special, any, get]) trie.add(entry);
   t.equal(trie.find("POST", "/shelves/special")?.entry, special);
-  t.equal(trie.find("GET", "/shelves/special")?.entry, get, "a literal without the method does not hide a template with it");
+  t.equal(
+    trie.find("GET", "/shelves/special")?.entry,
+    get,
+    "a literal without the method does not hide a template with it",
+  );
   t.equal(trie.find("PURGE", "/shelves/1")?.entry, any, "a binding of all methods takes what no other takes");
   t.equal(trie.find("POST", "/shelves"), undefined);
   t.strictSame([...trie.methodsOf("/shelves/special")].sort(), ["*", "GET", "POST"]);
   t.equal(trie.methodsOf("/other").size, 0);
 });
 
-t.test("of entries of one method and shape the first in order is found, and another one when that is gone", async (t) => {
-  const trie = new PathTrie<TemplateEntry & { readonly rank: number }>((one, other) => one.rank < other.rank);
-  const second = { ...entryOf("/a/{x}"), rank: 2 };
-  const first = { ...entryOf("/a/{y=*}"), rank: 1 };
-  t.strictSame(trie.add(second), [second]);
-  t.strictSame(trie.add(first), [first, second], "whoever adds an entry sees the others");
-  t.equal(trie.find("GET", "/a/1")?.entry, first);
-  trie.delete(first);
-  t.equal(trie.find("GET", "/a/1")?.entry, second);
-});
+t.test(
+  "of entries of one method and shape the first in order is found, and another one when that is gone",
+  async (t) => {
+    const trie = new PathTrie<TemplateEntry & { readonly rank: number }>((one, other) => one.rank < other.rank);
+    const second = { ...entryOf("/a/{x}"), rank: 2 };
+    const first = { ...entryOf("/a/{y=*}"), rank: 1 };
+    t.strictSame(trie.add(second), [second]);
+    t.strictSame(trie.add(first), [first, second], "whoever adds an entry sees the others");
+    t.equal(trie.find("GET", "/a/1")?.entry, first);
+    trie.delete(first);
+    t.equal(trie.find("GET", "/a/1")?.entry, second);
+  },
+);
 
 t.test("entries that were deleted leave nothing behind", async (t) => {
   const templates = Object.values(TABLES).flatMap(({ templates }) => templates);

@@ -51,6 +51,8 @@ export interface Instance {
   joined: Joined;
   /** Whether gateways send it the account and the namespace of each caller, as the configuration asks. */
   identity: boolean;
+  /** Before the paths that its `google.api.http` annotations give, such as `/api`, as the configuration asks; empty for none. */
+  bindingPrefix: string;
   /** Where the instance keeps what callers give it; absent where it keeps nothing. Gateways are not sent it. */
   store: DataStore | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -289,6 +291,7 @@ function createBaseInstance(): Instance {
     reflected: false,
     joined: 0,
     identity: false,
+    bindingPrefix: "",
     store: undefined,
     _unknownFields: {},
   };
@@ -319,6 +322,9 @@ export const Instance: MessageFns<Instance> = {
     }
     if (message.identity !== false) {
       writer.uint32(72).bool(message.identity);
+    }
+    if (message.bindingPrefix !== "") {
+      writer.uint32(90).string(message.bindingPrefix);
     }
     if (message.store !== undefined) {
       DataStore.encode(message.store, writer.uint32(82).fork()).join();
@@ -411,6 +417,14 @@ export const Instance: MessageFns<Instance> = {
             message.identity = reader.bool();
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.bindingPrefix = reader.string();
+            continue;
+          }
           case 10: {
             if (tag !== 82) {
               break;
@@ -452,6 +466,7 @@ export const Instance: MessageFns<Instance> = {
     message.reflected = object.reflected ?? false;
     message.joined = object.joined ?? 0;
     message.identity = object.identity ?? false;
+    message.bindingPrefix = object.bindingPrefix ?? "";
     message.store = (object.store !== undefined && object.store !== null)
       ? DataStore.fromPartial(object.store)
       : undefined;
