@@ -2,7 +2,7 @@
  * The paths that services have by `google.api.http` annotations, their bindings. All services share one space of paths: of two
  * bindings with the same method and shape, the one of the service whose name sorts first is called, at every gateway alike.
  */
-import { type Binding, type Bindings as MethodBindings, bindingsOf } from "../../src/contract/http-rule.js";
+import { type Binding, bindingsOf, type Bindings as MethodBindings } from "../../src/contract/http-rule.js";
 import { RESERVED_NAMES } from "../../src/contract/names.js";
 import { decodePart, shapeOf } from "../../src/contract/path-template.js";
 import { type PathMatch, PathTrie, type TemplateEntry } from "./path-trie.js";
@@ -104,7 +104,10 @@ export function bindingsFor({ endpoint: { method } }: Target, prefix: string): M
   return bindings;
 }
 
-const read = new WeakMap<Target["endpoint"]["method"], { readonly prefix: string; readonly bindings: MethodBindings }>();
+const read = new WeakMap<
+  Target["endpoint"]["method"],
+  { readonly prefix: string; readonly bindings: MethodBindings }
+>();
 
 /** Why a binding is never called, or not at all its paths. */
 function problemOf(entry: BoundTarget, isRoute: (path: string) => boolean): string | undefined {

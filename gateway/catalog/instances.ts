@@ -240,7 +240,8 @@ export class Instances {
       try {
         const prefix = [...this.#instances.values()].at(-1)?.bindingPrefix;
         const problems = routes.set(service, targetsOf(attempt, this.#balancer, identity), prefix);
-        for (const problem of problems) log.warn({ service, problem }, "a path of google.api.http is not served as declared");
+        for (const problem of problems)
+          log.warn({ service, problem }, "a path of google.api.http is not served as declared");
         return;
       } catch (error) {
         const id = known.find((each) => each.contracts.includes(attempt[0] as Contract))?.id;

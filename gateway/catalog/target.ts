@@ -2,7 +2,7 @@
  * What the gateway calls: an endpoint with its codecs and the channel that leads to the instances which have it. While a
  * service is updated its instances may have different contracts; then an endpoint has a target for each contract.
  */
-import type { FileRegistry } from "@bufbuild/protobuf";
+import type { DescField, FileRegistry } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { Codec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
@@ -74,6 +74,11 @@ export class Target {
   /** The service's own message types. */
   get types(): FileRegistry {
     return this.contract.schema.types;
+  }
+
+  /** The codec of one field of its request or response. */
+  field(field: DescField): Codec {
+    return this.contract.schema.codec(field);
   }
 
   get request(): Codec {

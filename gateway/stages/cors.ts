@@ -36,7 +36,7 @@ const ANY = ["Access-Control-Allow-Origin", "*", "Access-Control-Expose-Headers"
 const VARY = ["Vary", "Origin"];
 const NONE: readonly string[] = [];
 const PREFLIGHT = [
-  ...["Access-Control-Allow-Methods", "GET, HEAD, POST"],
+  ...["Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE"],
   "Access-Control-Allow-Headers",
   "Authorization, Content-Type, Platform-Namespace, X-Request-Id, Grpc-Timeout, Traceparent, Tracestate",
   ...["Access-Control-Max-Age", "7200"], // Two hours, the most that browsers keep.

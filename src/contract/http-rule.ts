@@ -9,6 +9,8 @@ import { type PathTemplate, parsePathTemplate } from "./path-template.js";
 
 /** One HTTP method and path template of a gRPC method. A method has several by `additional_bindings`. */
 export interface Binding {
+  /** What stands before the path that the annotation has. */
+  readonly prefix: string;
   /** `GET`; `*` for every method. */
   readonly httpMethod: string;
   readonly template: PathTemplate;
@@ -75,6 +77,7 @@ function bindingOf(rule: HttpRule, { input, output }: DescMethod, prefix: string
     const bound = variables.find((fields) => fields.length === 1 && fields[0] === body);
     if (bound !== undefined) throw new SyntaxError(`the field ${rule.body} is in the path and the body`);
     return {
+      prefix,
       httpMethod,
       template,
       variables,

@@ -138,12 +138,13 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
       reflected: false,
       joined: Joined.JOINED_UNSPECIFIED,
       identity: false,
+      bindingPrefix: "",
       store: undefined,
       ...instance,
     });
-  for (const { name, parts, descriptors } of services) {
+  for (const { name, parts, descriptors, bindingPrefix = "" } of services) {
     const grpcServices = parts.map(({ grpcService }) => grpcService);
-    add({ service: name, descriptors: asBuffer(descriptors), grpcServices });
+    add({ service: name, descriptors: asBuffer(descriptors), grpcServices, bindingPrefix });
   }
   add({ service: "gone", addresses: ["127.0.0.1:1"] });
 
@@ -261,7 +262,7 @@ function readable({ status, headers, body }: GatewayResponse): Answer {
     byName[name] = headers[at + 1] as string;
   }
   if (isStream(body)) throw new Error("the answer is a stream");
-  return { status, headers: byName, body: body.toString() };
+  return { status, headers: byName, body: typeof body === "string" ? body : Buffer.from(body).toString() };
 }
 
 /** A JSON POST, as function call; the answer parsed. */

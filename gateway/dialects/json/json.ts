@@ -5,12 +5,13 @@
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { parseTimeout } from "../../../src/rpc/metadata.js";
 import type { Route } from "../../catalog/routes.js";
+import type { Target } from "../../catalog/target.js";
 import { writeErrorReply } from "../../error-object.js";
 import { HttpError } from "../../errors.js";
 import { type GatewayRequest, listOf, pathOf, type Reply, type RequestHeaders } from "../../http.js";
 import { type Allow, allowing, type Dialect } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
-import { RAW_HEADERS, rawChunks } from "./bodies/http-body.js";
+import { decodeHttpBody, encodeHttpBody, type HttpBody, RAW_HEADERS, rawChunks } from "./bodies/http-body.js";
 import {
   checkBody,
   checkNoQuery,
@@ -22,7 +23,7 @@ import {
   writeMessage,
 } from "./message.js";
 import { ndjson } from "./streams/ndjson.js";
-import { ResponseStream } from "./streams/response-stream.js";
+import { ResponseStream, type StreamFormat } from "./streams/response-stream.js";
 import { acceptsEvents, isComplete, serverSentEvents } from "./streams/sse.js";
 import { upload } from "./streams/upload.js";
 import { WebSocketCall } from "./streams/websocket.js";
@@ -69,14 +70,14 @@ function openStream(
   if (request.upgrade) return openWebSocket(request, options);
   if (request.method === "POST" && takesPieces(request, target)) {
     checkNoQuery(request.target);
-    return upload(request, request.headers.contentType ?? "", options);
+    return upload(request, options, encodeHttpBody);
   }
   if (!isPlain(target.endpoint)) {
     throw new HttpError(426, `${target.endpoint.name} takes a stream of messages: open a WebSocket at this path`, {
       headers: ["Upgrade", "websocket", "Connection", "Upgrade"],
     });
   }
-  return openResponse(request, readMessage(request, target, body), options);
+  return openResponse(request, readMessage(request, target, body), options, answersOf(target));
 }
 
 function openWebSocket(request: GatewayRequest, options: StreamOptions): Reply {
@@ -89,17 +90,36 @@ function openWebSocket(request: GatewayRequest, options: StreamOptions): Reply {
 /** Has nginx pass each message on at once (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering). */
 export const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
 
+/** How the messages of a response stream are written: as JSON, or as the raw bytes of a google.api.HttpBody. */
+export type Answers =
+  | { readonly toJson: (message: Uint8Array) => string; readonly toRaw?: undefined }
+  | { readonly toRaw: (message: Uint8Array) => HttpBody };
+
+function answersOf(target: Target): Answers {
+  const { service, method } = target.endpoint;
+  if (isHttpBody(method.output)) return { toRaw: (message) => decodeHttpBody(service, message) };
+  return { toJson: (message) => writeJson(target, message) };
+}
+
 /** Begins the response of a server-streaming endpoint when its first message has come. */
-async function openResponse(request: GatewayRequest, message: Uint8Array, options: StreamOptions): Promise<Reply> {
-  const { target } = options;
-  const raw = isHttpBody(target.endpoint.method.output);
+export async function openResponse(
+  request: GatewayRequest,
+  message: Uint8Array,
+  options: StreamOptions,
+  answers: Answers,
+): Promise<Reply> {
+  const raw = answers.toRaw !== undefined;
   const events = !raw && acceptsEvents(listOf(request.rawHeaders, "accept"));
   if (events && isComplete(listOf(request.rawHeaders, "last-event-id"))) return { status: 204, body: "" };
-  const write = (answer: Uint8Array): string => writeJson(target, answer);
-  const format = raw ? rawChunks(target.endpoint.service) : events ? serverSentEvents(write) : ndjson(write);
+  const format = formatOf(answers, events);
   const body = new ResponseStream(options, message, format);
   request.onAbort((reason) => body.stop(reason));
   const contentType = await body.contentType;
   if (request.method === "HEAD") body.stop(new HttpError(499, "Only the headers were asked for"));
   return { status: 200, headers: raw ? RAW_HEADERS : UNBUFFERED, contentType, body };
+}
+
+function formatOf(answers: Answers, events: boolean): StreamFormat {
+  if (answers.toRaw !== undefined) return rawChunks(answers.toRaw);
+  return events ? serverSentEvents(answers.toJson) : ndjson(answers.toJson);
 }

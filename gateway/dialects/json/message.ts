@@ -4,7 +4,7 @@ import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
 import { HttpError } from "../../errors.js";
-import { type GatewayRequest, parseQuery, queryOf, type Reply } from "../../http.js";
+import { type GatewayRequest, parseQuery, queryOf, type Reply, type RequestHeaders } from "../../http.js";
 import { isForm, readForm } from "./bodies/form.js";
 import { decodeHttpBody, encodeHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
 
@@ -21,21 +21,28 @@ export function isPlain({ shape }: Endpoint): boolean {
 /** Refuses a body of a content type that the endpoint's request does not take. @throws {HttpError} 415, 400 with another method */
 export function checkBody(request: Pick<GatewayRequest, "method" | "headers">, { endpoint }: Target): void {
   const { input } = endpoint.method;
-  const { contentType, contentEncoding } = request.headers;
-  if (!isJson(contentType) && !isHttpBody(input) && !isForm(contentType, input)) {
-    throw new HttpError(415, "The body must be JSON in UTF-8, sent with Content-Type: application/json");
-  }
-  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== "identity") {
-    throw new HttpError(415, "The body must not be compressed", { headers: ["Accept-Encoding", "identity"] });
-  }
+  const { contentType } = request.headers;
+  if (!isJson(contentType) && !isHttpBody(input) && !isForm(contentType, input)) throw notJson();
+  checkCoding(request.headers);
   if (request.method !== "POST") {
     throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
   }
 }
 
+export function notJson(): HttpError {
+  return new HttpError(415, "The body must be JSON in UTF-8, sent with Content-Type: application/json");
+}
+
+/** @throws {HttpError} 415 for a compressed body */
+export function checkCoding({ contentEncoding }: RequestHeaders): void {
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== "identity") {
+    throw new HttpError(415, "The body must not be compressed", { headers: ["Accept-Encoding", "identity"] });
+  }
+}
+
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset="?utf-8"?[ \t]*)?)?$/i;
 
-function isJson(contentType = ""): boolean {
+export function isJson(contentType = ""): boolean {
   return contentType === "application/json" || JSON_TYPE.test(contentType);
 }
 
@@ -63,7 +70,7 @@ export function readMessage(
 const joinBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /** The pieces as one body, valid until the next call. */
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
+export function joined(pieces: readonly Uint8Array[]): Uint8Array {
   if (pieces.length === 1) return pieces[0] as Uint8Array;
   let size = 0;
   for (const piece of pieces) size += piece.length;
@@ -110,7 +117,7 @@ export function writeJson(target: Target, message: Uint8Array): string {
   }
 }
 
-function toAnswerError({ endpoint: { service, method } }: Target, cause: unknown): HttpError {
+export function toAnswerError({ endpoint: { service, method } }: Target, cause: unknown): HttpError {
   const what = cause instanceof TooLargeError ? `too much: ${cause.message}` : `what is no ${method.output.typeName}`;
   return new HttpError(502, `${service} answered with ${what}`, { cause });
 }

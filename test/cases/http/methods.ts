@@ -105,7 +105,7 @@ export const methods: readonly HttpCase[] = [
     status: 204,
     has: {
       "access-control-allow-origin": "https://example.com",
-      "access-control-allow-methods": "GET, HEAD, POST",
+      "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
       "access-control-allow-headers": /^Authorization, Content-Type, Platform-Namespace/,
       "access-control-max-age": "7200",
       "access-control-allow-credentials": undefined,

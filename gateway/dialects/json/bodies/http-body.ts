@@ -54,11 +54,12 @@ export const RAW_HEADERS: readonly string[] = ["Content-Security-Policy", "sandb
 
 /**
  * A stream of raw bytes, of the content type of its first message. Where it fails it breaks off, having no place for an error.
+ * @param decode gives what a message of the stream holds
  */
-export function rawChunks(service: string): StreamFormat {
+export function rawChunks(decode: (message: Uint8Array) => HttpBody): StreamFormat {
   return {
-    contentType: (first) => (first === undefined ? UNKNOWN : decodeHttpBody(service, first).contentType),
-    message: (message) => decodeHttpBody(service, message).data,
+    contentType: (first) => (first === undefined ? UNKNOWN : decode(first).contentType),
+    message: (message) => decode(message).data,
     failure: () => undefined,
     heartbeat: undefined,
     end: undefined,

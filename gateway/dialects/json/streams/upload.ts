@@ -6,17 +6,22 @@
 import { notOneMessage } from "../../../errors.js";
 import type { GatewayRequest, PieceFlow, PieceReader } from "../../../http.js";
 import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
-import { encodeHttpBody } from "../bodies/http-body.js";
+import type { HttpBody } from "../bodies/http-body.js";
 
 /**
  * Sends the body of a request and waits for the one answer.
+ * @param toMessage the message in wire bytes that a piece becomes
  * @throws {StatusError} (rejects) as the service ended the call, or UNAVAILABLE when it could not be reached
  * @throws {HttpError} (rejects) 502 when it answered with no message or with several, or the failure of the body
  * @throws {Error} (rejects) the reason for which the call was ended early
  */
-export function upload(request: GatewayRequest, contentType: string, options: StreamOptions): Promise<Uint8Array> {
+export function upload(
+  request: GatewayRequest,
+  options: StreamOptions,
+  toMessage: (piece: HttpBody) => Uint8Array,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const sending = new Upload(request, contentType, options, resolve, reject);
+    const sending = new Upload(request, options, toMessage, resolve, reject);
     request.onAbort((reason) => sending.stop(reason));
   });
 }
@@ -34,13 +39,13 @@ class Upload implements PieceReader, StreamListener {
 
   constructor(
     request: GatewayRequest,
-    contentType: string,
     options: StreamOptions,
+    readonly toMessage: (piece: HttpBody) => Uint8Array,
     readonly resolve: (answer: Uint8Array) => void,
     readonly reject: (error: Error) => void,
   ) {
     this.#service = options.admission.endpoint.service;
-    this.#contentType = contentType;
+    this.#contentType = request.headers.contentType ?? "";
     this.#call = new StreamCall(options, this);
     this.#flow = request.pieces(this);
   }
@@ -52,7 +57,7 @@ class Upload implements PieceReader, StreamListener {
   onPiece(data: Uint8Array): boolean {
     const contentType = this.#contentType ?? "";
     this.#contentType = undefined;
-    return this.#call.send(encodeHttpBody({ contentType, data }));
+    return this.#call.send(this.toMessage({ contentType, data }));
   }
 
   onEnd(): void {

@@ -1,0 +1,118 @@
+/**
+ * The dialect of `google.api.http` annotations: a service's endpoints as a REST API, at the paths and with the methods that its
+ * .proto files declare. Messages, streams and errors look as in the JSON dialect. docs/rest.md describes it.
+ */
+import { pathOf as endpointPathOf } from "../../../src/contract/endpoint.js";
+import { decodePart, valuesOf } from "../../../src/contract/path-template.js";
+import type { Bindings, BoundTarget } from "../../catalog/bindings.js";
+import type { PathMatch } from "../../catalog/path-trie.js";
+import type { Routes } from "../../catalog/routes.js";
+import { HttpError } from "../../errors.js";
+import { type GatewayRequest, pathOf, type Reply } from "../../http.js";
+import { allowing, type Dialect } from "../../stages/dialect.js";
+import type { StreamOptions } from "../../stages/stream-call.js";
+import { json, openResponse } from "../json/json.js";
+import { isPlain } from "../json/message.js";
+import { upload } from "../json/streams/upload.js";
+import {
+  answersOf,
+  type BoundRoute,
+  bindingFor,
+  checkBody,
+  pieceWriter,
+  readMessage,
+  takesRaw,
+  writeAnswer,
+} from "./message.js";
+
+/** The route of each request of this dialect: not every function of a dialect is given it. */
+const routes = new WeakMap<GatewayRequest, BoundRoute>();
+
+function routeOf(request: GatewayRequest): BoundRoute {
+  return routes.get(request) as BoundRoute;
+}
+
+export const httpRule: Dialect = {
+  ...json,
+  name: "http-rule",
+  findRoute,
+  methods: ({ method }) => allowing(method),
+  checkBody: (request, target) => checkBody(request, bindingFor(target, routeOf(request)), target),
+
+  takesPieces(request, target) {
+    return target.endpoint.shape === "client_streaming" && takesRaw(bindingFor(target, routeOf(request)), target);
+  },
+
+  readMessage(request, target, pieces) {
+    const route = routeOf(request);
+    return readMessage(request, target, pieces, bindingFor(target, route), route.values);
+  },
+
+  writeMessage: (request, target, message) => writeAnswer(target, message, bindingFor(target, routeOf(request))),
+  openStream,
+
+  writeError(request, failure, about) {
+    const isToldWhy = routes.get(request)?.versioned === true && failure.message.startsWith(UNAUTHORIZED);
+    const message = isToldWhy ? `${failure.message}; ${TOKEN_NEEDED}` : failure.message;
+    return json.writeError(request, { ...failure, message }, about);
+  },
+};
+
+/** How the guard's refusal begins. */
+const UNAUTHORIZED = "Unauthorized call made to ";
+const TOKEN_NEEDED = "below /v1/ a valid token is needed, besides a rule that grants";
+
+function findRoute(request: GatewayRequest, { bindings }: Routes): BoundRoute | Reply | undefined {
+  if (bindings.isEmpty) return undefined;
+  const path = pathOf(request.target);
+  const match = matchOf(request, path, bindings);
+  if (match === undefined) return withoutMethod(request, path, bindings);
+  const { entry, parts } = match;
+  const { target, binding } = entry;
+  if (request.upgrade) {
+    throw new HttpError(400, `No WebSocket is opened at this path; one is at ${endpointPathOf(target.endpoint)}`);
+  }
+  const values = valuesOf(binding.template, parts);
+  if (values === undefined) throw new HttpError(400, "The path has a percent-encoding that is not of UTF-8");
+  const versioned = decodePart(parts[0] ?? "")?.toLowerCase() === "v1";
+  const route: BoundRoute = { target, versioned, binding, values };
+  routes.set(request, route);
+  return route;
+}
+
+/** A HEAD is answered as GET is, unless a binding is for HEAD. */
+function matchOf({ method }: GatewayRequest, path: string, bindings: Bindings): PathMatch<BoundTarget> | undefined {
+  if (method === "OPTIONS") return undefined;
+  return bindings.find(method, path) ?? (method === "HEAD" ? bindings.find("GET", path) : undefined);
+}
+
+/** @throws {HttpError} 405 where the path has bindings for other methods */
+function withoutMethod({ method }: GatewayRequest, path: string, bindings: Bindings): Reply | undefined {
+  const bound = bindings.methodsOf(path);
+  if (bound.size === 0) return undefined;
+  const all = bound.has("*") ? ["GET", "POST", "PUT", "PATCH", "DELETE", ...bound] : [...bound];
+  const methods = new Set([...all.filter((one) => one !== "*"), ...(all.includes("GET") ? ["HEAD"] : []), "OPTIONS"]);
+  const { header } = allowing(...[...methods].sort());
+  if (method === "OPTIONS") return { status: 204, headers: header, body: "" };
+  throw new HttpError(405, `The method must be one of ${header[1]}, not ${method}`, { headers: header });
+}
+
+/** Calls an endpoint that streams: a stream of answers, or an upload. */
+function openStream(
+  request: GatewayRequest,
+  pieces: readonly Uint8Array[],
+  options: StreamOptions,
+): Promise<Reply | Uint8Array> {
+  const { target } = options;
+  const route = routeOf(request);
+  const binding = bindingFor(target, route);
+  if (httpRule.takesPieces(request, target)) {
+    return upload(request, options, pieceWriter(request, target, binding, route.values));
+  }
+  if (!isPlain(target.endpoint)) {
+    const path = endpointPathOf(target.endpoint);
+    throw new HttpError(426, `${target.endpoint.name} takes a stream of messages: open a WebSocket at ${path}`);
+  }
+  const message = readMessage(request, target, pieces, binding, route.values);
+  return openResponse(request, message, options, answersOf(target, binding));
+}

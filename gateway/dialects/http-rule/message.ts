@@ -1,0 +1,216 @@
+/**
+ * Messages of the http-rule dialect. The fields of a request come from three places: those of the template's variables from the
+ * path, those of `body` from the body, and all others from the query. A field of the path is set by nothing else.
+ */
+
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import type { Binding } from "../../../src/contract/http-rule.js";
+import { beginning } from "../../../src/json/read/errors.js";
+import { bindingsFor } from "../../catalog/bindings.js";
+import type { Route } from "../../catalog/routes.js";
+import type { Target } from "../../catalog/target.js";
+import { HttpError } from "../../errors.js";
+import { announcesBody, type GatewayRequest, parseQuery, queryOf, type Reply } from "../../http.js";
+import { decodeHttpBody, encodeHttpBody, type HttpBody, RAW_HEADERS } from "../json/bodies/http-body.js";
+import type { Answers } from "../json/json.js";
+import {
+  checkCoding,
+  EMPTY_OBJECT,
+  isHttpBody,
+  isJson,
+  joined,
+  notJson,
+  toAnswerError,
+  writeJson,
+  writeMessage,
+} from "../json/message.js";
+import { type PathFields, pathFieldsOf, withPathFields } from "./overlay.js";
+
+/** The route to a binding, with the values that the path has for its variables. */
+export interface BoundRoute extends Route {
+  readonly binding: Binding;
+  readonly values: readonly string[];
+}
+
+/**
+ * The binding as the target's contract has it: its fields are those of that contract.
+ * @throws {HttpError} 503 where the instance has another contract, without the binding
+ */
+export function bindingFor(target: Target, { binding }: BoundRoute): Binding {
+  const { prefix, httpMethod, template } = binding;
+  const isSame = (one: Binding) =>
+    one === binding || (one.httpMethod === httpMethod && one.template.text === template.text);
+  const found = bindingsFor(target, prefix).bindings.find(isSame);
+  if (found !== undefined) return found;
+  throw new HttpError(503, `${target.endpoint.name} is being updated, and not all of its instances have this path yet`);
+}
+
+/** The message that the body of a binding is: of the request, of one of its fields, or undefined where it is no message. */
+function bodyTypeOf({ body }: Binding, { endpoint }: Target): DescMessage | undefined {
+  return body === "*" ? endpoint.method.input : body?.message;
+}
+
+/** Whether the body is raw bytes with a content type, instead of JSON. */
+export function takesRaw(binding: Binding, target: Target): boolean {
+  const type = bodyTypeOf(binding, target);
+  return type !== undefined && isHttpBody(type);
+}
+
+/** Refuses, by its headers, a body that the binding does not take. @throws {HttpError} 400, 415 */
+export function checkBody({ headers, method }: GatewayRequest, binding: Binding, target: Target): void {
+  if (!announcesBody(headers)) return;
+  if (binding.body === undefined) {
+    throw new HttpError(400, `${method} reads no body at this path; its fields are in the path and the query`);
+  }
+  if (!isJson(headers.contentType) && !takesRaw(binding, target)) throw notJson();
+  checkCoding(headers);
+}
+
+/** The request message in wire bytes. @throws {JsonError} 400 @throws {HttpError} 400 */
+export function readMessage(
+  request: GatewayRequest,
+  target: Target,
+  pieces: readonly Uint8Array[],
+  binding: Binding,
+  values: readonly string[],
+): Uint8Array {
+  const query = queryParameters(request, binding);
+  const path = pathParameters(binding, values);
+  if (binding.body === undefined) return target.request.readQuery([...path, ...query]);
+  const data = joined(pieces);
+  const rest = query.length === 0 ? NOTHING : target.request.readQuery(query);
+  const content = takesRaw(binding, target)
+    ? wrapped(encodeHttpBody({ contentType: request.headers.contentType ?? "", data }), binding)
+    : readJson(data, target, binding);
+  const message = rest.length === 0 ? content : Buffer.concat([rest, content]);
+  if (path.length === 0) return message;
+  return withPathFields(message, target.request.readQuery(path), pathFieldsFor(binding));
+}
+
+const NOTHING = new Uint8Array(0);
+
+function readJson(data: Uint8Array, target: Target, { body }: Binding): Uint8Array {
+  if (body === "*") return target.request.read(data.length === 0 ? EMPTY_OBJECT : data);
+  return data.length === 0 ? NOTHING : target.field(body as DescField).read(data);
+}
+
+/** A message in the field of the request that the body is. */
+function wrapped(message: Uint8Array, { body }: Binding): Uint8Array {
+  if (body === "*") return message;
+  return new BinaryWriter()
+    .tag((body as DescField).number, WireType.LengthDelimited)
+    .bytes(message)
+    .finish();
+}
+
+/** Makes the messages of an upload: each has a piece of the body, and the fields of the path and the query. */
+export function pieceWriter(
+  request: GatewayRequest,
+  target: Target,
+  binding: Binding,
+  values: readonly string[],
+): (piece: HttpBody) => Uint8Array {
+  const query = target.request.readQuery(queryParameters(request, binding));
+  const path = target.request.readQuery(pathParameters(binding, values));
+  return (piece) => {
+    const message = Buffer.concat([query, wrapped(encodeHttpBody(piece), binding)]);
+    return values.length === 0 ? message : withPathFields(message, path, pathFieldsFor(binding));
+  };
+}
+
+function pathFieldsFor(binding: Binding): PathFields {
+  const known = pathFields.get(binding) ?? pathFieldsOf(binding.variables);
+  pathFields.set(binding, known);
+  return known;
+}
+
+const pathFields = new WeakMap<Binding, PathFields>();
+
+type Parameter = [name: string, value: string];
+
+function pathParameters({ variables }: Binding, values: readonly string[]): Parameter[] {
+  return variables.map((fields, index) => [fields.map(({ jsonName }) => jsonName).join("."), values[index] ?? ""]);
+}
+
+const MAX_ECHO = 40;
+
+/**
+ * The parameters of the query, without those that the path sets.
+ * @throws {HttpError} 400 for a query where all fields are in the body, for a map, and for a field of the body
+ */
+function queryParameters(request: GatewayRequest, { body, variables }: Binding): Parameter[] {
+  const query = queryOf(request.target);
+  if (query === "") return [];
+  if (body === "*") throw new HttpError(400, "No query is read at this path: all fields are in the path and the body");
+  return parseQuery(query).filter(([name]) => {
+    const parts = name.split(".");
+    const shown = beginning(name, MAX_ECHO);
+    if (name.includes("[")) throw new HttpError(400, `${shown}: a map is not read from the query at this path`);
+    if (body !== undefined && isNamed(body, parts[0])) {
+      throw new HttpError(400, `${shown}: this field is the body, so it is not read from the query`);
+    }
+    return !variables.some((fields) => isPathOf(fields, parts));
+  });
+}
+
+function isPathOf(fields: readonly DescField[], names: readonly string[]): boolean {
+  return fields.length === names.length && fields.every((field, index) => isNamed(field, names[index]));
+}
+
+function isNamed(field: DescField, name: string | undefined): boolean {
+  return field.jsonName === name || field.name === name;
+}
+
+/** The reply of a unary call or an upload. @throws {HttpError} 502 as `writeMessage` of the JSON dialect */
+export function writeAnswer(target: Target, message: Uint8Array, { responseBody: field }: Binding): Reply {
+  if (field === undefined) return writeMessage(target, message);
+  if (isRawField(field)) {
+    const { contentType, data } = decodeField(target, field, message);
+    return { status: 200, contentType, body: data, headers: RAW_HEADERS };
+  }
+  try {
+    return { status: 200, body: target.field(field).writeBody(message) };
+  } catch (cause) {
+    throw toAnswerError(target, cause);
+  }
+}
+
+/** How the messages of a response stream are written. */
+export function answersOf(target: Target, { responseBody: field }: Binding): Answers {
+  const { service, method } = target.endpoint;
+  if (field === undefined) {
+    if (isHttpBody(method.output)) return { toRaw: (message) => decodeHttpBody(service, message) };
+    return { toJson: (message) => writeJson(target, message) };
+  }
+  if (isRawField(field)) return { toRaw: (message) => decodeField(target, field, message) };
+  return {
+    toJson(message) {
+      try {
+        return target.field(field).write(message);
+      } catch (cause) {
+        throw toAnswerError(target, cause);
+      }
+    },
+  };
+}
+
+function isRawField({ fieldKind, message }: DescField): boolean {
+  return fieldKind === "message" && message !== undefined && isHttpBody(message);
+}
+
+/** The google.api.HttpBody in a field of a response. */
+function decodeField(target: Target, { number }: DescField, message: Uint8Array): HttpBody {
+  const parts: Uint8Array[] = [];
+  try {
+    const reader = new BinaryReader(message);
+    while (reader.pos < reader.len) {
+      const [field, wireType] = reader.tag();
+      if (field === number && wireType === WireType.LengthDelimited) parts.push(reader.bytes());
+      else reader.skip(wireType, field);
+    }
+  } catch (cause) {
+    throw toAnswerError(target, cause);
+  }
+  return decodeHttpBody(target.endpoint.service, Buffer.concat(parts));
+}

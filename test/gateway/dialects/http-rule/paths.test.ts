@@ -1,0 +1,96 @@
+// Which endpoint a binding's path calls, who may call it there, and what the operator is told of bindings that are not served.
+import t from "tap";
+import { until } from "../../../support/until.js";
+import { ask, deploy, login, post } from "../../deployment.js";
+import { createEverything, createLibrary } from "./library.js";
+
+t.test("the rules decide by the endpoint, at its bindings as elsewhere", async (t) => {
+  const it = await deploy(t.testdir(), { services: [createLibrary()] });
+  t.teardown(it.close);
+  t.equal((await ask(it.handler, { target: "/lib/shelves/1" })).status, 200);
+  t.equal(it.decided.at(-1), "service:library:Library.Get");
+  const admin = await login(it.handler, "admin");
+  const rule = { id: "no", scope: "<public>", access: "DENIED", resource: "service:library:Library.Get", priority: 1 };
+  await post(it.handler, "/v1/auth/Rules/Create", { rule }, admin);
+  const refused = await ask(it.handler, { target: "/lib/shelves/1" });
+  t.match(JSON.parse(refused.body), {
+    Id: "library",
+    Code: 401,
+    Detail: "Unauthorized call made to library:Library.Get",
+  });
+  t.equal((await ask(it.handler, { method: "PUT", target: "/lib/all/n" })).status, 200, "another endpoint");
+  const logged = it.logged.findLast(({ status }) => status === 401);
+  t.match(logged, { endpoint: "library:Library.Get", path: undefined }, "no value of the path is logged");
+});
+
+t.test("below /v1/ a token is needed, in whichever way that is written", async (t) => {
+  const it = await deploy(t.testdir(), { services: [createLibrary(), createEverything()] });
+  t.teardown(it.close);
+  const token = await login(it.handler, "admin");
+  const cause = /^Unauthorized call made to .*; below \/v1\/ a valid token is needed, besides a rule that grants$/;
+  for (const target of ["/v1/lib/shelves/1", "/%761/lib/other", "/V1/lib/other", "/v1"]) {
+    t.match(JSON.parse((await ask(it.handler, { target })).body), { Code: 401, Detail: cause }, target);
+    const headers = ["Authorization", `Bearer ${token}`];
+    t.equal((await ask(it.handler, { target, headers })).status, 200, target);
+  }
+  const [namespace, bad] = [
+    ["Platform-Namespace", "other"],
+    ["Authorization", "Bearer nonsense"],
+  ];
+  t.equal((await ask(it.handler, { target: "/v1/lib/shelves/1", headers: namespace })).status, 401);
+  t.equal((await ask(it.handler, { target: "/v1/lib/shelves/1", headers: bad })).status, 401);
+  t.equal((await ask(it.handler, { target: "/lib/shelves/1", headers: bad })).status, 200, "elsewhere it is nobody's");
+});
+
+t.test("a prefix stands before each path, so that no token is needed below it", async (t) => {
+  const it = await deploy(t.testdir(), { services: [createLibrary("library", "/api")] });
+  t.teardown(it.close);
+  t.equal((await ask(it.handler, { target: "/api/v1/lib/shelves/1" })).status, 200);
+  t.equal((await ask(it.handler, { target: "/v1/lib/shelves/1" })).status, 404);
+  t.equal((await ask(it.handler, { target: "/lib/shelves/1" })).status, 404);
+});
+
+t.test("the path of an endpoint by its name, and Portico's own paths, go before bindings", async (t) => {
+  const it = await deploy(t.testdir(), { services: [createEverything(), createLibrary()] });
+  t.teardown(it.close);
+  const everything = await ask(it.handler, { target: "/some/path" });
+  t.match(JSON.parse(everything.body), { name: "some/path" });
+  t.match(JSON.parse((await ask(it.handler, { target: "/helloworld/call?name=Ada" })).body), { message: "Hello Ada" });
+  t.equal((await ask(it.handler, { target: "/livez" })).body, (await ask(it.handler, { target: "/livez" })).body);
+  t.notMatch((await ask(it.handler, { target: "/livez" })).body, /"name"/);
+  for (const target of ["/console/x", "/%63onsole/x", "/openapi/none.json", "/metrics"]) {
+    t.equal((await ask(it.handler, { target })).status, 404, target);
+  }
+});
+
+t.test("another method is refused with those that the path has", async (t) => {
+  const it = await deploy(t.testdir(), { services: [createLibrary()] });
+  t.teardown(it.close);
+  const refused = await ask(it.handler, { method: "POST", target: "/lib/shelves/1" });
+  t.match(refused, { status: 405, headers: { allow: "GET, HEAD, OPTIONS" } });
+  const options = await ask(it.handler, { method: "OPTIONS", target: "/lib/any/1" });
+  t.match(options, { status: 204, headers: { allow: "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT" } });
+  t.equal((await ask(it.handler, { target: "/lib/nothing/here" })).status, 404);
+});
+
+t.test("bindings that are not served as declared are told when the service joins", async (t) => {
+  const it = await deploy(t.testdir(), { services: [createLibrary()] });
+  t.teardown(it.close);
+  const told = (service: string) =>
+    it.logged.filter((line) => line.service === service && "problem" in line).map(({ problem }) => problem);
+  t.strictSame(told("library"), [
+    "library:Library.Shadow: GET /lib/{nothing}: library.Entry has no field nothing",
+    "library:Library.Shadow: GET /library/library/get is never called: /library/library/get is the path of an endpoint by its name",
+    "library:Library.Shadow: GET /console/{name} is below /console, which is Portico's own",
+  ]);
+  const { descriptors } = createLibrary();
+  const leave = it.add({ service: "annex", descriptors: Buffer.from(descriptors), grpcServices: ["library.Library"] });
+  const collision =
+    "annex:Library.Get: GET /lib/shelves/* is a binding of library:Library.Get too; it calls annex:Library.Get";
+  await until(() => told("annex").includes(collision));
+  const idOf = async () => JSON.parse((await ask(it.handler, { target: "/lib/fail/1" })).body).Id;
+  t.equal(await idOf(), "annex", "the service whose name sorts first is called, whoever came first");
+  leave();
+  await until(() => it.catalog.routes.targetsOf("annex") === undefined);
+  t.equal(await idOf(), "library");
+});
