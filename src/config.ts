@@ -5,9 +5,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { type GrpcTarget, parseAddress, parseGrpcTarget, parseGrpcTargets } from "./address.js";
+import { parseAddress, parseGrpcTargets } from "./address.js";
 import { TrustedProxies } from "./client-address.js";
-import { BINDING_PREFIX, NAME } from "./contract/names.js";
+import { type ForeignService, parseForeignServices } from "./foreign-services.js";
 import {
   boolean,
   bytes,
@@ -16,6 +16,7 @@ import {
   folderPath,
   hosts,
   integer,
+  isObject,
   oneOf,
   origins,
   type Parse,
@@ -249,19 +250,6 @@ export type Config = { readonly [K in Exclude<keyof typeof SETTINGS, Optional>]:
   readonly services: readonly ForeignService[];
 };
 
-/** A service in any language that joins by configuration, without code of ours. */
-export interface ForeignService {
-  readonly name: string;
-  /** Where it is served. */
-  readonly targets: readonly GrpcTarget[];
-  /** A file with a google.protobuf.FileDescriptorSet; undefined means gRPC server reflection. */
-  readonly descriptors: string | undefined;
-  /** Whether it is told the account and the namespace of each caller. */
-  readonly identity: boolean;
-  /** What stands before the paths of its `google.api.http` annotations, such as `/api`. */
-  readonly bindingPrefix?: string | undefined;
-}
-
 /** The flags of the command line, as text, by the names of settings. */
 export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
 
@@ -362,49 +350,11 @@ function checkNames(file: Record<string, unknown>, path: string): void {
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** @param folder from which their files are named */
 function foreignServices(value: unknown, folder: string): ForeignService[] {
-  if (value === undefined) return [];
-  if (!Array.isArray(value)) throw new ConfigError('"services" in the configuration file must be a list');
-  return value.map((entry, index) => foreignService(entry, `services[${index}]`, folder));
-}
-
-/** `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb", "identity": true, "bindings": {"prefix": "/api"}}`; target may be a list. */
-function foreignService(entry: unknown, path: string, folder: string): ForeignService {
-  const wrong = (what: string) => new ConfigError(`${path} in the configuration file: ${what}`);
-  if (!isObject(entry)) throw wrong("must be an object with name and target");
-  const { name, target, descriptors, identity = false, bindings, ...rest } = entry;
-  const extra = Object.keys(rest)[0];
-  if (extra !== undefined) throw wrong(`unknown member "${extra}"; known are ${KNOWN_MEMBERS}`);
-  if (typeof name !== "string" || !NAME.test(name)) {
-    throw wrong("name must be lower-case letters, digits and -");
-  }
-  if (descriptors !== undefined && (typeof descriptors !== "string" || descriptors === ""))
-    throw wrong("descriptors must be the path of a file");
-  if (typeof identity !== "boolean") throw wrong("identity must be true or false");
-  const bindingPrefix = prefixOf(bindings, wrong);
-  const targets = Array.isArray(target) ? target : [target];
-  const file = descriptors === undefined ? undefined : resolve(folder, descriptors);
   try {
-    const parsed = targets.map((one) => parseGrpcTarget(String(one)));
-    return { name, targets: parsed, descriptors: file, identity, bindingPrefix };
+    return parseForeignServices(value, folder);
   } catch (error) {
-    throw wrong(`target: ${(error as Error).message}`);
+    throw new ConfigError((error as Error).message);
   }
-}
-
-const KNOWN_MEMBERS = "name, target, descriptors, identity, bindings";
-
-/** `{"prefix": "/api"}` */
-function prefixOf(bindings: unknown, wrong: (what: string) => ConfigError): string | undefined {
-  if (bindings === undefined) return undefined;
-  const { prefix, ...rest } = isObject(bindings) ? bindings : {};
-  if (typeof prefix !== "string" || !BINDING_PREFIX.test(prefix) || Object.keys(rest).length > 0) {
-    throw wrong('bindings must be an object such as {"prefix": "/api"}');
-  }
-  return prefix;
 }

@@ -97,3 +97,8 @@ export function quantity(text: string, units: Readonly<Record<string, number>>):
   const [, number, unit = ""] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
   return Object.hasOwn(units, unit) ? Number(number) * units[unit]! : Number.NaN;
 }
+
+/** Whether a value of a JSON file is an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -5,7 +5,7 @@
  */
 import { connect } from "node:net";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
-import type { ForeignService } from "../../src/config.js";
+import type { ForeignService } from "../../src/foreign-services.js";
 import type { Entry } from "./directory.js";
 
 /** How long a target may take to accept a connection, in milliseconds. */

@@ -6,12 +6,12 @@ import type { Logger } from "pino";
 import { type Guard, isVisible } from "../../src/access/admission.js";
 import type { KnownCaller } from "../../src/access/known-caller.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
-import type { ForeignService } from "../../src/config.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, pathOf, subjectOf } from "../../src/contract/endpoint.js";
 import { GATEWAY } from "../../src/contract/names.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import { Code, invalidArgument, notFound, permissionDenied, StatusError } from "../../src/errors.js";
+import type { ForeignService } from "../../src/foreign-services.js";
 import {
   type DescribeRequest,
   type DescribeResponse,

@@ -56,6 +56,11 @@ const files: [why: string, text: string, message: RegExp][] = [
   ],
   ["service with an unknown member", '{"services": [{"name": "a", "target": "h:1", "x": 1}]}', /unknown member "x"/],
   [
+    "a prefix of bindings that is no path",
+    '{"services": [{"name": "a", "target": "h:1", "bindings": {"prefix": "api/"}}]}',
+    /services\[0\] .*: bindings must be an object such as \{"prefix": "\/api"\}/,
+  ],
+  [
     "descriptors not a path",
     '{"services": [{"name": "a", "target": "h:1", "descriptors": 7}]}',
     /descriptors must be the path of a file/,
@@ -90,7 +95,7 @@ t.test("services join by configuration, with one target or several, and files be
   const services = [
     { name: "a", target: "127.0.0.1:1", descriptors: "a.binpb", identity: true },
     { name: "b", target: ["grpcs://h:1", "[::1]:2", "unix:/b.sock"] },
-    { name: "c", target: "h:1", descriptors: "/c.binpb" },
+    { name: "c", target: "h:1", descriptors: "/c.binpb", bindings: { prefix: "/api" } },
   ];
   const data = t.testdir({ "portico.json": JSON.stringify({ services }) });
   t.same(loadConfig({}, { PORTICO_DATA: data }).services, [
@@ -101,6 +106,10 @@ t.test("services join by configuration, with one target or several, and files be
       descriptors: undefined,
       identity: false,
     },
-    { name: "c", targets: [{ host: "h", port: 1 }], descriptors: "/c.binpb", identity: false },
+    {
+      ...{ name: "c", targets: [{ host: "h", port: 1 }], descriptors: "/c.binpb" },
+      identity: false,
+      bindingPrefix: "/api",
+    },
   ]);
 });

@@ -1,0 +1,73 @@
+/** The services that join by configuration: the member `services` of the configuration file. */
+import { resolve } from "node:path";
+import { type GrpcTarget, parseGrpcTarget } from "./address.js";
+import { BINDING_PREFIX, NAME } from "./contract/names.js";
+import { isObject } from "./setting-values.js";
+
+/** A service in any language that joins by configuration, without code of ours. */
+export interface ForeignService {
+  readonly name: string;
+  /** Where it is served. */
+  readonly targets: readonly GrpcTarget[];
+  /** A file with a google.protobuf.FileDescriptorSet; undefined means gRPC server reflection. */
+  readonly descriptors: string | undefined;
+  /** Whether it is told the account and the namespace of each caller. */
+  readonly identity: boolean;
+  /** What stands before the paths of its `google.api.http` annotations, such as `/api`. */
+  readonly bindingPrefix?: string | undefined;
+}
+
+/**
+ * @param folder from which their files are named
+ * @throws {Error} with a message for the author of the file
+ */
+export function parseForeignServices(value: unknown, folder: string): ForeignService[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw new Error('"services" in the configuration file must be a list');
+  return value.map((entry, index) => foreignService(entry, `services[${index}]`, folder));
+}
+
+/**
+ * `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb", "identity": true,
+ * "bindings": {"prefix": "/api"}}`; target may be a list.
+ */
+function foreignService(entry: unknown, path: string, folder: string): ForeignService {
+  const wrong = (what: string) => new Error(`${path} in the configuration file: ${what}`);
+  if (!isObject(entry)) throw wrong("must be an object with name and target");
+  const { name, target, descriptors, identity = false, bindings, ...rest } = entry;
+  const extra = Object.keys(rest)[0];
+  if (extra !== undefined) throw wrong(`unknown member "${extra}"; known are ${KNOWN_MEMBERS}`);
+  if (typeof name !== "string" || !NAME.test(name)) {
+    throw wrong("name must be lower-case letters, digits and -");
+  }
+  if (descriptors !== undefined && (typeof descriptors !== "string" || descriptors === ""))
+    throw wrong("descriptors must be the path of a file");
+  if (typeof identity !== "boolean") throw wrong("identity must be true or false");
+  const bindingPrefix = prefixOf(bindings, wrong);
+  const targets = Array.isArray(target) ? target : [target];
+  const file = descriptors === undefined ? undefined : resolve(folder, descriptors);
+  try {
+    const parsed = targets.map((one) => parseGrpcTarget(String(one)));
+    return {
+      name,
+      targets: parsed,
+      descriptors: file,
+      identity,
+      ...(bindingPrefix !== undefined && { bindingPrefix }),
+    };
+  } catch (error) {
+    throw wrong(`target: ${(error as Error).message}`);
+  }
+}
+
+const KNOWN_MEMBERS = "name, target, descriptors, identity, bindings";
+
+/** `{"prefix": "/api"}` */
+function prefixOf(bindings: unknown, wrong: (what: string) => Error): string | undefined {
+  if (bindings === undefined) return undefined;
+  const { prefix, ...rest } = isObject(bindings) ? bindings : {};
+  if (typeof prefix !== "string" || !BINDING_PREFIX.test(prefix) || Object.keys(rest).length > 0) {
+    throw wrong('bindings must be an object such as {"prefix": "/api"}');
+  }
+  return prefix;
+}
