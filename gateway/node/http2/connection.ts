@@ -7,9 +7,8 @@ import type { HeaderList } from "../../../src/http2/header-fields.js";
 import { MAX_STALLS, ServerConnection } from "../../../src/http2/server-connection.js";
 import type { Stream } from "../../../src/http2/stream.js";
 import { HttpError, NO_MEMORY } from "../../errors.js";
-import { type Handler, RequestHeaders } from "../../http.js";
+import { type GatewayRequest, type Handler, RequestHeaders } from "../../http.js";
 import type { ClientSocket, ConnectionOptions, PortConnection } from "../connection.js";
-import { MalformedRequest } from "../requests.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
 import { type ExchangeConnection, type ExchangeLimits, Http2Exchange } from "./exchange.js";
 import { HEADER_NAMES, type RequestHead, readHead } from "./request-head.js";
@@ -88,7 +87,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
 
   /** Has the handler record what never became a request. Its response is not sent. */
   #record(fault: HttpError): void {
-    this.#handler(new MalformedRequest(fault, this.remoteAddress));
+    this.#handler(noRequest(fault, this.remoteAddress));
   }
 
   override streamError(stream: Stream, errorCode: number): void {
@@ -141,6 +140,15 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
       if (exchange.deadline < now) exchange.expire();
     }
   }
+}
+
+/** Stands for a request where there is none that is well-formed. */
+function noRequest(fault: HttpError, remoteAddress: string): GatewayRequest {
+  const fail = (): never => {
+    throw fault;
+  };
+  const none = { method: "", target: "", rawHeaders: [], headers: new RequestHeaders() };
+  return { ...none, fault, remoteAddress, body: fail, pieces: fail, tryReserveResponse: () => true, onAbort() {} };
 }
 
 let dateSecond = 0;
