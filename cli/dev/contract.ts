@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { fromBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { bindingProblems } from "./binding-problems.js";
+import { inWorkspace, lacksGoogleApi, SERVICE_MODULE } from "./google-api.js";
 import type { Problem } from "./problem.js";
 
 /** How long buf may take, in milliseconds. */
@@ -17,12 +19,20 @@ export type Compiled = { readonly descriptors: FileDescriptorSet } | { readonly 
  * @param buf the program.
  * @param folder of the service, which has a folder `proto`.
  */
-export async function compileContract(buf: string, folder: string): Promise<Compiled> {
-  const args = ["build", "proto", "--as-file-descriptor-set", "--error-format=json", "-o", "-"];
-  const child = spawn(buf, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], timeout: BUF_MS });
+export function compileContract(buf: string, folder: string): Promise<Compiled> {
+  if (!lacksGoogleApi(folder)) return compile(buf, folder, "proto", folder);
+  return inWorkspace(folder, (workspace) => compile(buf, workspace, SERVICE_MODULE, folder));
+}
+
+/** @param module folder of the .proto files, from `cwd`: the service's folder `proto` */
+async function compile(buf: string, cwd: string, module: string, folder: string): Promise<Compiled> {
+  const args = ["build", module, "--as-file-descriptor-set", "--error-format=json", "-o", "-"];
+  const child = spawn(buf, args, { cwd, stdio: ["ignore", "pipe", "pipe"], timeout: BUF_MS });
   const [bytes, errors, [code]] = await Promise.all([buffer(child.stdout), text(child.stderr), once(child, "close")]);
-  if (code !== 0) return { problems: problemsOf(errors, folder) };
+  if (code !== 0) return { problems: problemsOf(errors, module, folder) };
   const descriptors = fromBinary(FileDescriptorSetSchema, bytes);
+  const problems = bindingProblems(descriptors, folder);
+  if (problems.length > 0) return { problems };
   for (const { sourceCodeInfo: info } of descriptors.file) {
     // Where things without a comment stand is of no use, and would make another contract of each empty line.
     if (info) info.location = info.location.filter((one) => one.leadingComments || one.trailingComments);
@@ -49,13 +59,14 @@ interface BufError {
   readonly message: string;
 }
 
-function problemsOf(errors: string, folder: string): Problem[] {
+function problemsOf(errors: string, module: string, folder: string): Problem[] {
   const lines = errors.split("\n").filter((line) => line.trim() !== "");
   return lines.map((line): Problem => {
     if (!line.startsWith("{")) return { message: line };
     const error = JSON.parse(line) as BufError;
     const { path, message, start_line: first, start_column: column, end_line: last, end_column: end } = error;
     const length = first === last && column !== undefined && end !== undefined ? end - column : 1;
-    return { file: path && join(folder, path), line: first, column, length, message };
+    const file = path?.startsWith(`${module}/`) ? join("proto", path.slice(module.length + 1)) : path;
+    return { file: file && join(folder, file), line: first, column, length, message };
   });
 }

@@ -1,7 +1,6 @@
 /** The files of a new service, as text. */
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
+import { packageFolder } from "../terminal/package-folder.js";
 
 /** What builds and checks a service: in the versions with which Portico itself is built. */
 const TOOLS = ["@bufbuild/buf", "@types/node", "esbuild", "ts-proto", "typescript"] as const;
@@ -117,17 +116,11 @@ function manifest(name: string): object {
       test: `portico build && node --test dist/${name}.test.js`,
       check: "portico build && tsc",
     },
+    // The package is not published, so a service depends on the one that made it.
     dependencies: { portico: `file:${packageFolder()}` },
     devDependencies: Object.fromEntries(TOOLS.map((tool) => [tool, devDependencies[tool]])),
     allowScripts: { "@bufbuild/buf": true, esbuild: true },
   };
-}
-
-/** The folder of this Portico. The package is not published, so a service depends on the one that made it. */
-function packageFolder(from = import.meta.dirname): string {
-  const file = join(from, "package.json");
-  const isOurs = existsSync(file) && JSON.parse(readFileSync(file, "utf8")).name === packageJson.name;
-  return isOurs || from === dirname(from) ? from : packageFolder(dirname(from));
 }
 
 function readme(name: string): string {

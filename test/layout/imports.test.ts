@@ -137,7 +137,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ],
   [
     "cli/dev",
-    ...["src", "src/gen", "src/rpc", "src/rpc/in-process", "src/access/admission.ts"],
+    ...["src", "src/gen", "src/contract", "src/rpc", "src/rpc/in-process", "src/access/admission.ts"],
     ...["cli/terminal", "cli/command", "cli/roles"],
   ],
   [

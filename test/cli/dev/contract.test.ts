@@ -49,3 +49,56 @@ t.test("says that there is no .proto file", async (t) => {
   const folder = t.testdir({ proto: {} });
   t.match(await compileContract(buf, folder), { problems: [{ message: /had no \.proto files/ }] });
 });
+
+const annotated = (binding: string, more = "") => `syntax = "proto3";
+package shop.v1;
+import "google/api/annotations.proto";
+${more}
+service Shop {
+  rpc Get(Item) returns (Item) {
+    option (google.api.http) = {${binding}};
+  }
+}
+message Item {
+  string id = 1;
+}
+`;
+
+t.test("google/api/annotations.proto and httpbody.proto are there without being in the project", async (t) => {
+  const source = annotated('get: "/items/{id}"', 'import "google/api/httpbody.proto";');
+  const folder = t.testdir({ proto: { "shop.proto": source } });
+  const compiled = await compileContract(buf, folder);
+  if ("problems" in compiled) return t.fail(`${compiled.problems[0]?.message}`);
+  t.same(serviceNamesOf(compiled.descriptors), ["shop"]);
+  const names = compiled.descriptors.file.map(({ name }) => name);
+  t.ok(["google/api/annotations.proto", "google/api/http.proto", "shop.proto"].every((name) => names.includes(name)));
+});
+
+t.test("the project's own file goes before the one that Portico has", async (t) => {
+  const own = 'syntax = "proto3";\npackage google.api;\nimport "google/protobuf/descriptor.proto";\n';
+  const file = `${own}extend google.protobuf.MethodOptions { string http = 50000; }\n`;
+  const source = annotated("").replace("{}", '"text"');
+  const folder = t.testdir({ proto: { "shop.proto": source, google: { api: { "annotations.proto": file } } } });
+  t.notOk("problems" in (await compileContract(buf, folder)));
+});
+
+t.test("errors beside annotations have their places in the project", async (t) => {
+  const folder = t.testdir({ proto: { "shop.proto": annotated('get: "/items"').replace("string id", "strng id") } });
+  t.match(await compileContract(buf, folder), {
+    problems: [{ file: join(folder, "proto/shop.proto"), line: 11, message: "cannot find `strng` in this scope" }],
+  });
+});
+
+t.test("an annotation that cannot be served is an error, at its method", async (t) => {
+  const folder = t.testdir({ proto: { "shop.proto": annotated('get: "/items/{name}"') } });
+  t.same(await compileContract(buf, folder), {
+    problems: [
+      {
+        file: join(folder, "proto/shop.proto"),
+        line: 6,
+        column: 3,
+        message: "Shop.Get: google.api.http: GET /items/{name}: shop.v1.Item has no field name",
+      },
+    ],
+  });
+});
