@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { inspect, stripVTControlCharacters } from "node:util";
+import { nameOfBatch } from "./test-batch.mjs";
 
 /** The test files of each process, as scripts/test.mjs has them. */
 const PROCESSES = JSON.parse(process.env.TEST_FILES);
@@ -60,7 +61,7 @@ class Run {
       ({ where, title, error }, index) => `\n${index + 1}. ${where}\n   ${title}\n\n${indent(error)}\n`,
     );
     const missing = [...FILES].filter((file) => !this.#ended.has(file));
-    const unended = missing.map((file) => `\n${file} did not end: its process did, before\n`);
+    const unended = missing.map((file) => `\n${file} did not end: its process did${runningIn(file)}\n`);
     const printed = [...this.#failed].filter((program) => this.#printed.has(program));
     const output = printed.map(
       (program) => `\n${filesOf(program).join(", ")} printed\n\n${indent(toSource(this.#printed.get(program)))}\n`,
@@ -118,6 +119,19 @@ function isFile({ name, nesting }) {
 /** The test files that a compiled program runs. */
 function filesOf(program) {
   return PROCESSES[Number(basename(program).replace(/\D/g, ""))] ?? [relative("", program)];
+}
+
+/** The tests of a file that ran when its process ended, as a text that goes on from that. */
+function runningIn(file) {
+  const batch = PROCESSES.findIndex((files) => files.includes(file));
+  const note = join(process.env.TEST_RUN_FOLDER, `${nameOfBatch(batch)}.js.running`);
+  const running = existsSync(note) ? JSON.parse(readFileSync(note, "utf8")) : [];
+  const own = running.filter(([first, ...names]) => first === file && names.length > 0);
+  if (own.length === 0) return ", before it had begun a test";
+  const innermost = own.filter(
+    (path) => !own.some((other) => other.length > path.length && `${other}`.startsWith(`${path},`)),
+  );
+  return `, during\n${innermost.map(([, ...names]) => `   ${shorten(names.join(" › "))}`).join("\n")}`;
 }
 
 /** An assertion may have all that a program printed for its name. */

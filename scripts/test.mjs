@@ -7,6 +7,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { setup } from "./setup.mjs";
+import { nameOfBatch } from "./test-batch.mjs";
 
 /**
  * How many processes run test files at a time: more than a small machine has processors, since most tests also wait. Tests
@@ -92,11 +93,6 @@ function batchesOf(files) {
   return batches;
 }
 
-/** A program's name. Node's runner sorts them: those that start processes, which take longest, are not to be the last. */
-function nameOf(batch) {
-  return `batch-${`${batch}`.padStart(3, "0")}`;
-}
-
 /** Tests of other kinds take long: there the process is what takes least. */
 function filesAProcess() {
   return values.kind === "test" ? FILES_A_PROCESS : 1;
@@ -119,7 +115,7 @@ async function run() {
 
 async function compile() {
   const { build: bundle, stop } = await import("esbuild");
-  const programs = batches.map((_, index) => ({ in: `batch:${index}`, out: nameOf(index) }));
+  const programs = batches.map((_, index) => ({ in: `batch:${index}`, out: nameOfBatch(index) }));
   const tests = files.map((file) => ({ in: file, out: file.replace(/\.ts$/, "") }));
   await bundle({
     entryPoints: [...programs, ...tests],
@@ -169,7 +165,7 @@ async function runCompiled() {
   const reporter = ["--test-reporter=./scripts/test-reporter.mjs", "--test-reporter-destination=stdout"];
   // Each file has its own time, which TAP_TIMEOUT says: tap names what has not ended, and the runner could only end it.
   const timeout = `--test-timeout=${Number(values.timeout) * 1000 * filesAProcess() + TIME_TO_REPORT}`;
-  const compiled = batches.map((_, index) => join(folder, `${nameOf(index)}.js`));
+  const compiled = batches.map((_, index) => join(folder, `${nameOfBatch(index)}.js`));
   // Through a pipe: where its own output is a terminal, Node's runner has the tests print colours (FORCE_COLOR).
   const child = spawn(process.execPath, [...options, ...reporter, timeout, ...compiled], {
     stdio: ["ignore", "pipe", "inherit"],
