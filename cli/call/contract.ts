@@ -41,6 +41,8 @@ interface Document {
 interface PathItem {
   readonly get?: Operation;
   readonly post?: Operation;
+  /** Whether the path is one of a google.api.http annotation. */
+  readonly "x-binding"?: boolean;
   readonly "x-websocket"?: { readonly sends: Schema };
 }
 
@@ -102,7 +104,7 @@ export function findEndpoint(
 
 function endpointOf(path: string, item: PathItem, document: Document): EndpointContract | undefined {
   const operation = item.get ?? item.post;
-  if (operation === undefined || path.startsWith("/v1/")) return undefined;
+  if (operation === undefined || path.startsWith("/v1/") || item["x-binding"]) return undefined;
   const sends = item["x-websocket"]?.sends;
   const body = item.post?.requestBody?.content["application/json"];
   const parameters = item.get?.parameters?.filter((parameter) => parameter.in === "query") ?? [];

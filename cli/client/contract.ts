@@ -82,7 +82,8 @@ export function readContract(service: string, text: string): ServiceContract {
   const groups = new Map<string, EndpointContract[]>();
   const tags = new Map<string, string>();
   for (const [path, item] of Object.entries(document.paths)) {
-    if (path.startsWith("/v1/")) continue;
+    // A path of a google.api.http annotation: clients call endpoints by their names.
+    if (path.startsWith("/v1/") || item["x-binding"]) continue;
     const isOwn = path.startsWith(`/${service}`) && SEGMENTS.test(path.slice(service.length + 1));
     if (!isOwn) throw new CommandError(`The document of ${service} has a path that is none of Portico's`);
     const segments = path.split("/").length - 1;

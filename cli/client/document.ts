@@ -10,6 +10,8 @@ export interface Document {
 export interface PathItem {
   readonly get?: Operation;
   readonly post?: Operation;
+  /** Whether the path is one of a google.api.http annotation. */
+  readonly "x-binding"?: boolean;
   readonly "x-websocket"?: { readonly sends: Schema; readonly receives: Schema };
 }
 

@@ -48,9 +48,10 @@ export class Bindings {
       problems.push(...own.map((problem) => `${target.endpoint.name}: ${problem}`));
       for (const binding of bindings) {
         const entry: BoundTarget = { ...binding, target, binding };
-        const problem = problemOf(entry, isRoute) ?? this.#add(entry);
+        const hidden = problemOf(entry, isRoute);
+        if (hidden === undefined) bound.push(entry);
+        const problem = hidden ?? this.#add(entry);
         if (problem !== undefined) problems.push(`${target.endpoint.name}: ${problem}`);
-        bound.push(entry);
       }
     }
     if (bound.length > 0 || problems.length > 0) this.#services.set(service, { bound, problems });
@@ -69,6 +70,12 @@ export class Bindings {
   /** The binding for a method and a path as sent. Portico's own paths have none. */
   find(httpMethod: string, path: string): PathMatch<BoundTarget> | undefined {
     return isReserved(path) ? undefined : this.#trie.find(httpMethod, path);
+  }
+
+  /** The bindings of an endpoint that are called at their paths. */
+  of({ service, name }: Target["endpoint"]): Binding[] {
+    const all = this.#services.get(service)?.bound ?? [];
+    return all.flatMap(({ target, binding }) => (target.endpoint.name === name ? [binding] : []));
   }
 
   /** The methods of the bindings that match a path. */

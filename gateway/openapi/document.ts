@@ -4,6 +4,8 @@
  */
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, grpcServiceOf } from "../../src/contract/endpoint.js";
+import { type Binding, bindingsOf } from "../../src/contract/http-rule.js";
+import { BoundPaths } from "./bound-paths.js";
 import { ERROR, ERROR_SCHEMA, HEADERS, PARAMETERS, RESPONSES } from "./components.js";
 import { pathItems } from "./operations.js";
 import type { Schema } from "./schema.js";
@@ -14,16 +16,21 @@ export interface DocumentOptions extends SchemasOptions {
   readonly service: string;
   /** The endpoints to document: at least one, and none that only enrolled callers may call. */
   readonly endpoints: readonly Endpoint[];
+  /** The paths of an endpoint by `google.api.http` annotations; default those that its contract declares. */
+  readonly bindings?: ((endpoint: Endpoint) => readonly Binding[]) | undefined;
   /** The gateway's address; `/` means the address that the document was read from. */
   readonly server: string;
 }
 
 /** The document as JSON; `space` indents it. */
 export function openApi(options: DocumentOptions, space?: number): string {
-  const { service, endpoints, server } = options;
+  const { service, endpoints, server, bindings = ({ method }) => bindingsOf(method).bindings } = options;
   const ordered = mainFirst(service, endpoints);
   const schemas = new Schemas(options);
-  const paths = Object.fromEntries(ordered.flatMap((endpoint) => pathItems(endpoint, schemas)));
+  const own = ordered.flatMap((endpoint) => pathItems(endpoint, schemas));
+  const bound = new BoundPaths(schemas);
+  for (const endpoint of ordered) for (const binding of bindings(endpoint)) bound.add(endpoint, binding);
+  const paths = Object.fromEntries([...own, ...bound.items()]);
   const referred = JSON.stringify(paths);
   const document = {
     openapi: "3.1.0",

@@ -1,5 +1,5 @@
 /** The path items of an endpoint: the operations at each of its paths. */
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/contract/endpoint.js";
@@ -26,9 +26,11 @@ export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, 
   ];
 }
 
-interface PathForm {
-  /** Whether the path begins with `/v1`: POST only, and never without a valid token. */
+export interface PathForm {
+  /** Whether the path begins with `/v1`: never without a valid token, and where it is the endpoint's own, POST only. */
   readonly versioned: boolean;
+  /** Whether it is of a `google.api.http` annotation, so that no WebSocket is opened there. */
+  readonly bound?: true;
   /** Suffix that keeps the operation IDs of the endpoint's paths apart. */
   readonly id: string;
 }
@@ -89,9 +91,10 @@ function webSocket({ method: { input, output } }: Endpoint, schemas: Schemas): S
   };
 }
 
-function operation(
+/** @param query the parameters of the path and the query */
+export function operation(
   endpoint: Endpoint,
-  { versioned, id }: PathForm,
+  { versioned, bound, id }: PathForm,
   rest: Schema,
   query: readonly Schema[] = [],
 ): Schema {
@@ -114,7 +117,7 @@ function operation(
     ...described(
       comment === `${summary}.` ? "" : comment,
       callersInWords(callers),
-      STREAM_WORDS[shape],
+      (bound ? BOUND_STREAM_WORDS : STREAM_WORDS)[shape],
       oneofWords(endpoint, query),
     ),
     ...deprecation(endpoint),
@@ -150,6 +153,14 @@ const STREAM_WORDS: Readonly<Record<Endpoint["shape"], string>> = {
   bidi_streaming: "Takes and answers streams: open a WebSocket, and send a JSON message a text frame.",
 };
 
+const BOUND_STREAM_WORDS: Readonly<Record<Endpoint["shape"], string>> = {
+  unary: "",
+  server_streaming:
+    "Answers with a stream: a JSON value a line, or server-sent events where the header Accept asks for `text/event-stream`.",
+  client_streaming: "Takes a body of any length, which is sent on to the service as it arrives.",
+  bidi_streaming: "",
+};
+
 /** OpenAPI cannot express that parameters exclude each other. */
 function oneofWords({ method: { input } }: Endpoint, query: readonly Schema[]): string {
   const excludes = input.oneofs.some(({ fields }) => fields.length > 1);
@@ -173,38 +184,47 @@ function takesObject(type: DescMessage): boolean {
 }
 
 const TAKES_OBJECT: ReadonlySet<string> = new Set(["Struct", "Value", "Any"].map((name) => `google.protobuf.${name}`));
-const ANY_BYTES = { "*/*": { schema: {} } };
+export const ANY_BYTES = { "*/*": { schema: {} } };
 
-function jsonContent(type: DescMessage, schemas: Schemas, direction: "input" | "output"): Schema {
+export function jsonContent(type: DescMessage, schemas: Schemas, direction: "input" | "output"): Schema {
   const example = exampleOf(type, direction);
   return { schema: schemas.message(type, direction), ...(example !== undefined && { example }) };
 }
 
-function responses(endpoint: Endpoint, schemas: Schemas): Schema {
+/** @param field the one field of the response that is answered; default all */
+export function responses(endpoint: Endpoint, schemas: Schemas, field?: DescField): Schema {
   const { method, shape } = endpoint;
-  const after = shape === "server_streaming" && !isHttpBody(method.output);
+  const output = field === undefined ? method.output : field.message;
+  const after = shape === "server_streaming" && !(output !== undefined && isHttpBody(output));
   return {
-    200: answer(endpoint, schemas),
+    200: answer(endpoint, schemas, field),
     ...(after && { 204: { $ref: "#/components/responses/Complete" } }),
     ...ERROR_RESPONSES,
   };
 }
 
-function answer({ method: { output }, shape }: Endpoint, schemas: Schemas): Schema {
+function answer({ method: { output }, shape }: Endpoint, schemas: Schemas, field: DescField | undefined): Schema {
   const headers = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
-  if (isHttpBody(output)) {
+  const raw = field === undefined ? output : field.message;
+  if (raw !== undefined && isHttpBody(raw)) {
     return { description: "Bytes, of the content type that the service chose.", headers, content: ANY_BYTES };
   }
-  if (shape === "server_streaming") return { description: "The stream.", headers, content: streams(output, schemas) };
+  const message = field === undefined ? schemas.message(output, "output") : schemas.field(field, "output");
+  const example = field === undefined ? exampleOf(output, "output") : undefined;
+  if (shape === "server_streaming") {
+    return { description: "The stream.", headers, content: streams(message, example ?? {}) };
+  }
+  if (field !== undefined) {
+    return { description: "The answer.", headers, content: { "application/json": { schema: message } } };
+  }
   const content = { "application/json": jsonContent(output, schemas, "output") };
   return { description: "The answer.", headers, content };
 }
 
 /** The content of a stream. Its messages are described by an extension: JSON Schema can describe a line, but no body of lines. */
-function streams(output: DescMessage, schemas: Schemas): Schema {
-  const message = schemas.message(output, "output");
+function streams(message: Schema, sample: unknown): Schema {
   const failure = { $ref: `#/components/schemas/${ERROR}` };
-  const example = JSON.stringify(exampleOf(output, "output") ?? {});
+  const example = JSON.stringify(sample);
   const line = { type: "object", properties: { error: failure }, required: ["error"], additionalProperties: false };
   return {
     "application/x-ndjson": {

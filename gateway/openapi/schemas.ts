@@ -104,7 +104,7 @@ export class Schemas {
   }
 
   #property(field: Field, direction: Direction): Schema {
-    const schema = this.#field(field, direction);
+    const schema = this.field(field, direction);
     const given = direction === "input" && !isRequired(field) ? nullable(schema, field) : schema;
     return {
       ...given,
@@ -115,7 +115,8 @@ export class Schemas {
     };
   }
 
-  #field(field: Field, direction: Direction): Schema {
+  /** The schema of a field's value. */
+  field(field: Field, direction: Direction): Schema {
     if (field.fieldKind === "list") return { type: "array", items: this.single(field, direction) };
     if (field.fieldKind !== "map") return this.single(field, direction);
     const propertyNames = mapKeySchema(field.mapKey);

@@ -85,7 +85,8 @@ export class ServedDocuments implements OwnPaths {
     const kept = this.#kept.get(key);
     if (kept?.targets === targets) return kept.document;
     const endpoints = shown.map(({ endpoint }) => endpoint);
-    const document = openApi({ service, endpoints, types, server: "/", omitZeros: this.#omitZeros });
+    const bindings = (endpoint: Endpoint) => this.#routes.bindings.of(endpoint);
+    const document = openApi({ service, endpoints, types, bindings, server: "/", omitZeros: this.#omitZeros });
     this.#kept.set(key, { targets, document });
     return document;
   }

@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import t from "tap";
 import { npmPackages } from "../../outside/tools.js";
 import { ask, deploy } from "../deployment.js";
+import { createLibrary } from "../dialects/http-rule/library.js";
 import { createKinds } from "./kinds.js";
 
 t.setTimeout(300_000);
@@ -44,12 +45,12 @@ const files = readdirSync("spec").filter((name) => name !== "index.json");
 t.ok(files.length >= 3, "the published ones were found");
 for (const file of files) t.test(file, async (t) => t.same(await problems(resolve("spec", file)), []));
 
-t.test("of every kind of field", async (t) => {
-  const deployment = await deploy(t.testdir({ data: {} }), { services: [createKinds()] });
+t.test("of every kind of field, and of paths by annotations", async (t) => {
+  const deployment = await deploy(t.testdir({ data: {} }), { services: [createKinds(), createLibrary()] });
   t.teardown(() => deployment.close());
   const folder = join(t.testdirName, "documents");
   mkdirSync(folder);
-  for (const service of ["kinds", "probe"]) {
+  for (const service of ["kinds", "probe", "library"]) {
     const { body } = await ask(deployment.handler, { target: `/openapi/${service}.json` });
     writeFileSync(join(folder, `${service}.json`), body);
     // It cannot see a field `__proto__`: it asks for it as for any object's.
