@@ -19,10 +19,11 @@ export interface GatewayRequest {
   readonly remoteAddress: string;
   /**
    * Reads the body to its end; may be called once.
+   * @param maxBytes where it is not the port's limit, because the message in the body is smaller than the body
    * @returns the body in the pieces in which it arrived
    * @throws {HttpError} 413 too large, 408 too slow, 400 malformed, 499 the client has gone, 503 no memory for it
    */
-  body(): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
+  body(maxBytes?: number): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
   /**
    * Reserves memory for a response body, until the client has read it; may be called once. Else a large body may be cut off.
    * @returns false where there is no memory: the request must then be rejected
@@ -84,6 +85,8 @@ export interface PieceFlow {
   resume(): void;
   /** Asks for no more: the reader is not called again. */
   stop(): void;
+  /** Reserves memory for what the reader holds of the body, in place of what it held. @returns false where there is none */
+  tryHold?(bytes: number): boolean;
 }
 
 /** A response body that is written piece by piece. */
@@ -183,18 +186,26 @@ function decode(text: string): string {
 
 /** The request headers that the gateway reads. Of a header that came twice and must not, it never guesses which one counts. */
 export class RequestHeaders {
+  acceptEncoding: string | undefined;
   authorization: string | undefined;
+  connectAcceptEncoding: string | undefined;
+  connectContentEncoding: string | undefined;
+  connectTimeout: string | undefined;
+  connectVersion: string | undefined;
   contentEncoding: string | undefined;
   contentLength: string | undefined;
   contentType: string | undefined;
   expect: string | undefined;
   fetchMode: string | undefined;
   fetchSite: string | undefined;
+  grpcAcceptEncoding: string | undefined;
+  grpcEncoding: string | undefined;
   host: string | undefined;
   origin: string | undefined;
   namespace: string | undefined;
   requestId: string | undefined;
   requestMethod: string | undefined;
+  service: string | undefined;
   timeout: string | undefined;
   traceparent: string | undefined;
   tracestate: string | undefined;
@@ -208,22 +219,35 @@ export class RequestHeaders {
 type Field = Exclude<keyof RequestHeaders, "repeated" | "streamed">;
 
 const FIELDS: ReadonlyMap<string, Field> = new Map<string, Field>([
+  ["accept-encoding", "acceptEncoding"],
   ["authorization", "authorization"],
+  ["connect-accept-encoding", "connectAcceptEncoding"],
+  ["connect-content-encoding", "connectContentEncoding"],
+  ["connect-timeout-ms", "connectTimeout"],
+  ["connect-protocol-version", "connectVersion"],
   ["content-encoding", "contentEncoding"],
   ["content-length", "contentLength"],
   ["content-type", "contentType"],
   ["expect", "expect"],
   ["sec-fetch-mode", "fetchMode"],
   ["sec-fetch-site", "fetchSite"],
+  ["grpc-accept-encoding", "grpcAcceptEncoding"],
+  ["grpc-encoding", "grpcEncoding"],
   ["host", "host"],
   ["origin", "origin"],
   ["platform-namespace", "namespace"],
+  ["portico-service", "service"],
   ["x-request-id", "requestId"],
   ["access-control-request-method", "requestMethod"],
   ["grpc-timeout", "timeout"],
   ["traceparent", "traceparent"],
   ["tracestate", "tracestate"],
   ["transfer-encoding", "transferEncoding"],
+]);
+
+/** Headers whose value is a list. */
+const LISTS: ReadonlySet<Field> = new Set<Field>([
+  ...(["acceptEncoding", "connectAcceptEncoding", "expect", "grpcAcceptEncoding", "tracestate"] as const),
 ]);
 
 /** Parses the raw list: name, value, name, value … */
@@ -238,7 +262,7 @@ export function readHeaders(raw: readonly string[]): RequestHeaders {
     if (before === undefined) headers[field] = value;
     // A list may be split over several headers; of two request IDs or trace parents neither counts (W3C Trace Context
     // §3.2.1 and §3.3.1).
-    else if (field === "tracestate" || field === "expect") headers[field] = `${before},${value}`;
+    else if (LISTS.has(field)) headers[field] = `${before},${value}`;
     else if (field === "requestId" || field === "traceparent") headers[field] = "";
     else headers.repeated ??= name;
   }

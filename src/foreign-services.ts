@@ -1,6 +1,7 @@
 /** The services that join by configuration: the member `services` of the configuration file. */
 import { resolve } from "node:path";
 import { type GrpcTarget, parseGrpcTarget } from "./address.js";
+import { isMetadataNames, METADATA_NAMES } from "./contract/metadata-names.js";
 import { BINDING_PREFIX, NAME } from "./contract/names.js";
 import { isObject } from "./setting-values.js";
 
@@ -13,6 +14,8 @@ export interface ForeignService {
   readonly descriptors: string | undefined;
   /** Whether it is told the account and the namespace of each caller. */
   readonly identity: boolean;
+  /** Names of headers and metadata that pass between callers and the service, in lower case; `*` for all that may pass so. */
+  readonly metadata?: readonly string[] | undefined;
   /** What stands before the paths of its `google.api.http` annotations, such as `/api`. */
   readonly bindingPrefix?: string | undefined;
 }
@@ -29,12 +32,12 @@ export function parseForeignServices(value: unknown, folder: string): ForeignSer
 
 /**
  * `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb", "identity": true,
- * "bindings": {"prefix": "/api"}}`; target may be a list.
+ * "metadata": ["x-tenant"], "bindings": {"prefix": "/api"}}`; target may be a list.
  */
 function foreignService(entry: unknown, path: string, folder: string): ForeignService {
   const wrong = (what: string) => new Error(`${path} in the configuration file: ${what}`);
   if (!isObject(entry)) throw wrong("must be an object with name and target");
-  const { name, target, descriptors, identity = false, bindings, ...rest } = entry;
+  const { name, target, descriptors, identity = false, metadata = [], bindings, ...rest } = entry;
   const extra = Object.keys(rest)[0];
   if (extra !== undefined) throw wrong(`unknown member "${extra}"; known are ${KNOWN_MEMBERS}`);
   if (typeof name !== "string" || !NAME.test(name)) {
@@ -43,6 +46,7 @@ function foreignService(entry: unknown, path: string, folder: string): ForeignSe
   if (descriptors !== undefined && (typeof descriptors !== "string" || descriptors === ""))
     throw wrong("descriptors must be the path of a file");
   if (typeof identity !== "boolean") throw wrong("identity must be true or false");
+  if (!isMetadataNames(metadata)) throw wrong(METADATA_NAMES);
   const bindingPrefix = prefixOf(bindings, wrong);
   const targets = Array.isArray(target) ? target : [target];
   const file = descriptors === undefined ? undefined : resolve(folder, descriptors);
@@ -53,6 +57,7 @@ function foreignService(entry: unknown, path: string, folder: string): ForeignSe
       targets: parsed,
       descriptors: file,
       identity,
+      ...(metadata.length > 0 && { metadata }),
       ...(bindingPrefix !== undefined && { bindingPrefix }),
     };
   } catch (error) {
@@ -60,7 +65,7 @@ function foreignService(entry: unknown, path: string, folder: string): ForeignSe
   }
 }
 
-const KNOWN_MEMBERS = "name, target, descriptors, identity, bindings";
+const KNOWN_MEMBERS = "name, target, descriptors, identity, metadata, bindings";
 
 /** `{"prefix": "/api"}` */
 function prefixOf(bindings: unknown, wrong: (what: string) => Error): string | undefined {

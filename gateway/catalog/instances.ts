@@ -6,6 +6,7 @@ import { hostNameOf, type ResolvedNames } from "../../src/resolved-names.js";
 import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel, Verify } from "../../src/rpc/channel.js";
 import type { Announced, Contract, Contracts } from "./contracts.js";
+import { PassedMetadata } from "./passed-metadata.js";
 import type { Routes } from "./routes.js";
 import { type IdentityForm, targetsOf } from "./target.js";
 
@@ -43,6 +44,8 @@ export interface KnownInstance {
   readonly id: string;
   readonly addresses: ReadonlySet<string>;
   readonly identity: IdentityForm;
+  /** Names of metadata that its configuration lets pass. */
+  readonly metadata: readonly string[];
   readonly reflected: boolean;
   /** Before the paths of its bindings. */
   readonly bindingPrefix: string;
@@ -52,10 +55,11 @@ export interface KnownInstance {
 
 /** Compiles what the registry announces. @throws {Error} when its descriptors cannot be used */
 export function toKnownInstance(instance: Instance, contracts: Contracts): KnownInstance {
-  const { service, id, addresses, reflected, bindingPrefix } = instance;
+  const { service, id, addresses, reflected, metadata, bindingPrefix } = instance;
   const contract = contracts.hold(instance);
   const reachable = new Set(addresses.length === 0 ? [`in-process:${id}`] : addresses);
-  return { service, id, addresses: reachable, identity: identityFormOf(instance), reflected, bindingPrefix, contract };
+  const identity = identityFormOf(instance);
+  return { service, id, addresses: reachable, identity, metadata, reflected, bindingPrefix, contract };
 }
 
 /** Whether an instance is announced as it was before. */
@@ -64,6 +68,7 @@ export function isSame(one: KnownInstance, other: KnownInstance): boolean {
     one.contract === other.contract &&
     one.identity === other.identity &&
     one.reflected === other.reflected &&
+    `${one.metadata}` === `${other.metadata}` &&
     one.bindingPrefix === other.bindingPrefix &&
     `${[...one.addresses]}` === `${[...other.addresses]}`
   );
@@ -229,8 +234,10 @@ export class Instances {
   /** Makes the routes from the contracts of all instances, the newest first; where these exclude each other, from one alone. */
   #route(): void {
     const { service, routes, log } = this.#options;
-    const identity = commonIdentityForm([...this.#instances.values()]);
-    const known = [...this.#instances.values()].toReversed().map(({ id, addresses, contract }) => {
+    const instances = [...this.#instances.values()];
+    const identity = commonIdentityForm(instances);
+    const metadata = new PassedMetadata(commonMetadata(instances));
+    const known = instances.toReversed().map(({ id, addresses, contract }) => {
       const own = this.#placesOf(addresses).flatMap((place) => this.#links.get(keyOf(id, place))?.contract ?? []);
       return { id, contracts: own.length === 0 ? [contract] : own };
     });
@@ -238,8 +245,8 @@ export class Instances {
     const attempts = contracts.length === 1 ? [contracts] : [contracts, ...contracts.map((contract) => [contract])];
     for (const attempt of attempts) {
       try {
-        const prefix = [...this.#instances.values()].at(-1)?.bindingPrefix;
-        const problems = routes.set(service, targetsOf(attempt, this.#balancer, identity), prefix);
+        const prefix = instances.at(-1)?.bindingPrefix;
+        const problems = routes.set(service, targetsOf(attempt, this.#balancer, identity, metadata), prefix);
         for (const problem of problems)
           log.warn({ service, problem }, "a path of google.api.http is not served as declared");
         return;
@@ -270,4 +277,9 @@ function identityFormOf({ service, joined, identity }: Instance): IdentityForm {
 /** The form that fits every instance, since the metadata is made before the balancer chooses one. */
 function commonIdentityForm([first, ...others]: readonly KnownInstance[]): IdentityForm {
   return first !== undefined && others.every(({ identity }) => identity === first.identity) ? first.identity : "none";
+}
+
+/** The names that every instance's configuration has. */
+function commonMetadata([first, ...others]: readonly KnownInstance[]): readonly string[] {
+  return (first?.metadata ?? []).filter((name) => others.every(({ metadata }) => metadata.includes(name)));
 }

@@ -25,10 +25,14 @@ const PERCENT = /%(?:([0-9A-Fa-f]{2})|)/g;
 /** The characters of a URI's path (RFC 3986 §3.3). */
 const PATH = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/;
 
+const NONE: readonly Route[] = [];
+
 export class Routes {
   /** The paths that services have by annotations. */
   readonly bindings = new Bindings();
   readonly #routes = new Map<string, Route>();
+  /** By exact gRPC path; one for each service that has it. */
+  readonly #rpc = new Map<string, readonly Route[]>();
   readonly #services = new Map<string, { readonly targets: readonly Target[]; readonly paths: readonly string[] }>();
   readonly #listeners: (() => void)[] = [];
 
@@ -50,6 +54,7 @@ export class Routes {
     const before = new Set(this.#services.get(service)?.paths);
     this.#remove(service);
     for (const [path, route] of routes) this.#routes.set(path, route);
+    for (const target of targets) this.#setRpc(target);
     const paths = [...routes.keys()];
     this.#services.set(service, { targets, paths });
     const hidden = paths.flatMap((path) => (before.has(path) ? [] : (this.#hiddenAt(service, path) ?? [])));
@@ -65,7 +70,9 @@ export class Routes {
   }
 
   #remove(service: string): void {
-    for (const path of this.#services.get(service)?.paths ?? []) this.#routes.delete(path);
+    const { paths = [], targets = [] } = this.#services.get(service) ?? {};
+    for (const path of paths) this.#routes.delete(path);
+    for (const target of targets) this.#deleteRpc(target);
     this.#services.delete(service);
   }
 
@@ -89,6 +96,23 @@ export class Routes {
   /** The route of a path as sent, if any. @throws {HttpError} 400 when no URI has such a path */
   find(path: string): Route | undefined {
     return this.#routes.get(path) ?? this.#routes.get(canonical(path));
+  }
+
+  /** The routes of a gRPC path as sent, `/helloworld.Helloworld/Call`: one for each service that has it. */
+  findRpc(path: string): readonly Route[] {
+    return this.#rpc.get(path) ?? NONE;
+  }
+
+  #setRpc(target: Target): void {
+    const { path, callers } = target.endpoint;
+    if (callers === Callers.ENROLLED) return;
+    this.#rpc.set(path, [...this.findRpc(path), { target, versioned: false }]);
+  }
+
+  #deleteRpc({ endpoint: { path, service } }: Target): void {
+    const left = this.findRpc(path).filter((route) => route.target.endpoint.service !== service);
+    if (left.length > 0) this.#rpc.set(path, left);
+    else this.#rpc.delete(path);
   }
 
   /** For a path without a route: the service that its first segment names, and the route's path that is most like it. */

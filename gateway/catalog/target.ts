@@ -8,6 +8,7 @@ import type { Codec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import type { Contract } from "./contracts.js";
+import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 
 /**
  * How a service learns who calls: the authority by the bearer token; a service that registered by a signed context; one that
@@ -16,12 +17,17 @@ import type { Contract } from "./contracts.js";
 export type IdentityForm = "token" | "context" | "names" | "none";
 
 /** The endpoints of all contracts. `contracts` are newest first: each endpoint is that of the newest contract that has it. */
-export function targetsOf(contracts: readonly Contract[], balancer: Balancer, identity: IdentityForm): Target[] {
+export function targetsOf(
+  contracts: readonly Contract[],
+  balancer: Balancer,
+  identity: IdentityForm,
+  metadata: PassedMetadata,
+): Target[] {
   const found = new Map<string, Target[]>();
   for (const contract of contracts) {
     const channel = balancer.among(contract);
     for (const endpoint of contract.endpoints) {
-      const target = new Target(endpoint, channel, identity, contract);
+      const target = new Target(endpoint, channel, identity, contract, metadata);
       const { endpoint: name } = endpoint.segments;
       const known = found.get(name);
       // Two of one contract that differ by case alone are refused by the routes.
@@ -49,6 +55,11 @@ export class Alternatives {
     this.#balancer = balancer;
   }
 
+  /** Of the newest contract. */
+  get newest(): Target {
+    return this.#targets[0] as Target;
+  }
+
   /** The target of the instance whose turn it is, except those tried; undefined when none is left. */
   next(tried: readonly Target[]): Target | undefined {
     const left = this.#targets.filter((target) => !tried.includes(target));
@@ -69,6 +80,8 @@ export class Target {
     readonly channel: Channel,
     readonly identity: IdentityForm,
     readonly contract: Contract,
+    /** Which metadata passes, in both directions. */
+    readonly metadata: PassedMetadata = NO_PASSED_METADATA,
   ) {}
 
   /** The service's own message types. */

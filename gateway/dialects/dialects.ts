@@ -1,9 +1,49 @@
-/** All dialects, and how the one of a request is found: by its method and headers, else by its path. */
-import type { Dialects } from "../stages/dialect.js";
+/**
+ * All dialects, and how the one of a request is found: gRPC, gRPC-Web and Connect by the content type, and Connect also by its
+ * header Connect-Protocol-Version or by the query of a GET; all others by the path.
+ */
+import type { Config } from "../../src/config.js";
+import type { GatewayRequest } from "../http.js";
+import type { Dialect, Dialects } from "../stages/dialect.js";
+import { connectStream } from "./connect/stream.js";
+import { ConnectUnary, codecOfQuery } from "./connect/unary.js";
+import { grpc } from "./grpc/grpc.js";
+import { grpcWeb } from "./grpc-web/grpc-web.js";
 import { httpRule } from "./http-rule/http-rule.js";
 import { json } from "./json/json.js";
 import { Mcp, type McpOptions } from "./mcp/mcp.js";
+import { JSON_CODEC, PROTO } from "./rpc/codec.js";
+import { Enveloped } from "./rpc/enveloped.js";
 
-export function dialectsOf(options: McpOptions): Dialects {
-  return { of: () => json, byPath: [json, new Mcp(options), httpRule] };
+export function dialectsOf(options: McpOptions & { readonly config: Pick<Config, "maxBody"> }): Dialects {
+  const maxMessage = options.config.maxBody;
+  const connectProto = new ConnectUnary(PROTO, maxMessage);
+  const connectJson = new ConnectUnary(JSON_CODEC, maxMessage);
+  const byContentType = new Map<string, Dialect>([["application/proto", connectProto]]);
+  for (const protocol of [grpc, grpcWeb, connectStream]) {
+    for (const codec of [PROTO, JSON_CODEC]) {
+      for (const isText of protocol === grpcWeb ? [false, true] : [false]) {
+        const dialect = new Enveloped({ protocol, codec, isText, maxMessage });
+        byContentType.set(dialect.contentType, dialect);
+        // Without a codec protobuf is meant.
+        if (codec === PROTO && protocol !== connectStream) {
+          byContentType.set(dialect.contentType.replace("+proto", ""), dialect);
+        }
+      }
+    }
+  }
+
+  const of = ({ method, target, headers, upgrade }: GatewayRequest): Dialect => {
+    const { contentType, connectVersion } = headers;
+    if (contentType === undefined) {
+      const codec = method === "GET" && target.includes("connect=v1") ? codecOfQuery(target) : undefined;
+      return codec === undefined ? json : codec === PROTO ? connectProto : connectJson;
+    }
+    if (contentType === "application/json" && connectVersion === undefined) return json;
+    if (upgrade) return json;
+    const [type = ""] = contentType.toLowerCase().split(";");
+    if (type.trim() === "application/json") return connectVersion === undefined ? json : connectJson;
+    return byContentType.get(type.trim()) ?? json;
+  };
+  return { of, byPath: [json, new Mcp(options), httpRule] };
 }

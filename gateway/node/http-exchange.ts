@@ -125,11 +125,10 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
     this.abort(GONE);
   }
 
-  body(): Promise<readonly Uint8Array[]> {
+  body(maxBody = this.#limits.maxBody): Promise<readonly Uint8Array[]> {
     const { req } = this;
-    const { maxBody } = this.#limits;
     const announced = Number(req.requestHeaders.contentLength);
-    if (announced > maxBody) throw this.#tooLarge();
+    if (announced > maxBody) throw tooLarge(maxBody);
     if (this.#awaitsContinue) this.#res.writeContinue();
     return new Promise((resolve, reject) => {
       this.#onFault = reject;
@@ -144,7 +143,7 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
         size += piece.length;
         // Most bodies are small and arrive in one piece, which waits for no other.
         const isWhole = piece.length === announced && announced <= MIN_RESERVED;
-        if (size > maxBody) this.#stopReading(this.#tooLarge());
+        if (size > maxBody) this.#stopReading(tooLarge(maxBody));
         else if (isWhole || this.#tryResizeBody(this.#bodyBytes + piece.length + PIECE_OVERHEAD)) pieces.push(piece);
         else this.#stopReading(NO_MEMORY);
       });
@@ -159,6 +158,7 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
     if (this.#awaitsContinue) this.#res.writeContinue();
     const { bodyTime, stallMs = SLOW_READER_MS } = this.#limits;
     let timer: NodeJS.Timeout;
+    let held = 0;
     const failAfter = (ms: number, fault: HttpError): void => {
       clearTimeout(timer);
       timer = setTimeout(() => this.fail(fault), ms);
@@ -181,20 +181,20 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
       timer.refresh();
       if (reader.onPiece(piece)) return;
       req.pause();
-      if (this.#tryResizeBody(PAUSED_UPLOAD)) failAfter(stallMs, STALLED);
+      if (this.#tryResizeBody(held + PAUSED_UPLOAD)) failAfter(stallMs, STALLED);
       else this.fail(NO_MEMORY);
     });
     req.on("end", onEnd);
     const resume = (): void => {
-      this.#tryResizeBody(0);
+      this.#tryResizeBody(held);
       failAfter(bodyTime, TOO_SLOW);
       req.resume();
     };
-    return { resume, stop };
-  }
-
-  #tooLarge(): HttpError {
-    return new HttpError(413, `The body must not be larger than ${this.#limits.maxBody} bytes`);
+    const tryHold = (bytes: number): boolean => {
+      held = bytes;
+      return this.#tryResizeBody(held);
+    };
+    return { resume, stop, tryHold };
   }
 
   fail(fault: HttpError): void {
@@ -315,4 +315,8 @@ export class HttpExchange extends HttpRequest implements GatewayRequest, ActiveE
     if (this.failed || this.#awaitsContinue || req.requestHeaders.transferEncoding !== undefined) return true;
     return Number(req.requestHeaders.contentLength ?? 0) > MAX_DROPPED_BODY;
   }
+}
+
+function tooLarge(maxBody: number): HttpError {
+  return new HttpError(413, `The body must not be larger than ${maxBody} bytes`);
 }

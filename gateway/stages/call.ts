@@ -7,7 +7,7 @@ import type { Admission, Credentials } from "../../src/access/admission.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
 import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
-import type { Metadata } from "../../src/rpc/metadata.js";
+import { type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
 import type { Route } from "../catalog/routes.js";
 import type { Alternatives, Target } from "../catalog/target.js";
 import { notOneMessage, toCallError, UnreachableError } from "../errors.js";
@@ -71,9 +71,10 @@ export function deadlineOf(
 }
 
 /** Sends one message and waits for the one response. */
-function callOnce({ request, target }: AdmittedRequest, message: Uint8Array, start: CallStart): Promise<Uint8Array> {
+function callOnce(admitted: AdmittedRequest, message: Uint8Array, start: CallStart): Promise<Uint8Array> {
+  const { request, target } = admitted;
   return new Promise((resolve, reject) => {
-    const call = target.channel.open(start, new UnaryListener(target.endpoint.service, resolve, reject));
+    const call = target.channel.open(start, new UnaryListener(admitted, resolve, reject));
     request.onAbort((reason) => {
       reject(reason);
       call.cancel();
@@ -84,14 +85,19 @@ function callOnce({ request, target }: AdmittedRequest, message: Uint8Array, sta
 }
 
 class UnaryListener implements CallListener {
+  #headers: Metadata = NO_METADATA;
   #message: Uint8Array | undefined;
   #count = 0;
 
   constructor(
-    readonly service: string,
+    readonly admitted: AdmittedRequest,
     readonly resolve: (message: Uint8Array) => void,
     readonly reject: (error: Error) => void,
   ) {}
+
+  onHeaders(headers: Metadata): void {
+    this.#headers = headers;
+  }
 
   onMessage(message: Uint8Array): void {
     this.#message = message;
@@ -99,9 +105,14 @@ class UnaryListener implements CallListener {
   }
 
   onEnd(status: Status): void {
-    if (status.code !== Code.OK) this.reject(toCallError(this.service, status));
+    const { target, state } = this.admitted;
+    const { metadata, endpoint } = target;
+    if (metadata.isAny) {
+      state.answer = { headers: metadata.select(this.#headers), trailers: metadata.select(status.trailers) };
+    }
+    if (status.code !== Code.OK) this.reject(toCallError(endpoint.service, status));
     else if (this.#message !== undefined && this.#count === 1) this.resolve(this.#message);
-    else this.reject(notOneMessage(this.service, this.#count));
+    else this.reject(notOneMessage(endpoint.service, this.#count));
   }
 }
 
@@ -164,6 +175,9 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
   return {
     ...{ target, route, guard, admission, deadline, begin, heartbeatMs },
     toFailure: (error) => reportFailure(error, state, log),
+    onTrailers(trailers) {
+      state.answer = { headers: NO_METADATA, trailers };
+    },
     onEnd: ({ status, bytes, ...counts }) => record(request, state, { status, length: bytes }, options, counts),
   };
 }
@@ -192,6 +206,7 @@ export function metadataOf(
     if (parent !== undefined) metadata.push(["traceparent", parent]);
     if (state !== undefined) metadata.push(["tracestate", state]);
   }
+  if (target.metadata.isAny) metadata.push(...target.metadata.read(request.rawHeaders));
   switch (target.identity) {
     case "token":
       // A token without a caller here has none at the authority either.

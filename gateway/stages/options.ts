@@ -10,7 +10,7 @@ import type { Cors, Hosts } from "./cors.js";
 import type { Dialects } from "./dialect.js";
 
 export interface StageOptions {
-  readonly config: Pick<Config, "maxHeaderCount" | "callTime" | "maxCallTime" | "cors"> &
+  readonly config: Pick<Config, "maxHeaderCount" | "maxBody" | "callTime" | "maxCallTime" | "cors"> &
     Partial<Pick<Config, "omitZeros">>;
   readonly hosts: Hosts;
   readonly cors: Cors;

@@ -21,6 +21,7 @@ import type { RequestState } from "./record.js";
  * - 403 a link from another origin leads to an endpoint: following a link must not call anything
  * - 404 no endpoint, page or document has the path
  * - 405 the method is not one of those in the header Allow
+ * - 415 a gRPC path, and a content type that is neither gRPC's nor Connect's
  * - 503 the catalog of services has not arrived yet; `/readyz` says that the gateway is not ready
  * @returns the route, its target being the endpoint as the instance whose turn it is has it; the reply where there is no route
  */
@@ -97,6 +98,10 @@ function replyFromOwn(
 
 function noRoute(path: string, state: RequestState, { routes, ready }: StageOptions["catalog"]): never {
   if (!ready) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
+  if (routes.findRpc(path).length > 0) {
+    const types = "application/grpc, application/grpc-web, application/proto, or application/json";
+    throw new HttpError(415, `${printablePath(path)} takes ${types} with Connect-Protocol-Version: 1`);
+  }
   const near = routes.near(path);
   state.service = near.service ?? "gateway";
   const documents = near.service === undefined ? "/openapi" : `/openapi/${near.service}.json`;

@@ -10,6 +10,7 @@
 import type { Admission, FollowedStream, Guard } from "../../src/access/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Call, CallListener, CallStart, Status } from "../../src/rpc/channel.js";
+import { type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
 import type { Route } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
 import { type Failure, toCallError } from "../errors.js";
@@ -34,6 +35,8 @@ export interface StreamOptions {
   readonly begin: () => AdmittedStart | Promise<AdmittedStart>;
   /** Converts an error into what the client is told, and keeps the rest for the log. */
   readonly toFailure: (error: Error) => Failure;
+  /** Keeps the service's trailers for the error reply, where it failed before the response began. */
+  readonly onTrailers: (trailers: Metadata) => void;
   /** Called when a stream ends, but not where it failed before its response began. */
   readonly onEnd: (end: StreamEnd) => void;
   /** A silent stream over plain HTTP gets a heartbeat each time this has passed, in milliseconds. */
@@ -54,11 +57,13 @@ export interface StreamEnd {
 
 /** Told of the call's events; never called from within the constructor, `send` or `end`. */
 export interface StreamListener {
+  /** The service's headers, which come before its first message; at most once. */
+  onHeaders?(headers: Metadata): void;
   onMessage(message: Uint8Array): void;
   /** More may be sent, after a `send` that returned false. */
   onDrain(): void;
   /** The last event, exactly once. Without an error the call succeeded. */
-  onClose(error: Error | undefined): void;
+  onClose(error: Error | undefined, trailers: Metadata): void;
 }
 
 export class StreamCall implements CallListener {
@@ -70,6 +75,8 @@ export class StreamCall implements CallListener {
   #begun = false;
   /** Messages for the service that wait until the guard has decided, or lets messages pass again. */
   #unsent: Uint8Array[] = [];
+  /** Headers of the service that wait until the guard lets messages pass again. */
+  #headers: Metadata | undefined;
   /** Messages of the service that wait until the guard lets messages pass again, and the end that came after them. */
   #received: Uint8Array[] = [];
   #status: Status | undefined;
@@ -126,6 +133,12 @@ export class StreamCall implements CallListener {
     this.#finish(error);
   }
 
+  onHeaders(headers: Metadata): void {
+    if (this.#over || this.#listener.onHeaders === undefined) return;
+    if (this.#followed.mayPass()) this.#listener.onHeaders(headers);
+    else this.#headers = headers;
+  }
+
   onMessage(message: Uint8Array): void {
     if (this.#over) return;
     if (this.#received.length === 0 && this.#followed.mayPass()) this.#listener.onMessage(message);
@@ -143,7 +156,8 @@ export class StreamCall implements CallListener {
     if (this.#over) return;
     this.#status = status;
     if (this.#received.length > 0) return;
-    this.#finish(status.code === Code.OK ? undefined : toCallError(this.#admission.endpoint.service, status));
+    const error = status.code === Code.OK ? undefined : toCallError(this.#admission.endpoint.service, status);
+    this.#finish(error, status.trailers);
   }
 
   /** A service of ours asks its own guard too, but a foreign one has none. */
@@ -153,6 +167,10 @@ export class StreamCall implements CallListener {
 
   onResumed(): void {
     this.#sendOn();
+    if (this.#headers !== undefined && this.#followed.mayPass()) {
+      this.#listener.onHeaders?.(this.#headers);
+      this.#headers = undefined;
+    }
     while (this.#received.length > 0 && this.#followed.mayPass()) {
       this.#listener.onMessage(this.#received.shift() as Uint8Array);
     }
@@ -204,13 +222,13 @@ export class StreamCall implements CallListener {
     this.#sendOn();
   }
 
-  #finish(error: Error | undefined): void {
+  #finish(error: Error | undefined, trailers = NO_METADATA): void {
     this.#over = true;
     clearTimeout(this.#timer);
     this.#followed.end();
     this.#unsent = [];
     this.#received = [];
-    this.#listener.onClose(error);
+    this.#listener.onClose(error, trailers);
   }
 }
 

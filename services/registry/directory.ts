@@ -89,7 +89,7 @@ export class Directory {
   join(given: Instance, options: JoinOptions): () => void {
     if (this.#closed) throw closing();
     const contract = this.#check(given, options.local);
-    const { service, id, addresses, reflected, identity, bindingPrefix } = given;
+    const { service, id, addresses, reflected, identity, metadata, bindingPrefix } = given;
     const { local, token } = options;
     const { descriptors, grpcServices } = contract;
     const instance = Instance.fromPartial({
@@ -102,6 +102,7 @@ export class Directory {
       joined: local ? Joined.WITH_AUTHORITY : token === undefined ? Joined.CONFIGURATION : Joined.ENROLMENT,
       identity: token === undefined && identity,
       bindingPrefix,
+      metadata: token === undefined ? metadata : [],
     });
     const entry: Entry = { instance, contract, token, store: given.store, onPutOut: options.onPutOut ?? nothing };
     this.#checkRoom(entry);

@@ -200,7 +200,7 @@ function isSame(one: Reflected, other: Reflected): boolean {
 }
 
 function instanceOf(
-  { name, identity, descriptors: file, bindingPrefix }: ForeignService,
+  { name, identity, metadata = [], descriptors: file, bindingPrefix }: ForeignService,
   address: string,
   { descriptors, grpcServices }: Reflected,
 ): Instance {
@@ -212,6 +212,7 @@ function instanceOf(
     grpcServices: [...grpcServices],
     identity,
     bindingPrefix: bindingPrefix ?? "",
+    metadata: [...metadata],
     reflected: file === undefined,
   });
 }

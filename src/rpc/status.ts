@@ -80,7 +80,7 @@ export function toStatus({ code, message, details }: StatusError, trailers: Meta
 }
 
 /** The trailer that carries a status with details. */
-export function encodeDetails({ code, message, details }: Status): Buffer {
+export function encodeDetails({ code, message, details }: Pick<Status, "code" | "message" | "details">): Buffer {
   return StatusMessage.encode({ code, message, details: [...details] }).finish();
 }
 

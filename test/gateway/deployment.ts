@@ -140,6 +140,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
       identity: false,
       bindingPrefix: "",
       store: undefined,
+      metadata: [],
       ...instance,
     });
   for (const { name, parts, descriptors, bindingPrefix = "" } of services) {

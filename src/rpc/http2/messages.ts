@@ -5,7 +5,7 @@
  * Bytes received are copied, because a connection reads into the same memory again and again: into a buffer that grows with
  * the bytes that have come, never with the length that a prefix announces.
  */
-import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
+import { brotliDecompressSync, deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
 import { STREAM_WINDOW } from "../../http2/flow-control.js";
 import type { Output } from "../../http2/output.js";
@@ -60,7 +60,7 @@ export interface MemoryHolder {
 
 /** Cuts the bytes of a stream into messages. */
 export class MessageReader {
-  encoding: Encoding = "identity";
+  encoding: Encoding | "br" = "identity";
   readonly #maxMessage: number;
   #pending: Buffer | undefined;
   #start = 0;
@@ -137,12 +137,13 @@ export class MessageReader {
   #decompress(message: Buffer): Uint8Array {
     try {
       if (this.encoding === "gzip") return gunzipSync(message, { maxOutputLength: this.#maxMessage });
+      if (this.encoding === "br") return brotliDecompressSync(message, { maxOutputLength: this.#maxMessage });
       if (this.encoding === "deflate") return inflateSync(message, { maxOutputLength: this.#maxMessage });
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw this.#tooLarge();
       throw new StatusError(Code.INTERNAL, `a message is not ${this.encoding}`, { cause });
     }
-    throw new StatusError(Code.INTERNAL, "a message is compressed, but grpc-encoding does not say how");
+    throw new StatusError(Code.INTERNAL, "a message is compressed, but no header says how");
   }
 
   #tooLarge(): StatusError {

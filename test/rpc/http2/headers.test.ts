@@ -1,14 +1,8 @@
 import t from "tap";
 import { Code } from "../../../src/errors.js";
 import type { HeaderField } from "../../../src/http2/header-fields.js";
-import {
-  checkMetadata,
-  decodeMessage,
-  encodeMessage,
-  HEADER_NAMES,
-  metadataOf,
-  statusOf,
-} from "../../../src/rpc/http2/headers.js";
+import { checkMetadata, HEADER_NAMES, metadataOf, statusOf } from "../../../src/rpc/http2/headers.js";
+import { decodeMessage, encodeMessage } from "../../../src/rpc/status-message.js";
 
 const fields = (...pairs: [string, string][]): HeaderField[] =>
   pairs.map(([name, value]) => HEADER_NAMES.field(name, value));

@@ -54,7 +54,14 @@ export interface Instance {
   /** Before the paths that its `google.api.http` annotations give, such as `/api`, as the configuration asks; empty for none. */
   bindingPrefix: string;
   /** Where the instance keeps what callers give it; absent where it keeps nothing. Gateways are not sent it. */
-  store: DataStore | undefined;
+  store:
+    | DataStore
+    | undefined;
+  /**
+   * Names of headers and metadata that gateways pass between callers and the service, in lower case; `*` for all but those of
+   * HTTP and of Portico. The configuration names them. Those that an instance sends are ignored.
+   */
+  metadata: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -293,6 +300,7 @@ function createBaseInstance(): Instance {
     identity: false,
     bindingPrefix: "",
     store: undefined,
+    metadata: [],
     _unknownFields: {},
   };
 }
@@ -328,6 +336,9 @@ export const Instance: MessageFns<Instance> = {
     }
     if (message.store !== undefined) {
       DataStore.encode(message.store, writer.uint32(82).fork()).join();
+    }
+    for (const v of message.metadata) {
+      writer.uint32(98).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -433,6 +444,14 @@ export const Instance: MessageFns<Instance> = {
             message.store = DataStore.decode(reader, reader.uint32());
             continue;
           }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.metadata.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -470,6 +489,7 @@ export const Instance: MessageFns<Instance> = {
     message.store = (object.store !== undefined && object.store !== null)
       ? DataStore.fromPartial(object.store)
       : undefined;
+    message.metadata = object.metadata?.map((e) => e) || [];
     return message;
   },
 };

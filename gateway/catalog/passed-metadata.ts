@@ -1,0 +1,62 @@
+/**
+ * Which headers of requests reach a service as metadata, and which of its metadata reach clients as headers: those that the
+ * service's configuration names, `"metadata": ["x-tenant"]`, and with `"*"` all but those that belong to HTTP, to Portico or to
+ * a dialect. Some pass never: by them a client could speak in the gateway's name, or a service act on the gateway's origin.
+ */
+import { isOfHttp, mayPass } from "../../src/contract/metadata-names.js";
+import { isBinaryName, type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
+import { HttpError } from "../errors.js";
+
+const TEXT = /^[ -~]*$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+
+export class PassedMetadata {
+  /** Whether any may pass. */
+  readonly isAny: boolean;
+  readonly #names: ReadonlySet<string>;
+
+  /** @param names in lower case, or `*`; those that must not pass have no effect */
+  constructor(names: readonly string[]) {
+    this.#names = new Set(names.filter((name) => name === "*" || mayPass(name)));
+    this.isAny = this.#names.size > 0;
+  }
+
+  #passes(name: string): boolean {
+    return this.#names.has(name) || (this.#names.has("*") && mayPass(name) && !isOfHttp(name));
+  }
+
+  /**
+   * The headers of a request that pass, as metadata.
+   * @param rawHeaders name, value, name, value …
+   * @throws {HttpError} 400 for a value that no metadata can have
+   */
+  read(rawHeaders: readonly string[]): Metadata {
+    const metadata: Metadata[number][] = [];
+    for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+      const name = (rawHeaders[index] as string).toLowerCase();
+      if (!this.#passes(name)) continue;
+      const value = rawHeaders[index + 1] as string;
+      if (isBinaryName(name)) metadata.push(...bytesOf(name, value));
+      else if (TEXT.test(value)) metadata.push([name, value]);
+      else throw new HttpError(400, `The header ${name} must be printable ASCII`);
+    }
+    return metadata;
+  }
+
+  /** The metadata of a service that passes. */
+  select(metadata: Metadata): Metadata {
+    if (!this.isAny || metadata.length === 0) return NO_METADATA;
+    return metadata.filter(([name]) => this.#passes(name));
+  }
+}
+
+/** Values may be joined by commas. */
+function bytesOf(name: string, value: string): Metadata {
+  return value.split(",").map((part) => {
+    const text = part.trim();
+    if (!BASE64.test(text)) throw new HttpError(400, `The header ${name} must be base64`);
+    return [name, Buffer.from(text, "base64")] as const;
+  });
+}
+
+export const NO_PASSED_METADATA = new PassedMetadata([]);

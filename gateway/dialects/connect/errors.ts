@@ -1,0 +1,39 @@
+/** Errors of Connect (https://connectrpc.com/docs/protocol#error-end-stream): a code by name, a message, and details. */
+import { Code } from "../../../src/errors.js";
+import type { Metadata } from "../../../src/rpc/metadata.js";
+import { type Failure, typeName } from "../../errors.js";
+import { addMetadata, unpadded } from "../rpc/headers.js";
+
+export interface ConnectError {
+  readonly code: string;
+  readonly message?: string;
+  readonly details?: readonly { readonly type: string; readonly value: string }[];
+}
+
+/** `not_found` for NOT_FOUND; Connect writes `canceled` as Americans do. */
+const NAMES: ReadonlyMap<Code, string> = new Map(
+  Object.entries(Code).flatMap(([name, code]) =>
+    typeof code === "number" ? [[code, code === Code.CANCELLED ? "canceled" : name.toLowerCase()]] : [],
+  ),
+);
+
+export function toConnectError({ code, original: message, details }: Failure): ConnectError {
+  return {
+    code: NAMES.get(code) ?? "unknown",
+    ...(message === "" ? {} : { message }),
+    ...(details.length === 0
+      ? {}
+      : { details: details.map(({ typeUrl, value }) => ({ type: typeName(typeUrl), value: unpadded(value) })) }),
+  };
+}
+
+/** Metadata as JSON: a list of values for each name. */
+export function metadataObject(metadata: Metadata): Record<string, string[]> {
+  const list = addMetadata([], metadata);
+  const object: Record<string, string[]> = {};
+  for (let index = 0; index + 1 < list.length; index += 2) {
+    const name = list[index] as string;
+    object[name] = [...(object[name] ?? []), list[index + 1] as string];
+  }
+  return object;
+}

@@ -1,0 +1,142 @@
+/**
+ * Unary calls of Connect (https://connectrpc.com/docs/protocol#unary-rpcs): the message is the body of a POST, or, where the
+ * endpoint is declared free of side effects, in the query of a GET. The answer is the body of a response with status 200, an
+ * error a JSON object with its own HTTP status.
+ */
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { asBuffer } from "../../../src/buffer.js";
+import type { Endpoint } from "../../../src/contract/endpoint.js";
+import type { Route, Routes } from "../../catalog/routes.js";
+import type { Target } from "../../catalog/target.js";
+import { type Failure, HttpError } from "../../errors.js";
+import { type GatewayRequest, parseQuery, queryOf, type Reply } from "../../http.js";
+import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
+import { type Codec, JSON_CODEC, PROTO } from "../rpc/codec.js";
+import {
+  compress,
+  decompress,
+  ENCODINGS,
+  type Encoding,
+  encodingOf,
+  firstAccepted,
+  isWorthCompressing,
+} from "../rpc/compression.js";
+import { POST_ONLY } from "../rpc/enveloped.js";
+import { addMetadata } from "../rpc/headers.js";
+import { findRoute } from "../rpc/route.js";
+import { toConnectError } from "./errors.js";
+import { checkVersion, readConnectTimeout } from "./request.js";
+
+const GET_OR_POST: Allow = allowing("GET", "POST", "OPTIONS");
+const NO_BYTES = Buffer.alloc(0);
+const VARY: readonly string[] = ["Vary", "Accept-Encoding"];
+
+export class ConnectUnary implements Dialect {
+  readonly name = "connect";
+  readonly readTimeout = readConnectTimeout;
+  readonly #codec: Codec;
+  readonly #maxMessage: number;
+
+  /** @param maxMessage most bytes of a message, before and after decompression */
+  constructor(codec: Codec, maxMessage: number) {
+    this.#codec = codec;
+    this.#maxMessage = maxMessage;
+  }
+
+  findRoute(request: GatewayRequest, routes: Routes): Route | undefined {
+    checkVersion(request.headers.connectVersion);
+    return findRoute(request, routes);
+  }
+
+  methods(_request: GatewayRequest, { method, shape }: Endpoint): Allow {
+    const isFree = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+    return isFree && shape === "unary" ? GET_OR_POST : POST_ONLY;
+  }
+
+  checkBody({ method, headers }: GatewayRequest, { endpoint }: Target): void {
+    if (method !== "POST") throw new HttpError(400, "A GET has its message in the query, and no body");
+    checkUnary(endpoint);
+    encodingOf(headers.contentEncoding);
+  }
+
+  takesPieces(): boolean {
+    return false;
+  }
+
+  async receiveBody(request: GatewayRequest): Promise<readonly Uint8Array[]> {
+    const pieces = await request.body();
+    const encoding = encodingOf(request.headers.contentEncoding);
+    if (encoding === undefined && pieces.length === 1) return pieces;
+    const body = Buffer.concat(pieces);
+    return [encoding === undefined ? body : decompress(encoding, body, this.#maxMessage)];
+  }
+
+  readMessage({ method, target }: GatewayRequest, endpoint: Target, body: readonly Uint8Array[]): Uint8Array {
+    if (method !== "POST") return this.#codec.read(endpoint, messageOfQuery(queryOf(target), this.#maxMessage));
+    return this.#codec.read(endpoint, body[0] ?? NO_BYTES);
+  }
+
+  writeMessage(
+    { headers }: GatewayRequest,
+    target: Target,
+    message: Uint8Array,
+    answer: AnswerMetadata,
+  ): Reply | Promise<Reply> {
+    const written = this.#codec.write(target, message);
+    const encoding = isWorthCompressing(written) ? firstAccepted(headers.acceptEncoding) : undefined;
+    const body = encoding === undefined ? written : compress(encoding, written);
+    if (!(body instanceof Promise)) return this.#reply(body, encoding, answer);
+    return body.then((late) => this.#reply(late, encoding, answer));
+  }
+
+  #reply(body: Uint8Array, encoding: Encoding | undefined, { headers, trailers }: AnswerMetadata): Reply {
+    const own = encoding === undefined ? [...VARY] : [...VARY, "Content-Encoding", encoding];
+    addMetadata(addMetadata(own, headers), trailers, "trailer-");
+    return { status: 200, contentType: `application/${this.#codec.name}`, body: asBuffer(body), headers: own };
+  }
+
+  openStream(_request: GatewayRequest, _body: unknown, { target }: { readonly target: Target }): Reply {
+    throw streams(target.endpoint);
+  }
+
+  writeError(_request: GatewayRequest, failure: Failure, { answer }: FailedRequest): Reply {
+    const { status } = failure;
+    const headers = addMetadata([...failure.headers], answer.headers);
+    addMetadata(headers, answer.trailers, "trailer-");
+    if (failure.status === 415) headers.push("Accept-Encoding", ENCODINGS);
+    return { status, headers, body: JSON.stringify(toConnectError(failure)) };
+  }
+}
+
+function checkUnary(endpoint: Endpoint): void {
+  if (endpoint.shape !== "unary") throw streams(endpoint);
+}
+
+function streams({ name }: Endpoint): HttpError {
+  return new HttpError(415, `${name} streams: send application/connect+proto or application/connect+json`);
+}
+
+/** The message of a GET: `?connect=v1&encoding=json&message=…`, with `base64=1` and `compression=gzip` where they apply. */
+function messageOfQuery(query: string, maxMessage: number): Uint8Array {
+  const parameters = new Map(parseQuery(query));
+  const message = parameters.get("message") ?? "";
+  const bytes = parameters.get("base64") === "1" ? decodeBase64Url(message) : Buffer.from(message);
+  const encoding = encodingOf(parameters.get("compression"));
+  return encoding === undefined ? bytes : decompress(encoding, bytes, maxMessage);
+}
+
+/** Base64 of URLs, with or without padding (RFC 4648 §5). */
+const BASE64_URL = /^[A-Za-z0-9_-]*={0,2}$/;
+
+function decodeBase64Url(text: string): Buffer {
+  if (!BASE64_URL.test(text)) throw new HttpError(400, "message must be base64 of the alphabet for URLs");
+  return Buffer.from(text, "base64url");
+}
+
+/** The codec that the query of a GET names; undefined where the query is none of Connect. */
+export function codecOfQuery(target: string): Codec | undefined {
+  const query = queryOf(target);
+  if (!/(?:^|&)connect=v1(?:&|$)/.test(query)) return undefined;
+  const encoding = /(?:^|&)encoding=(proto|json)(?:&|$)/.exec(query)?.[1];
+  return encoding === undefined ? undefined : encoding === "proto" ? PROTO : JSON_CODEC;
+}

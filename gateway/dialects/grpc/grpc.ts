@@ -1,0 +1,39 @@
+/** gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md), over HTTP/2 alone: its status is in trailers. */
+import { parseTimeout } from "../../../src/rpc/metadata.js";
+import { HttpError } from "../../errors.js";
+import type { RequestHeaders } from "../../http.js";
+import { ENCODINGS, type Encoding, encodingOf, firstAccepted } from "../rpc/compression.js";
+import { grpcTrailers } from "../rpc/headers.js";
+import type { EnvelopeProtocol } from "../rpc/protocol.js";
+
+export const grpc: EnvelopeProtocol = {
+  name: "grpc",
+  contentType: ({ name }) => `application/grpc+${name}`,
+  checkRequest({ sendsTrailers }) {
+    if (!sendsTrailers)
+      throw new HttpError(505, "gRPC needs HTTP/2; gRPC-Web and Connect are spoken over HTTP/1.1, too");
+  },
+  hasUnary: true,
+  readTimeout: readGrpcTimeout,
+  requestEncoding: ({ grpcEncoding }) => grpcEncoding,
+  answerEncoding: mirroredEncoding,
+  encodingHeader: "grpc-encoding",
+  headers: ["grpc-accept-encoding", ENCODINGS],
+  end: (failure, metadata) => ({ frame: undefined, trailers: grpcTrailers(failure, metadata) }),
+};
+
+export function readGrpcTimeout({ timeout }: RequestHeaders): number | undefined {
+  if (timeout === undefined) return undefined;
+  const milliseconds = parseTimeout(timeout);
+  if (milliseconds !== undefined) return milliseconds;
+  throw new HttpError(400, "grpc-timeout must be up to eight digits and a unit (H M S m u n), such as 500m");
+}
+
+/**
+ * Answers are compressed for clients that compress: every client says that it accepts compression, whether it wants any or not
+ * (https://github.com/grpc/grpc/blob/master/doc/compression.md).
+ */
+export function mirroredEncoding({ grpcEncoding, grpcAcceptEncoding }: RequestHeaders): Encoding | undefined {
+  const encoding = encodingOf(grpcEncoding);
+  return encoding === undefined || grpcAcceptEncoding === undefined ? encoding : firstAccepted(grpcAcceptEncoding);
+}

@@ -1,0 +1,69 @@
+/**
+ * How messages are encoded in gRPC, gRPC-Web and Connect: as protobuf, whose bytes pass as they are, or as JSON, which is
+ * transcoded as in the JSON dialect.
+ *
+ * While instances of a service have different contracts, protobuf is read by the newest contract, which is the one that callers
+ * see, and transcoded for an instance that has another.
+ */
+import { asBuffer } from "../../../src/buffer.js";
+import type { Codec as JsonCodec } from "../../../src/json/codec.js";
+import { TooLargeError } from "../../../src/json/codec.js";
+import type { Target } from "../../catalog/target.js";
+import { HttpError } from "../../errors.js";
+
+export interface Codec {
+  /** As content types name it: `application/grpc+proto`. */
+  readonly name: "proto" | "json";
+  /** A request message as the instance reads it. @throws {JsonError} */
+  read(target: Target, message: Uint8Array): Uint8Array;
+  /** A message of the instance as the caller reads it. @throws {HttpError} 502 when it is not a message of the type */
+  write(target: Target, message: Uint8Array): Uint8Array;
+}
+
+export const PROTO: Codec = {
+  name: "proto",
+  read(target, message) {
+    const newest = otherContract(target);
+    return newest === undefined ? message : transcode(message, newest.request, target.request);
+  },
+  write(target, message) {
+    const newest = otherContract(target);
+    if (newest === undefined) return message;
+    try {
+      return transcode(message, target.response, newest.response);
+    } catch (cause) {
+      throw toAnswerError(target, cause);
+    }
+  },
+};
+
+export const JSON_CODEC: Codec = {
+  name: "json",
+  read: ({ request }, message) => request.read(message),
+  write(target, message) {
+    try {
+      return bytesOf(target.response.writeBody(message));
+    } catch (cause) {
+      throw toAnswerError(target, cause);
+    }
+  },
+};
+
+/** The newest contract's form of the endpoint, where the target's is another. */
+function otherContract(target: Target): Target | undefined {
+  const newest = target.alternatives?.newest;
+  return newest === target ? undefined : newest;
+}
+
+function transcode(message: Uint8Array, from: JsonCodec, to: JsonCodec): Uint8Array {
+  return to.read(bytesOf(from.writeBody(message)));
+}
+
+function bytesOf(json: string | Uint8Array): Uint8Array {
+  return typeof json === "string" ? Buffer.from(json) : asBuffer(json);
+}
+
+function toAnswerError({ endpoint: { service, method } }: Target, cause: unknown): HttpError {
+  const what = cause instanceof TooLargeError ? `too much: ${cause.message}` : `what is no ${method.output.typeName}`;
+  return new HttpError(502, `${service} answered with ${what}`, { cause });
+}

@@ -1,0 +1,228 @@
+/**
+ * A streaming call in gRPC, gRPC-Web or Connect, of any shape: the messages of the request's body to the service, and the
+ * service's messages as the response's body, each side as fast as the other reads.
+ *
+ * The response begins with the service's headers or its first message, and after a while without either, since clients and
+ * proxies give up on one that does not begin. A failure before that is an error reply; a later one is in the end of the body.
+ */
+import { asBuffer } from "../../../src/buffer.js";
+import { MessageReader } from "../../../src/rpc/http2/messages.js";
+import { type Metadata, NO_METADATA } from "../../../src/rpc/metadata.js";
+import { HttpError, NO_MEMORY, notOneMessage } from "../../errors.js";
+import type { BodySink, BodyStream, GatewayRequest, PieceFlow, PieceReader, Reply } from "../../http.js";
+import { StreamCall, type StreamOptions } from "../../stages/stream-call.js";
+import { Base64Decoder, encodeBase64 } from "./base64.js";
+import type { Codec } from "./codec.js";
+import { compressAtOnce, type Encoding, encodingOf, isWorthCompressing } from "./compression.js";
+import { addMetadata } from "./headers.js";
+import { COMPRESSED, type EnvelopeProtocol, envelope } from "./protocol.js";
+
+export interface EnvelopedStreamOptions {
+  readonly protocol: EnvelopeProtocol;
+  readonly codec: Codec;
+  readonly isText?: boolean;
+  readonly maxMessage: number;
+  readonly contentType: string;
+}
+
+export class EnvelopedStream implements BodyStream, PieceReader {
+  /** Resolves when the response may begin, and rejects with the failure before that. */
+  readonly reply: Promise<Reply>;
+  /** A client may be silent in an open stream; what reads its body in HTTP/1.1 bounds that nevertheless. */
+  readonly allowsSilence = true;
+  readonly #options: StreamOptions;
+  readonly #format: EnvelopedStreamOptions;
+  readonly #call: StreamCall;
+  readonly #reader: MessageReader;
+  readonly #decoder: Base64Decoder | undefined;
+  readonly #encoding: Encoding | undefined;
+  readonly #opening: NodeJS.Timeout;
+  readonly #flow: PieceFlow | undefined;
+  #begin!: (reply: Reply) => void;
+  #reject!: (error: Error) => void;
+  #begun = false;
+  #sink: BodySink | undefined;
+  /** Frames that came before the response began. */
+  #held: Uint8Array[] = [];
+  #trailers: readonly string[] | undefined;
+  /** The client reads no more for now. */
+  #full = false;
+  /** The service takes no more for now. */
+  #blocked = false;
+  /** The client sends no more. */
+  #received = false;
+  #over = false;
+  readonly #count = { messages: 0, received: 0, bytes: 0 };
+
+  /** @param message the only one, in wire bytes; undefined where the messages are in the body, which is read here */
+  constructor(
+    request: GatewayRequest,
+    message: Uint8Array | undefined,
+    options: StreamOptions,
+    format: EnvelopedStreamOptions,
+  ) {
+    this.#options = options;
+    this.#format = format;
+    const { protocol, maxMessage, isText } = format;
+    this.#encoding = protocol.answerEncoding(request.headers);
+    this.#reader = new MessageReader(maxMessage);
+    this.#reader.encoding = encodingOf(protocol.requestEncoding(request.headers)) ?? "identity";
+    this.#decoder = isText ? new Base64Decoder() : undefined;
+    this.reply = new Promise((resolve, reject) => {
+      this.#begin = resolve;
+      this.#reject = reject;
+    });
+    this.#call = new StreamCall(options, {
+      onHeaders: (headers) => this.#start(headers),
+      onMessage: (answer) => this.#send(answer),
+      onDrain: () => this.#unblock(),
+      onClose: (error, trailers) => this.#finish(error, trailers),
+    });
+    this.#opening = setTimeout(() => this.#start(NO_METADATA), options.heartbeatMs);
+    if (message === undefined) this.#flow = request.pieces(this);
+    else {
+      this.#count.received = 1;
+      this.#received = true;
+      this.#call.send(message);
+      this.#call.end();
+    }
+  }
+
+  /** Ends the call at once. */
+  stop(error: Error): void {
+    this.#call.stop(error);
+  }
+
+  // The request.
+
+  onPiece(piece: Uint8Array): boolean {
+    if (this.#over) return true;
+    try {
+      const bytes = this.#decoder?.push(asBuffer(piece)) ?? asBuffer(piece);
+      if (bytes.length > 0) this.#reader.push(bytes, 0, bytes.length);
+      this.#pass();
+    } catch (error) {
+      this.stop(error as Error);
+    }
+    return !this.#blocked;
+  }
+
+  onEnd(): void {
+    this.#received = true;
+    if (this.#over || this.#blocked) return;
+    this.#endRequest();
+  }
+
+  onFault(fault: HttpError): void {
+    this.stop(fault);
+  }
+
+  /** Sends the messages on that have come, until the service takes no more. */
+  #pass(): void {
+    const { target } = this.#options;
+    while (!this.#blocked && !this.#over) {
+      const message = this.#reader.next();
+      if (message === undefined) break;
+      this.#count.received++;
+      this.#blocked = !this.#call.send(this.#format.codec.read(target, message));
+    }
+    if (this.#flow?.tryHold?.(this.#reader.held) === false) throw NO_MEMORY;
+  }
+
+  #endRequest(): void {
+    try {
+      this.#decoder?.end();
+      if (this.#reader.hasMore) throw new HttpError(400, "The body ends before the end of its last message");
+      this.#call.end();
+    } catch (error) {
+      this.stop(error as Error);
+    }
+  }
+
+  /** The service takes more. */
+  #unblock(): void {
+    if (!this.#blocked || this.#over) return;
+    this.#blocked = false;
+    try {
+      this.#pass();
+    } catch (error) {
+      this.stop(error as Error);
+    }
+    if (this.#blocked || this.#over) return;
+    if (this.#received) this.#endRequest();
+    else this.#flow?.resume();
+  }
+
+  // The response.
+
+  open(sink: BodySink): void {
+    this.#sink = sink;
+    const held = this.#held;
+    this.#held = [];
+    for (const frame of held) this.#full = !sink.write(frame);
+    if (this.#over) sink.end(this.#trailers);
+    else if (!this.#full) this.#call.resume();
+  }
+
+  onDrain(): void {
+    this.#full = false;
+    this.#call.resume();
+  }
+
+  #send(message: Uint8Array): void {
+    try {
+      const { codec } = this.#format;
+      const written = codec.write(this.#options.target, message);
+      const encoding = isWorthCompressing(written) ? this.#encoding : undefined;
+      this.#start(NO_METADATA);
+      this.#count.messages++;
+      if (encoding === undefined) this.#write(envelope(0, written));
+      else this.#write(envelope(COMPRESSED, compressAtOnce(encoding, written)));
+    } catch (error) {
+      this.stop(error as Error);
+    }
+  }
+
+  #finish(thrown: Error | undefined, trailers: Metadata): void {
+    clearTimeout(this.#opening);
+    this.#over = true;
+    this.#flow?.stop();
+    const { target, toFailure, onEnd } = this.#options;
+    const { shape, service } = target.endpoint;
+    const isWrongCount = shape === "client_streaming" && this.#count.messages !== 1;
+    const error = thrown ?? (isWrongCount ? notOneMessage(service, this.#count.messages) : undefined);
+    const passed = target.metadata.select(trailers);
+    if (!this.#begun && error !== undefined) {
+      this.#options.onTrailers(passed);
+      this.#reject(error);
+      return;
+    }
+    this.#start(NO_METADATA);
+    const failure = error && toFailure(error);
+    const end = this.#format.protocol.end(failure, passed);
+    this.#trailers = end.trailers;
+    if (end.frame !== undefined) this.#write(end.frame);
+    this.#sink?.end(this.#trailers);
+    onEnd({ status: failure?.status ?? 200, ...this.#count });
+  }
+
+  /** Begins the response, once. */
+  #start(metadata: Metadata): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    clearTimeout(this.#opening);
+    const { protocol, contentType } = this.#format;
+    const headers = [...protocol.headers, "X-Accel-Buffering", "no"];
+    if (this.#encoding !== undefined) headers.push(protocol.encodingHeader, this.#encoding);
+    addMetadata(headers, this.#options.target.metadata.select(metadata));
+    this.#begin({ status: 200, headers, contentType, body: this });
+  }
+
+  #write(frame: Uint8Array): void {
+    const bytes = this.#format.isText ? encodeBase64(frame) : frame;
+    this.#count.bytes += bytes.length;
+    if (this.#sink === undefined) this.#held.push(bytes);
+    else this.#full = !this.#sink.write(bytes);
+    if (this.#sink === undefined || this.#full) this.#call.pause();
+  }
+}

@@ -1,0 +1,161 @@
+/** gRPC, gRPC-Web and the streams of Connect as dialects: one object for each protocol and codec. */
+import { asBuffer } from "../../../src/buffer.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import { MessageReader } from "../../../src/rpc/http2/messages.js";
+import type { Target } from "../../catalog/target.js";
+import { type Failure, HttpError } from "../../errors.js";
+import type { GatewayRequest, Reply, RequestHeaders } from "../../http.js";
+import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
+import type { StreamOptions } from "../../stages/stream-call.js";
+import { decodeBase64, encodeBase64 } from "./base64.js";
+import type { Codec } from "./codec.js";
+import { compress, encodingOf, isWorthCompressing } from "./compression.js";
+import { EnvelopedStream } from "./enveloped-stream.js";
+import { addMetadata } from "./headers.js";
+import { COMPRESSED, type EnvelopeProtocol, envelope } from "./protocol.js";
+import { findRoute } from "./route.js";
+
+export const POST_ONLY: Allow = allowing("POST", "OPTIONS");
+const NO_BYTES = new Uint8Array(0);
+
+export interface EnvelopedOptions {
+  readonly protocol: EnvelopeProtocol;
+  readonly codec: Codec;
+  /** Whether the bodies of requests and responses are in base64. */
+  readonly isText?: boolean;
+  /** Most bytes of a message, before and after decompression. */
+  readonly maxMessage: number;
+}
+
+export class Enveloped implements Dialect {
+  readonly name: string;
+  readonly contentType: string;
+  readonly #options: EnvelopedOptions;
+
+  constructor(options: EnvelopedOptions) {
+    this.#options = options;
+    this.name = options.protocol.name;
+    const plain = options.protocol.contentType(options.codec);
+    this.contentType = options.isText ? plain.replace("grpc-web", "grpc-web-text") : plain;
+  }
+
+  findRoute(...[request, routes]: Parameters<Dialect["findRoute"]>): ReturnType<typeof findRoute> {
+    this.#options.protocol.checkRequest(request);
+    return findRoute(request, routes);
+  }
+
+  methods(): Allow {
+    return POST_ONLY;
+  }
+
+  checkBody({ headers }: GatewayRequest, { endpoint }: Target): void {
+    const { protocol } = this.#options;
+    if (endpoint.shape === "unary" && !protocol.hasUnary) {
+      throw new HttpError(
+        415,
+        `${endpoint.name} does not stream: send the message as application/proto or application/json`,
+      );
+    }
+    encodingOf(protocol.requestEncoding(headers));
+  }
+
+  readTimeout(headers: RequestHeaders): number | undefined {
+    return this.#options.protocol.readTimeout(headers);
+  }
+
+  takesPieces(_request: GatewayRequest, { endpoint }: Target): boolean {
+    return endpoint.shape === "client_streaming" || endpoint.shape === "bidi_streaming";
+  }
+
+  async receiveBody(request: GatewayRequest, { endpoint }: Target): Promise<readonly Uint8Array[]> {
+    const { isText, maxMessage } = this.#options;
+    const pieces = await request.body(maxBodyOf(maxMessage, isText));
+    const [piece] = pieces;
+    const body = pieces.length === 1 ? asBuffer(piece as Uint8Array) : Buffer.concat(pieces);
+    return [this.#onlyMessage(request.headers, isText ? decodeBase64(body) : body, endpoint.name)];
+  }
+
+  /** A unary endpoint, and one that answers with a stream, takes exactly one message. */
+  #onlyMessage(headers: RequestHeaders, body: Buffer, endpoint: string): Uint8Array {
+    const { protocol, maxMessage } = this.#options;
+    // Most bodies are one message that is not compressed.
+    if (
+      body.length >= 5 &&
+      body[0] === 0 &&
+      body.readUInt32BE(1) === body.length - 5 &&
+      body.length - 5 <= maxMessage
+    ) {
+      return body.subarray(5);
+    }
+    const reader = new MessageReader(maxMessage);
+    reader.encoding = encodingOf(protocol.requestEncoding(headers)) ?? "identity";
+    if (body.length > 0) reader.push(body, 0, body.length);
+    const message = reader.next();
+    if (message !== undefined && !reader.hasMore) return message;
+    if (message === undefined && reader.hasMore) {
+      throw new StatusError(Code.INVALID_ARGUMENT, "The body ends before the end of its message");
+    }
+    throw wrongRequestCount(endpoint);
+  }
+
+  readMessage(_request: GatewayRequest, target: Target, [message]: readonly Uint8Array[]): Uint8Array {
+    if (message === undefined) throw wrongRequestCount(target.endpoint.name);
+    return this.#options.codec.read(target, message);
+  }
+
+  writeMessage(
+    request: GatewayRequest,
+    target: Target,
+    message: Uint8Array,
+    answer: AnswerMetadata,
+  ): Reply | Promise<Reply> {
+    const { protocol, codec } = this.#options;
+    const written = codec.write(target, message);
+    const encoding = isWorthCompressing(written) ? protocol.answerEncoding(request.headers) : undefined;
+    if (encoding === undefined) return this.#reply(envelope(0, written), protocol.headers, answer);
+    const headers = [...protocol.headers, protocol.encodingHeader, encoding];
+    const compressed = compress(encoding, written);
+    if (!(compressed instanceof Promise)) return this.#reply(envelope(COMPRESSED, compressed), headers, answer);
+    return compressed.then((late) => this.#reply(envelope(COMPRESSED, late), headers, answer));
+  }
+
+  #reply(frame: Buffer, headers: readonly string[], answer: AnswerMetadata): Reply {
+    const end = this.#options.protocol.end(undefined, answer.trailers);
+    const bytes = end.frame === undefined ? frame : Buffer.concat([frame, end.frame]);
+    return {
+      status: 200,
+      headers: answer.headers.length === 0 ? headers : addMetadata([...headers], answer.headers),
+      contentType: this.contentType,
+      body: this.#options.isText ? encodeBase64(bytes) : bytes,
+      trailers: end.trailers,
+    };
+  }
+
+  openStream(request: GatewayRequest, body: readonly Uint8Array[], options: StreamOptions): Promise<Reply> {
+    const message = this.takesPieces(request, options.target)
+      ? undefined
+      : this.readMessage(request, options.target, body);
+    const { contentType } = this;
+    const stream = new EnvelopedStream(request, message, options, { ...this.#options, contentType });
+    request.onAbort((reason) => stream.stop(reason));
+    return stream.reply;
+  }
+
+  writeError(_request: GatewayRequest, failure: Failure, { answer }: FailedRequest): Reply {
+    const { protocol, isText } = this.#options;
+    const { frame = NO_BYTES, trailers = [] } = protocol.end(failure, answer.trailers);
+    const headers = addMetadata([...protocol.headers, ...failure.headers, ...trailers], answer.headers);
+    return { status: 200, headers, contentType: this.contentType, body: isText ? encodeBase64(frame) : frame };
+  }
+}
+
+/** Base64 takes four bytes for three. */
+function maxBodyOf(maxMessage: number, isText: boolean | undefined): number {
+  const size = maxMessage + 5;
+  return isText ? Math.ceil(size / 3) * 4 : size;
+}
+
+/** gRPC's code for a wrong number of messages (https://grpc.github.io/grpc/core/md_doc_statuscodes.html). */
+function wrongRequestCount(endpoint: string): StatusError {
+  return new StatusError(Code.UNIMPLEMENTED, `${endpoint} takes exactly one request message`);
+}

@@ -1,0 +1,32 @@
+/** Metadata and statuses as header lists of HTTP: name, value, name, value … */
+import { asBuffer } from "../../../src/buffer.js";
+import type { Metadata } from "../../../src/rpc/metadata.js";
+import { DETAILS_TRAILER, encodeDetails } from "../../../src/rpc/status.js";
+import { encodeMessage } from "../../../src/rpc/status-message.js";
+import type { Failure } from "../../errors.js";
+
+/** Adds metadata to a header list. */
+export function addMetadata(list: string[], metadata: Metadata, prefix = ""): string[] {
+  for (const [name, value] of metadata) {
+    list.push(prefix + name, typeof value === "string" ? value : unpadded(value));
+  }
+  return list;
+}
+
+/** Base64 without padding, as gRPC and Connect send bytes. */
+export function unpadded(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString("base64").replace(/=+$/, "");
+}
+
+/** The trailers of a call that succeeded without metadata. */
+const SUCCESS: readonly string[] = ["grpc-status", "0"];
+
+/** The trailers with which a call ends in gRPC and gRPC-Web (PROTOCOL-HTTP2.md, "Responses"). */
+export function grpcTrailers(failure: Failure | undefined, metadata: Metadata): readonly string[] {
+  if (failure === undefined) return metadata.length === 0 ? SUCCESS : addMetadata([...SUCCESS], metadata);
+  const { code, original: message, details } = failure;
+  const list = ["grpc-status", String(code)];
+  if (message !== "") list.push("grpc-message", encodeMessage(message));
+  if (details.length > 0) list.push(DETAILS_TRAILER, unpadded(encodeDetails({ code, message, details })));
+  return addMetadata(list, metadata);
+}

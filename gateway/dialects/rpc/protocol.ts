@@ -1,0 +1,50 @@
+/**
+ * What gRPC, gRPC-Web and the streams of Connect do differently. In all three a message is in an envelope: a flag, four bytes of
+ * length, and the message, which may be compressed (gRPC's PROTOCOL-HTTP2.md, "Length-Prefixed-Message").
+ */
+import type { Metadata } from "../../../src/rpc/metadata.js";
+import type { Failure } from "../../errors.js";
+import type { GatewayRequest, RequestHeaders } from "../../http.js";
+import type { Codec } from "./codec.js";
+import type { Encoding } from "./compression.js";
+
+export interface EnvelopeProtocol {
+  /** In the log. */
+  readonly name: string;
+  contentType(codec: Codec): string;
+  /** Refuses a request in which the protocol cannot be spoken. @throws {Error} */
+  checkRequest(request: GatewayRequest): void;
+  /** Whether unary endpoints are called by it, too. */
+  readonly hasUnary: boolean;
+  /** How long the call may take, in milliseconds. @throws {HttpError} 400 */
+  readTimeout(headers: RequestHeaders): number | undefined;
+  /** The header that names the compression of the request's messages. */
+  requestEncoding(headers: RequestHeaders): string | undefined;
+  /** The compression for answers that the client has asked for. */
+  answerEncoding(headers: RequestHeaders): Encoding | undefined;
+  /** The header that names the compression of the answer's messages. */
+  readonly encodingHeader: string;
+  /** Headers of every response. */
+  readonly headers: readonly string[];
+  /** How a call ends: what stands behind the last message, and the trailers. */
+  end(failure: Failure | undefined, trailers: Metadata): End;
+}
+
+export interface End {
+  /** The last frame of the body. */
+  readonly frame: Uint8Array | undefined;
+  /** Name, value, name, value … */
+  readonly trailers: readonly string[] | undefined;
+}
+
+/** The flag of a compressed message. */
+export const COMPRESSED = 1;
+
+/** A frame of a flag and a length. */
+export function envelope(flag: number, message: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(5 + message.length);
+  frame[0] = flag;
+  frame.writeUInt32BE(message.length, 1);
+  frame.set(message, 5);
+  return frame;
+}
