@@ -51,7 +51,7 @@ function find(
   }
   state.dialect = dialect;
   const path = pathOf(request.target);
-  return replyFromOwn(request, path, own) ?? noRoute(path, state, catalog);
+  return replyFromOwn(request, path, own) ?? noRoute(request, path, state, catalog);
 }
 
 /** Checks the method, and chooses the instance's own form of the endpoint. */
@@ -96,11 +96,18 @@ function replyFromOwn(
   return undefined;
 }
 
-function noRoute(path: string, state: RequestState, { routes, ready }: StageOptions["catalog"]): never {
+/** Only with Connect-Protocol-Version is JSON at a gRPC path a call. */
+const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
+
+function noRoute(
+  { headers: { contentType } }: GatewayRequest,
+  path: string,
+  state: RequestState,
+  { routes, ready }: StageOptions["catalog"],
+): never {
   if (!ready) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
-  if (routes.findRpc(path).length > 0) {
-    const types = "application/grpc, application/grpc-web, application/proto, or application/json";
-    throw new HttpError(415, `${printablePath(path)} takes ${types} with Connect-Protocol-Version: 1`);
+  if (contentType !== undefined && !JSON_TYPE.test(contentType) && routes.findRpc(path).length > 0) {
+    throw new HttpError(415, `${printablePath(path)} takes the content types of gRPC, gRPC-Web and Connect`);
   }
   const near = routes.near(path);
   state.service = near.service ?? "gateway";

@@ -197,6 +197,17 @@ const CASES: readonly Case[] = [
   },
   { stage: "route", status: 404, detail: /No endpoint at \/nowhere/, run: call({ target: "/nowhere" }) },
   { stage: "route", status: 405, detail: /method must be/, run: call({ method: "PUT", target: "/helloworld" }) },
+  {
+    stage: "route",
+    status: 415,
+    detail: /takes the content types/,
+    run: call({
+      method: "POST",
+      target: "/helloworld.Helloworld/Call",
+      headers: ["Content-Type", "text/plain"],
+      body: "a",
+    }),
+  },
   { stage: "route", status: 503, detail: /has not arrived/, run: notArrived },
 
   {

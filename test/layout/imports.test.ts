@@ -72,7 +72,17 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ["gateway/node", "src", "src/http2", "gateway"],
   ["gateway/catalog", "src", "src/gen", "src/contract", "src/json", "src/rpc", "src/access", "gateway"],
   ["gateway/stages", "src", "src/contract", "src/rpc", "src/access", "gateway", "gateway/catalog"],
-  ["gateway/dialects", "src", "src/contract", "src/json", "src/rpc", "gateway", "gateway/catalog", "gateway/stages"],
+  [
+    "gateway/dialects",
+    "src",
+    "src/contract",
+    "src/json",
+    "src/rpc",
+    "src/rpc/http2",
+    "gateway",
+    "gateway/catalog",
+    "gateway/stages",
+  ],
   ["gateway/own", "src", "src/gen", "src/contract", "src/rpc", "gateway", "gateway/stages"],
   [
     "gateway/openapi",

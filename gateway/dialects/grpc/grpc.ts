@@ -1,4 +1,5 @@
 /** gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md), over HTTP/2 alone: its status is in trailers. */
+import { Code } from "../../../src/errors.js";
 import { parseTimeout } from "../../../src/rpc/metadata.js";
 import { HttpError } from "../../errors.js";
 import type { RequestHeaders } from "../../http.js";
@@ -11,7 +12,7 @@ export const grpc: EnvelopeProtocol = {
   contentType: ({ name }) => `application/grpc+${name}`,
   checkRequest({ sendsTrailers }) {
     if (!sendsTrailers)
-      throw new HttpError(505, "gRPC needs HTTP/2; gRPC-Web and Connect are spoken over HTTP/1.1, too");
+      throw new HttpError(505, "gRPC needs HTTP/2; gRPC-Web and Connect do not", { code: Code.UNIMPLEMENTED });
   },
   hasUnary: true,
   readTimeout: readGrpcTimeout,

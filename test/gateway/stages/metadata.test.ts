@@ -1,10 +1,12 @@
 // What services are told of a call: the token goes to the authority alone, a signed context to services that registered,
 // names to those whose configuration asks for them; and the gateway speaks for a client's address to the authority only.
 import t from "tap";
+import { PassedMetadata } from "../../../gateway/catalog/passed-metadata.js";
 import type { IdentityForm, Target } from "../../../gateway/catalog/target.js";
 import { readHeaders } from "../../../gateway/http.js";
 import { type AdmittedRequest, metadataOf } from "../../../gateway/stages/call.js";
 import type { Caller, SigningGuard } from "../../../src/access/guard.js";
+import type { Metadata } from "../../../src/rpc/metadata.js";
 
 const ADA: Caller = { namespace: "default", account: "ada", scopes: [], expires: 0, resources: [] };
 const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -20,11 +22,13 @@ interface Case {
   readonly title: string;
   readonly service?: string;
   readonly identity?: IdentityForm;
+  /** Of metadata, in the service's configuration. */
+  readonly names?: readonly string[];
   readonly caller?: Caller;
   readonly token?: string;
   readonly enrolment?: string;
   readonly headers?: readonly string[];
-  readonly also: [string, string][];
+  readonly also: Metadata;
 }
 
 const cases: Case[] = [
@@ -109,14 +113,61 @@ const cases: Case[] = [
     ],
     also: [],
   },
+  {
+    title: "a header that the configuration names, each time that it was sent",
+    names: ["x-tenant"],
+    headers: ["X-Tenant", "a", "X-Other", "b", "x-tenant", "c"],
+    also: [
+      ["x-tenant", "a"],
+      ["x-tenant", "c"],
+    ],
+  },
+  {
+    title: "bytes, which a proxy may have joined",
+    names: ["x-key-bin"],
+    headers: ["X-Key-Bin", "AQI, Aw=="],
+    also: [
+      ["x-key-bin", Buffer.from([1, 2])],
+      ["x-key-bin", Buffer.from([3])],
+    ],
+  },
+  {
+    title: "with *, all but what belongs to HTTP, to Portico or to a dialect",
+    names: ["*"],
+    headers: [
+      ...[
+        "Authorization",
+        "Bearer t",
+        "Cookie",
+        "a=b",
+        "Content-Type",
+        "application/json",
+        "Host",
+        "x",
+        "TE",
+        "trailers",
+      ],
+      ...["Accept-Language", "de", "User-Agent", "curl", "X-Forwarded-For", "192.0.2.1", "Origin", "https://x.example"],
+      ...["X-Portico-Account", "eve", "X-Portico-Context", "forged", "Platform-Namespace", "default"],
+      ...["Grpc-Timeout", "1S", "Connect-Timeout-Ms", "1", "X-Grpc-Web", "1", "X-Tenant", "a"],
+    ],
+    also: [["x-tenant", "a"]],
+  },
+  {
+    title: "a header of HTTP, where it is named",
+    names: ["accept-language", "authorization", "cookie", "x-portico-account"],
+    headers: ["Accept-Language", "de", "Authorization", "Bearer t", "Cookie", "a=b", "X-Portico-Account", "eve"],
+    also: [["accept-language", "de"]],
+  },
 ];
 
-for (const { title, service = "shop", identity = "none", caller, token, enrolment, headers = [], also } of cases) {
+for (const row of cases) {
+  const { title, service = "shop", identity = "none", caller, token, enrolment, headers = [], names = [], also } = row;
   t.test(title, async (t) => {
     const endpoint = { service } as Target["endpoint"];
-    const target = { endpoint, identity } as Target;
+    const target = { endpoint, identity, metadata: new PassedMetadata(names) } as Target;
     const admission = { endpoint, caller, namespace: "default" };
-    const request = { headers: readHeaders(headers), remoteAddress: "192.0.2.7" };
+    const request = { headers: readHeaders(headers), rawHeaders: headers, remoteAddress: "192.0.2.7" };
     const admitted = { request, state: { requestId: "r" }, target, credentials: { token } } as AdmittedRequest;
     t.same(metadataOf(admitted, admission, { guard, enrolment }), [...always, ...also]);
   });
