@@ -5,7 +5,7 @@
  * A scanner is used for one text after another. Its cursor is `pos`: at a reader's start it is at the first byte of the
  * value, after white space, and the reader leaves it after the last one.
  */
-import { Buffer, isUtf8 } from "node:buffer";
+import { Buffer, isAscii, isUtf8 } from "node:buffer";
 import { asBuffer } from "../../buffer.js";
 import {
   BACKSLASH,
@@ -76,6 +76,7 @@ export class Scanner {
   #endOfWords = 0;
   /** Whether the text is known to be UTF-8. It is checked when the first byte that is not ASCII is met, or a long string. */
   #isUtf8 = false;
+  #isAscii = false;
   #utf8Checked = false;
   readonly #quotes = new NextByte(QUOTE);
   readonly #backslashes = new NextByte(BACKSLASH);
@@ -91,6 +92,7 @@ export class Scanner {
     this.#words = wordsOf(src);
     this.#endOfWords = this.#words.byteLength;
     this.#isUtf8 = false;
+    this.#isAscii = false;
     this.#utf8Checked = false;
     this.#quotes.begin();
     this.#backslashes.begin();
@@ -302,11 +304,12 @@ export class Scanner {
     const { src } = this;
     if (!this.#utf8Checked) {
       this.#utf8Checked = true;
-      this.#isUtf8 = isUtf8(src);
+      this.#isAscii = isAscii(src);
+      this.#isUtf8 = this.#isAscii || isUtf8(src);
     }
     if (!this.#isUtf8) return pos;
     const end = Math.min(this.#quotes.find(src, pos), this.#backslashes.find(src, pos));
-    return skipNoControls(this.#words, pos, end);
+    return skipNoControls(this.#words, pos, end, this.#isAscii);
   }
 
   /** The offset of the closing quote of the string that `pos` is in. */

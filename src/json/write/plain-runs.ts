@@ -2,13 +2,13 @@
  * The runs of a long string, as UTF-8, that stand for themselves in JSON: they have no quote, backslash or control character. They
  * are found and copied by native code, but for control characters, for which there is none.
  */
-import { Buffer, isAscii } from "node:buffer";
+import { Buffer, isAscii, isUtf8 } from "node:buffer";
 import { asBuffer } from "../../buffer.js";
 import { BACKSLASH, NO_WORDS, QUOTE, skipNoControls } from "../bytes.js";
 import { NextByte } from "../next-byte.js";
 
-/** Maximum bytes of a run, which is gone over twice and should still be in the processor's cache then. */
-const MAX_RUN = 16 * 1024;
+/** Maximum bytes of a run: it is examined and then copied, and should still be in the processor's cache. */
+const MAX_RUN = 32 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export class PlainRuns {
@@ -17,7 +17,7 @@ export class PlainRuns {
   #text: Buffer | undefined;
   #words = NO_WORDS;
   /** Where the string begins in `src`, and ends. */
-  #start = 0;
+  start = 0;
   #end = 0;
   #isAscii: boolean | undefined;
   readonly #quotes = new NextByte(QUOTE);
@@ -27,7 +27,7 @@ export class PlainRuns {
   begin(src: Uint8Array, words: DataView, start: number, end: number): void {
     this.src = src;
     this.#words = words;
-    this.#start = start;
+    this.start = start;
     this.#end = end;
     this.#text = undefined;
     this.#isAscii = undefined;
@@ -41,31 +41,36 @@ export class PlainRuns {
   }
 
   /** The string alone, which is searched. A view is made only where it is needed, since that takes time. */
-  get #string(): Buffer {
+  get text(): Buffer {
     if (this.#text === undefined) {
-      this.#text = asBuffer(this.src).subarray(this.#start, this.#end);
+      this.#text = asBuffer(this.src).subarray(this.start, this.#end);
       this.#quotes.begin();
       this.#backslashes.begin();
     }
     return this.#text;
   }
 
-  /** The end of the plain run that begins at `at`, or an offset less than 32 bytes before it. */
+  /** The end of the plain run that begins at `at`, or an offset less than 64 bytes before it. */
   endOfRun(at: number): number {
-    const text = this.#string;
-    const from = at - this.#start;
+    const text = this.text;
+    const from = at - this.start;
     const end = Math.min(this.#quotes.find(text, from), this.#backslashes.find(text, from), from + MAX_RUN);
-    return skipNoControls(this.#words, at, this.#start + end);
+    return skipNoControls(this.#words, at, this.start + end, this.isAscii);
   }
 
   /** Whether all of the string is ASCII. */
   get isAscii(): boolean {
-    this.#isAscii ??= isAscii(this.#string);
+    this.#isAscii ??= isAscii(this.text);
     return this.#isAscii;
+  }
+
+  /** @throws {Error} when the string is not UTF-8 */
+  checkUtf8(): void {
+    if (!this.isAscii && !isUtf8(this.text)) throw new Error("a string is not valid UTF-8");
   }
 
   /** Copies the bytes from `from` to `to`. */
   copy(from: number, to: number, target: Buffer, at: number): void {
-    this.#string.copy(target, at, from - this.#start, to - this.#start);
+    this.text.copy(target, at, from - this.start, to - this.start);
   }
 }

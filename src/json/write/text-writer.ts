@@ -21,6 +21,7 @@ import {
 import { TooLargeError } from "../codec.js";
 import { ESCAPES, startOfCharacter } from "./characters.js";
 import { countDigits, PAIRS } from "./digits.js";
+import { GatheredBytes } from "./gathered-bytes.js";
 import { PlainRuns } from "./plain-runs.js";
 
 const BLOCK = 64 * 1024;
@@ -32,26 +33,22 @@ const LONG = 1_536;
 const PIECE = 4 * 1024;
 /** Minimum bytes of a piece without: for fewer, calling native code would take longer than it saves. */
 const MIN_PLAIN = 256;
+/** Minimum bytes of a piece that is not copied to the block first. */
+const MIN_DIRECT = MAX_STRING;
 
 const BASE64 = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
 const EQUALS = 0x3d;
-
-const NOTHING = Buffer.alloc(0);
 
 export class TextWriter {
   readonly #block = Buffer.allocUnsafeSlow(BLOCK);
   readonly #words = wordsOf(this.#block);
   #pos = 0;
-  /** The earlier content of the block: a string, or bytes, of which the last array may have free space. */
+  /** What was written before the content of the block: a string, or bytes. */
   #text = "";
-  #pieces: Buffer[] = [];
-  #last = NOTHING;
-  #lastLength = 0;
+  readonly #earlier = new GatheredBytes();
   /** Bytes of the earlier content, and the maximum of the text. */
   #length = 0;
   #limit = 0;
-  /** Bytes that the text will probably have. */
-  #expected = 0;
   #asBytes = false;
   /** Whether the block has bytes that are not ASCII. */
   #beyondAscii = false;
@@ -67,7 +64,7 @@ export class TextWriter {
     this.#limit = limit;
     this.#asBytes = size !== undefined;
     // A text of mostly strings is only a little longer than the wire.
-    this.#expected = size === undefined ? 0 : size + (size >> 4);
+    if (size !== undefined) this.#earlier.begin(size + (size >> 4));
     this.#beyondAscii = false;
   }
 
@@ -75,9 +72,7 @@ export class TextWriter {
   clear(): void {
     this.#runs.finish();
     this.#text = "";
-    if (this.#pieces.length > 0) this.#pieces = [];
-    this.#last = NOTHING;
-    this.#lastLength = 0;
+    this.#earlier.clear();
   }
 
   /** The text written since `begin`. @throws {TooLargeError} @throws {Error} when it is not UTF-8 */
@@ -90,9 +85,9 @@ export class TextWriter {
   finishBody(): string | Buffer {
     this.#checkSize();
     if (this.#length === 0 && this.#pos <= MAX_STRING && !this.#beyondAscii) return this.#piece();
-    this.#copy();
-    const last = this.#last.subarray(0, this.#lastLength);
-    return this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last]);
+    this.#checkUtf8();
+    this.#earlier.add(this.#block, 0, this.#pos);
+    return this.#earlier.finish();
   }
 
   #checkSize(): void {
@@ -109,18 +104,6 @@ export class TextWriter {
     return this.#block.toString("utf8", 0, this.#pos);
   }
 
-  /** Moves the block's content to the earlier bytes. A full array is not enlarged, which would be another copy. */
-  #copy(): void {
-    this.#checkUtf8();
-    const copied = this.#block.copy(this.#last, this.#lastLength, 0, this.#pos);
-    this.#lastLength += copied;
-    if (copied === this.#pos) return;
-    if (this.#lastLength > 0) this.#pieces.push(this.#last);
-    const size = Math.max(this.#pos - copied, this.#length, this.#expected - this.#length);
-    this.#last = Buffer.allocUnsafeSlow(size);
-    this.#lastLength = this.#block.copy(this.#last, 0, copied, this.#pos);
-  }
-
   #checkUtf8(): void {
     if (this.#beyondAscii && !isUtf8(this.#block.subarray(0, this.#pos)))
       throw new Error("a string is not valid UTF-8");
@@ -134,8 +117,10 @@ export class TextWriter {
   #flush(size: number): void {
     if (size > BLOCK) throw new Error(`a name is longer than ${BLOCK} bytes`);
     this.#checkSize();
-    if (this.#asBytes) this.#copy();
-    else this.#text += this.#piece();
+    if (this.#asBytes) {
+      this.#checkUtf8();
+      this.#earlier.add(this.#block, 0, this.#pos);
+    } else this.#text += this.#piece();
     this.#length += this.#pos;
     this.#pos = 0;
     this.#beyondAscii = false;
@@ -205,6 +190,15 @@ export class TextWriter {
     for (;;) {
       const end = startOfCharacter(runs.src, runs.endOfRun(start));
       if (end - start < MIN_PLAIN) return start;
+      if (this.#asBytes && end - start >= MIN_DIRECT) {
+        this.#flush(0);
+        this.#length += end - start;
+        this.#checkSize();
+        runs.checkUtf8();
+        this.#earlier.add(runs.text, start - runs.start, end - runs.start);
+        start = end;
+        continue;
+      }
       this.#room(end - start);
       runs.copy(start, end, this.#block, this.#pos);
       this.#pos += end - start;
