@@ -10,10 +10,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { FULL } from "../support/full.js";
 import { noPostgres } from "../support/postgres.js";
+import { inTime } from "../support/until.js";
 import { Cluster } from "./cluster.js";
 
 const SECONDS = FULL ? 120 : 12;
 const CLIENTS = 9;
+/** Longer than the checker's own limit, in milliseconds. */
+const CHECK_TIME = 60_000;
 const IDS = ["a", "b", "c", "d"];
 
 /** What main.go reads: an operation on the rule of an ID, in nanoseconds of this process. */
@@ -51,8 +54,9 @@ t.test("rules of three authorities are linearizable", { skip: noPostgres || noGo
   const history: Operation[] = [];
   const until = performance.now() + SECONDS * 1000;
   const faults = injectFaults(cluster, until);
-  await Promise.all(Array.from({ length: CLIENTS }, (_, client) => runClient({ cluster, client, until, history })));
-  t.comment(`faults: ${(await faults).join(", ")}`);
+  const clients = Array.from({ length: CLIENTS }, (_, client) => runClient({ cluster, client, until, history }));
+  await inTime(Promise.all(clients), "the clients have their last answers", (SECONDS + 60) * 1000);
+  t.comment(`faults: ${(await inTime(faults, "the last fault is over", 120_000)).join(", ")}`);
 
   const done = history.filter(({ outcome }) => outcome === "done");
   const unknown = history.filter(({ outcome }) => outcome === "unknown");
@@ -70,7 +74,8 @@ function checker(t: Test): (history: readonly Operation[]) => string {
   if (built.status !== 0) throw new Error(`the checker could not be built: ${built.stderr}`);
   return (history) => {
     const input = history.map((operation) => JSON.stringify(operation)).join("\n");
-    const { stdout, stderr } = spawnSync(program, { input, encoding: "utf8" });
+    const { stdout, stderr, error } = spawnSync(program, { input, encoding: "utf8", timeout: CHECK_TIME });
+    if (error !== undefined) throw error;
     return stdout + stderr;
   };
 }

@@ -1,6 +1,7 @@
 /** Faults between machines, made on a cluster under load, and the rows that docs/faults.md has of them. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { call } from "../support/process.js";
+import { until } from "../support/until.js";
 import type { Cluster, Node } from "./cluster.js";
 import { Load, type Seen } from "./load.js";
 
@@ -89,7 +90,10 @@ export async function suffer(cluster: Cluster, fault: MachineFault): Promise<Out
   await fault.end(cluster);
   const ended = performance.now();
   for (const { http } of cluster.gateways) {
-    while ((await status(http, cluster.admin)) !== 200) await sleep(10);
+    await until(async () => (await status(http, cluster.admin)) === 200, {
+      what: () => `${http} answers again`,
+      within: 60_000,
+    });
   }
   const recovered = performance.now() - ended;
   await settled(load);
@@ -101,7 +105,8 @@ export async function suffer(cluster: Cluster, fault: MachineFault): Promise<Out
 /** Resolves after two more revocations. */
 async function settled({ seen }: Load): Promise<void> {
   const enough = seen.acknowledged.length + 2;
-  while (seen.acknowledged.length < enough) await sleep(10);
+  const what = () => `${enough} revocations are acknowledged: ${JSON.stringify(seen)}`;
+  await until(() => seen.acknowledged.length >= enough, { what, within: 60_000 });
 }
 
 async function status(http: string, headers: Record<string, string>): Promise<number> {

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { bundleInto } from "../support/bundle.js";
 import { noPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
-import { until } from "../support/until.js";
+import { inTime, until } from "../support/until.js";
 import { errorOf, openOn } from "./open-postgres.js";
 
 const ROUNDS = 4;
@@ -23,10 +23,10 @@ async function interrupted(program: string, args: readonly string[], kill: (writ
   const lines = createInterface(child.stdout);
   lines.on("line", (line) => acknowledged.push(line));
   const ended = once(child, "close");
-  await Promise.race([once(lines, "line"), ended]);
+  await inTime(Promise.race([once(lines, "line"), ended]), "the writer acknowledges its first change");
   await sleep(Math.random() * LONGEST);
   await kill(() => child.kill("SIGKILL"));
-  await ended;
+  await inTime(ended, "the writer ends");
   return acknowledged;
 }
 

@@ -23,7 +23,7 @@ import pg from "pg";
 import type { Test } from "tap";
 import type { Certified } from "../http2/certificates.js";
 import { freePort } from "./ports.js";
-import { until } from "./until.js";
+import { inTime, MAX_WAIT, until } from "./until.js";
 
 /** Of the role `portico`. No output may have it. */
 export const PASSWORD = "secret-of-portico";
@@ -109,6 +109,9 @@ function template(): string {
   }
   return folder;
 }
+
+/** Of a statement of the test's own, in milliseconds. */
+const TIMES = { connectionTimeoutMillis: MAX_WAIT, query_timeout: MAX_WAIT };
 
 const LOOPBACK = { host: "127.0.0.1", before: [] };
 
@@ -216,7 +219,7 @@ export class PostgresServer {
   /** Runs a statement as the superuser. */
   async query(text: string, database = "portico"): Promise<Record<string, unknown>[]> {
     const { host, port } = { host: this.#folder, port: this.port };
-    const client = new pg.Client({ host, port, user: "postgres", database });
+    const client = new pg.Client({ host, port, user: "postgres", database, ...TIMES });
     // What ends the server ends the connection too.
     client.on("error", () => undefined);
     await client.connect();
@@ -245,7 +248,8 @@ export class PostgresServer {
       started += text;
       this.#log += text;
     });
-    await until(() => / ready to accept (?:read-only )?connections/.test(started) || child.exitCode !== null);
+    const isStarted = (): boolean => / ready to accept (?:read-only )?connections/.test(started);
+    await until(() => isStarted() || child.exitCode !== null, { what: () => `Postgres starts; it logged ${started}` });
     if (child.exitCode !== null) throw new Error(`Postgres did not start: ${started}`);
   }
 
@@ -254,7 +258,7 @@ export class PostgresServer {
     if (!this.runs()) return;
     const ended = once(this.#child!, "exit");
     this.#child!.kill("SIGINT");
-    await ended;
+    await inTime(ended, () => `Postgres stops; it logged ${this.#log.slice(-2_000)}`);
   }
 
   async restart(): Promise<void> {
@@ -267,7 +271,7 @@ export class PostgresServer {
     if (!this.runs()) return;
     const ended = once(this.#child!, "exit");
     const processes = this.#signal("SIGKILL");
-    await ended;
+    await inTime(ended, "the first process of Postgres ends");
     await until(() => !processes.some((pid) => existsSync(`/proc/${pid}`)));
   }
 

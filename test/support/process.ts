@@ -3,9 +3,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { inTime, until } from "./until.js";
 
 const PROGRAM = resolve("dist/portico.js");
 const START_TIME = 60_000;
+/** Longer than any drain that a test waits for, in milliseconds. */
+const STOP_TIME = 60_000;
 /** No balancer is there to be given notice. */
 const QUICK_STOP = { PORTICO_DRAIN_NOTICE: "0s" };
 
@@ -57,8 +60,9 @@ export async function start(
     child,
     stop: async (signal = "SIGTERM") => {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+      const exit = once(child, "exit");
       child.kill(signal);
-      await once(child, "exit");
+      await inTime(exit, () => `portico ${role.join(" ")} ends by ${signal}; it printed ${output}${errors}`, STOP_TIME);
       return child.exitCode;
     },
   };
@@ -114,9 +118,21 @@ export function administrator(http: string, data: string): Promise<{ authorizati
 
 /** The same with a password. @param retried the statuses that are asked again */
 export async function login(http: string, password: string, retried: readonly number[]) {
-  for (;;) {
+  for (const late = AbortSignal.timeout(START_TIME); ; ) {
     const { status, body } = await call(`${http}/auth/login`, { account: "admin", password });
     if (status === 200) return { authorization: `Bearer ${(body as { accessToken: string }).accessToken}` };
-    if (!retried.includes(status)) throw new Error(`the login was answered ${status}: ${JSON.stringify(body)}`);
+    if (retried.includes(status) && !late.aborted) continue;
+    throw new Error(`the login was answered ${status}: ${JSON.stringify(body)}`);
   }
+}
+
+/** Asks until the answer has the status. @throws {Error} where it never has, with the last answer */
+export async function answered(ask: () => ReturnType<typeof call>, status: number): Promise<void> {
+  let last: unknown;
+  const isSo = async (): Promise<boolean> => {
+    const answer = await ask();
+    last = [answer.status, answer.body];
+    return answer.status === status;
+  };
+  await until(isSo, { what: () => `an answer has status ${status}; the last one was ${JSON.stringify(last)}` });
 }

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { installation } from "../../support/installation.js";
-import { administrator, call, type Portico, start } from "../../support/process.js";
+import { administrator, answered, call, type Portico, start } from "../../support/process.js";
+import { until } from "../../support/until.js";
 
 /** Long enough that a start on a busy machine takes less. */
 const LEASE = "15s";
@@ -18,10 +19,8 @@ const gateway = await start(["gateway"], joined);
 t.teardown(() => Promise.all([authority, service, gateway].map((portico: Portico) => portico.stop("SIGKILL"))));
 const http = gateway.address("HTTP");
 const login = { account: "admin", password: readFileSync(join(data, "admin-password"), "utf8").trim() };
-while (
-  (await call(`${http}/auth/login`, login)).status !== 200 ||
-  (await call(`${http}/helloworld/call`)).status !== 200
-);
+await answered(() => call(`${http}/auth/login`, login), 200);
+await answered(() => call(`${http}/helloworld/call`), 200);
 
 for (const signal of ["SIGKILL", "SIGTERM"] as const) {
   await t.test(`by ${signal}`, async (t) => {
@@ -45,8 +44,9 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     await authority.stop(signal);
     authority = await start(["authority"], { ...settings, PORTICO_GRPC: grpc });
     // A call to the authority itself shows that the gateway has it again.
-    while ((await call(`${http}/auth/WhoAmI`, {}, admin)).status === 503) await sleep(10);
-    for (const before = total(statuses); total(statuses) < before + 20; ) await sleep(1);
+    await answered(() => call(`${http}/auth/WhoAmI`, {}, admin), 200);
+    const enough = total(statuses) + 20;
+    await until(() => total(statuses) >= enough, { what: () => `${enough} calls: ${JSON.stringify([...statuses])}` });
     over = true;
     await load;
     t.same([...statuses.keys()].sort(), ["public 200", "with a token 200"], JSON.stringify([...statuses]));

@@ -1,11 +1,11 @@
 // A change holds when the command returns: while sixteen connections call as fast as they can, the one rule that lets
 // them in is deleted. A call that starts after the acknowledgement is never granted.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { Pool } from "undici";
 import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
+import { until } from "../../support/until.js";
 
 const CONNECTIONS = 16;
 /** Calls seen before the deletion, and after it. */
@@ -36,10 +36,10 @@ async function caller(): Promise<void> {
 }
 
 const callers = Array.from({ length: CONNECTIONS }, caller);
-while (seen.grantedBefore < CALLS) await sleep(1);
+await until(() => seen.grantedBefore >= CALLS, { what: () => `${CALLS} calls are granted: ${JSON.stringify(seen)}` });
 const deleted = await call(`${http}/v1/auth/Rules/Delete`, { id: "default" }, admin);
 acknowledged = performance.now();
-while (seen.refusedAfter < CALLS) await sleep(1);
+await until(() => seen.refusedAfter >= CALLS, { what: () => `${CALLS} calls are refused: ${JSON.stringify(seen)}` });
 stopped = true;
 await Promise.all(callers);
 

@@ -7,10 +7,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { FULL } from "../../support/full.js";
 import { noPostgres, startPostgres } from "../../support/postgres.js";
+import { inTime, until } from "../../support/until.js";
 import { hasHaproxy, type Member, post, type Several, startSeveral } from "./several.js";
 
 const CALLERS = 4;
 const MESSAGES = 10_000;
+/** In milliseconds; one that is read slowly takes some ten seconds. */
+const STREAM_TIME = 120_000;
 /** Messages large enough that the kernel's buffers do not take a stream whole. */
 const NAME = "x".repeat(1_000);
 
@@ -35,6 +38,10 @@ class Outcomes {
   of(outcome: string): number {
     return this.#counts.get(outcome) ?? 0;
   }
+
+  toString(): string {
+    return JSON.stringify(Object.fromEntries(this.#counts));
+  }
 }
 
 class Load {
@@ -53,7 +60,7 @@ class Load {
 
   async stop(): Promise<void> {
     this.#over = true;
-    await Promise.all(this.#loops);
+    await inTime(Promise.all(this.#loops), "the last calls and streams of the load end", STREAM_TIME + 1_000);
   }
 
   /** How long changes took, in milliseconds: median and longest. */
@@ -79,7 +86,9 @@ class Load {
   /** A stream at one gateway, read slowly; it must end complete. */
   async #stream({ address }: Member): Promise<void> {
     try {
-      const response = await fetch(`http://${address}/helloworld/stream?name=${NAME}&messages=${MESSAGES}`);
+      const response = await fetch(`http://${address}/helloworld/stream?name=${NAME}&messages=${MESSAGES}`, {
+        signal: AbortSignal.timeout(STREAM_TIME),
+      });
       let lines = 0;
       for await (const chunk of response.body!) {
         for (const byte of chunk) if (byte === 10) lines++;
@@ -124,7 +133,8 @@ t.test("each process of three authorities, two gateways and two instances is end
   const { outcomes } = load;
   const calm = async (): Promise<void> => {
     const [calls, changes] = [outcomes.of("call: ok") + 20, outcomes.of("change: ok") + 2];
-    while (outcomes.of("call: ok") < calls || outcomes.of("change: ok") < changes) await sleep(5);
+    const isCalm = (): boolean => outcomes.of("call: ok") >= calls && outcomes.of("change: ok") >= changes;
+    await until(isCalm, { what: () => `${calls} calls and ${changes} changes are done: ${outcomes}`, within: 60_000 });
   };
   const end = async (member: Member, signal: NodeJS.Signals): Promise<void> => {
     await member.stop(signal);

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { installation } from "../../support/installation.js";
 import { freePort } from "../../support/ports.js";
-import { administrator, call, type Portico, start } from "../../support/process.js";
+import { administrator, answered, call, type Portico, start } from "../../support/process.js";
 
 /** The last commit before guards knew several authorities. */
 const PREVIOUS = "55b4479";
@@ -52,9 +52,10 @@ t.test("an authority, a service and a gateway are upgraded in turn", { skip }, a
   const gateway = await launch(["gateway"], { ...joined, PORTICO_HTTP: http }, ".", [], previous);
   const url = gateway.address("HTTP");
   const admin = await administrator(url, data);
-  const hello = async (at: string, headers: Record<string, string>): Promise<number> =>
-    (await call(`${at}/v1/helloworld/Call`, { name: "Ada" }, headers)).status;
-  while ((await hello(url, admin)) !== 200) await sleep(10);
+  const ask = (at: string, headers: Record<string, string>) =>
+    call(`${at}/v1/helloworld/Call`, { name: "Ada" }, headers);
+  const hello = async (at: string, headers: Record<string, string>): Promise<number> => (await ask(at, headers)).status;
+  await answered(() => ask(url, admin), 200);
 
   const statuses = new Map<number, number>();
   let over = false;
@@ -76,14 +77,14 @@ t.test("an authority, a service and a gateway are upgraded in turn", { skip }, a
   await revoke(url);
   await authority.stop();
   await launch(["authority"], own);
-  while ((await call(`${url}/auth/WhoAmI`, {}, admin)).status !== 200) await sleep(10);
+  await answered(() => call(`${url}/auth/WhoAmI`, {}, admin), 200);
   await revoke(url);
   const next = await launch(["service", "helloworld"], joined);
   await sleep(500);
   await service.stop();
   await revoke(url);
   const other = await launch(["gateway"], joined);
-  while ((await hello(other.address("HTTP"), admin)) !== 200) await sleep(10);
+  await answered(() => ask(other.address("HTTP"), admin), 200);
   await revoke(other.address("HTTP"));
   over = true;
   await load;

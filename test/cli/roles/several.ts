@@ -7,6 +7,7 @@ import type { Test } from "tap";
 import { ADMIN_PASSWORD } from "../../support/installation.js";
 import { freePort } from "../../support/ports.js";
 import { type Launch, type Portico, start } from "../../support/process.js";
+import { MAX_WAIT } from "../../support/until.js";
 
 export type Role = "authority" | "gateway" | "service";
 
@@ -89,10 +90,11 @@ export async function startSeveral(t: Test, store: string, lease = "5s"): Promis
 }
 
 async function login(url: string): Promise<{ authorization: string }> {
-  for (;;) {
+  for (const late = AbortSignal.timeout(MAX_WAIT); ; ) {
     const response = await post(`${url}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
     if (response.status === 200) return { authorization: `Bearer ${response.body.accessToken}` };
-    if (![0, 404, 503].includes(response.status)) throw new Error(JSON.stringify(response));
+    if ([0, 404, 503].includes(response.status) && !late.aborted) continue;
+    throw new Error(`the login was answered ${JSON.stringify(response)}`);
   }
 }
 

@@ -4,15 +4,17 @@ import { get, type IncomingMessage } from "node:http";
 import t from "tap";
 import { installation } from "../../support/installation.js";
 import { call, start } from "../../support/process.js";
+import { MAX_WAIT } from "../../support/until.js";
 
 /** More than a connection holds that is not read. */
 const LONG = `/helloworld/stream?messages=10000&name=${"a".repeat(4000)}`;
 
 /** The answer at a path as soon as it is not 200. */
 async function changed(url: string) {
-  for (;;) {
+  for (const late = AbortSignal.timeout(MAX_WAIT); ; ) {
     const answer = await call(url);
     if (answer.status !== 200) return answer;
+    if (late.aborted) throw new Error(`${url} still answers 200`);
   }
 }
 
