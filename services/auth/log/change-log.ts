@@ -16,7 +16,7 @@ import { timestampMs } from "../../../src/time.js";
 import { Pace } from "./pace.js";
 import { keyOf, seal, unseal } from "./row.js";
 import { type FrozenState, partsOf } from "./snapshot-parts.js";
-import { Snapshots } from "./snapshots.js";
+import { NewerSnapshotError, Snapshots } from "./snapshots.js";
 import { State } from "./state.js";
 
 /** How many entries are read at a time. */
@@ -71,7 +71,7 @@ export class ChangeLog {
   /**
    * Where to begin: the state of the newest snapshot that is not damaged, or an empty one. `head` is the newest revision
    * known, 0 for a store that was never set up.
-   * @throws {StoreError} when something is missing or damaged.
+   * @throws {StoreError} when something is missing, damaged, or of a newer version.
    */
   async begin(): Promise<{ state: State; head: number }> {
     // Entries are dropped only after the snapshots that stand for them are written, so they must be read first.
@@ -83,6 +83,10 @@ export class ChangeLog {
         return { state: await this.#readSnapshot(revision), head };
       } catch (error) {
         if (error instanceof StoreError) throw error;
+        if (error instanceof NewerSnapshotError) {
+          const remedy = "run that version, or restore the store from a backup";
+          throw new StoreError(`store ${this.#name} was written by a newer Portico: ${error.message}; ${remedy}`);
+        }
         // Another authority has just replaced it by a newer one.
         if (!(await this.#snapshots.revisions()).includes(revision)) return this.begin();
         this.#log.error({ err: error, revision }, "a snapshot is damaged; trying the one before it");

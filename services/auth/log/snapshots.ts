@@ -6,7 +6,10 @@
  *     <revision>                 written last: the snapshot is complete, and these are its parts
  *     writing                    whose attempt is under way
  *
- * A snapshot without the second row does not exist. So a crash at any moment leaves the older snapshots as they were. In
+ * The last row names the format of the parts. Whoever adds to what a snapshot holds raises it, because a version that does
+ * not know an addition would drop it silently.
+ *
+ * A snapshot without the last row does not exist. So a crash at any moment leaves the older snapshots as they were. In
  * stores of older versions, the row `<revision>` holds the snapshot itself.
  *
  * Authorities that share a store leave it to one of them: the one that creates the row `writing`. Whoever finds that an
@@ -20,12 +23,22 @@ import { Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Collection } from "../../../src/store/store.js";
 import { checksum, keyOf, seal, unseal } from "./row.js";
 
+/** The newest format that this version reads, and the one it writes. It is written only where it is not 1. */
+const FORMAT = 1;
 const WRITING = "writing";
 const BEGUN = "begun";
 const ABANDONED = "abandoned";
 const PART_DIGITS = 6;
 /** How long an attempt may make no progress before another authority takes its place, in milliseconds. */
 export const MAX_IDLE = 60_000;
+
+/** A snapshot that only a newer version can read. */
+export class NewerSnapshotError extends Error {
+  /** @param format of the snapshot */
+  constructor(format: number) {
+    super(`a snapshot has format ${format}, and this version of Portico knows formats up to ${FORMAT}`);
+  }
+}
 
 /** The snapshots of a store. */
 export class Snapshots {
@@ -49,6 +62,7 @@ export class Snapshots {
 
   /**
    * The parts of a snapshot, in order, with the length of each in the store.
+   * @throws {NewerSnapshotError} when only a newer version can read it.
    * @throws {Error} when it is damaged or incomplete
    */
   async *read(revision: number): AsyncGenerator<{ part: Snapshot; length: number }> {
@@ -59,6 +73,7 @@ export class Snapshots {
       yield { part: Snapshot.decode(unseal(key, text ?? "")), length: text?.length ?? 0 };
       return;
     }
+    if (complete.format > FORMAT) throw new NewerSnapshotError(complete.format);
     for (let number = 1; number <= complete.count; number++) {
       const partKey = partKeyOf(revision, complete.id, number);
       const row = (await this.#rows.get(partKey)) ?? "";
@@ -175,12 +190,13 @@ function completeText(revision: number, id: string, count: number): string {
 }
 
 /**
- * What the row of a complete snapshot says; undefined where it is one of an older version, without parts.
+ * What the row of a complete snapshot says, in any format; undefined where it is one of an older version, without parts.
  * @throws {Error} when it is damaged
  */
-function readComplete(key: string, text: string): { id: string; count: number } | undefined {
-  const [, content = "", id = "", count, sum] = /^(parts (\S+) (\d+)) (\S+)$/.exec(text) ?? [];
+function readComplete(key: string, text: string): { format: number; id: string; count: number } | undefined {
+  const [, content = "", format = "1", id = "", count, sum] =
+    /^((?:format (\d+) )?parts (\S+) (\d+)) (\S+)$/.exec(text) ?? [];
   if (content === "") return undefined;
   if (sum !== checksum(key, content)) throw new Error("is damaged");
-  return { id, count: Number(count) };
+  return { format: Number(format), id, count: Number(count) };
 }

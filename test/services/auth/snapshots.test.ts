@@ -1,11 +1,12 @@
 /** Snapshots in parts: at any moment of writing one, what was complete before is what a start finds. */
 import t, { type Test } from "tap";
-import { keyOf, seal } from "../../../services/auth/log/row.js";
+import { checksum, keyOf, seal } from "../../../services/auth/log/row.js";
 import { MAX_IDLE, Snapshots } from "../../../services/auth/log/snapshots.js";
 import { Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Collection, Store } from "../../../src/store/store.js";
 import { deferred } from "../../support/deferred.js";
 import { openMemoryStore } from "../../support/memory-store.js";
+import { openJournal } from "./open.js";
 
 /** Parts that name themselves: enrolments with a name each. */
 const partsOf = (revision: number, count = 3) =>
@@ -247,4 +248,34 @@ t.test("a stop leaves a snapshot unfinished", async (t) => {
   t.same(await snapshots.revisions(), []);
   t.ok((await snapshots.write(20, partsOf(20))) > 0, "and nobody waits for it");
   t.equal((await rows.keys()).length, 5);
+});
+
+t.test("a snapshot of a newer format", async (t) => {
+  /** As a newer version completes one: what follows the format stays as it is. */
+  const raise = async (rows: Collection, revision: number): Promise<void> => {
+    const key = keyOf(revision);
+    const content = `format 2 ${(await rows.get(key))!.replace(/ \S+$/, "")}`;
+    await rows.replace(key, `${content} ${checksum(key, content)}`);
+  };
+  await t.test("keeps an authority of this version from starting, which says what to do", async (t) => {
+    const { store, rows } = opened(t);
+    const snapshots = new Snapshots(rows);
+    for (const revision of [10, 20]) await snapshots.write(revision, partsOf(revision));
+    await raise(rows, 20);
+    await t.rejects(openJournal(store), {
+      name: "StoreError",
+      message:
+        "store in memory was written by a newer Portico: a snapshot has format 2, and this version of Portico knows " +
+        "formats up to 1; run that version, or restore the store from a backup",
+    });
+  });
+  await t.test("keeps its parts where an authority of this version, which runs on, writes one", async (t) => {
+    const { rows } = opened(t);
+    const snapshots = new Snapshots(rows);
+    await snapshots.write(10, partsOf(10));
+    await raise(rows, 10);
+    const before = (await rows.keys()).length;
+    await snapshots.write(20, partsOf(20));
+    t.equal((await rows.keys()).filter((key) => key.startsWith(keyOf(10))).length, before);
+  });
 });
