@@ -1,0 +1,89 @@
+// A client that pipelines without end is read no faster than it is answered, holds no more memory than a connection may, and
+// leaves the port to its neighbours. Memory and the neighbour's latency are printed.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import t, { type Test } from "tap";
+import type { Handler } from "../../../../gateway/http.js";
+import { MemoryBudget } from "../../../../src/memory-budget.js";
+import { until } from "../../../support/until.js";
+import { answer, open } from "../dial.js";
+import { neighbour } from "./neighbour.js";
+
+const FLOODER = "test/gateway/node/hostile/flooder.mjs";
+const DURATION_MS = 1_500;
+const MIB = 1024 ** 2;
+/** Bytes that systems take between two sockets before one of them must read. */
+const MAX_SYSTEM = 16 * MIB;
+/** Bytes that a connection may hold in any case. */
+const ALWAYS = 16 * 1024;
+const REQUEST_LENGTH = "GET /flood HTTP/1.1\r\nHost: x\r\n\r\n".length;
+
+interface Flood {
+  readonly title: string;
+  readonly connections: number;
+  readonly reads: boolean;
+  readonly handler: Handler;
+}
+
+/** @returns the bytes that were sent, and how many requests the handler was given */
+async function flood(t: Test, { title, connections, reads, handler }: Flood): Promise<{ sent: number; asked: number }> {
+  const budget = new MemoryBudget({ limit: 64 * MIB });
+  let reserved = 0;
+  let asked = 0;
+  const port = await open(
+    t,
+    (request) => {
+      if (request.target === "/neighbour") return answer("hello");
+      reserved = Math.max(reserved, budget.reserved);
+      asked++;
+      return handler(request);
+    },
+    { budget },
+  );
+  const before = process.memoryUsage().rss;
+  const beside = neighbour(port);
+  const parameters = [port.address.port, DURATION_MS, connections, reads ? "read" : "ignore"].map(String);
+  const { stdout } = await promisify(execFile)(process.execPath, [FLOODER, ...parameters]);
+  const { calls, failures, latency } = await beside.stop();
+  const grown = (process.memoryUsage().rss - before) / MIB;
+  const figures = `${asked} requests, rss +${grown.toFixed(0)} MiB, reserved ${(reserved / MIB).toFixed(1)} MiB`;
+  console.error(`note: ${title}: ${figures}; neighbour: ${calls} calls, ${latency}`);
+  t.same(failures, []);
+  t.ok(calls > 0, "the neighbour is served");
+  t.ok(reserved <= budget.limit / 2 + connections * ALWAYS, "one address holds at most half of the budget");
+  t.ok(grown < 512, "the process grows by no more");
+  await port.close(0);
+  await until(() => budget.reserved === 0);
+  return { sent: Number(stdout), asked };
+}
+
+t.test("requests whose answers nobody reads", async (t) => {
+  const body = "x".repeat(10_000);
+  const { asked } = await flood(t, { title: t.name, connections: 1, reads: false, handler: () => answer(body) });
+  t.ok(
+    asked * body.length < 4 * MAX_SYSTEM,
+    "no more are served than the system takes answers, and the connection holds",
+  );
+});
+
+t.test("requests that are not answered", async (t) => {
+  const handler: Handler = () => new Promise(() => {});
+  const { sent, asked } = await flood(t, { title: t.name, connections: 1, reads: true, handler });
+  t.ok(asked < 10_000, "few are given to the handler at a time");
+  t.ok(sent < MAX_SYSTEM + asked * REQUEST_LENGTH, "and no more are read");
+});
+
+t.test("requests that are answered and read", async (t) => {
+  const { asked } = await flood(t, {
+    title: t.name,
+    connections: 1,
+    reads: true,
+    handler: async () => answer("hello"),
+  });
+  t.ok(asked > 100);
+});
+
+t.test("twenty clients that read, and twenty that do not", async (t) => {
+  const handler: Handler = async () => answer("hello");
+  await Promise.all([true, false].map((reads) => flood(t, { title: t.name, connections: 20, reads, handler })));
+});

@@ -1,0 +1,73 @@
+// A client that sends a byte now and then gains no time by it: head and body have theirs from the beginning.
+import t, { type Test } from "tap";
+import type { HttpError } from "../../../../gateway/errors.js";
+import type { Handler } from "../../../../gateway/http.js";
+import { answer, dial, open } from "../dial.js";
+
+const HEADER_TIME = 600;
+const BODY_TIME = 600;
+/** Many times what is allowed, and less than the test's own time. */
+const MAX_TIME = 20_000;
+
+const handler: Handler = async (request) => {
+  if (request.fault !== undefined) return answer("fault", request.fault.status);
+  try {
+    await request.body();
+    return answer("read");
+  } catch (error) {
+    return answer("refused", (error as HttpError).status);
+  }
+};
+
+/** Sends the bytes, and then one again and again until the connection is closed. @returns what came, and after how long */
+async function trickle(t: Test, bytes: string, again: string): Promise<{ text: string; took: number }> {
+  const port = await open(t, handler, { headerTime: HEADER_TIME, bodyTime: BODY_TIME, keepAlive: HEADER_TIME });
+  const { socket, rest } = await dial(port);
+  const started = performance.now();
+  socket.write(bytes);
+  const timer = setInterval(() => socket.write(again), 20);
+  socket.once("end", () => socket.end());
+  const text = await rest();
+  clearInterval(timer);
+  return { text, took: performance.now() - started };
+}
+
+const CASES = [
+  { title: "a request line", bytes: "GET /", again: "a", status: 408 },
+  { title: "header values", bytes: "GET / HTTP/1.1\r\nHost: x\r\nA: ", again: "a", status: 408 },
+  { title: "headers", bytes: "GET / HTTP/1.1\r\nHost: x\r\n", again: "A: b\r\n", status: 408 },
+  { title: "empty lines before a request", bytes: "\r\n", again: "\r\n", status: 408 },
+  {
+    title: "a body with a length",
+    bytes: "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n",
+    again: "a",
+    status: 408,
+  },
+  {
+    title: "a body in chunks",
+    bytes: "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+    again: "1\r\na\r\n",
+    status: 408,
+  },
+  {
+    title: "the size of a chunk",
+    bytes: "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+    again: "0",
+    status: 408,
+  },
+  {
+    title: "trailers",
+    bytes: "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+    again: "A: b\r\n",
+    status: 408,
+  },
+] as const;
+
+for (const { title, bytes, again, status } of CASES) {
+  t.test(`a trickle of ${title} is refused`, async (t) => {
+    const { text, took } = await trickle(t, bytes, again);
+    t.match(text, new RegExp(`^HTTP/1.1 ${status} `));
+    t.match(text, /Connection: close/);
+    t.ok(took < MAX_TIME, `after ${took.toFixed(0)} ms`);
+  });
+}
