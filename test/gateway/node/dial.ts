@@ -58,7 +58,8 @@ export async function dial({ address }: HttpPort): Promise<Client> {
     text += chunk;
   });
   socket.on("error", () => {}); // A reset is an end like any other here.
-  const closed = once(socket, "close");
+  // Not by once(), which would reject at a reset.
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   await once(socket, "connect");
   return {
     socket,

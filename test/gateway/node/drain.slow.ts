@@ -1,5 +1,4 @@
 // Whatever its clients are doing, a port that closes has closed soon after its drain time, and has released all memory.
-import { once } from "node:events";
 import t from "tap";
 import type { BodySink, GatewayResponse, Handler } from "../../../gateway/http.js";
 import type { HttpPort } from "../../../gateway/node/listen.js";
@@ -128,10 +127,9 @@ for (const [title, act] of Object.entries(STATES)) {
     neighbour.socket.write(get("/"));
     // By then the port has read what the client had sent before.
     await neighbour.until(/hello/);
-    const closed = once(neighbour.socket, "close");
     const took = await drained(port);
     t.ok(took < MAX_MS, `after ${took.toFixed(0)} ms`);
-    await closed;
+    await neighbour.rest();
     await until(() => budget.reserved === 0);
   });
 }

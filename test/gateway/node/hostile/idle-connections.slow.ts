@@ -13,7 +13,7 @@ const CONNECTIONS = 10_000;
 const MIB = 1024 ** 2;
 /** Bytes of a connection in this process: many times what it takes. */
 const MAX_EACH = 64 * 1024;
-const NEIGHBOUR_MS = 1_000;
+const NEIGHBOUR_MS = 500;
 
 /** Files that a process may open here, of which each side needs one for a connection. */
 const files = Number(spawnSync("sh", ["-c", "ulimit -n"], { encoding: "utf8" }).stdout) || Number.POSITIVE_INFINITY;

@@ -63,6 +63,7 @@ const CASES = [
   },
 ] as const;
 
+t.jobs = CASES.length;
 for (const { title, bytes, again, status } of CASES) {
   t.test(`a trickle of ${title} is refused`, async (t) => {
     const { text, took } = await trickle(t, bytes, again);
