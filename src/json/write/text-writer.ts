@@ -193,7 +193,6 @@ export class TextWriter {
       if (this.#asBytes && end - start >= MIN_DIRECT) {
         this.#flush(0);
         this.#length += end - start;
-        this.#checkSize();
         runs.checkUtf8();
         this.#earlier.add(runs.text, start - runs.start, end - runs.start);
         start = end;
