@@ -5,7 +5,7 @@
  * caller guesses, and `close` moves the content where the guess was wrong. A field guesses what it needed last, so content is
  * seldom moved.
  *
- * Short messages share a block, so that none allocates memory. A long one gets a block of the size of its JSON, which is seldom
+ * Short messages share a block, and so do those of a medium length, so that few allocate memory. A long one gets a block of the size of its JSON, which is seldom
  * shorter than the wire; a very long one twice that size, since growing needs both blocks at once, and the system provides no
  * memory for the unwritten part of a large block.
  */
@@ -14,18 +14,41 @@ import { JsonError } from "../codec.js";
 import { hashOfBytes, KeySet, type Keys } from "../sets.js";
 import { FIXED32, FIXED64, LENGTH } from "../types.js";
 
-/** Small, since a message that is kept keeps all of its block. */
-const BLOCK = 16 * 1024;
-const MAX_IN_BLOCK = 2 * 1024;
+/** Bytes of the blocks, and at most of the JSON of messages that share them. A message that is kept keeps all of its block. */
+const SHORT_BLOCK = 16 * 1024;
+const MAX_SHORT = 2 * 1024;
+const MEDIUM_BLOCK = 64 * 1024;
+const MAX_MEDIUM = 8 * 1024;
 const VERY_LONG = 512 * 1024;
 /** Bytes that a number needs at most. */
 const SLACK = 64;
 /** Longer copies are done by native code. */
 const MAX_COPY_BY_WORDS = 256;
+const NOTHING = Buffer.alloc(0);
+
+/** Memory that messages share. */
+class Block {
+  bytes: Buffer;
+  view: DataView;
+  used = 0;
+
+  constructor(readonly size: number) {
+    this.bytes = Buffer.allocUnsafeSlow(size);
+    this.view = viewOf(this.bytes);
+  }
+
+  /** Makes sure that so many bytes are free. */
+  ensure(bytes: number): void {
+    if (this.used + bytes <= this.size) return;
+    this.bytes = Buffer.allocUnsafeSlow(this.size);
+    this.view = viewOf(this.bytes);
+    this.used = 0;
+  }
+}
 
 export class WireWriter implements Keys {
-  /** The block that is written to; `grow` replaces it. */
-  bytes: Buffer = Buffer.allocUnsafeSlow(BLOCK);
+  /** The memory that is written to; `grow` replaces it. */
+  bytes: Buffer = NOTHING;
   pos = 0;
   #view = viewOf(this.bytes);
   #start = 0;
@@ -36,18 +59,21 @@ export class WireWriter implements Keys {
   /** Wire type and length of the key that was added last. */
   #keyType = LENGTH;
   #keyLength = 0;
-  /** The shared block, and how much of it is used, while a long message has a block of its own. */
-  #shared: { bytes: Buffer; used: number } | undefined;
+  readonly #short = new Block(SHORT_BLOCK);
+  readonly #medium = new Block(MEDIUM_BLOCK);
 
   /** Starts a message of at most `limit` bytes, whose JSON is `size` bytes long. */
   begin(size: number, limit: number): void {
     this.keys.clear();
     this.#limit = limit;
-    if (size > MAX_IN_BLOCK) {
-      this.#shared = { bytes: this.bytes, used: this.pos };
+    if (size > MAX_MEDIUM) {
       this.#use(Buffer.allocUnsafeSlow(Math.min(size > VERY_LONG ? size * 2 : size, limit) + SLACK), 0);
-    } else if (this.pos + size + SLACK > this.bytes.length) {
-      this.#use(Buffer.allocUnsafeSlow(BLOCK), 0);
+    } else {
+      const block = size > MAX_SHORT ? this.#medium : this.#short;
+      block.ensure(size + SLACK);
+      this.bytes = block.bytes;
+      this.#view = block.view;
+      this.pos = block.used;
     }
     this.#start = this.pos;
   }
@@ -56,22 +82,20 @@ export class WireWriter implements Keys {
   finish(): Buffer {
     this.#checkSize();
     const message = this.bytes.subarray(this.#start, this.pos);
-    this.#release();
+    this.#release(this.pos);
     return message;
   }
 
   /** Discards the bytes written since `begin`. */
   abandon(): void {
-    this.pos = this.#start;
-    this.#release();
+    this.#release(this.#start);
   }
 
-  #release(): void {
-    if (this.#shared === undefined) return;
-    const { bytes, used } = this.#shared;
-    this.#shared = undefined;
-    this.#use(bytes, used);
-    this.#start = used;
+  /** Drops the memory. @param end of the message, if it is in a block */
+  #release(end: number): void {
+    if (this.bytes === this.#short.bytes) this.#short.used = end;
+    else if (this.bytes === this.#medium.bytes) this.#medium.used = end;
+    else this.#use(NOTHING, 0);
   }
 
   #use(bytes: Buffer, pos: number): void {
@@ -95,7 +119,6 @@ export class WireWriter implements Keys {
     // Callers hold offsets into the block, so the bytes before the message are copied too.
     const larger = Buffer.allocUnsafeSlow(Math.max(length, this.pos + size + SLACK) | 0);
     larger.set(this.bytes.subarray(this.#start, this.pos), this.#start);
-    if (this.#shared === undefined) this.#shared = { bytes: this.bytes, used: this.#start };
     this.#use(larger, this.pos);
   }
 
