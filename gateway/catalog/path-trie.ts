@@ -30,15 +30,16 @@ const MAX_COLONS = 8;
 /** What ends at a node: by verb and method. Of several, the first one is called. */
 type Ends<T> = Map<string, Map<string, T[]>>;
 
+/** Its maps are made only where they are needed: most nodes have one of them. */
 class Node<T> {
-  readonly literals = new Map<string, Node<T>>();
+  literals: Map<string, Node<T>> | undefined;
   one: Node<T> | undefined;
   /** Where the literals after `**` begin, the last one first. */
   rest: Node<T> | undefined;
-  readonly ends: Ends<T> = new Map();
+  ends: Ends<T> | undefined;
 
   get isEmpty(): boolean {
-    return this.literals.size === 0 && this.one === undefined && this.rest === undefined && this.ends.size === 0;
+    return !this.literals?.size && this.one === undefined && this.rest === undefined && !this.ends?.size;
   }
 }
 
@@ -62,6 +63,7 @@ export class PathTrie<T extends TemplateEntry> {
     const { template, httpMethod } = entry;
     const { verb } = template;
     const node = walk(this.#root, template, true) as Node<T>;
+    node.ends ??= new Map();
     const byMethod = node.ends.get(verb) ?? new Map<string, T[]>();
     node.ends.set(verb, byMethod);
     const entries = byMethod.get(httpMethod) ?? [];
@@ -75,7 +77,7 @@ export class PathTrie<T extends TemplateEntry> {
   delete(entry: T): void {
     const { template, httpMethod } = entry;
     const { verb } = template;
-    const byMethod = walk(this.#root, template, false)?.ends.get(verb);
+    const byMethod = walk(this.#root, template, false)?.ends?.get(verb);
     const entries = byMethod?.get(httpMethod);
     const at = entries?.indexOf(entry) ?? -1;
     if (byMethod === undefined || entries === undefined || at < 0) return;
@@ -132,13 +134,16 @@ export class PathTrie<T extends TemplateEntry> {
 function walk<T>(root: Node<T>, { segments }: PathTemplate, make: boolean): Node<T> | undefined {
   let node: Node<T> | undefined = root;
   for (const [key, isRest] of steps(segments)) {
-    let next: Node<T> | undefined = isRest ? node.rest : key === undefined ? node.one : node.literals.get(key);
+    let next: Node<T> | undefined = isRest ? node.rest : key === undefined ? node.one : node.literals?.get(key);
     if (next === undefined) {
       if (!make) return undefined;
       next = new Node();
       if (isRest) node.rest = next;
       else if (key === undefined) node.one = next;
-      else node.literals.set(key, next);
+      else {
+        node.literals ??= new Map();
+        node.literals.set(key, next);
+      }
     }
     node = next;
   }
@@ -158,14 +163,14 @@ function prune<T>(root: Node<T>, { segments, verb }: PathTemplate): void {
   let node = root;
   for (const [key, isRest] of steps(segments)) {
     path.push([node, key, isRest]);
-    node = (isRest ? node.rest : key === undefined ? node.one : node.literals.get(key)) as Node<T>;
+    node = (isRest ? node.rest : key === undefined ? node.one : node.literals?.get(key)) as Node<T>;
   }
-  node.ends.delete(verb);
+  node.ends?.delete(verb);
   for (const [parent, key, isRest] of path.reverse()) {
     if (!node.isEmpty) return;
     if (isRest) parent.rest = undefined;
     else if (key === undefined) parent.one = undefined;
-    else parent.literals.delete(key);
+    else parent.literals?.delete(key);
     node = parent;
   }
 }
@@ -182,10 +187,10 @@ function search<T>(
   take: (ends: Ends<T>) => T | undefined,
 ): T | undefined {
   if (at === parts.length) {
-    const found = take(node.ends);
+    const found = node.ends && take(node.ends);
     if (found !== undefined) return found;
   } else {
-    const literal = node.literals.size === 0 ? undefined : node.literals.get(literals[at] as string);
+    const literal = node.literals?.get(literals[at] as string);
     const found = literal && search(literal, parts, literals, at + 1, take);
     if (found !== undefined) return found;
     const other = node.one && parts[at] !== "" ? search(node.one, parts, literals, at + 1, take) : undefined;
@@ -203,12 +208,12 @@ function searchRest<T>(
 ): T | undefined {
   const nodes = [rest];
   for (let last = literals.length - 1; last >= at; last--) {
-    const next = nodes.at(-1)?.literals.get(literals[last] as string);
+    const next = nodes.at(-1)?.literals?.get(literals[last] as string);
     if (next === undefined) break;
     nodes.push(next);
   }
   for (const node of nodes.reverse()) {
-    const found = take(node.ends);
+    const found = node.ends && take(node.ends);
     if (found !== undefined) return found;
   }
   return undefined;

@@ -41,6 +41,8 @@ interface Operation {
 interface PathItem {
   readonly post?: Operation;
   readonly get?: Operation;
+  /** Whether the path is one of a google.api.http annotation. */
+  readonly "x-binding"?: boolean;
   /** Only for endpoints that take or answer a stream. */
   readonly "x-websocket"?: { readonly sends: Schema; readonly receives: Schema };
 }

@@ -6,6 +6,8 @@ import { EndpointBadges } from "./badges.js";
 import { endpointDocument, type Field, type Message, type OpenApi } from "./document.js";
 import { Prose } from "./prose.js";
 import { EMPTY_REQUEST } from "./request-editor.js";
+import { restPathsOf } from "./rest.js";
+import { RestPaths } from "./rest-paths.js";
 import type { Endpoint } from "./services.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 import { TryIt, type TryItState } from "./try-it.js";
@@ -18,6 +20,10 @@ interface EndpointPageProps {
 export function EndpointPage({ endpoint, document }: EndpointPageProps) {
   const session = useSession();
   const described = useMemo(() => document && endpointDocument(document, endpoint.path), [document, endpoint.path]);
+  const paths = useMemo(
+    () => (document === undefined ? [] : restPathsOf(document, endpoint.name)),
+    [document, endpoint.name],
+  );
   const [call, setCall] = useState<TryItState>(() => ({
     // An example is shown, but only what was typed is sent.
     text: EMPTY_REQUEST,
@@ -40,6 +46,7 @@ export function EndpointPage({ endpoint, document }: EndpointPageProps) {
         <div class="endpoint-reference">
           <MessageSection title="Request" message={described?.request} stream={endpoint.clientStreaming} />
           <MessageSection title="Response" message={described?.response} stream={endpoint.serverStreaming} />
+          <RestPaths paths={paths} />
         </div>
         <div class="endpoint-live">
           <TryIt endpoint={endpoint} described={described} call={call} onCall={setCall} />

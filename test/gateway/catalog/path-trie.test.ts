@@ -253,7 +253,7 @@ t.test("too long a path, and one of too many segments, match nothing", async (t)
   t.equal(trie.find("GET", "/a".repeat(257)), undefined);
 });
 
-t.test("the order in which templates are added makes no difference", async () => {
+t.test("the order in which templates are added makes no difference", async (t) => {
   const segments = fc.array(fc.constantFrom("a", "b", "*"), { maxLength: 3 });
   const rest = fc.option(fc.array(fc.constantFrom("a", "b"), { maxLength: 2 }), { nil: undefined });
   const template = fc
@@ -263,11 +263,10 @@ t.test("the order in which templates are added makes no difference", async () =>
   const path = fc
     .array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 5 })
     .chain((parts) => fc.constantFrom(`/${parts.join("/")}`, `/${parts.join("/")}:v`));
-  fc.assert(
-    fc.property(fc.uniqueArray(template, { maxLength: 12 }), path, (templates, path) => {
-      const one = trieOf(templates).find("GET", path)?.entry.template.text;
-      const other = trieOf(templates.toReversed()).find("GET", path)?.entry.template.text;
-      return one === other;
-    }),
-  );
+  const property = fc.property(fc.uniqueArray(template, { maxLength: 12 }), path, (templates, path) => {
+    const one = trieOf(templates).find("GET", path)?.entry.template.text;
+    const other = trieOf(templates.toReversed()).find("GET", path)?.entry.template.text;
+    return one === other;
+  });
+  t.equal(fc.check(property).counterexample, null);
 });
