@@ -16,10 +16,10 @@ import {
   type IssueRequest,
   type IssueResponse,
 } from "../../../src/gen/portico/auth/v1/delegation.js";
-import type { Caller } from "../../../src/gen/portico/auth/v1/policy.js";
+import type { Caller, Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { timestampMs } from "../../../src/time.js";
-import type { Journal } from "../log/journal.js";
+import type { Follower, Journal } from "../log/journal.js";
 import { hex, type NamespaceState, type State } from "../log/state.js";
 import { checkLiteral } from "./checks.js";
 
@@ -40,7 +40,7 @@ interface Acting {
 
 /** The gRPC service portico.auth.v1.Delegation. */
 export function delegation({ journal, leaseMs }: Options): Part {
-  const compiled = new CompiledRules();
+  const compiled = new CompiledRules(journal);
   return part("portico.auth.v1.Delegation", DelegationService, {
     issue: async (request, context) => {
       await journal.sync();
@@ -139,7 +139,7 @@ function judged(
   service: string,
   { namespace, caller }: Acting,
 ): [who: string, decision: Decision][] {
-  const rules = compiled.of(state.namespaces.get(namespace), state.revision);
+  const rules = compiled.of(state.namespaces.get(namespace));
   const limited = caller?.resources.length ? caller.resources.map(parsePattern) : undefined;
   const isOutsideLimits = limited !== undefined && !limited.some((limit) => matches(limit, resource));
   const name = caller?.account || `service ${caller?.enrolment ?? service}`;
@@ -168,16 +168,37 @@ function serviceOf(resource: string): string | undefined {
   return resource.split(":")[1];
 }
 
-/** The rules of namespaces, compiled when they are first asked, until something changes. */
-class CompiledRules {
-  readonly #compiled = new WeakMap<NamespaceState, { readonly revision: number; readonly rules: RuleSet }>();
+/** The rules of namespaces, compiled when they are first asked, and kept current from then on. */
+class CompiledRules implements Follower {
+  readonly #journal: Journal;
+  /** The state of a namespace that was deleted, or replaced with the state, is another object. */
+  readonly #compiled = new WeakMap<NamespaceState, RuleSet>();
 
-  of(namespace: NamespaceState | undefined, revision: number): RuleSet {
+  constructor(journal: Journal) {
+    this.#journal = journal;
+    journal.follow(this);
+  }
+
+  of(namespace: NamespaceState | undefined): RuleSet {
     if (namespace === undefined) return new RuleSet();
     const known = this.#compiled.get(namespace);
-    if (known?.revision === revision) return known.rules;
+    if (known !== undefined) return known;
     const rules = RuleSet.compile(namespace.rules.values());
-    this.#compiled.set(namespace, { revision, rules });
+    this.#compiled.set(namespace, rules);
     return rules;
+  }
+
+  changed(_revision: number, changes: readonly Change[]): void {
+    for (const { change } of changes) {
+      if (change?.$case === "ruleCreated") this.#known(change.value.namespace)?.add(change.value.rule!);
+      else if (change?.$case === "ruleDeleted") this.#known(change.value.namespace)?.delete(change.value.id);
+    }
+  }
+
+  replaced(): void {}
+
+  #known(namespace: string): RuleSet | undefined {
+    const state = this.#journal.state.namespaces.get(namespace);
+    return state && this.#compiled.get(state);
   }
 }

@@ -1,10 +1,12 @@
 // A service calls another by a context that the authority signs: the rules must allow the service, and its caller.
 import t from "tap";
+import { RuleSet } from "../../../src/access/rules.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { DelegationService } from "../../../src/gen/portico/auth/v1/delegation.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { ask, codeOf, joinAt, openDoor } from "../../access/door.js";
 import { endpointAt } from "../../access/endpoints.js";
@@ -96,4 +98,31 @@ t.test("endpoints of the authority, and what is no endpoint, are not signed for"
   for (const wrong of ["service:auth:Rules.List", "service:*:*", "*:*:*", "x", "queue:orders:Add"]) {
     await t.rejects(issue(front, "", wrong), { code: Code.INVALID_ARGUMENT }, wrong);
   }
+});
+
+t.test("rules are compiled once, and follow each change from then on", async (t) => {
+  const { issue, front, call, admin, login } = await scene(t);
+  const compile = t.capture(RuleSet, "compile", RuleSet.compile);
+  const refused = { code: Code.UNAUTHENTICATED };
+  await issue(front);
+  await login("bob", PASSWORD);
+  await issue(front);
+  await call(RulesService.delete, { id: "front" }, admin);
+  await t.rejects(issue(front), refused);
+  await call(RulesService.create, { rule: readRule("service:front granted service:orders:*", "again") }, admin);
+  await issue(front);
+  t.equal(compile().length, 1);
+});
+
+t.test("a namespace that was created anew has none of the rules of the one before it", async (t) => {
+  const { front, call, admin, login } = await scene(t);
+  const issue = () => call(DelegationService.issue, { resource, actingFor: "", namespace: "shop" }, front);
+  const create = () => call(NamespacesService.create, { name: "shop" }, admin);
+  const { adminPassword } = await create();
+  const rule = readRule("service:front granted service:orders:*", "front");
+  await call(RulesService.create, { rule }, await login("admin", adminPassword, "shop"));
+  t.ok(await issue());
+  await call(NamespacesService.delete, { name: "shop" }, admin);
+  await create();
+  await t.rejects(issue(), { code: Code.UNAUTHENTICATED });
 });
