@@ -96,6 +96,14 @@ function replyFromOwn(
   return undefined;
 }
 
+/** Not JSON: clients of Connect and gRPC-Web would take that for an error of their own. */
+const NOT_RPC: Reply = {
+  status: 415,
+  contentType: "text/plain; charset=utf-8",
+  headers: ["Accept-Post", "application/proto, application/grpc, application/grpc-web"],
+  body: "This path takes the content types of gRPC, gRPC-Web and Connect.\n",
+};
+
 /** Only with Connect-Protocol-Version is JSON at a gRPC path a call. */
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
@@ -104,10 +112,10 @@ function noRoute(
   path: string,
   state: RequestState,
   { routes, ready }: StageOptions["catalog"],
-): never {
+): Reply {
   if (!ready) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
   if (contentType !== undefined && !JSON_TYPE.test(contentType) && routes.findRpc(path).length > 0) {
-    throw new HttpError(415, `${printablePath(path)} takes the content types of gRPC, gRPC-Web and Connect`);
+    return NOT_RPC;
   }
   const near = routes.near(path);
   state.service = near.service ?? "gateway";

@@ -58,6 +58,10 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #taker: BodyTaker | undefined;
   #reader: PieceReader | undefined;
   #paused = false;
+  /** Bytes that the reader holds of the pieces that it was given. */
+  #readerBytes = 0;
+  /** Most bytes of a body that is read to its end. */
+  #maxBody: number;
   /** What comes of the body is dropped; and how much of it was. */
   #dropping = false;
   #dropped = 0;
@@ -78,6 +82,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
     this.headers = head.headers;
     this.fault = head.fault;
     this.contentLength = head.contentLength;
+    this.#maxBody = connection.exchangeLimits.maxBody;
     this.#announced = head.contentLength === undefined ? undefined : Number(head.headers.contentLength);
   }
 
@@ -86,7 +91,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   protected get requestBytes(): number {
-    return this.#body.held;
+    return this.#body.held + this.#readerBytes;
   }
 
   /** @param endStream the request has no body */
@@ -118,7 +123,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   #takeMore(): void {
-    if (this.#body.size > this.connection.exchangeLimits.maxBody) this.#fail(this.#tooLarge());
+    if (this.#body.size > this.#maxBody) this.#fail(this.#tooLarge());
     else this.acknowledge();
   }
 
@@ -145,9 +150,10 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   // The body, as the handler reads it.
 
-  body(): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
-    const { maxBody, bodyTime } = this.connection.exchangeLimits;
-    if ((this.#announced ?? this.#body.size) > maxBody) throw this.#tooLarge();
+  body(maxBytes = this.#maxBody): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    const { bodyTime } = this.connection.exchangeLimits;
+    this.#maxBody = maxBytes;
+    if ((this.#announced ?? this.#body.size) > maxBytes) throw this.#tooLarge();
     if (this.#bodyFault !== undefined) throw this.#bodyFault;
     if (this.#complete) return this.#body.take();
     this.#continue();
@@ -175,7 +181,11 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
       this.#awaitPiece(reader);
       queueMicrotask(() => this.#deliver());
     };
-    return { resume, stop };
+    const tryHold = (bytes: number): boolean => {
+      this.#readerBytes = bytes;
+      return this.reserve();
+    };
+    return { resume, stop, tryHold };
   }
 
   #awaitPiece({ allowsSilence = false }: PieceReader): void {
@@ -214,7 +224,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   #tooLarge(): HttpError {
-    return new HttpError(413, `The body must not be larger than ${this.connection.exchangeLimits.maxBody} bytes`);
+    return new HttpError(413, `The body must not be larger than ${this.#maxBody} bytes`);
   }
 
   // How it ends.

@@ -1,0 +1,117 @@
+/**
+ * A server for connectrpc's conformance runner: Portico's port, with the real handler behind it, in front of the conformance
+ * service that the runner's authors wrote on grpc-go. It reads a ServerCompatRequest from standard input and writes where it
+ * listens to standard output, both as messages with their length before them.
+ *
+ *     node server.js <program of grpcserver> <descriptors of the conformance service> <folder for data>
+ */
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import type { Readable } from "node:stream";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import type { Channel } from "../../../src/rpc/channel.js";
+import { Http2Channel } from "../../../src/rpc/http2/channel.js";
+import { deploy, post, login } from "../../gateway/deployment.js";
+
+const [grpcServer = "", descriptors = "", folder = ""] = process.argv.slice(2);
+
+/** Fields of ServerCompatRequest. */
+interface Wanted {
+  httpVersion: number;
+  maxMessage: number;
+}
+
+function readRequest(message: Buffer): Wanted {
+  const wanted: Wanted = { httpVersion: 1, maxMessage: 0 };
+  const reader = new BinaryReader(message);
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (field === 2) wanted.httpVersion = reader.int32();
+    else if (field === 6) wanted.maxMessage = reader.uint32();
+    else reader.skip(type, field);
+  }
+  return wanted;
+}
+
+/** The first message of a stream, which has its length before it. */
+async function readSized(stream: Readable): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of stream.iterator({ destroyOnReturn: false })) {
+    pieces.push(piece);
+    const all = Buffer.concat(pieces);
+    if (all.length >= 4 && all.length >= 4 + all.readUInt32BE(0)) return all.subarray(4, 4 + all.readUInt32BE(0));
+  }
+  throw new Error("the message is incomplete");
+}
+
+/** A message with its length before it. */
+function sized(message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(4);
+  prefix.writeUInt32BE(message.length);
+  return Buffer.concat([prefix, message]);
+}
+
+/** Starts the service behind the gateway. @returns its port */
+async function startService(maxMessage: number): Promise<number> {
+  const child = spawn(grpcServer, ["-port", "0"], { stdio: ["pipe", "pipe", "inherit"] });
+  process.once("exit", () => child.kill());
+  const request = new BinaryWriter()
+    .tag(1, WireType.Varint).int32(2) // gRPC
+    .tag(2, WireType.Varint).int32(2) // over HTTP/2
+    .tag(6, WireType.Varint).uint32(maxMessage)
+    .finish();
+  child.stdin.write(sized(request));
+  const reader = new BinaryReader(await readSized(child.stdout));
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (field === 2) return reader.uint32();
+    reader.skip(type, field);
+  }
+  throw new Error("grpcserver named no port");
+}
+
+/**
+ * Portico gives a unary call 30 s where the client sets no deadline, and tells the service. The runner takes that for a deadline
+ * that the client set; its own are shorter than 20 s.
+ */
+function withoutOwnDeadline(channel: Channel): Channel {
+  return {
+    open({ deadline, ...start }, listener) {
+      const isOwn = deadline !== undefined && deadline > Date.now() + 20_000;
+      return channel.open(isOwn ? start : { ...start, deadline }, listener);
+    },
+    get state() {
+      return channel.state;
+    },
+    close: () => channel.close(),
+  };
+}
+
+const { maxMessage } = readRequest(await readSized(process.stdin));
+const service = await startService(maxMessage);
+const it = await deploy(folder, {
+  flags: { maxBody: String(maxMessage || 4_194_304) },
+  level: "silent",
+  connect: (address, verify, ip) => withoutOwnDeadline(new Http2Channel(address, { verify, ip })),
+});
+it.add({
+  service: "conformance",
+  addresses: [`127.0.0.1:${service}`],
+  descriptors: readFileSync(descriptors),
+  grpcServices: ["connectrpc.conformance.v1.ConformanceService"],
+  metadata: ["*"],
+});
+const admin = await login(it.handler, "admin");
+await post(
+  it.handler,
+  "/v1/auth/rules/create",
+  { rule: { id: "conformance", scope: "<public>", resource: "service:conformance:*", access: "GRANTED", priority: 1 } },
+  admin,
+);
+const { port } = it.door.address;
+const answer = new BinaryWriter()
+  .tag(1, WireType.LengthDelimited).string("127.0.0.1")
+  .tag(2, WireType.Varint).uint32(port)
+  .finish();
+process.stdout.write(sized(answer));
+process.once("SIGTERM", () => process.exit());
