@@ -31,14 +31,16 @@ export function checkCors(
   return { status: 204, headers: cors.preflight(headers), body: "" };
 }
 
-const EXPOSED = "X-Request-Id, Retry-After";
+/** `*` is for metadata: without credentials it stands for every name (https://fetch.spec.whatwg.org/#http-access-control-expose-headers). */
+const EXPOSED = "X-Request-Id, Retry-After, *";
 const ANY = ["Access-Control-Allow-Origin", "*", "Access-Control-Expose-Headers", EXPOSED];
 const VARY = ["Vary", "Origin"];
 const NONE: readonly string[] = [];
 const PREFLIGHT = [
   ...["Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE"],
   "Access-Control-Allow-Headers",
-  "Authorization, Content-Type, Platform-Namespace, X-Request-Id, Grpc-Timeout, Traceparent, Tracestate",
+  // `*` is for metadata and for what gRPC-Web and Connect send; it does not stand for Authorization.
+  "Authorization, Content-Type, Platform-Namespace, X-Request-Id, Grpc-Timeout, Traceparent, Tracestate, *",
   ...["Access-Control-Max-Age", "7200"], // Two hours, the most that browsers keep.
 ];
 

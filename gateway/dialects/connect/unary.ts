@@ -54,7 +54,8 @@ export class ConnectUnary implements Dialect {
   }
 
   checkBody({ method, headers }: GatewayRequest, { endpoint }: Target): void {
-    if (method !== "POST") throw new HttpError(400, "A GET has its message in the query, and no body");
+    // Over HTTP/2 a client may announce a body, and send none.
+    if (method !== "POST" && headers.contentLength !== undefined) throw noBody();
     checkUnary(endpoint);
     encodingOf(headers.contentEncoding);
   }
@@ -65,6 +66,10 @@ export class ConnectUnary implements Dialect {
 
   async receiveBody(request: GatewayRequest): Promise<readonly Uint8Array[]> {
     const pieces = await request.body();
+    if (request.method !== "POST") {
+      if (pieces.some(({ length }) => length > 0)) throw noBody();
+      return [];
+    }
     const encoding = encodingOf(request.headers.contentEncoding);
     if (encoding === undefined && pieces.length === 1) return pieces;
     const body = Buffer.concat(pieces);
@@ -106,6 +111,10 @@ export class ConnectUnary implements Dialect {
     if (failure.status === 415) headers.push("Accept-Encoding", ENCODINGS);
     return { status, headers, body: JSON.stringify(toConnectError(failure)) };
   }
+}
+
+function noBody(): HttpError {
+  return new HttpError(400, "A GET has its message in the query, and no body");
 }
 
 function checkUnary(endpoint: Endpoint): void {

@@ -6,12 +6,19 @@
  *     node server.js <program of grpcserver> <descriptors of the conformance service> <folder for data>
  */
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import type { Channel } from "../../../src/rpc/channel.js";
-import { Http2Channel } from "../../../src/rpc/http2/channel.js";
-import { deploy, post, login } from "../../gateway/deployment.js";
+import type { Handler } from "../../../../gateway/http.js";
+import { serveHttp2 } from "../../../../gateway/node/http2/connection.js";
+import { loadConfig } from "../../../../src/config.js";
+import { MemoryBudget } from "../../../../src/memory-budget.js";
+import type { Channel } from "../../../../src/rpc/channel.js";
+import { Http2Channel } from "../../../../src/rpc/http2/channel.js";
+import { deploy, login, post } from "../../deployment.js";
 
 const [grpcServer = "", descriptors = "", folder = ""] = process.argv.slice(2);
 
@@ -56,9 +63,12 @@ async function startService(maxMessage: number): Promise<number> {
   const child = spawn(grpcServer, ["-port", "0"], { stdio: ["pipe", "pipe", "inherit"] });
   process.once("exit", () => child.kill());
   const request = new BinaryWriter()
-    .tag(1, WireType.Varint).int32(2) // gRPC
-    .tag(2, WireType.Varint).int32(2) // over HTTP/2
-    .tag(6, WireType.Varint).uint32(maxMessage)
+    .tag(1, WireType.Varint)
+    .int32(2) // gRPC
+    .tag(2, WireType.Varint)
+    .int32(2) // over HTTP/2
+    .tag(6, WireType.Varint)
+    .uint32(maxMessage)
     .finish();
   child.stdin.write(sized(request));
   const reader = new BinaryReader(await readSized(child.stdout));
@@ -87,9 +97,22 @@ function withoutOwnDeadline(channel: Channel): Channel {
   };
 }
 
-const { maxMessage } = readRequest(await readSized(process.stdin));
+/** Opens a port for HTTP/2 alone. @returns its number */
+async function listenHttp2(handler: Handler): Promise<number> {
+  const limits = loadConfig({ http: "127.0.0.1:0" }, {});
+  const options = { handler, limits, budget: new MemoryBudget() };
+  const server = createServer({ noDelay: true, allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
+    const connection = serveHttp2(socket, Buffer.alloc(0), options);
+    setInterval(() => connection.checkTime(), 20).unref();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+const { httpVersion, maxMessage } = readRequest(await readSized(process.stdin));
 const service = await startService(maxMessage);
-const it = await deploy(folder, {
+const it = await deploy(mkdtempSync(join(folder, "data-")), {
   flags: { maxBody: String(maxMessage || 4_194_304) },
   level: "silent",
   connect: (address, verify, ip) => withoutOwnDeadline(new Http2Channel(address, { verify, ip })),
@@ -108,10 +131,12 @@ await post(
   { rule: { id: "conformance", scope: "<public>", resource: "service:conformance:*", access: "GRANTED", priority: 1 } },
   admin,
 );
-const { port } = it.door.address;
+const port = httpVersion === 2 ? await listenHttp2(it.handler) : it.door.address.port;
 const answer = new BinaryWriter()
-  .tag(1, WireType.LengthDelimited).string("127.0.0.1")
-  .tag(2, WireType.Varint).uint32(port)
+  .tag(1, WireType.LengthDelimited)
+  .string("127.0.0.1")
+  .tag(2, WireType.Varint)
+  .uint32(port)
   .finish();
 process.stdout.write(sized(answer));
 process.once("SIGTERM", () => process.exit());

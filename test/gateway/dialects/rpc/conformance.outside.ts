@@ -1,0 +1,109 @@
+// connectrpc's conformance suite (https://github.com/connectrpc/conformance): its reference client against Portico's port, in
+// front of its reference server, which Portico calls by gRPC. It needs Go, once, to be installed. There are no known failures.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { goProgram } from "../../../outside/tools.js";
+import { FULL } from "../../../support/full.js";
+
+const MODULE = "connectrpc.com/conformance";
+const VERSION = "v1.0.5";
+const TIME = FULL ? 900_000 : 240_000;
+
+/** What is run where time is short: each protocol, each shape, each kind of error, one compression. */
+const SAMPLE = [
+  "Basic/**/Codec:CODEC_PROTO/Compression:COMPRESSION_GZIP/**",
+  "Connect with GET/**",
+  "Deadline Propagation/**/Codec:CODEC_PROTO/Compression:COMPRESSION_IDENTITY/**",
+  "Duplicate Metadata/**/Codec:CODEC_PROTO/Compression:COMPRESSION_IDENTITY/**",
+  "Errors/**/Codec:CODEC_JSON/Compression:COMPRESSION_IDENTITY/**",
+  "Server Message Size/**/Compression:COMPRESSION_IDENTITY/**",
+  "**/server-stream/no-request",
+  ...["content-type", "verb", "compression", "compressed-message"].map((what) => `**/unexpected-${what}`),
+];
+
+interface Case {
+  readonly version: 1 | 2;
+  readonly protocols: readonly string[];
+}
+
+const CASES: readonly Case[] = [
+  { version: 1, protocols: ["PROTOCOL_CONNECT", "PROTOCOL_GRPC_WEB"] },
+  { version: 2, protocols: ["PROTOCOL_CONNECT", "PROTOCOL_GRPC", "PROTOCOL_GRPC_WEB"] },
+];
+
+function configOf({ version, protocols }: Case): string {
+  return JSON.stringify({
+    features: {
+      versions: [`HTTP_VERSION_${version}`],
+      protocols,
+      codecs: ["CODEC_PROTO", "CODEC_JSON"],
+      compressions: ["COMPRESSION_IDENTITY", "COMPRESSION_GZIP", "COMPRESSION_BR"],
+      supportsTls: false,
+      supportsH2c: version === 2,
+      supportsHalfDuplexBidiOverHttp1: version === 1,
+      supportsConnectGet: true,
+    },
+  });
+}
+
+/** Builds the descriptors of the conformance service from its module. @returns their file */
+function buildDescriptors(folder: string): string {
+  const { stdout } = spawnSync("go", ["mod", "download", "-json", `${MODULE}@${VERSION}`], { encoding: "utf8" });
+  const file = join(folder, "conformance.binpb");
+  const { status, stderr } = spawnSync(
+    "node_modules/.bin/buf",
+    ["build", join(JSON.parse(stdout).Dir, "proto"), "-o", file],
+    {
+      encoding: "utf8",
+    },
+  );
+  if (status !== 0) throw new Error(`buf build: ${stderr}`);
+  return file;
+}
+
+t.setTimeout(2 * TIME + 60_000);
+
+const runner = goProgram(`${MODULE}/cmd/connectconformance`, VERSION);
+const reference = goProgram(`${MODULE}/cmd/referenceserver`, VERSION);
+
+if (runner === undefined || reference === undefined) {
+  t.test("the suite from outside", { skip: "there is no Go here" }, async () => {});
+} else {
+  const folder = t.testdir();
+  const descriptors = buildDescriptors(folder);
+  for (const row of CASES) {
+    t.test(`HTTP/${row.version}: ${row.protocols.join(", ")}`, async (t) => {
+      const config = join(folder, `${row.version}.json`);
+      writeFileSync(config, configOf(row));
+      const data = t.testdir();
+      const server = [
+        "node",
+        "--import",
+        "tsx",
+        "test/gateway/dialects/rpc/conformance-server.ts",
+        reference,
+        descriptors,
+        data,
+      ];
+      const patterns = FULL ? [] : SAMPLE.flatMap((pattern) => ["--run", pattern]);
+      const child = spawn(
+        runner,
+        ["--conf", config, "--mode", "server", "--max-servers", "1", ...patterns, "--", ...server],
+        {
+          timeout: TIME,
+        },
+      );
+      let output = "";
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
+      const [status, signal] = await once(child, "close");
+      const why = signal === null ? output.slice(-4_000) : `the suite did not end within ${TIME} ms`;
+      t.equal(status, 0, status === 0 ? "each case passes" : why);
+      const [, passed, failed] = /(\d+) passed, (\d+) failed/.exec(output) ?? [];
+      t.ok(Number(passed) > 100, `${passed} cases were run`);
+      t.equal(failed, "0");
+    });
+  }
+}
