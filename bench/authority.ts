@@ -4,12 +4,16 @@
  *
  *     fill     writes the log; prints the store's size
  *     start    opens the authority, and calls it: time, memory, the longest stall of the event loop in each step
+ *
+ * A stall is printed twice: as time, in which the process may have waited for a core of a busy machine, and as processor time
+ * of the main thread between two timers, where Linux tells it. PORTICO_STORE names another store than a file of SQLite.
  */
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import pg from "pg";
 import pino from "pino";
 import { openAuthority } from "../services/auth/authority.js";
 import { firstEntry } from "../services/auth/bootstrap.js";
@@ -66,7 +70,7 @@ async function fill(folder: string, [keys = 0, accounts = 0, rules = 0]: number[
   });
   await journal.close();
   await opened.close();
-  print("store", `${mib(sizeOf(folder))} MiB`);
+  print("store", `${mib(await sizeOf(folder))} MiB`);
 }
 
 function* eventsOf(keys: number, accounts: number, rules: number): Generator<Events> {
@@ -139,7 +143,7 @@ async function start(folder: string, [keys = 0, accounts = 0]: number[]): Promis
   printMemory();
   await authority.close();
   await opened.close();
-  print("store", `${mib(sizeOf(folder))} MiB`);
+  print("store", `${mib(await sizeOf(folder))} MiB`);
 }
 
 async function listed(
@@ -183,13 +187,33 @@ async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
   await new Promise((resolve) => setTimeout(resolve, 20)); // The delay before its first tick is not counted.
+  const longest = watchTurns();
   const started = performance.now();
   const result = await work();
   const ms = performance.now() - started;
   await new Promise((resolve) => setTimeout(resolve, 20));
   delay.disable();
-  print(what, `${(ms / 1000).toFixed(2)} s, longest stall ${(delay.max / 1e6 - 5).toFixed(0)} ms`);
+  const stall = `longest stall ${(delay.max / 1e6 - 5).toFixed(0)} ms, ${longest().toFixed(0)} ms of processor time`;
+  print(what, `${(ms / 1000).toFixed(2)} s, ${stall}`);
   return result;
+}
+
+/** The most processor time, in milliseconds, that the main thread took between two timers since the call. */
+function watchTurns(): () => number {
+  const file = `/proc/self/task/${process.pid}/schedstat`;
+  const read = (): number => Number(readFileSync(file, "latin1").split(" ")[0]) / 1e6;
+  let [last, most] = [read(), 0];
+  const look = (): void => {
+    const now = read();
+    most = Math.max(most, now - last);
+    last = now;
+  };
+  const timer = setInterval(look, 1);
+  return () => {
+    clearInterval(timer);
+    look();
+    return most;
+  };
 }
 
 function printMemory(): void {
@@ -229,7 +253,14 @@ function namespaceOf(account: number): string {
   return `company${Math.floor(account / ACCOUNTS_A_NAMESPACE)}`;
 }
 
-function sizeOf(folder: string): number {
+async function sizeOf(folder: string): Promise<number> {
+  if (store.startsWith("postgres")) {
+    const client = new pg.Client({ connectionString: store });
+    await client.connect();
+    const { rows } = await client.query("SELECT pg_database_size(current_database())::float8 AS size");
+    await client.end();
+    return rows[0].size;
+  }
   return readdirSync(folder)
     .map((name) => statSync(join(folder, name)))
     .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
