@@ -4,9 +4,10 @@
  *
  * The texts are compared, not the bytes they stand for: base64 has several texts for one sequence of bytes.
  */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { CallContext } from "../gen/portico/auth/v1/delegation.js";
 import type { Key } from "./context-keys.js";
+import { hmacSha256 } from "./hmac.js";
 
 /** The name of the metadata. */
 export const CONTEXT = "x-portico-context";
@@ -54,7 +55,7 @@ export function macOf(text: string): string {
 }
 
 function sign(text: string, key: Uint8Array): string {
-  return createHmac("sha256", key).update(text).digest().toString("base64url", 0, MAC_BYTES);
+  return hmacSha256(text, key).toString("base64url", 0, MAC_BYTES);
 }
 
 function isMac(mac: string, text: string, key: Uint8Array): boolean {

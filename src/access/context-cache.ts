@@ -1,9 +1,10 @@
 /**
- * The signed contexts that a guard keeps: a gateway's guard signs them, a service's guard verifies them. Each is signed
- * once for a caller and an endpoint, and verified once for its text, so a call costs one lookup in a map on either side.
+ * The signed contexts that a guard keeps: a gateway's guard signs them, a service's guard verifies them. A call with one
+ * that is kept costs one lookup in a map on either side.
  *
  * A context expires with the lease in which it was signed, by the authority's time. The authority waits as long for a
- * gateway that it cannot reach.
+ * gateway that it cannot reach. So one is kept from its caller's second call in a lease on: where callers call more rarely
+ * than that, it would be dropped unused, and objects that live for seconds cost the garbage collector most.
  */
 import { BoundedMap } from "../bounded-map.js";
 import type { Endpoint } from "../contract/endpoint.js";
@@ -62,6 +63,7 @@ export class ContextCache {
   readonly #signed = new BoundedMap<string, Signed>(MAX_KEPT, { maxBytes: MAX_BYTES, bytesOf: bytesOfSigned });
   /** By their signatures. */
   readonly #verified = new BoundedMap<string, Verified>(MAX_KEPT, { maxBytes: MAX_BYTES, bytesOf: bytesOfVerified });
+  readonly #seen = new SeenOnce();
 
   constructor(policy: Policy, callers: CallerCache) {
     this.#policy = policy;
@@ -82,7 +84,12 @@ export class ContextCache {
     const text = this.#sign(endpoint, { namespace, namespaceId: namespaceId ?? "", caller: known }, end);
     if (text === undefined) return NO_METADATA;
     const metadata: Metadata = [[CONTEXT, text]];
-    const renewal = (performance.now() + end) / 2;
+    const now = performance.now();
+    if (known !== undefined && known.signedUntil <= now) {
+      known.signedUntil = end;
+      return metadata;
+    }
+    const renewal = (now + end) / 2;
     this.#signed.set(name, { metadata, caller: known, namespaceId, version: keys.version, end, renewal });
     return metadata;
   }
@@ -162,9 +169,11 @@ export class ContextCache {
     };
   }
 
-  /** Keeps a context. It is good until something changes about its caller or the keys. */
+  /** Keeps a context that comes for the second time. It is good until something changes about its caller or the keys. */
   keep(verified: Verified): void {
-    this.#verified.set(macOf(verified.text), verified);
+    const mac = macOf(verified.text);
+    if (this.#seen.has(mac)) this.#verified.set(mac, verified);
+    else this.#seen.add(mac);
   }
 
   /** Forgets all contexts. */
@@ -172,6 +181,30 @@ export class ContextCache {
     this.#signed.clear();
     this.#verified.clear();
   }
+}
+
+/** Which signatures came lately: one for each place, and those that came last. What it forgets is verified once more. */
+class SeenOnce {
+  readonly #places = new Uint32Array(2 ** 16);
+
+  has(mac: string): boolean {
+    return this.#places[placeOf(mac)] === markOf(mac);
+  }
+
+  add(mac: string): void {
+    this.#places[placeOf(mac)] = markOf(mac);
+  }
+}
+
+/** Of a signature, which is random: 16 bits of its first three characters in base64url. */
+function placeOf(mac: string): number {
+  return ((mac.charCodeAt(0) << 12) ^ (mac.charCodeAt(1) << 6) ^ mac.charCodeAt(2)) & 0xffff;
+}
+
+/** The four characters after them, as an unsigned number of 32 bits. */
+function markOf(mac: string): number {
+  const [a, b, c, d] = [mac.charCodeAt(3), mac.charCodeAt(4), mac.charCodeAt(5), mac.charCodeAt(6)];
+  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }
 
 /** The refusal of a context that is not good here. */

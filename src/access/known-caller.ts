@@ -32,6 +32,8 @@ export class KnownCaller implements Caller, Powers {
   noted = false;
   /** Whether it was used again since it was kept, or since an eviction passed it over. */
   used = false;
+  /** Until when the last context counts that was signed for it and not kept (ContextCache), in monotonic time. */
+  signedUntil = 0;
   /** The version of callers (CallerChanges) at which it was last known to be right. */
   confirmedAt: number;
 
