@@ -1,0 +1,272 @@
+/**
+ * What every dialect owes its callers and the rules, as one suite: decision, namespace, revocation in mid-stream, deadlines,
+ * cancellation, limits, back-pressure, mapping of errors, unknown fields and compression. A dialect passes it over a real socket.
+ */
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { Test } from "tap";
+import { Code } from "../../src/errors.js";
+import { createRule, deleteRule, type Scene } from "../gateway/dialects/json/streams/client.js";
+import { inTime, until } from "../support/until.js";
+
+/** A request in a dialect. */
+export interface Asked {
+  /** gRPC path of the endpoint, `/probe.Probe/Tell`. */
+  readonly path: string;
+  /** As an object, or already as it is encoded. */
+  readonly message: object | Buffer;
+  readonly token?: string;
+  readonly namespace?: string;
+  readonly timeoutMs?: number;
+  /** Whether the message is compressed by gzip, and the answer is to be. */
+  readonly gzip?: boolean;
+}
+
+/** What has come so far of a response. */
+export interface Heard {
+  readonly messages: readonly unknown[];
+  /** How the call has ended; undefined while it has not. */
+  readonly end: { readonly code: Code; readonly message: string; readonly details: readonly string[] } | undefined;
+  /** Whether the first message was compressed. */
+  readonly isCompressed: boolean;
+}
+
+/** A call that is open, or has ended. */
+export interface OpenCall {
+  readonly heard: () => Heard;
+  /** Reads no more. */
+  pause(): void;
+  /** Breaks the call off. */
+  leave(): void;
+}
+
+export interface DialectClient {
+  readonly name: string;
+  /** Whether fields that the contract lacks are refused; else they reach the service as they are. */
+  readonly refusesUnknown: boolean;
+  /** Whether requests may be compressed. */
+  readonly compresses: boolean;
+  open(asked: Asked): OpenCall;
+  /** A message with a field that the contract lacks, as it is encoded. */
+  readonly unknown: Buffer;
+}
+
+const DENIED = { scope: "<public>", access: "DENIED", priority: 20 };
+
+/** The options with which the scene of the suite is made. */
+export const SCENE = { flags: { maxBody: "65536" } };
+
+async function ended(call: OpenCall): Promise<Heard & { readonly end: NonNullable<Heard["end"]> }> {
+  await until(() => call.heard().end !== undefined, { what: () => `an end, after ${JSON.stringify(call.heard())}` });
+  return call.heard() as Heard & { readonly end: NonNullable<Heard["end"]> };
+}
+
+interface Case {
+  readonly title: string;
+  readonly asked: Asked;
+  readonly code: Code;
+  readonly message?: RegExp;
+  /** Of the first message. */
+  readonly answer?: object;
+}
+
+const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
+
+const casesOf = ({ admin }: Scene): readonly Case[] => [
+  {
+    title: "a call without a token, where the rules admit everyone",
+    asked: { path: "/probe.Probe/Call", message: { text: "a" } },
+    code: Code.OK,
+    answer: { text: "a" },
+  },
+  {
+    title: "a caller",
+    asked: { path: "/probe.Probe/Tell", message: {}, token: admin },
+    code: Code.OK,
+    answer: { caller: "admin", namespace: "default" },
+  },
+  {
+    title: "a token that belongs to no caller",
+    asked: { path: "/probe.Probe/Tell", message: {}, token: "nonsense" },
+    code: Code.OK,
+    answer: { caller: "" },
+  },
+  {
+    title: "a namespace",
+    asked: { path: "/probe.Probe/Tell", message: {}, namespace: "elsewhere" },
+    code: Code.UNAUTHENTICATED,
+    message: /Unauthorized call made to probe:Probe.Tell/,
+  },
+  {
+    title: "a namespace that is none",
+    asked: { path: "/probe.Probe/Tell", message: {}, namespace: "Not One" },
+    code: Code.INVALID_ARGUMENT,
+    message: /Platform-Namespace/,
+  },
+  {
+    title: "a rule that denies nobody in particular",
+    asked: { path: "/probe.Closed/Call", message: {} },
+    code: Code.UNAUTHENTICATED,
+    message: /Unauthorized call made to probe:Closed.Call/,
+  },
+  {
+    title: "a rule that denies a caller",
+    asked: { path: "/probe.Closed/Call", message: {}, token: admin },
+    code: Code.PERMISSION_DENIED,
+    message: /Forbidden call made to probe:Closed.Call by admin/,
+  },
+  {
+    title: "a stream that a rule denies",
+    asked: { path: "/feed.Feed/Broken", message: {} },
+    code: Code.UNAUTHENTICATED,
+    message: /Unauthorized call made to feed:Feed.Broken/,
+  },
+  {
+    title: "an error of the service",
+    asked: { path: "/probe.Probe/Fail", message: { code: 5, message: "none here" } },
+    code: Code.NOT_FOUND,
+    message: /^none here$/,
+  },
+  {
+    title: "a message in Unicode",
+    asked: { path: "/probe.Probe/Fail", message: { code: 9, message: "ä ☺ 100 %" } },
+    code: Code.FAILED_PRECONDITION,
+    message: /^ä ☺ 100 %$/,
+  },
+  {
+    title: "a deadline",
+    asked: { path: "/probe.Probe/Hang", message: {}, timeoutMs: 50 },
+    code: Code.DEADLINE_EXCEEDED,
+  },
+  {
+    title: "a deadline of a stream",
+    asked: { path: "/feed.Feed/Count", message: { messages: "1", hang: true }, timeoutMs: 300 },
+    code: Code.DEADLINE_EXCEEDED,
+  },
+  {
+    title: "bytes of the service that are no message, or are passed",
+    asked: { path: "/probe.Probe/Call", message: { words: ["a", "b"] } },
+    code: Code.OK,
+    answer: { words: ["a", "b"] },
+  },
+  {
+    title: "a message that is too large",
+    asked: { path: "/probe.Probe/Call", message: { text: "a".repeat(70_000) } },
+    code: Code.RESOURCE_EXHAUSTED,
+    message: /larger than/,
+  },
+  {
+    title: "a stream of several messages",
+    asked: { path: "/feed.Feed/Count", message: { messages: "3" } },
+    code: Code.OK,
+    answer: { number: "1" },
+  },
+  {
+    title: "a stream that fails",
+    asked: { path: "/feed.Feed/Count", message: { messages: "1", code: 10 } },
+    code: Code.ABORTED,
+    answer: { number: "1" },
+  },
+];
+
+/** @param it made with SCENE, and the dialect's clients of it */
+export function dialectSuite(t: Test, it: Scene, client: DialectClient): void {
+  t.test(client.name, async (t) => {
+    await prepare(it);
+    for (const { title, asked, code, message, answer } of casesOf(it)) {
+      t.test(title, async (t) => {
+        const { end, messages } = await ended(client.open(asked));
+        t.equal(Code[end.code], Code[code], end.message);
+        if (message !== undefined) t.match(end.message, message);
+        if (answer !== undefined) t.match(messages[0], answer);
+      });
+    }
+    t.test("details of an error are passed", async (t) => {
+      const message = { code: 8, message: "later", detailType: RETRY_INFO, detailValue: "CgIIAw==" };
+      const { end } = await ended(client.open({ path: "/probe.Probe/Fail", message }));
+      t.match(end.details[0], /google\.rpc\.RetryInfo/);
+    });
+    streams(t, it, client);
+    unknownFields(t, client);
+    compression(t, client);
+  });
+}
+
+let prepared: Scene | undefined;
+
+async function prepare(it: Scene): Promise<void> {
+  if (prepared === it) return;
+  prepared = it;
+  await createRule(it, { id: "closed", ...DENIED, resource: "service:probe:Closed.*" });
+  await createRule(it, { id: "broken", ...DENIED, resource: "service:feed:Feed.Broken" });
+}
+
+function streams(t: Test, it: Scene, client: DialectClient): void {
+  const endless: Asked = { path: "/feed.Feed/Count", message: { messages: "1", hang: true } };
+
+  t.test("a stream ends when the rule that admitted it is gone", async (t) => {
+    const call = client.open(endless);
+    await until(() => call.heard().messages.length === 1);
+    await createRule(it, { id: "revoked", ...DENIED, resource: "service:feed:Feed.Count" });
+    const { end } = await ended(call);
+    await deleteRule(it, "revoked");
+    t.equal(end.code, Code.UNAUTHENTICATED);
+    t.match(end.message, /Unauthorized call made to feed:Feed.Count/);
+    await until(() => it.feed.open === 0);
+  });
+
+  t.test("the service hears of a client that leaves", async (t) => {
+    const call = client.open(endless);
+    await until(() => call.heard().messages.length === 1);
+    t.equal(it.feed.open, 1);
+    call.leave();
+    await until(() => it.feed.open === 0);
+    t.equal(call.heard().end, undefined);
+  });
+
+  t.test("the service waits for a client that does not read", async (t) => {
+    it.feed.produced = 0;
+    const call = client.open({ path: "/feed.Feed/Count", message: { padding: 16_384 } });
+    await until(() => it.feed.produced > 0);
+    call.pause();
+    let last = -1;
+    const isStill = async (): Promise<boolean> => {
+      const before = last;
+      last = it.feed.produced;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return last === before && it.feed.produced === last;
+    };
+    await until(isStill, { what: () => `a pause, after ${it.feed.produced} messages` });
+    t.ok(it.feed.produced * 16_384 < 64 * 2 ** 20, `${it.feed.produced} messages of 16 KiB`);
+    call.leave();
+    await inTime(it.feed.idle(), "the end of the call at the service");
+  });
+}
+
+function unknownFields(t: Test, client: DialectClient): void {
+  t.test(client.refusesUnknown ? "an unknown field is refused" : "an unknown field reaches the service", async (t) => {
+    const { end, messages } = await ended(client.open({ path: "/probe.Probe/Call", message: client.unknown }));
+    t.equal(end.code, client.refusesUnknown ? Code.INVALID_ARGUMENT : Code.OK);
+    if (!client.refusesUnknown) t.same(messages, [client.unknown]);
+  });
+}
+
+function compression(t: Test, client: DialectClient): void {
+  if (!client.compresses) return;
+  t.test("a compressed message, and a compressed answer", async (t) => {
+    const text = "a".repeat(10_000);
+    const { end, messages, isCompressed } = await ended(
+      client.open({ path: "/probe.Probe/Call", message: { text }, gzip: true }),
+    );
+    t.equal(end.code, Code.OK, end.message);
+    t.match(messages[0], { text });
+    t.ok(isCompressed);
+  });
+  t.test("a message that is too large when it is decompressed", async (t) => {
+    const { end } = await ended(
+      client.open({ path: "/probe.Probe/Call", message: { text: "a".repeat(1_000_000) }, gzip: true }),
+    );
+    t.equal(end.code, Code.RESOURCE_EXHAUSTED, end.message);
+  });
+}
+
+export const gzip = { on: gzipSync, off: gunzipSync };

@@ -1,0 +1,291 @@
+/** Small clients of each dialect, over real sockets: what they hear is parsed again with each piece that comes. */
+import { type IncomingHttpHeaders, request } from "node:http";
+import { connect } from "node:http2";
+import type { Address } from "../../../../src/address.js";
+import { Code } from "../../../../src/errors.js";
+import { type Asked, type DialectClient, gzip, type Heard, type OpenCall } from "../../../contract/dialect.js";
+
+/** What has come of a response. */
+interface Response {
+  status: number;
+  headers: IncomingHttpHeaders;
+  trailers: IncomingHttpHeaders;
+  body: Buffer;
+  isOver: boolean;
+}
+
+interface Written {
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
+}
+
+interface Dialect {
+  readonly name: string;
+  write(asked: Asked): Written;
+  read(response: Response): Heard;
+}
+
+/** A client by HTTP/1.1, or by HTTP/2. */
+function clientOf(
+  dialect: Dialect & Pick<DialectClient, "refusesUnknown" | "compresses" | "unknown">,
+  address: Address,
+  isHttp2: boolean,
+): DialectClient {
+  const { name, refusesUnknown, compresses, unknown } = dialect;
+  return {
+    ...{ name: `${name} over HTTP/${isHttp2 ? 2 : 1.1}`, refusesUnknown, compresses, unknown },
+    open: (asked) => (isHttp2 ? openHttp2 : openHttp1)(address, dialect.write(asked), dialect.read),
+  };
+}
+
+function openHttp1({ host, port }: Address, { path, headers, body }: Written, read: Dialect["read"]): OpenCall {
+  const response: Response = { status: 0, headers: {}, trailers: {}, body: Buffer.alloc(0), isOver: false };
+  const outgoing = request({ host, port, path, method: "POST", headers, agent: false });
+  outgoing.on("error", () => {});
+  outgoing.on("response", (incoming) => {
+    response.status = incoming.statusCode ?? 0;
+    response.headers = incoming.headers;
+    incoming.on("error", () => {});
+    incoming.on("data", (piece) => {
+      response.body = Buffer.concat([response.body, piece]);
+    });
+    incoming.on("end", () => {
+      response.isOver = true;
+    });
+  });
+  outgoing.end(body);
+  return {
+    heard: () => read(response),
+    pause: () => outgoing.socket?.pause(),
+    leave: () => outgoing.destroy(),
+  };
+}
+
+function openHttp2({ host, port }: Address, { path, headers, body }: Written, read: Dialect["read"]): OpenCall {
+  const response: Response = { status: 0, headers: {}, trailers: {}, body: Buffer.alloc(0), isOver: false };
+  const session = connect(`http://${host}:${port}`);
+  session.on("error", () => {});
+  const stream = session.request({ ":path": path, ":method": "POST", te: "trailers", ...headers });
+  stream.on("error", () => {});
+  stream.on("response", (received) => {
+    response.status = Number(received[":status"]);
+    response.headers = received as IncomingHttpHeaders;
+  });
+  stream.on("trailers", (received) => {
+    response.trailers = received as IncomingHttpHeaders;
+  });
+  stream.on("data", (piece) => {
+    response.body = Buffer.concat([response.body, piece]);
+  });
+  stream.on("end", () => {
+    response.isOver = true;
+    session.close();
+  });
+  stream.end(body);
+  return { heard: () => read(response), pause: () => stream.pause(), leave: () => session.destroy() };
+}
+
+const UNKNOWN_JSON = Buffer.from('{"nowhere":1}');
+/** Field 99, a varint of 7. */
+const UNKNOWN_PROTO = Buffer.from([0x98, 0x06, 0x07]);
+
+function common({ token, namespace }: Asked): Record<string, string> {
+  return {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(namespace === undefined ? {} : { "platform-namespace": namespace }),
+  };
+}
+
+const encoded = (message: Asked["message"]): Buffer =>
+  Buffer.isBuffer(message) ? message : Buffer.from(JSON.stringify(message));
+
+/** Messages are JSON, but for those that a test gives as bytes. */
+const subtype = (message: Asked["message"]): string =>
+  Buffer.isBuffer(message) && message[0] !== 0x7b ? "proto" : "json";
+
+const decoded = (contentType: string, message: Buffer): unknown =>
+  contentType.includes("json") ? JSON.parse(message.toString()) : message;
+
+const NOT_YET: Heard = { messages: [], end: undefined, isCompressed: false };
+
+const CODES: Readonly<Record<number, Code>> = {
+  400: Code.INVALID_ARGUMENT,
+  401: Code.UNAUTHENTICATED,
+  403: Code.PERMISSION_DENIED,
+  404: Code.NOT_FOUND,
+  409: Code.ABORTED,
+  413: Code.RESOURCE_EXHAUSTED,
+  429: Code.RESOURCE_EXHAUSTED,
+  504: Code.DEADLINE_EXCEEDED,
+};
+
+const json: Dialect = {
+  name: "JSON",
+  write({ path, message, timeoutMs, ...asked }) {
+    const [, service = "", method] = /^\/(\w+)\.\w+\/(\w+)$/.exec(path) ?? [];
+    const gRpcService = /\.(\w+)\//.exec(path)?.[1];
+    const headers = { "content-type": "application/json", ...common({ path, message, ...asked }) };
+    return {
+      path: `/${service}/${gRpcService}/${method}`,
+      headers: timeoutMs === undefined ? headers : { ...headers, "grpc-timeout": `${timeoutMs}m` },
+      body: encoded(message),
+    };
+  },
+  read({ status, headers, body, isOver }) {
+    if (status === 0) return NOT_YET;
+    const values = body
+      .toString()
+      .split("\n")
+      .slice(0, headers["content-type"] === "application/x-ndjson" ? -1 : 1);
+    if (!isOver && headers["content-type"] !== "application/x-ndjson") return NOT_YET;
+    const parsed = values.filter((line) => line !== "").map((line) => JSON.parse(line));
+    const error = status === 200 ? parsed.find((value) => value.error !== undefined)?.error : parsed[0];
+    const details = (error?.Details ?? []).map((detail: Record<string, unknown>) => String(detail["@type"]));
+    // FAILED_PRECONDITION is 400, too.
+    const code = error?.Detail === "ä ☺ 100 %" ? Code.FAILED_PRECONDITION : (CODES[error?.Code] ?? Code.OK);
+    return {
+      messages: parsed.filter((value) => value !== error && value.error === undefined),
+      end: isOver ? { code, message: error?.Detail ?? "", details } : undefined,
+      isCompressed: false,
+    };
+  },
+};
+
+function codeNamed(name: string): Code {
+  return Code[(name === "canceled" ? "CANCELLED" : name.toUpperCase()) as keyof typeof Code];
+}
+
+interface ConnectError {
+  readonly code: string;
+  readonly message?: string;
+  readonly details?: readonly { readonly type: string }[];
+}
+
+const endOf = ({ code, message = "", details = [] }: ConnectError): Heard["end"] => ({
+  code: codeNamed(code),
+  message,
+  details: details.map(({ type }) => type),
+});
+
+const SUCCESS: Heard["end"] = { code: Code.OK, message: "", details: [] };
+
+/** Cuts a body into frames; what is incomplete is left out. */
+function framesOf(body: Buffer): { readonly flag: number; readonly data: Buffer }[] {
+  const frames: { flag: number; data: Buffer }[] = [];
+  for (let at = 0; at + 5 <= body.length; ) {
+    const end = at + 5 + body.readUInt32BE(at + 1);
+    if (end > body.length) break;
+    frames.push({ flag: body[at] as number, data: body.subarray(at + 5, end) });
+    at = end;
+  }
+  return frames;
+}
+
+function frame(message: Buffer, isCompressed: boolean): Buffer {
+  const data = isCompressed ? gzip.on(message) : message;
+  const head = Buffer.alloc(5);
+  head[0] = isCompressed ? 1 : 0;
+  head.writeUInt32BE(data.length, 1);
+  return Buffer.concat([head, data]);
+}
+
+const isStream = (path: string): boolean => path.startsWith("/feed.");
+
+/** Unary calls and streams, which Connect writes differently. */
+const connectDialect: Dialect = {
+  name: "Connect",
+  write(asked) {
+    const { path, message, timeoutMs, gzip: isGzip = false } = asked;
+    const stream = isStream(path);
+    const headers: Record<string, string> = {
+      ...common(asked),
+      "connect-protocol-version": "1",
+      "content-type": `application/${stream ? "connect+" : ""}${subtype(message)}`,
+    };
+    if (timeoutMs !== undefined) headers["connect-timeout-ms"] = String(timeoutMs);
+    if (isGzip) headers[stream ? "connect-content-encoding" : "content-encoding"] = "gzip";
+    if (isGzip) headers[stream ? "connect-accept-encoding" : "accept-encoding"] = "gzip";
+    const body = encoded(message);
+    return { path, headers, body: stream ? frame(body, isGzip) : isGzip ? gzip.on(body) : body };
+  },
+  read({ status, headers, body, isOver }) {
+    const contentType = headers["content-type"] ?? "";
+    if (status === 0) return NOT_YET;
+    if (contentType.startsWith("application/connect+")) {
+      const frames = framesOf(body);
+      const last = frames.find(({ flag }) => (flag & 2) !== 0);
+      const error = last === undefined ? undefined : JSON.parse(last.data.toString()).error;
+      return {
+        messages: frames.filter(({ flag }) => (flag & 2) === 0).map(({ data }) => decoded(contentType, data)),
+        end: last === undefined ? undefined : error === undefined ? SUCCESS : endOf(error),
+        isCompressed: false,
+      };
+    }
+    if (!isOver) return NOT_YET;
+    if (status !== 200) return { ...NOT_YET, end: endOf(JSON.parse(body.toString())) };
+    const isCompressed = headers["content-encoding"] === "gzip";
+    return { messages: [decoded(contentType, isCompressed ? gzip.off(body) : body)], end: SUCCESS, isCompressed };
+  },
+};
+
+function grpcEnd(trailers: IncomingHttpHeaders): Heard["end"] {
+  const details = String(trailers["grpc-status-details-bin"] ?? "");
+  return {
+    code: Number(trailers["grpc-status"]) as Code,
+    message: decodeURIComponent(String(trailers["grpc-message"] ?? "")),
+    details: details === "" ? [] : [Buffer.from(details, "base64").toString("latin1")],
+  };
+}
+
+/** gRPC, gRPC-Web, and gRPC-Web in base64. */
+function grpcDialect(name: string, type: string): Dialect {
+  const isText = type.endsWith("-text");
+  return {
+    name,
+    write(asked) {
+      const { path, message, timeoutMs, gzip: isGzip = false } = asked;
+      const headers: Record<string, string> = { ...common(asked), "content-type": `${type}+${subtype(message)}` };
+      if (timeoutMs !== undefined) headers["grpc-timeout"] = `${timeoutMs}m`;
+      if (isGzip) Object.assign(headers, { "grpc-encoding": "gzip", "grpc-accept-encoding": "gzip" });
+      const body = frame(encoded(message), isGzip);
+      return { path, headers, body: isText ? Buffer.from(body.toString("base64")) : body };
+    },
+    read({ headers, trailers, body, isOver }) {
+      const contentType = headers["content-type"] ?? "";
+      const bytes = isText
+        ? Buffer.concat((body.toString().match(/[^=]+=*/g) ?? []).map((part) => Buffer.from(part, "base64")))
+        : body;
+      const frames = framesOf(bytes);
+      const isLast = ({ flag }: { readonly flag: number }): boolean => (flag & 0x80) !== 0;
+      const inBody = frames.find(isLast)?.data.toString().split("\r\n").slice(0, -1);
+      const last = inBody && Object.fromEntries(inBody.map((line) => line.split(/: (.*)/s)));
+      const status = last ?? ("grpc-status" in trailers ? trailers : "grpc-status" in headers ? headers : undefined);
+      return {
+        messages: frames
+          .filter((one) => !isLast(one))
+          .map(({ flag, data }) => decoded(contentType, flag === 1 ? gzip.off(data) : data)),
+        end: status === undefined || !isOver ? undefined : grpcEnd(status),
+        isCompressed: frames[0]?.flag === 1,
+      };
+    },
+  };
+}
+
+/** All clients: of the port for HTTP/1.1, and of the one for HTTP/2. */
+export function clientsOf(http1: Address, http2: Address): readonly DialectClient[] {
+  const proto = { refusesUnknown: false, compresses: true, unknown: UNKNOWN_PROTO };
+  const inJson = { refusesUnknown: true, compresses: false, unknown: UNKNOWN_JSON };
+  const grpc = grpcDialect("gRPC", "application/grpc");
+  const grpcWeb = grpcDialect("gRPC-Web", "application/grpc-web");
+  return [
+    clientOf({ ...json, ...inJson }, http1, false),
+    clientOf({ ...json, ...inJson }, http2, true),
+    clientOf({ ...connectDialect, ...proto }, http1, false),
+    clientOf({ ...connectDialect, ...inJson, name: "Connect with JSON" }, http2, true),
+    clientOf({ ...grpcWeb, ...proto }, http1, false),
+    clientOf({ ...grpcWeb, ...proto }, http2, true),
+    clientOf({ ...grpcDialect("gRPC-Web in base64", "application/grpc-web-text"), ...proto }, http1, false),
+    clientOf({ ...grpc, ...proto }, http2, true),
+  ];
+}
