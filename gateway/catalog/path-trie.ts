@@ -4,7 +4,7 @@
  * the cost of a lookup does not depend on how many templates there are.
  *
  *     /v1/shelves/{id}:move    "v1" → "shelves" → * → ends: move
- *     /v1/{name=**}/revisions  "v1" → ** → "revisions" → ends   (literals after ** from the last to the first)
+ *     /v1/{name=**}/revisions  "v1" → ** → "revisions" → ends   (what follows ** from the last to the first)
  */
 import { decodePart, type PathTemplate, REST } from "../../src/contract/path-template.js";
 
@@ -34,7 +34,7 @@ type Ends<T> = Map<string, Map<string, T[]>>;
 class Node<T> {
   literals: Map<string, Node<T>> | undefined;
   one: Node<T> | undefined;
-  /** Where the literals after `**` begin, the last one first. */
+  /** Where what follows `**` begins, the last one first. */
   rest: Node<T> | undefined;
   ends: Ends<T> | undefined;
 
@@ -150,7 +150,7 @@ function walk<T>(root: Node<T>, { segments }: PathTemplate, make: boolean): Node
   return node;
 }
 
-/** The edges from the root to a template's node: a literal, or `*` without one; the literals after `**` backwards. */
+/** The edges from the root to a template's node: a literal, or `*` without one; what follows `**` backwards. */
 function* steps(segments: PathTemplate["segments"]): Generator<[literal: string | undefined, isRest: boolean]> {
   const rest = segments.indexOf(REST);
   const ordered = rest < 0 ? segments : [...segments.slice(0, rest + 1), ...segments.slice(rest + 1).reverse()];
@@ -196,25 +196,25 @@ function search<T>(
     const other = node.one && parts[at] !== "" ? search(node.one, parts, literals, at + 1, take) : undefined;
     if (other !== undefined) return other;
   }
-  return node.rest && searchRest(node.rest, literals, at, take);
+  return node.rest && searchRest(node.rest, parts, literals, at, parts.length - 1, take);
 }
 
-/** The same behind `**`: by the parts from the last one back to `at`, as many as there are literals for. */
+/** The same behind `**`: by the parts from `last` back to `at`, the more of them the more specific. */
 function searchRest<T>(
-  rest: Node<T>,
+  node: Node<T>,
+  parts: readonly string[],
   literals: readonly (string | undefined)[],
   at: number,
+  last: number,
   take: (ends: Ends<T>) => T | undefined,
 ): T | undefined {
-  const nodes = [rest];
-  for (let last = literals.length - 1; last >= at; last--) {
-    const next = nodes.at(-1)?.literals?.get(literals[last] as string);
-    if (next === undefined) break;
-    nodes.push(next);
-  }
-  for (const node of nodes.reverse()) {
-    const found = node.ends && take(node.ends);
+  if (last >= at) {
+    const literal = node.literals?.get(literals[last] as string);
+    const found = literal && searchRest(literal, parts, literals, at, last - 1, take);
     if (found !== undefined) return found;
+    const other =
+      node.one && parts[last] !== "" ? searchRest(node.one, parts, literals, at, last - 1, take) : undefined;
+    if (other !== undefined) return other;
   }
-  return undefined;
+  return node.ends && take(node.ends);
 }

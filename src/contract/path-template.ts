@@ -1,12 +1,12 @@
 /**
  * Path templates of `google.api.http` annotations, such as `/v1/{name=shelves/*}/books/{book}:move`: their syntax, and the
  * values of their variables in a path. The rules are those of google/api/http.proto ("Path template syntax"); beyond them,
- * literals may follow a `**`, as in grpc-gateway and Envoy.
+ * literals and `*` may follow a `**`, as Google's own APIs have it (google/firestore/v1/firestore.proto).
  */
 
 /** Matches one segment that is not empty: `*`. */
 export const ONE = 1;
-/** Matches all segments up to the literals after it, also none: `**`. */
+/** Matches all segments but those that what follows it matches, also none: `**`. */
 export const REST = 2;
 
 /** A literal, percent-decoded, or one of the two wildcards. */
@@ -67,7 +67,8 @@ class Parser {
     const verb = colon < 0 ? "" : decodeLiteral(text.slice(colon + 1));
     const path = colon < 0 ? text : text.slice(0, colon);
     for (let at = 1; at <= path.length; ) at = path[at] === "{" ? this.#variable(path, at) : this.#segment(path, at);
-    this.#checkRest();
+    // A path could match it in several ways.
+    if (this.#segments.indexOf(REST) !== this.#segments.lastIndexOf(REST)) throw new SyntaxError("has a second **");
     if (this.#segments.length > MAX_SEGMENTS) throw new SyntaxError(`has more than ${MAX_SEGMENTS} segments`);
     return { text, segments: this.#segments, variables: this.#variables, verb };
   }
@@ -100,14 +101,6 @@ class Parser {
     const isMulti = inner.length > 1 || inner[0] === REST;
     this.#variables.push({ fieldPath: name.split("."), start, end: this.#segments.length, isMulti });
     return end + 2;
-  }
-
-  /** Without this, a path could match a template in several ways. */
-  #checkRest(): void {
-    const rest = this.#segments.indexOf(REST);
-    if (rest >= 0 && this.#segments.slice(rest + 1).some((segment) => typeof segment !== "string")) {
-      throw new SyntaxError("has a wildcard after **, where only literals may follow");
-    }
   }
 }
 

@@ -148,6 +148,18 @@ const TABLES: Readonly<Record<string, Table>> = {
       "/a/b/foo/bar/baz/y/z/foo": ["/a/{x=b/*/**/y/z}/foo", "b/foo/bar/baz/y/z"],
     },
   },
+  "a * may follow **": {
+    templates: ["/v1/{parent=documents/**}/{id}", "/v1/{parent=documents/**}/special", "/v1/documents/**/{a}/{b}/end"],
+    paths: {
+      "/v1/documents/a/b/c": ["/v1/{parent=documents/**}/{id}", "documents/a/b", "c"],
+      "/v1/documents/c": ["/v1/{parent=documents/**}/{id}", "documents", "c"],
+      "/v1/documents": undefined,
+      "/v1/documents/a/": undefined,
+      "/v1/documents/a/special": ["/v1/{parent=documents/**}/special", "documents/a"],
+      "/v1/documents/x/y/end": ["/v1/documents/**/{a}/{b}/end", "x", "y"],
+      "/v1/documents/y/end": ["/v1/{parent=documents/**}/{id}", "documents/y", "end"],
+    },
+  },
   "literals after ** need segments of their own": {
     templates: ["/**/tail", "/x/**/x"],
     paths: {
@@ -255,7 +267,7 @@ t.test("too long a path, and one of too many segments, match nothing", async (t)
 
 t.test("the order in which templates are added makes no difference", async (t) => {
   const segments = fc.array(fc.constantFrom("a", "b", "*"), { maxLength: 3 });
-  const rest = fc.option(fc.array(fc.constantFrom("a", "b"), { maxLength: 2 }), { nil: undefined });
+  const rest = fc.option(fc.array(fc.constantFrom("a", "b", "*"), { maxLength: 2 }), { nil: undefined });
   const template = fc
     .tuple(segments, rest, fc.constantFrom("", ":v"))
     .map(([first, last, verb]) => `/${[...first, ...(last === undefined ? [] : ["**", ...last])].join("/")}${verb}`)
