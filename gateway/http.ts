@@ -210,15 +210,19 @@ export class RequestHeaders {
   traceparent: string | undefined;
   tracestate: string | undefined;
   transferEncoding: string | undefined;
+  /** How many headers there are, those included that the gateway does not read. */
+  count = 0;
   /** The name of a header that was sent more than once and must not be. */
   repeated: string | undefined;
   /** A body follows whose length no header says, which HTTP/1.1 announces by Transfer-Encoding (RFC 9113 §8.1). */
   streamed = false;
 }
 
-type Field = Exclude<keyof RequestHeaders, "repeated" | "streamed">;
+/** A header that the gateway reads. */
+export type HeaderField = Exclude<keyof RequestHeaders, "count" | "repeated" | "streamed">;
 
-const FIELDS: ReadonlyMap<string, Field> = new Map<string, Field>([
+/** By their names in lower case. */
+export const HEADER_FIELDS: ReadonlyMap<string, HeaderField> = new Map<string, HeaderField>([
   ["accept-encoding", "acceptEncoding"],
   ["authorization", "authorization"],
   ["connect-accept-encoding", "connectAcceptEncoding"],
@@ -246,27 +250,33 @@ const FIELDS: ReadonlyMap<string, Field> = new Map<string, Field>([
 ]);
 
 /** Headers whose value is a list. */
-const LISTS: ReadonlySet<Field> = new Set<Field>([
+const LISTS: ReadonlySet<HeaderField> = new Set<HeaderField>([
   ...(["acceptEncoding", "connectAcceptEncoding", "expect", "grpcAcceptEncoding", "tracestate"] as const),
 ]);
 
 /** Parses the raw list: name, value, name, value … */
 export function readHeaders(raw: readonly string[]): RequestHeaders {
   const headers = new RequestHeaders();
+  headers.count = raw.length / 2;
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] as string;
-    const field = FIELDS.get(name.toLowerCase());
+    const field = HEADER_FIELDS.get(name.toLowerCase());
     if (field === undefined) continue;
-    const value = raw[index + 1] as string;
-    const before = headers[field];
-    if (before === undefined) headers[field] = value;
-    // A list may be split over several headers; of two request IDs or trace parents neither counts (W3C Trace Context
-    // §3.2.1 and §3.3.1).
-    else if (LISTS.has(field)) headers[field] = `${before},${value}`;
-    else if (field === "requestId" || field === "traceparent") headers[field] = "";
-    else headers.repeated ??= name;
+    if (!tryAddHeader(headers, field, raw[index + 1] as string)) headers.repeated ??= name;
   }
   return headers;
+}
+
+/** @returns false where the header must not be sent more than once, and was */
+export function tryAddHeader(headers: RequestHeaders, field: HeaderField, value: string): boolean {
+  const before = headers[field];
+  if (before === undefined) headers[field] = value;
+  // A list may be split over several headers; of two request IDs or trace parents neither counts (W3C Trace Context
+  // §3.2.1 and §3.3.1).
+  else if (LISTS.has(field)) headers[field] = `${before},${value}`;
+  else if (field === "requestId" || field === "traceparent") headers[field] = "";
+  else return false;
+  return true;
 }
 
 /** All values of a header that only few requests are searched for, in the order sent. `name` is in lower case. */

@@ -1,8 +1,7 @@
-/** A connection as the HTTP port sees it, and what the port keeps for each: the exchange that it serves, and its memory. */
+/** A connection as the HTTP port sees it, whatever version of HTTP is spoken on it. */
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import type { Config } from "../../src/config.js";
-import type { ConnectionMemory, MemoryBudget } from "../../src/memory-budget.js";
+import type { MemoryBudget } from "../../src/memory-budget.js";
 import { HttpError } from "../errors.js";
 import type { Handler } from "../http.js";
 
@@ -14,13 +13,13 @@ export interface PortConnection {
   closeIdle(): void;
   /** Ends the requests in flight with this error, which the client gets where the response has not begun. */
   abortAll(reason: HttpError): void;
-  /** Called every `CHECK_MS` at most, for limits of time: one timer serves all connections. */
+  /** Called every `checkMs`, for limits of time: one timer serves all connections. */
   checkTime(): void;
   destroy(): void;
 }
 
 /** The bytes to and from a client: a TCP socket, or TLS on one. The port listens for its "close" and "error" itself. */
-export type ClientSocket = Duplex & { readonly remoteAddress?: string | undefined };
+export type ClientSocket = Socket;
 
 /** What a connection is served with. */
 export interface ConnectionOptions {
@@ -28,6 +27,8 @@ export interface ConnectionOptions {
   readonly limits: ConnectionLimits;
   /** The memory budget of this process. */
   readonly budget: MemoryBudget;
+  /** How often `checkTime` is called, in milliseconds. */
+  readonly checkMs: number;
 }
 
 export type ConnectionLimits = Pick<
@@ -37,32 +38,6 @@ export type ConnectionLimits = Pick<
   /** How long the client may read nothing, or the service take nothing of an upload, in milliseconds; default 30 min. */
   readonly stallMs?: number | undefined;
 };
-
-/** How often limits of time are checked, in milliseconds, where none of them is shorter. */
-export const CHECK_MS = 1000;
-
-/** A request that a connection is serving, and its response. */
-export interface ActiveExchange {
-  /** Whether the response has been given to the connection. */
-  readonly answered: boolean;
-  /** Whether the response is an error that closes the connection. */
-  readonly failed: boolean;
-  /** Whether the body is read in pieces, so that there is no limit to the time of the whole. */
-  readonly readsPieces?: boolean;
-  /** Makes the response the last one of the connection, and the fault the response where the body has not arrived yet. */
-  fail(fault: HttpError): void;
-  /** Ends the exchange as soon as possible. */
-  abort(reason: HttpError): void;
-}
-
-/**
- * Key of a connection's last request, until its response has been sent; for good where it failed. Node ends responses in the
- * order of their requests, so that a connection without an active exchange is idle.
- */
-export const ACTIVE = Symbol("active exchange");
-const MEMORY = Symbol("memory");
-
-export type Connection = Socket & { [ACTIVE]?: ActiveExchange | undefined; [MEMORY]?: ConnectionMemory };
 
 export const GONE = new HttpError(499, "The client has gone");
 
@@ -80,15 +55,3 @@ export const MIN_RESERVED = 4_096;
  * it a block of three bytes for each of its characters.
  */
 export const MAX_TEXT = 16 * 1024;
-
-/** The memory budget of a connection. Made when it first reserves anything, since most never do; closed with the connection. */
-export function memoryOf(socket: Connection, budget: MemoryBudget): ConnectionMemory {
-  const known = socket[MEMORY];
-  if (known !== undefined) return known;
-  const memory = budget.open(socket.remoteAddress ?? "unix");
-  socket[MEMORY] = memory;
-  // The event "close" of a destroyed socket may be over.
-  if (socket.destroyed) memory.close();
-  else socket.once("close", () => memory.close());
-  return memory;
-}

@@ -9,7 +9,7 @@ import type { ConnectionMemory, MemoryBudget } from "../../src/memory-budget.js"
 import { HttpError, NO_MEMORY } from "../errors.js";
 import { SUBPROTOCOL } from "../handshake.js";
 import type { MessageSocket, SocketSession } from "../http.js";
-import { LINGER_MS, MAX_TEXT, MIN_RESERVED, memoryOf } from "./connection.js";
+import { LINGER_MS, MAX_TEXT, MIN_RESERVED } from "./connection.js";
 import { SlowReaderTimeout } from "./slow-reader.js";
 
 export interface WebSocketLimits {
@@ -67,17 +67,18 @@ export class WebSockets {
     const { req, socket, head } = upgrade;
     // A client may offer other protocols, too (RFC 9110 §7.8), at which the package would refuse.
     req.headers.upgrade = "websocket";
-    this.#server.handleUpgrade(req, socket, head, (opened) => {
-      const memory = memoryOf(socket, this.#budget);
+    this.#server.handleUpgrade(req as IncomingMessage, socket, head, (opened) => {
+      const memory = this.#budget.open(socket.remoteAddress ?? "unix");
+      socket.once("close", () => memory.close());
       const slowReader = new SlowReaderTimeout(socket, this.#stallMs, () => memory.isShort);
       session.open(new OpenWebSocket(opened, socket, session, onAbort, slowReader, memory, this.#heartbeatMs));
     });
   }
 }
 
-/** Node's event "upgrade". */
+/** A request for a WebSocket. */
 export interface Upgrade {
-  readonly req: IncomingMessage;
+  readonly req: Pick<IncomingMessage, "method" | "headers">;
   readonly socket: Socket;
   /** Bytes that arrived after the request. */
   readonly head: Buffer;

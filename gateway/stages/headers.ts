@@ -36,11 +36,11 @@ export function checkHeaders(request: GatewayRequest, target: Target, { dialect 
  * - 505 a version other than HTTP/1.0 and HTTP/1.1
  */
 export function checkWellFormed(
-  { fault, rawHeaders, headers }: GatewayRequest,
+  { fault, headers }: GatewayRequest,
   { config: { maxHeaderCount } }: StageOptions,
 ): void {
   if (fault !== undefined) throw fault;
-  if (rawHeaders.length > 2 * maxHeaderCount) {
+  if (headers.count > maxHeaderCount) {
     throw new HttpError(431, `At most ${maxHeaderCount} headers are accepted`);
   }
   checkHost(headers);

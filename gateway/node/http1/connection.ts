@@ -1,0 +1,404 @@
+/**
+ * A connection that speaks HTTP/1.1 (RFC 9112). Its requests are read by llhttp and given to the handler as they arrive; their
+ * responses are written in the same order. Every error is answered by the handler, even of bytes that never became a request:
+ * so all errors look the same, are logged and are counted.
+ */
+import type { ConnectionMemory } from "../../../src/memory-budget.js";
+import { HttpError } from "../../errors.js";
+import { listOf, RequestHeaders, valuesOf } from "../../http.js";
+import {
+  type ClientSocket,
+  type ConnectionLimits,
+  type ConnectionOptions,
+  LINGER_MS,
+  type PortConnection,
+} from "../connection.js";
+import type { WebSockets } from "../websocket.js";
+import { CHUNKED, Exchange, type ExchangeConnection, type Head } from "./exchange.js";
+import type { RequestBody } from "./request-body.js";
+import type { RequestHead } from "./request-head.js";
+import { OTHER_VERSION, Outcome, RequestParser } from "./request-parser.js";
+import type { ResponseBatch } from "./response-batch.js";
+
+/** Most requests of a connection that are served at once; the next ones are read later. */
+const MAX_PIPELINED = 64;
+/** Bytes of responses that wait for those before them; while there are more no further request is read. */
+const MAX_WAITING = 16 * 1024;
+/** The preface of HTTP/2 (RFC 9113 §3.4). */
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+
+const NO_HOST = new HttpError(400, "The header Host is missing");
+const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["Allow", "GET, HEAD, POST, OPTIONS"] });
+const TOO_SLOW = new HttpError(408, "The request took too long to arrive");
+
+/** Stands for the head of a request where the bytes that arrived are none. */
+const NO_HEAD: Head = {
+  method: "",
+  target: "",
+  minor: 1,
+  keepAlive: false,
+  headers: new RequestHeaders(),
+  rawHeaders: [],
+};
+
+export interface Http1Options extends ConnectionOptions {
+  /** The headers that keep a connection, each with the end of its line. */
+  readonly keepAlive: string;
+  readonly webSockets: WebSockets;
+  readonly responses: ResponseBatch;
+  /** The client speaks HTTP/2: takes over the socket, which is paused, and all that has been read of it. */
+  onHttp2?(socket: ClientSocket, firstBytes: Buffer): void;
+}
+
+export class Http1Connection implements PortConnection, ExchangeConnection {
+  readonly socket: ClientSocket;
+  isLeaving = false;
+  readonly #options: Http1Options;
+  readonly #parser: RequestParser;
+  /** Requests whose responses have not been sent, in their order. */
+  readonly #exchanges: Exchange[] = [];
+  /** The request whose body is arriving, and how many bytes of it are still to come; undefined for a chunked one. */
+  #receiving: Exchange | undefined;
+  #bodyLeft: number | undefined;
+  /** What has arrived and is not read yet, because the connection can take no more for now. */
+  #held: Buffer | undefined;
+  /** Bytes read before the end of the first head: HTTP/2 begins with the first byte of a connection. */
+  #bytesBefore: number | undefined = 0;
+  /** What still arrives is dropped. */
+  #isDeaf = false;
+  /** Runs after the last response, until the client has closed its side. */
+  #linger: NodeJS.Timeout | undefined;
+  #memory: ConnectionMemory | undefined;
+  /** Checks of time since the client had to send something, and how many it may take; 0 for any number. */
+  #checks = 0;
+  #maxChecks = 0;
+
+  constructor(socket: ClientSocket, options: Http1Options) {
+    this.socket = socket;
+    this.#options = options;
+    this.#parser = new RequestParser(options.limits);
+    this.#limitTime(options.limits.headerTime);
+    socket.on("data", this.#onData);
+    socket.on("end", this.#onEnd);
+    socket.on("close", this.#onClose);
+    socket.on("drain", this.#onDrain);
+    socket.on("timeout", this.#onTimeout);
+  }
+
+  get limits(): ConnectionLimits {
+    return this.#options.limits;
+  }
+
+  get keepAlive(): string {
+    return this.#options.keepAlive;
+  }
+
+  get remoteAddress(): string {
+    return this.socket.remoteAddress ?? "";
+  }
+
+  /** Made when the connection first reserves anything, since most never do; closed with the connection. */
+  get memory(): ConnectionMemory {
+    if (this.#memory === undefined) {
+      this.#memory = this.#options.budget.open(this.socket.remoteAddress ?? "unix");
+      // The event "close" of a destroyed socket may be over.
+      if (this.socket.destroyed) this.#memory.close();
+    }
+    return this.#memory;
+  }
+
+  get isShort(): boolean {
+    return this.#options.budget.isShort;
+  }
+
+  isFirst(exchange: Exchange): boolean {
+    return this.#exchanges[0] === exchange;
+  }
+
+  leave(): void {
+    this.isLeaving = true;
+  }
+
+  closeIdle(): void {
+    if (this.#exchanges.length === 0 && !this.#parser.isInRequest) this.destroy();
+  }
+
+  abortAll(reason: HttpError): void {
+    for (const exchange of this.#exchanges) exchange.abort(reason);
+  }
+
+  destroy(): void {
+    this.#isDeaf = true;
+    this.socket.destroy();
+  }
+
+  checkTime(): void {
+    if (this.#maxChecks === 0 || ++this.#checks <= this.#maxChecks) return;
+    this.#maxChecks = 0;
+    if (this.#isDeaf) return;
+    const isIdle = this.#receiving === undefined && !this.#parser.isInRequest;
+    // A client that has sent nothing at all is answered.
+    if (isIdle && this.#bytesBefore === undefined) this.destroy();
+    else if (!this.#receiving?.requestBody?.readsPieces) this.#fail(TOO_SLOW);
+  }
+
+  #limitTime(ms: number): void {
+    this.#checks = 0;
+    this.#maxChecks = Math.ceil(ms / this.#options.checkMs);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#isDeaf) return;
+    if (this.#held === undefined) this.#read(chunk);
+    else this.#held = Buffer.concat([this.#held, chunk]);
+  };
+
+  /** Reads a chunk, as far as the connection can take it for now. */
+  #read(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length && !this.#isDeaf) {
+      if (!this.#mayRead()) {
+        this.#held = chunk.subarray(at);
+        this.socket.pause();
+        return;
+      }
+      at = this.#receiving === undefined ? this.#readRequest(chunk, at) : this.#readBody(this.#receiving, chunk, at);
+    }
+  }
+
+  #mayRead(): boolean {
+    if (this.#receiving !== undefined) return this.#receiving.requestBody?.takesMore ?? true;
+    const exchanges = this.#exchanges;
+    if (exchanges.length === 0) return true;
+    if (exchanges.length >= MAX_PIPELINED || exchanges.at(-1)?.upgrade) return false;
+    let waiting = 0;
+    for (const exchange of exchanges) waiting += exchange.waitingLength;
+    return waiting <= MAX_WAITING;
+  }
+
+  readOn(): void {
+    if (!this.socket.isPaused() || this.#isDeaf || !this.#mayRead()) return;
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) this.#read(held);
+    if (this.#held === undefined) this.socket.resume();
+  }
+
+  /** Reads a request, and what has arrived of its body. @returns where it stopped */
+  #readRequest(chunk: Buffer, from: number): number {
+    const parser = this.#parser;
+    const isNew = !parser.isInRequest;
+    const outcome = parser.parse(chunk, from);
+    if (outcome === Outcome.MORE) {
+      if (this.#bytesBefore !== undefined) this.#bytesBefore += parser.end - from;
+      else if (isNew && parser.isInRequest) this.#limitTime(this.limits.headerTime);
+      return parser.end;
+    }
+    if (outcome === Outcome.HTTP2) return this.#readHttp2(chunk, from);
+    if (outcome === Outcome.FAULT) {
+      this.#fail(parser.fault as HttpError);
+      return chunk.length;
+    }
+    if (isNew) this.#checks = 0;
+    this.#bytesBefore = undefined;
+    const head = parser.head as RequestHead;
+    parser.head = undefined;
+    return this.#begin(head, chunk, parser.end);
+  }
+
+  /** Serves a request whose head has arrived. @returns where the request ends, or what has arrived of it */
+  #begin(head: RequestHead, chunk: Buffer, headEnd: number): number {
+    const isLater = this.#exchanges.length > 0;
+    const upgrade = head.upgrade && asksForWebSocket(head);
+    const length = upgrade ? 0 : bodyLength(head);
+    const exchange = new Exchange(this, head, { fault: faultOf(head), bodyLength: length, upgrade });
+    // To another protocol the response would overtake the one before.
+    if (isLater && (head.upgrade || !exchange.tryReservePipelined())) {
+      this.destroy();
+      return chunk.length;
+    }
+    this.#exchanges.push(exchange);
+    this.#maxChecks = 0;
+    if (upgrade) {
+      this.#parser.release();
+      void this.#upgrade(exchange, chunk.subarray(headEnd));
+      return chunk.length;
+    }
+    let end = headEnd;
+    if (length !== 0) {
+      this.#receiving = exchange;
+      this.#bodyLeft = length === CHUNKED ? undefined : length;
+      if (end < chunk.length) end = this.#readBody(exchange, chunk, end);
+      if (!exchange.isComplete) this.#limitBodyTime();
+    } else this.#isDeaf ||= !exchange.keepsAlive;
+    this.#serve(exchange);
+    return end;
+  }
+
+  /** The body has its time beside that of the head, both from the beginning of the request. */
+  #limitBodyTime(): void {
+    const { headerTime, bodyTime } = this.limits;
+    this.#maxChecks = Math.ceil((headerTime + bodyTime) / this.#options.checkMs);
+  }
+
+  #readBody(exchange: Exchange, chunk: Buffer, from: number): number {
+    const body = exchange.requestBody as RequestBody;
+    if (this.#bodyLeft !== undefined) {
+      const end = Math.min(chunk.length, from + this.#bodyLeft);
+      this.#bodyLeft -= end - from;
+      body.receive(chunk.subarray(from, end));
+      if (this.#bodyLeft === 0) this.#endBody(exchange, body);
+      return end;
+    }
+    const parser = this.#parser;
+    const outcome = parser.parse(chunk, from);
+    const { end, pieces } = parser;
+    if (pieces.length > 0) parser.pieces = [];
+    for (const piece of pieces) body.receive(piece);
+    if (outcome === Outcome.END) this.#endBody(exchange, body);
+    if (outcome !== Outcome.FAULT) return end;
+    this.#fail(parser.fault as HttpError);
+    return chunk.length;
+  }
+
+  #endBody(exchange: Exchange, body: RequestBody): void {
+    this.#receiving = undefined;
+    this.#bodyLeft = undefined;
+    this.#maxChecks = 0;
+    this.#isDeaf ||= !exchange.keepsAlive;
+    body.end();
+    if (this.#linger !== undefined) this.socket.destroySoon();
+    else if (this.#exchanges.length === 0) this.#limitTime(this.limits.keepAlive);
+  }
+
+  #serve(exchange: Exchange): void {
+    const { handler, responses } = this.#options;
+    const response = handler(exchange);
+    if (response instanceof Promise) response.then((settled) => responses.answer(exchange, settled));
+    else exchange.answer(response);
+  }
+
+  /** Serves a request for a WebSocket. What arrives before the answer is already the WebSocket's. */
+  async #upgrade(exchange: Exchange, rest: Buffer): Promise<void> {
+    const response = await this.#options.handler(exchange);
+    exchange.failed = true;
+    if (response.session === undefined || this.socket.destroyed) return void exchange.answer(response);
+    exchange.answered = true;
+    const head = this.#held === undefined ? rest : Buffer.concat([rest, this.#held]);
+    this.#detach();
+    this.#memory?.close();
+    const { session, headers } = response;
+    const { method, rawHeaders } = exchange;
+    const req = { method, headers: handshakeHeaders(rawHeaders) };
+    this.#options.webSockets.accept({ req, socket: this.socket, head }, headers, session, (reason) =>
+      exchange.abort(reason),
+    );
+    this.socket.resume();
+  }
+
+  /** Gives the connection to HTTP/2 where its preface is the first that has arrived. */
+  #readHttp2(chunk: Buffer, from: number): number {
+    const { end } = this.#parser;
+    const { onHttp2 } = this.#options;
+    if (onHttp2 === undefined || (this.#bytesBefore ?? NaN) + end - from !== PREFACE.length) this.#fail(OTHER_VERSION);
+    else {
+      this.#detach();
+      this.socket.off("close", this.#onClose).pause();
+      this.#parser.release();
+      onHttp2(this.socket, Buffer.concat([PREFACE, chunk.subarray(end)]));
+    }
+    return chunk.length;
+  }
+
+  /** From now on the socket is read by others. */
+  #detach(): void {
+    this.#isDeaf = true;
+    this.#maxChecks = 0;
+    const { socket } = this;
+    socket.off("data", this.#onData).off("end", this.#onEnd);
+    socket.off("drain", this.#onDrain).off("timeout", this.#onTimeout);
+  }
+
+  /** What has arrived is no HTTP, or it has arrived too late. */
+  #fail(fault: HttpError): void {
+    this.#isDeaf = true;
+    this.#parser.release();
+    if (!this.socket.writable) return void this.destroy();
+    const last = this.#exchanges.at(-1);
+    if (last !== undefined) {
+      last.fail(fault);
+      return;
+    }
+    const exchange = new Exchange(this, NO_HEAD, { fault, bodyLength: 0, upgrade: false });
+    this.#exchanges.push(exchange);
+    this.#serve(exchange);
+  }
+
+  onSent(exchange: Exchange): void {
+    exchange.release();
+    if (exchange.isLast) return void this.linger();
+    this.#exchanges.shift();
+    const [next] = this.#exchanges;
+    if (next !== undefined) next.onFirst();
+    else if (this.#receiving === undefined && !this.#parser.isInRequest) this.#limitTime(this.limits.keepAlive);
+    this.readOn();
+  }
+
+  linger(): void {
+    const { socket, limits } = this;
+    // The rest of the request may be on its way, and is read.
+    this.#isDeaf ||= this.#receiving === undefined;
+    this.#held = undefined;
+    this.#linger = setTimeout(() => socket.destroySoon(), LINGER_MS);
+    socket.setTimeout(limits.maxCallTime + limits.bodyTime);
+    socket.end();
+    if (socket.isPaused()) socket.resume();
+  }
+
+  /** The client sends no more. One that has closed its side is taken for gone. */
+  readonly #onEnd = (): void => {
+    if (this.#linger !== undefined || this.#receiving !== undefined || this.#parser.isInRequest)
+      return void this.destroy();
+    // Of this turn's requests some are answered already.
+    this.#options.responses.flush();
+    this.socket.end();
+  };
+
+  readonly #onClose = (): void => {
+    this.#isDeaf = true;
+    clearTimeout(this.#linger);
+    this.#parser.release();
+    for (const exchange of this.#exchanges) exchange.onClose();
+    this.#memory?.close();
+  };
+
+  readonly #onDrain = (): void => this.#exchanges[0]?.onDrain();
+
+  readonly #onTimeout = (): void => this.destroy();
+}
+
+/** Bytes of the body that follows the head. */
+function bodyLength({ headers: { transferEncoding, contentLength } }: RequestHead): number {
+  if (transferEncoding !== undefined) return CHUNKED;
+  return contentLength === undefined ? 0 : Number(contentLength);
+}
+
+/** What is wrong with a head that llhttp has accepted: it lets HTTP/0.9 and HTTP/2.0 pass (RFC 9110 §15.6.6). */
+function faultOf({ method, major, minor, headers }: RequestHead): HttpError | undefined {
+  if (major !== 1 || minor > 1) return OTHER_VERSION;
+  if (method === "CONNECT") return NO_TUNNEL;
+  return minor === 1 && headers.host === undefined ? NO_HOST : undefined;
+}
+
+/** Whether a WebSocket is asked for. Other protocols are not spoken here, and are not in HTTP/1.0 (RFC 9110 §7.8). */
+function asksForWebSocket({ upgrade, method, minor, rawHeaders }: RequestHead): boolean {
+  if (!upgrade || method === "CONNECT" || minor === 0) return false;
+  return /(?:^|,)[ \t]*websocket[ \t]*(?:,|$)/i.test(listOf(rawHeaders, "upgrade"));
+}
+
+/** The headers that the package ws reads, as Node gives them. */
+function handshakeHeaders(rawHeaders: readonly string[]): Record<string, string> {
+  const names = ["sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol"];
+  const present = names.filter((name) => valuesOf(rawHeaders, name).length > 0);
+  return Object.fromEntries(present.map((name) => [name, listOf(rawHeaders, name)]));
+}

@@ -1,0 +1,321 @@
+/** One request over HTTP/1.1 and its response, which is written no faster than the client reads it. */
+import type { ConnectionMemory } from "../../../src/memory-budget.js";
+import { HttpError } from "../../errors.js";
+import {
+  type BodyStream,
+  type GatewayRequest,
+  type GatewayResponse,
+  isStream,
+  type PieceFlow,
+  type PieceReader,
+} from "../../http.js";
+import { type ClientSocket, type ConnectionLimits, GONE, MAX_TEXT } from "../connection.js";
+import { RequestBody } from "./request-body.js";
+import type { RequestHead } from "./request-head.js";
+import { responseHead } from "./response-head.js";
+import { StreamWriter } from "./stream-writer.js";
+
+/** Largest unread body, in bytes, that is dropped to keep the connection; with a larger one the connection is closed. */
+const MAX_DROPPED_BODY = 64 * 1024;
+/** Memory that a request and its response take beside their bytes, about. */
+const EXCHANGE_OVERHEAD = 8 * 1024;
+
+const CLOSE = "Connection: close\r\n";
+const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+const NO_BODY_WANTED = new HttpError(400, "The request for a WebSocket must have no body");
+const NO_BODY: readonly Uint8Array[] = [];
+const UNKNOWN_EXPECTATION = new HttpError(417, "The only expectation understood is 100-continue");
+
+/** The part of a request's head that an exchange needs; a malformed request has none of it. */
+export type Head = Pick<RequestHead, "method" | "target" | "minor" | "keepAlive" | "headers" | "rawHeaders">;
+
+/** The connection of an exchange. */
+export interface ExchangeConnection {
+  readonly socket: ClientSocket;
+  readonly limits: ConnectionLimits;
+  readonly memory: ConnectionMemory;
+  readonly remoteAddress: string;
+  /** The headers that keep the connection, each with the end of its line. */
+  readonly keepAlive: string;
+  readonly isLeaving: boolean;
+  /** Whether the exchange is the one whose response is written now: responses go in the order of their requests. */
+  isFirst(exchange: Exchange): boolean;
+  readOn(): void;
+  /** The response has been sent. */
+  onSent(exchange: Exchange): void;
+  /** The connection ends with this response, while the client is still sending the request. */
+  linger(): void;
+  /** Whether memory is short in this process. */
+  readonly isShort: boolean;
+  destroy(): void;
+}
+
+/** A body of any length, which comes in chunks. */
+export const CHUNKED = -1;
+
+export interface ExchangeOptions {
+  /** What the connection found wrong. */
+  readonly fault: HttpError | undefined;
+  /** Bytes of the body, or `CHUNKED`. */
+  readonly bodyLength: number;
+  /** Whether a WebSocket is asked for. */
+  readonly upgrade: boolean;
+}
+
+export class Exchange implements GatewayRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Head["headers"];
+  readonly fault: HttpError | undefined;
+  readonly upgrade: boolean;
+  /** Whether the handler has answered. */
+  answered = false;
+  /** Whether the response is the last one of the connection, because something went wrong. */
+  failed = false;
+  readonly requestBody: RequestBody | undefined;
+  readonly #connection: ExchangeConnection;
+  readonly #head: Head;
+  /** Whether the client waits for "100 Continue" before it sends the body; and whether the body has been asked for. */
+  readonly #expectsContinue: boolean;
+  #asked = false;
+  /** The response, until those before it have been sent. */
+  #waiting: GatewayResponse | undefined;
+  /** Writes a body that is a stream. */
+  #writer: StreamWriter | undefined;
+  /** Bytes reserved for the response, until the client has read it. */
+  #reserved = 0;
+  /** Why the response is not to be waited for any more. */
+  #reason: HttpError | undefined;
+  #onAbort: ((reason: HttpError) => void) | undefined;
+
+  constructor(connection: ExchangeConnection, head: Head, { fault, bodyLength, upgrade }: ExchangeOptions) {
+    const { method, target, headers, minor } = head;
+    this.#connection = connection;
+    this.#head = head;
+    this.method = method;
+    this.target = target;
+    this.headers = headers;
+    this.upgrade = upgrade;
+    this.#expectsContinue = headers.expect !== undefined && minor === 1;
+    const isUnknown = this.#expectsContinue && !/(?:^|\W)100-continue(?:$|\W)/i.test(headers.expect as string);
+    this.fault = fault ?? (isUnknown ? UNKNOWN_EXPECTATION : undefined);
+    if (bodyLength !== 0) this.requestBody = new RequestBody(this, bodyLength === CHUNKED ? undefined : bodyLength);
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#head.rawHeaders;
+  }
+
+  get remoteAddress(): string {
+    return this.#connection.remoteAddress;
+  }
+
+  get limits(): ConnectionLimits {
+    return this.#connection.limits;
+  }
+
+  get memory(): ConnectionMemory {
+    return this.#connection.memory;
+  }
+
+  /** Whether all of the request has arrived. */
+  get isComplete(): boolean {
+    return this.requestBody === undefined || this.requestBody.isComplete;
+  }
+
+  /** Whether another request may follow on the connection. */
+  get keepsAlive(): boolean {
+    return this.#head.keepAlive && this.method !== "CONNECT";
+  }
+
+  /** Whether the connection ends with the response. */
+  get isLast(): boolean {
+    return this.failed || this.#connection.isLeaving || !this.keepsAlive;
+  }
+
+  /** Bytes of the response, while it waits for those before it. */
+  get waitingLength(): number {
+    return this.#waiting?.length ?? 0;
+  }
+
+  body(): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    if (this.upgrade) throw NO_BODY_WANTED;
+    return this.requestBody === undefined ? NO_BODY : this.requestBody.read();
+  }
+
+  pieces(reader: PieceReader): PieceFlow {
+    if (this.upgrade) throw NO_BODY_WANTED;
+    if (this.requestBody !== undefined) return this.requestBody.readPieces(reader);
+    queueMicrotask(() => reader.onEnd());
+    return { resume() {}, stop() {} };
+  }
+
+  readOn(): void {
+    this.#connection.readOn();
+  }
+
+  /** The body is asked for. A client that waits for that is told, but not before the responses to earlier requests. */
+  onAsked(): void {
+    this.#asked = true;
+    if (this.#expectsContinue && this.#connection.isFirst(this)) this.#connection.socket.write(CONTINUE, "latin1");
+  }
+
+  /** Reserves memory for a pipelined request, which waits until those before it are answered. */
+  tryReservePipelined(): boolean {
+    return this.#tryResize(EXCHANGE_OVERHEAD);
+  }
+
+  tryReserveResponse(bytes: number): boolean {
+    return this.#tryResize(Math.max(bytes, this.#reserved));
+  }
+
+  onAbort(listener: (reason: HttpError) => void): void {
+    if (this.#reason === undefined) this.#onAbort = listener;
+    else listener(this.#reason);
+  }
+
+  /** Ends the exchange as soon as possible. */
+  abort(reason: HttpError): void {
+    if (this.#reason !== undefined) return;
+    this.requestBody?.fail(reason);
+    this.#reason = reason;
+    this.#onAbort?.(reason);
+  }
+
+  /** Makes the response the last one of the connection, and the fault the response where the body has not arrived yet. */
+  fail(fault: HttpError): void {
+    this.failed = true;
+    if (!this.isComplete) this.requestBody?.fail(fault);
+  }
+
+  /** The connection has closed. */
+  onClose(): void {
+    this.#writer?.close();
+    this.requestBody?.release();
+    this.#tryResize(0);
+    this.abort(GONE);
+    this.requestBody?.drop();
+  }
+
+  /** The handler has answered. */
+  answer(response: GatewayResponse): void {
+    this.answered = true;
+    // A service that answers with a stream may hold the request to the end.
+    if (!isStream(response.body)) {
+      // The listener holds the call's messages, and the response may wait long for its client.
+      this.#onAbort = undefined;
+      this.requestBody?.release();
+      this.requestBody?.drop();
+    }
+    const { socket } = this.#connection;
+    if (socket.destroyed || socket.writableEnded) return;
+    if (this.#connection.isFirst(this)) return void this.#send(response);
+    this.#waiting = response;
+    if (response.length > 0 && !this.tryReserveResponse(response.length)) this.#connection.destroy();
+  }
+
+  /** All responses before this one have been sent. */
+  onFirst(): void {
+    if (this.#waiting !== undefined) {
+      const response = this.#waiting;
+      this.#waiting = undefined;
+      this.#send(response);
+    } else if (this.#asked && this.#expectsContinue && !this.isComplete) {
+      this.#connection.socket.write(CONTINUE, "latin1");
+    }
+  }
+
+  /** The system takes more of the response. */
+  onDrain(): void {
+    this.#writer?.onDrain();
+  }
+
+  #send(response: GatewayResponse): void {
+    const { body, status, length } = response;
+    const hasBody = this.method !== "HEAD" && status !== 204 && status !== 304;
+    if (this.#mustLinger()) this.failed = true;
+    if (isStream(body)) return void this.#sendStream(response, body, hasBody);
+    const { socket, keepAlive } = this.#connection;
+    const isEmpty = status === 204 || status === 304;
+    const head = responseHead(response, this.isLast ? CLOSE : keepAlive, isEmpty ? undefined : length);
+    if (!hasBody || length === 0) socket.write(head, "latin1");
+    else writeWhole(socket, head, body, length);
+    // The system takes most responses at once.
+    if (socket.writableLength > 0 && !this.tryReserveResponse(length)) return void this.#connection.destroy();
+    this.#end();
+  }
+
+  /** Ends the exchange when the system has taken all of the response. */
+  #end(): void {
+    const { socket, limits } = this.#connection;
+    if (this.failed && !this.isComplete) return void this.#connection.linger();
+    if (socket.writableLength === 0) return void this.#connection.onSent(this);
+    socket.setTimeout(limits.maxCallTime + limits.bodyTime);
+    socket.write("", (error) => {
+      if (error) return;
+      socket.setTimeout(0);
+      this.#connection.onSent(this);
+    });
+  }
+
+  /** The response has been sent: what was reserved for it is released. */
+  release(): void {
+    this.requestBody?.release();
+    this.#tryResize(0);
+  }
+
+  #sendStream(response: GatewayResponse, body: BodyStream, hasBody: boolean): void {
+    const { socket, keepAlive, limits } = this.#connection;
+    const isChunked = this.#head.minor === 1 && hasBody;
+    if (!isChunked && hasBody) this.failed = true;
+    const connection = this.isLast ? CLOSE : keepAlive;
+    const head = responseHead(
+      response,
+      isChunked ? `${connection}Transfer-Encoding: chunked\r\n` : connection,
+      undefined,
+    );
+    const writer = new StreamWriter(socket, head, {
+      body,
+      framing: hasBody ? (isChunked ? "chunks" : "close") : "none",
+      stallMs: limits.stallMs,
+      isShort: () => this.#connection.isShort,
+      tryResize: (bytes) => this.#tryResize(bytes),
+      abort: (reason) => this.abort(reason),
+      onEnd: () => this.#endStream(),
+    });
+    this.#writer = writer;
+    writer.open();
+  }
+
+  #endStream(): void {
+    this.#onAbort = undefined;
+    if (this.failed && !this.isComplete) this.#connection.linger();
+    else this.#connection.onSent(this);
+  }
+
+  /** Whether the rest of the body is too long, or of unknown length, to be dropped and the connection kept. */
+  #mustLinger(): boolean {
+    if (this.isComplete) return false;
+    const { transferEncoding, contentLength } = this.headers;
+    if (this.failed || this.#expectsContinue || transferEncoding !== undefined) return true;
+    return Number(contentLength) > MAX_DROPPED_BODY;
+  }
+
+  #tryResize(bytes: number): boolean {
+    if (bytes === this.#reserved) return true;
+    if (!this.#connection.memory.tryResize(this.#reserved, bytes)) return false;
+    this.#reserved = bytes;
+    return true;
+  }
+}
+
+/** Writes head and body, in one piece where that is cheap. */
+function writeWhole(socket: ClientSocket, head: string, body: string | Uint8Array, length: number): void {
+  const isLatin1 = length === body.length;
+  if (typeof body === "string" && isLatin1 && length <= MAX_TEXT) return void socket.write(head + body, "latin1");
+  socket.cork();
+  socket.write(head, "latin1");
+  if (typeof body === "string" && length <= MAX_TEXT) socket.write(body, "utf8");
+  else socket.write(typeof body === "string" ? Buffer.from(body, isLatin1 ? "latin1" : "utf8") : body);
+  socket.uncork();
+}

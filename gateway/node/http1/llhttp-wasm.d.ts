@@ -1,0 +1,19 @@
+// What TypeScript's libraries for Node lack of WebAssembly (https://webassembly.github.io/spec/js-api/), and undici's types.
+
+declare namespace WebAssembly {
+  class Module {
+    constructor(bytes: Uint8Array);
+  }
+  class Instance {
+    constructor(module: Module, imports: Record<string, Record<string, (...values: number[]) => unknown>>);
+    readonly exports: object;
+  }
+  interface Memory {
+    readonly buffer: ArrayBuffer;
+  }
+}
+
+declare module "undici/lib/llhttp/llhttp-wasm.js" {
+  const program: Buffer;
+  export default program;
+}

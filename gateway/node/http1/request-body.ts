@@ -1,0 +1,218 @@
+/** The body of a request, received within limits of size, time and memory, and no faster than its reader takes it. */
+import type { ConnectionMemory } from "../../../src/memory-budget.js";
+import { HttpError, NO_MEMORY } from "../../errors.js";
+import type { PieceFlow, PieceReader } from "../../http.js";
+import { type ConnectionLimits, MIN_RESERVED } from "../connection.js";
+import { SLOW_READER_MS } from "../slow-reader.js";
+
+/** Bytes that are received before the body is asked for; then the client has to wait. */
+const MAX_UNASKED = 16 * 1024;
+/** Memory that a piece of a body takes beside its bytes, at least: a body may arrive a byte at a time. */
+const PIECE_OVERHEAD = 128;
+/** Bytes that may be waiting of a body that is read in pieces while the service takes none. */
+const PAUSED_UPLOAD = 128 * 1024;
+
+const TOO_SLOW = new HttpError(408, "The next piece of the body took too long to arrive");
+const STALLED = new HttpError(504, "The service has taken nothing of the body for too long");
+
+export interface BodyOwner {
+  readonly limits: Pick<ConnectionLimits, "maxBody" | "bodyTime" | "stallMs">;
+  readonly memory: ConnectionMemory;
+  /** The body is wanted. */
+  onAsked(): void;
+  /** More may be received, after `takesMore` was false. */
+  readOn(): void;
+  /** The request fails for a reason that lies in its body. */
+  fail(fault: HttpError): void;
+}
+
+/** What happens to the pieces that arrive. */
+type Mode = "held" | "collected" | "passed on" | "dropped";
+
+export class RequestBody {
+  /** Whether all of it has arrived. */
+  isComplete = false;
+  readonly #owner: BodyOwner;
+  /** Bytes that Content-Length announces; undefined for a chunked body. */
+  readonly #announced: number | undefined;
+  #mode: Mode = "held";
+  #pieces: Buffer[] = [];
+  #size = 0;
+  /** Bytes reserved for the part that has arrived. */
+  #reserved = 0;
+  #fault: HttpError | undefined;
+  #resolve: ((pieces: readonly Buffer[]) => void) | undefined;
+  #reject: ((fault: HttpError) => void) | undefined;
+  #reader: PieceReader | undefined;
+  #isPaused = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(owner: BodyOwner, announced: number | undefined) {
+    this.#owner = owner;
+    this.#announced = announced;
+  }
+
+  /** Whether it is passed on piece by piece, so that there is no limit to the time of the whole. */
+  get readsPieces(): boolean {
+    return this.#reader !== undefined;
+  }
+
+  get takesMore(): boolean {
+    return this.#mode === "held" ? this.#size < MAX_UNASKED : !this.#isPaused;
+  }
+
+  receive(piece: Buffer): void {
+    if (this.#mode === "collected") this.#collect(piece);
+    else if (this.#mode === "held") this.#hold(piece);
+    else if (this.#mode === "passed on") {
+      if (this.#isPaused || this.#pieces.length > 0) this.#pieces.push(piece);
+      else this.#pass(piece);
+    }
+  }
+
+  /** All of it has arrived. */
+  end(): void {
+    this.isComplete = true;
+    if (this.#mode === "collected") this.#resolve?.(this.#take());
+    else if (this.#mode === "passed on" && this.#pieces.length === 0) this.#endPieces();
+  }
+
+  /** Reads it to its end. */
+  read(): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    if ((this.#announced ?? 0) > this.#owner.limits.maxBody) throw this.#tooLarge();
+    this.#owner.onAsked();
+    const pieces = this.#take();
+    this.#size = 0;
+    this.#mode = "collected";
+    for (const piece of pieces) if (this.#mode === "collected") this.#collect(piece);
+    if (this.#fault !== undefined) throw this.#fault;
+    if (this.isComplete) return this.#take();
+    const collected = new Promise<readonly Uint8Array[]>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#owner.readOn();
+    return collected;
+  }
+
+  /** Passes it on piece by piece. */
+  readPieces(reader: PieceReader): PieceFlow {
+    this.#owner.onAsked();
+    this.#reader = reader;
+    this.#mode = "passed on";
+    this.#awaitPiece();
+    // The reader has to have the flow before it gets the first piece.
+    queueMicrotask(() => this.#passHeld());
+    return { resume: () => this.#resume(), stop: () => this.drop() };
+  }
+
+  /** Ends the reading with a fault, which goes to the reader. */
+  fail(fault: HttpError): void {
+    if (this.#mode === "dropped") return;
+    this.#fault ??= fault;
+    if (this.#mode === "held") return;
+    const reject = this.#reject;
+    const reader = this.#reader;
+    this.drop();
+    if (reject !== undefined) reject(fault);
+    else reader?.onFault(fault);
+  }
+
+  /** Drops what is there, and what is still to come. */
+  drop(): void {
+    clearTimeout(this.#timer);
+    const waited = !this.takesMore;
+    this.#mode = "dropped";
+    this.#pieces = [];
+    this.#resolve = undefined;
+    this.#reject = undefined;
+    this.#isPaused = false;
+    if (waited) this.#owner.readOn();
+  }
+
+  /** Releases the memory that it has reserved. */
+  release(): void {
+    this.#tryResize(0);
+  }
+
+  /** The pieces, which are not kept here: the service may hold the request for longer than them. */
+  #take(): Buffer[] {
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    return pieces;
+  }
+
+  #hold(piece: Buffer): void {
+    this.#size += piece.length;
+    this.#pieces.push(piece);
+  }
+
+  #collect(piece: Buffer): void {
+    const { maxBody } = this.#owner.limits;
+    this.#size += piece.length;
+    // Most bodies are small and arrive in one piece, which waits for no other.
+    const isWhole = piece.length === this.#announced && piece.length <= MIN_RESERVED;
+    if (this.#size > maxBody) this.fail(this.#tooLarge());
+    else if (isWhole) this.#pieces.push(piece);
+    else if (this.#tryResize(this.#reserved + piece.length + PIECE_OVERHEAD)) this.#pieces.push(ownBytes(piece));
+    else this.fail(NO_MEMORY);
+  }
+
+  #pass(piece: Buffer): void {
+    this.#timer?.refresh();
+    if ((this.#reader as PieceReader).onPiece(piece) || this.#mode === "dropped") return;
+    this.#isPaused = true;
+    if (this.#tryResize(PAUSED_UPLOAD)) this.#failAfter(this.#owner.limits.stallMs ?? SLOW_READER_MS, STALLED);
+    else this.#owner.fail(NO_MEMORY);
+  }
+
+  #passHeld(): void {
+    while (this.#mode === "passed on" && !this.#isPaused && this.#fault === undefined && this.#pieces.length > 0) {
+      this.#pass(this.#pieces.shift() as Buffer);
+    }
+    if (this.#mode !== "passed on" || this.#isPaused) return;
+    if (this.#fault !== undefined) this.fail(this.#fault);
+    else if (this.isComplete) this.#endPieces();
+    else this.#owner.readOn();
+  }
+
+  #endPieces(): void {
+    const reader = this.#reader as PieceReader;
+    this.drop();
+    reader.onEnd();
+  }
+
+  #resume(): void {
+    if (this.#mode !== "passed on" || !this.#isPaused) return;
+    this.#isPaused = false;
+    this.release();
+    this.#awaitPiece();
+    this.#passHeld();
+  }
+
+  #awaitPiece(): void {
+    if (this.#reader?.allowsSilence) clearTimeout(this.#timer);
+    else this.#failAfter(this.#owner.limits.bodyTime, TOO_SLOW);
+  }
+
+  #failAfter(ms: number, fault: HttpError): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#owner.fail(fault), ms);
+  }
+
+  #tooLarge(): HttpError {
+    return new HttpError(413, `The body must not be larger than ${this.#owner.limits.maxBody} bytes`);
+  }
+
+  #tryResize(bytes: number): boolean {
+    if (bytes === this.#reserved) return true;
+    if (!this.#owner.memory.tryResize(this.#reserved, bytes)) return false;
+    this.#reserved = bytes;
+    return true;
+  }
+}
+
+/** A small part of what arrived together is copied, since it would keep the rest in memory. */
+function ownBytes(piece: Buffer): Buffer {
+  return 2 * piece.length < piece.buffer.byteLength ? Buffer.from(piece) : piece;
+}

@@ -1,0 +1,106 @@
+/** The head of a request: its first line and its headers, made of the places that the parser has found in its bytes. */
+import { HEADER_FIELDS, type HeaderField, RequestHeaders, tryAddHeader } from "../../http.js";
+
+interface FirstLine {
+  readonly method: string;
+  readonly major: number;
+  readonly minor: number;
+  /** Whether another protocol is asked for: CONNECT, or the header Upgrade. */
+  readonly upgrade: boolean;
+  /** Whether the connection may be kept after the response. */
+  readonly keepAlive: boolean;
+}
+
+/** A header that the gateway reads: its name in lower case, as bytes. */
+interface KnownName {
+  readonly bytes: Uint8Array;
+  readonly field: HeaderField;
+}
+
+/** By the length of their names. */
+const KNOWN: (readonly KnownName[] | undefined)[] = [];
+for (const [name, field] of HEADER_FIELDS) {
+  KNOWN[name.length] = [...(KNOWN[name.length] ?? []), { bytes: Buffer.from(name), field }];
+}
+
+const SPACE = 0x20;
+const TAB = 0x09;
+
+export class RequestHead implements FirstLine {
+  readonly method: string;
+  readonly target: string;
+  readonly major: number;
+  readonly minor: number;
+  readonly upgrade: boolean;
+  readonly keepAlive: boolean;
+  readonly headers = new RequestHeaders();
+  /** From the target to the last header, one character an octet. */
+  readonly #text: string;
+  readonly #hasHeaders: boolean;
+  #rawHeaders: string[] | undefined;
+
+  /**
+   * @param spans where target, names and values stand in `bytes`
+   * @param count how many headers there are
+   */
+  constructor(bytes: Buffer, spans: Int32Array, count: number, line: FirstLine) {
+    this.method = line.method;
+    this.major = line.major;
+    this.minor = line.minor;
+    this.upgrade = line.upgrade;
+    this.keepAlive = line.keepAlive;
+    const start = spans[0] as number;
+    const text = bytes.latin1Slice(start, spans[count === 0 ? 1 : 4 * count + 1] as number);
+    this.#text = text;
+    this.#hasHeaders = count > 0;
+    this.target = text.substring(0, (spans[1] as number) - start);
+    const { headers } = this;
+    headers.count = count;
+    for (let place = 2; place < 2 + 4 * count; place += 4) {
+      const field = knownField(bytes, spans[place] as number, spans[place + 1] as number);
+      if (field === undefined) continue;
+      const from = spans[place + 2] as number;
+      const value = text.substring(from - start, trimmedEnd(bytes, from, spans[place + 3] as number) - start);
+      if (!tryAddHeader(headers, field, value)) {
+        headers.repeated ??= text.substring((spans[place] as number) - start, (spans[place + 1] as number) - start);
+      }
+    }
+  }
+
+  /** Name, value, name, value … as sent. Made when it is first asked for: most requests are served without. */
+  get rawHeaders(): readonly string[] {
+    this.#rawHeaders ??= this.#hasHeaders ? headersOf(this.#text) : [];
+    return this.#rawHeaders;
+  }
+}
+
+/** The header that the gateway reads under this name; undefined for any other. */
+function knownField(bytes: Buffer, start: number, end: number): HeaderField | undefined {
+  const candidates = KNOWN[end - start];
+  if (candidates === undefined) return undefined;
+  for (const { bytes: name, field } of candidates) {
+    let at = 0;
+    // Names have letters and hyphens, in ASCII: this bit makes any letter a small one.
+    while (at < name.length && ((bytes[start + at] as number) | 0x20) === name[at]) at++;
+    if (at === name.length) return field;
+  }
+  return undefined;
+}
+
+/** llhttp leaves the spaces at the end of a value (RFC 9112 §5.1). */
+function trimmedEnd(bytes: Buffer, start: number, end: number): number {
+  let last = end;
+  while (last > start && (bytes[last - 1] === SPACE || bytes[last - 1] === TAB)) last--;
+  return last;
+}
+
+/** Splits a head whose form llhttp has checked. */
+function headersOf(text: string): string[] {
+  const raw: string[] = [];
+  const [, ...lines] = text.split("\r\n");
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    raw.push(line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, ""));
+  }
+  return raw;
+}

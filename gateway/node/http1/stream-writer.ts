@@ -1,0 +1,111 @@
+/** Writes a response body piece by piece, as chunks (RFC 9112 §7.1) or up to the end of the connection. */
+import { type HttpError, NO_MEMORY } from "../../errors.js";
+import type { BodySink, BodyStream } from "../../http.js";
+import { type ClientSocket, GONE, MAX_TEXT } from "../connection.js";
+import { SlowReaderTimeout } from "../slow-reader.js";
+
+export interface StreamWriterOptions {
+  readonly body: BodyStream;
+  /** How the end of the body is shown; "none" for a response that has no body, whatever is written. */
+  readonly framing: "chunks" | "close" | "none";
+  /** How long the client may read nothing, in milliseconds; default 30 min. */
+  readonly stallMs: number | undefined;
+  isShort(): boolean;
+  /** Makes the reservation for what waits as large as this. */
+  tryResize(bytes: number): boolean;
+  abort(reason: HttpError): void;
+  /** All has been sent. */
+  onEnd(): void;
+}
+
+export class StreamWriter implements BodySink {
+  readonly #socket: ClientSocket;
+  readonly #options: StreamWriterOptions;
+  readonly #slowReader: SlowReaderTimeout;
+  /** Whether what is written waits for the end of the turn, to be sent in one piece. */
+  #isCorked = false;
+
+  constructor(socket: ClientSocket, head: string, options: StreamWriterOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#slowReader = new SlowReaderTimeout(socket, options.stallMs, options.isShort);
+    this.#cork();
+    socket.write(head, "latin1");
+  }
+
+  open(): void {
+    this.#options.body.open(this);
+  }
+
+  write(piece: string | Uint8Array): boolean {
+    if (this.#socket.destroyed) {
+      this.#options.abort(GONE);
+      return false;
+    }
+    if (piece.length > 0 && this.#options.framing !== "none") this.#writePiece(piece);
+    const more = !this.#socket.writableNeedDrain;
+    if (!more) this.#slowReader.start();
+    if (!this.#options.tryResize(this.#socket.writableLength)) {
+      this.#options.abort(NO_MEMORY);
+      this.#socket.destroy();
+    }
+    return more;
+  }
+
+  end(): void {
+    if (this.#socket.destroyed) return;
+    this.#slowReader.start();
+    if (this.#options.framing === "chunks") this.#socket.write("0\r\n\r\n", "latin1");
+    this.#uncork();
+    this.#socket.write("", (error) => {
+      this.#slowReader.stop();
+      if (!error) this.#options.onEnd();
+    });
+  }
+
+  abort(): void {
+    if (this.#socket.destroyed) return;
+    this.#slowReader.start();
+    this.#uncork();
+    this.#socket.destroySoon();
+  }
+
+  /** The system takes more. */
+  onDrain(): void {
+    this.#slowReader.stop();
+    this.#options.tryResize(0);
+    this.#options.body.onDrain();
+  }
+
+  /** The connection has closed. */
+  close(): void {
+    this.#slowReader.stop();
+  }
+
+  #writePiece(piece: string | Uint8Array): void {
+    const socket = this.#socket;
+    this.#cork();
+    const content = typeof piece === "string" && piece.length > MAX_TEXT ? Buffer.from(piece) : piece;
+    if (this.#options.framing === "close") return void socket.write(content);
+    const isText = typeof content === "string";
+    const size = (isText ? Buffer.byteLength(content) : content.length).toString(16);
+    if (isText) return void socket.write(`${size}\r\n${content}\r\n`);
+    socket.write(`${size}\r\n`, "latin1");
+    socket.write(content);
+    socket.write("\r\n", "latin1");
+  }
+
+  #cork(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.#socket.cork();
+    process.nextTick(() => this.#uncork());
+  }
+
+  #uncork(): void {
+    if (!this.#isCorked) return;
+    this.#isCorked = false;
+    this.#socket.uncork();
+    this.#options.tryResize(this.#socket.writableLength);
+  }
+}
