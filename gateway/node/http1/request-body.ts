@@ -73,8 +73,10 @@ export class RequestBody {
   /** All of it has arrived. */
   end(): void {
     this.isComplete = true;
-    if (this.#mode === "collected") this.#resolve?.(this.#take());
-    else if (this.#mode === "passed on" && this.#pieces.length === 0) this.#endPieces();
+    if (this.#mode === "collected") {
+      this.#resolve?.(this.#take());
+      this.drop();
+    } else if (this.#mode === "passed on" && this.#pieces.length === 0) this.#endPieces();
   }
 
   /** Reads it to its end. */
@@ -135,7 +137,7 @@ export class RequestBody {
     this.#tryResize(0);
   }
 
-  /** The pieces, which are not kept here: the service may hold the request for longer than them. */
+  /** The pieces, which are not kept here: the response may be a stream, and take long. */
   #take(): Buffer[] {
     const pieces = this.#pieces;
     this.#pieces = [];

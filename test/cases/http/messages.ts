@@ -223,7 +223,7 @@ export const bodies: readonly HttpCase[] = [
   },
   {
     title: "a chunked body without a Content-Type is refused",
-    raw: "POST /helloworld HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    raw: "POST /helloworld HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
     status: 415,
     id: "helloworld",
   },
@@ -248,7 +248,7 @@ export const bodies: readonly HttpCase[] = [
   },
   {
     title: "any other expectation is refused",
-    raw: `POST /helloworld HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n${NAME}`,
+    raw: `POST /helloworld HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: wonders\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n${NAME}`,
     status: 417,
   },
 ];
