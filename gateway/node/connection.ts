@@ -13,7 +13,7 @@ export interface PortConnection {
   closeIdle(): void;
   /** Ends the requests in flight with this error, which the client gets where the response has not begun. */
   abortAll(reason: HttpError): void;
-  /** Called every `checkMs`, for limits of time: one timer serves all connections. */
+  /** Called again and again, for limits of time: one timer serves all connections. */
   checkTime(): void;
   destroy(): void;
 }
@@ -27,8 +27,6 @@ export interface ConnectionOptions {
   readonly limits: ConnectionLimits;
   /** The memory budget of this process. */
   readonly budget: MemoryBudget;
-  /** How often `checkTime` is called, in milliseconds. */
-  readonly checkMs: number;
 }
 
 export type ConnectionLimits = Pick<

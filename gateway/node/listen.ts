@@ -1,4 +1,4 @@
-/** Puts a handler on an HTTP port, whose connections it reads itself: HTTP/1.1 in http1/. */
+/** Puts a handler on an HTTP port, whose connections it reads itself: HTTP/1.1 in http1/, HTTP/2 in http2/. */
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Address } from "../../src/address.js";
 import type { Config } from "../../src/config.js";
@@ -8,6 +8,7 @@ import type { Handler } from "../http.js";
 import type { ClientSocket, ConnectionLimits, PortConnection } from "./connection.js";
 import { Http1Connection, type Http1Options } from "./http1/connection.js";
 import { ResponseBatch } from "./http1/response-batch.js";
+import { serveHttp2 } from "./http2/connection.js";
 import { type WebSocketLimits, WebSockets } from "./websocket.js";
 
 export type Limits = ConnectionLimits &
@@ -56,6 +57,11 @@ export class HttpPort {
       keepAlive: `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAlive / 1000)}\r\n`,
       webSockets: new WebSockets(limits, budget),
       responses: new ResponseBatch(),
+      onHttp2: (connection, firstBytes) => {
+        const { socket } = connection;
+        this.#connections.delete(connection);
+        this.#add(socket, serveHttp2(socket, firstBytes, this.#options));
+      },
     };
     // A connection decides itself what the end of its client's bytes means.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));

@@ -5,7 +5,7 @@
  */
 import type { ConnectionMemory } from "../../../src/memory-budget.js";
 import { HttpError } from "../../errors.js";
-import { listOf, RequestHeaders, valuesOf } from "../../http.js";
+import { RequestHeaders } from "../../http.js";
 import {
   type ClientSocket,
   type ConnectionLimits,
@@ -15,6 +15,7 @@ import {
 } from "../connection.js";
 import type { WebSockets } from "../websocket.js";
 import { CHUNKED, Exchange, type ExchangeConnection, type Head } from "./exchange.js";
+import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, isEndUnclear } from "./head-checks.js";
 import type { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { OTHER_VERSION, Outcome, RequestParser } from "./request-parser.js";
@@ -27,8 +28,6 @@ const MAX_WAITING = 16 * 1024;
 /** The preface of HTTP/2 (RFC 9113 §3.4). */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-const NO_HOST = new HttpError(400, "The header Host is missing");
-const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["Allow", "GET, HEAD, POST, OPTIONS"] });
 const TOO_SLOW = new HttpError(408, "The request took too long to arrive");
 
 /** Stands for the head of a request where the bytes that arrived are none. */
@@ -46,8 +45,10 @@ export interface Http1Options extends ConnectionOptions {
   readonly keepAlive: string;
   readonly webSockets: WebSockets;
   readonly responses: ResponseBatch;
-  /** The client speaks HTTP/2: takes over the socket, which is paused, and all that has been read of it. */
-  onHttp2?(socket: ClientSocket, firstBytes: Buffer): void;
+  /** How often `checkTime` is called, in milliseconds. */
+  readonly checkMs: number;
+  /** The client speaks HTTP/2: takes over the connection's socket, which is paused, and all that has been read of it. */
+  onHttp2(connection: Http1Connection, firstBytes: Buffer): void;
 }
 
 export class Http1Connection implements PortConnection, ExchangeConnection {
@@ -210,10 +211,11 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   #begin(head: RequestHead, chunk: Buffer, headEnd: number): number {
     const isLater = this.#exchanges.length > 0;
     const upgrade = head.upgrade && asksForWebSocket(head);
-    const length = upgrade ? 0 : bodyLength(head);
+    const isUnclear = isEndUnclear(head, this.limits);
+    const length = upgrade || isUnclear ? 0 : bodyLength(head);
     const exchange = new Exchange(this, head, { fault: faultOf(head), bodyLength: length, upgrade });
-    // To another protocol the response would overtake the one before.
-    if (isLater && (head.upgrade || !exchange.tryReservePipelined())) {
+    exchange.failed = isUnclear;
+    if (isLater && !exchange.tryReservePipelined()) {
       this.destroy();
       return chunk.length;
     }
@@ -221,8 +223,8 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     this.#maxChecks = 0;
     if (upgrade) {
       this.#parser.release();
-      void this.#upgrade(exchange, chunk.subarray(headEnd));
-      return chunk.length;
+      if (!isLater) void this.#upgrade(exchange);
+      return headEnd;
     }
     let end = headEnd;
     if (length !== 0) {
@@ -230,7 +232,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
       this.#bodyLeft = length === CHUNKED ? undefined : length;
       if (end < chunk.length) end = this.#readBody(exchange, chunk, end);
       if (!exchange.isComplete) this.#limitBodyTime();
-    } else this.#isDeaf ||= !exchange.keepsAlive;
+    } else this.#isDeaf ||= isUnclear || !exchange.keepsAlive;
     this.#serve(exchange);
     return end;
   }
@@ -278,13 +280,14 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     else exchange.answer(response);
   }
 
-  /** Serves a request for a WebSocket. What arrives before the answer is already the WebSocket's. */
-  async #upgrade(exchange: Exchange, rest: Buffer): Promise<void> {
+  /** Serves a request for a WebSocket, once those before it are answered. What is held then is already the WebSocket's. */
+  async #upgrade(exchange: Exchange): Promise<void> {
     const response = await this.#options.handler(exchange);
     exchange.failed = true;
     if (response.session === undefined || this.socket.destroyed) return void exchange.answer(response);
     exchange.answered = true;
-    const head = this.#held === undefined ? rest : Buffer.concat([rest, this.#held]);
+    const head = this.#held ?? Buffer.alloc(0);
+    this.#held = undefined;
     this.#detach();
     this.#memory?.close();
     const { session, headers } = response;
@@ -299,13 +302,12 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   /** Gives the connection to HTTP/2 where its preface is the first that has arrived. */
   #readHttp2(chunk: Buffer, from: number): number {
     const { end } = this.#parser;
-    const { onHttp2 } = this.#options;
-    if (onHttp2 === undefined || (this.#bytesBefore ?? NaN) + end - from !== PREFACE.length) this.#fail(OTHER_VERSION);
+    if (this.#bytesBefore === undefined || this.#bytesBefore + end - from !== PREFACE.length) this.#fail(OTHER_VERSION);
     else {
       this.#detach();
       this.socket.off("close", this.#onClose).pause();
       this.#parser.release();
-      onHttp2(this.socket, Buffer.concat([PREFACE, chunk.subarray(end)]));
+      this.#options.onHttp2(this, Buffer.concat([PREFACE, chunk.subarray(end)]));
     }
     return chunk.length;
   }
@@ -339,7 +341,8 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     if (exchange.isLast) return void this.linger();
     this.#exchanges.shift();
     const [next] = this.#exchanges;
-    if (next !== undefined) next.onFirst();
+    if (next?.upgrade) void this.#upgrade(next);
+    else if (next !== undefined) next.onFirst();
     else if (this.#receiving === undefined && !this.#parser.isInRequest) this.#limitTime(this.limits.keepAlive);
     this.readOn();
   }
@@ -375,30 +378,4 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   readonly #onDrain = (): void => this.#exchanges[0]?.onDrain();
 
   readonly #onTimeout = (): void => this.destroy();
-}
-
-/** Bytes of the body that follows the head. */
-function bodyLength({ headers: { transferEncoding, contentLength } }: RequestHead): number {
-  if (transferEncoding !== undefined) return CHUNKED;
-  return contentLength === undefined ? 0 : Number(contentLength);
-}
-
-/** What is wrong with a head that llhttp has accepted: it lets HTTP/0.9 and HTTP/2.0 pass (RFC 9110 §15.6.6). */
-function faultOf({ method, major, minor, headers }: RequestHead): HttpError | undefined {
-  if (major !== 1 || minor > 1) return OTHER_VERSION;
-  if (method === "CONNECT") return NO_TUNNEL;
-  return minor === 1 && headers.host === undefined ? NO_HOST : undefined;
-}
-
-/** Whether a WebSocket is asked for. Other protocols are not spoken here, and are not in HTTP/1.0 (RFC 9110 §7.8). */
-function asksForWebSocket({ upgrade, method, minor, rawHeaders }: RequestHead): boolean {
-  if (!upgrade || method === "CONNECT" || minor === 0) return false;
-  return /(?:^|,)[ \t]*websocket[ \t]*(?:,|$)/i.test(listOf(rawHeaders, "upgrade"));
-}
-
-/** The headers that the package ws reads, as Node gives them. */
-function handshakeHeaders(rawHeaders: readonly string[]): Record<string, string> {
-  const names = ["sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol"];
-  const present = names.filter((name) => valuesOf(rawHeaders, name).length > 0);
-  return Object.fromEntries(present.map((name) => [name, listOf(rawHeaders, name)]));
 }

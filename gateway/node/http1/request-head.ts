@@ -50,7 +50,7 @@ export class RequestHead implements FirstLine {
     this.upgrade = line.upgrade;
     this.keepAlive = line.keepAlive;
     const start = spans[0] as number;
-    const text = bytes.latin1Slice(start, spans[count === 0 ? 1 : 4 * count + 1] as number);
+    const text = bytes.latin1Slice(start, endOf(spans, count));
     this.#text = text;
     this.#hasHeaders = count > 0;
     this.target = text.substring(0, (spans[1] as number) - start);
@@ -72,6 +72,13 @@ export class RequestHead implements FirstLine {
     this.#rawHeaders ??= this.#hasHeaders ? headersOf(this.#text) : [];
     return this.#rawHeaders;
   }
+}
+
+/** Where the last header ends, or the target where there is none. An empty value may be found behind the end of its line. */
+function endOf(spans: Int32Array, count: number): number {
+  if (count === 0) return spans[1] as number;
+  const [, nameEnd = 0, valueStart = 0, valueEnd = 0] = spans.subarray(4 * count - 2, 4 * count + 2);
+  return valueEnd > valueStart ? valueEnd : nameEnd + 1;
 }
 
 /** The header that the gateway reads under this name; undefined for any other. */

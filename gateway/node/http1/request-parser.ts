@@ -163,10 +163,13 @@ export class RequestParser {
       this.#base = from - memory.input;
     }
     const pieces = this.pieces.length;
+    const headerBytes = this.#headerBytes;
     const result = memory.execute(this.#state, chunk, from, to);
     this.end = result === OK ? to : from + memory.llhttp.llhttp_get_error_pos(this.#state) - memory.input;
-    if (wasInBody && !this.#countExtensions(this.end - from, pieces)) return this.#refuse(EXTENSIONS_TOO_LARGE);
-    if (result === OK) return wasInBody || this.#keepPartial() ? Outcome.MORE : this.#refuse(HEADERS_TOO_LARGE);
+    const isTrailer = result === USER_ERROR;
+    const beside = this.end - from - (this.#headerBytes - headerBytes);
+    if (wasInBody && !isTrailer && !this.#countExtensions(beside, pieces)) return this.#refuse(EXTENSIONS_TOO_LARGE);
+    if (result === OK) return wasInBody || this.#keepPartial(to) ? Outcome.MORE : this.#refuse(HEADERS_TOO_LARGE);
     if (result === PAUSED) return this.#pause(wasInBody);
     if (result === PAUSED_H2_UPGRADE && this.#isPreface()) return Outcome.HTTP2;
     return this.#refuse(this.#toFault(result));
@@ -186,14 +189,14 @@ export class RequestParser {
   }
 
   /** Keeps what has arrived of a head. @returns false where it is too long, with the spaces that are not counted as headers */
-  #keepPartial(): boolean {
+  #keepPartial(to: number): boolean {
     if (this.#last === NOTHING) return true;
     const start = spans[0] as number;
     const used = spans.slice(0, 2 + 4 * Math.min(this.#headers, this.#limits.maxHeaderCount + 1));
     for (let place = 0; place < used.length; place++) used[place] = (used[place] as number) - start;
     this.#partialSpans = used;
     const source = this.#source as Buffer;
-    this.#partial = this.#partial !== undefined && start === 0 ? source : Buffer.from(source.subarray(start));
+    this.#partial = this.#partial === undefined ? Buffer.from(source.subarray(start, to)) : source;
     this.#source = undefined;
     return this.#partial.length <= 2 * this.#limits.maxHeaders;
   }
@@ -212,7 +215,7 @@ export class RequestParser {
     return Outcome.HEAD;
   }
 
-  /** Counts what came beside the content of a chunked body. llhttp reports extensions to nobody. */
+  /** Counts what came beside content and trailers of a chunked body: llhttp reports extensions to nobody. */
   #countExtensions(bytes: number, piecesBefore: number): boolean {
     let beside = bytes;
     for (let at = piecesBefore; at < this.pieces.length; at++) beside -= (this.pieces[at] as Buffer).length;

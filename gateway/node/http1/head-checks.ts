@@ -1,0 +1,48 @@
+/** What a connection has to know of a head that llhttp has accepted: its faults, the length of the body, and a WebSocket. */
+import { HttpError } from "../../errors.js";
+import { listOf, valuesOf } from "../../http.js";
+import type { ConnectionLimits } from "../connection.js";
+import { CHUNKED } from "./exchange.js";
+import type { RequestHead } from "./request-head.js";
+import { OTHER_VERSION } from "./request-parser.js";
+
+/** The last transfer coding, without which a body has no end (RFC 9112 §6.3). */
+const CHUNKED_LAST = /(?:^|[ \t,])chunked$/i;
+
+const BAD_CODING = new HttpError(400, "The request is not well-formed HTTP: the last transfer coding is not chunked");
+const NO_HOST = new HttpError(400, "The header Host is missing");
+const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["Allow", "GET, HEAD, POST, OPTIONS"] });
+
+/** Whether it is not known where the request ends: of too many headers the last ones are not read. */
+export function isEndUnclear({ headers }: RequestHead, { maxHeaderCount }: ConnectionLimits): boolean {
+  const { count, transferEncoding } = headers;
+  return count > maxHeaderCount || (transferEncoding !== undefined && !CHUNKED_LAST.test(transferEncoding));
+}
+
+/** Bytes of the body that follows the head. */
+export function bodyLength({ method, headers: { transferEncoding, contentLength } }: RequestHead): number {
+  if (method === "CONNECT") return 0;
+  if (transferEncoding !== undefined) return CHUNKED;
+  return contentLength === undefined ? 0 : Number(contentLength);
+}
+
+/** What is wrong with a head that llhttp has accepted: it lets HTTP/0.9 and HTTP/2.0 pass (RFC 9110 §15.6.6). */
+export function faultOf({ method, major, minor, headers }: RequestHead): HttpError | undefined {
+  if (major !== 1 || minor > 1) return OTHER_VERSION;
+  if (method === "CONNECT") return NO_TUNNEL;
+  if (headers.transferEncoding !== undefined && !CHUNKED_LAST.test(headers.transferEncoding)) return BAD_CODING;
+  return minor === 1 && headers.host === undefined ? NO_HOST : undefined;
+}
+
+/** Whether a WebSocket is asked for. Other protocols are not spoken here, and are not in HTTP/1.0 (RFC 9110 §7.8). */
+export function asksForWebSocket({ upgrade, method, minor, rawHeaders }: RequestHead): boolean {
+  if (!upgrade || method === "CONNECT" || minor === 0) return false;
+  return /(?:^|,)[ \t]*websocket[ \t]*(?:,|$)/i.test(listOf(rawHeaders, "upgrade"));
+}
+
+/** The headers that the package ws reads, as Node gives them. */
+export function handshakeHeaders(rawHeaders: readonly string[]): Record<string, string> {
+  const names = ["sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol"];
+  const present = names.filter((name) => valuesOf(rawHeaders, name).length > 0);
+  return Object.fromEntries(present.map((name) => [name, listOf(rawHeaders, name)]));
+}
