@@ -138,17 +138,17 @@ export class Exchange implements GatewayRequest {
     return this.#waiting?.length ?? 0;
   }
 
-  body(): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+  body(maxBytes = this.limits.maxBody): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
     if (this.upgrade) throw NO_BODY_WANTED;
     if (this.failed && this.fault !== undefined) throw this.fault;
-    return this.requestBody === undefined ? NO_BODY : this.requestBody.read();
+    return this.requestBody === undefined ? NO_BODY : this.requestBody.read(maxBytes);
   }
 
   pieces(reader: PieceReader): PieceFlow {
     if (this.upgrade) throw NO_BODY_WANTED;
     if (this.requestBody !== undefined) return this.requestBody.readPieces(reader);
     queueMicrotask(() => reader.onEnd());
-    return { resume() {}, stop() {} };
+    return { resume() {}, stop() {}, tryHold: () => true };
   }
 
   readOn(): void {

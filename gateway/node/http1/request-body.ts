@@ -38,6 +38,9 @@ export class RequestBody {
   #mode: Mode = "held";
   #pieces: Buffer[] = [];
   #size = 0;
+  #maxBytes = 0;
+  /** Bytes that the reader of the pieces holds. */
+  #heldByReader = 0;
   /** Bytes reserved for the part that has arrived. */
   #reserved = 0;
   #fault: HttpError | undefined;
@@ -80,8 +83,9 @@ export class RequestBody {
   }
 
   /** Reads it to its end. */
-  read(): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
-    if ((this.#announced ?? 0) > this.#owner.limits.maxBody) throw this.#tooLarge();
+  read(maxBytes: number): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    this.#maxBytes = maxBytes;
+    if ((this.#announced ?? 0) > maxBytes) throw this.#tooLarge();
     this.#owner.onAsked();
     const pieces = this.#take();
     this.#size = 0;
@@ -105,7 +109,7 @@ export class RequestBody {
     this.#awaitPiece();
     // The reader has to have the flow before it gets the first piece.
     queueMicrotask(() => this.#passHeld());
-    return { resume: () => this.#resume(), stop: () => this.drop() };
+    return { resume: () => this.#resume(), stop: () => this.drop(), tryHold: (bytes) => this.#tryHold(bytes) };
   }
 
   /** Ends the reading with a fault, which goes to the reader. */
@@ -150,11 +154,10 @@ export class RequestBody {
   }
 
   #collect(piece: Buffer): void {
-    const { maxBody } = this.#owner.limits;
     this.#size += piece.length;
     // Most bodies are small and arrive in one piece, which waits for no other.
     const isWhole = piece.length === this.#announced && piece.length <= MIN_RESERVED;
-    if (this.#size > maxBody) this.fail(this.#tooLarge());
+    if (this.#size > this.#maxBytes) this.fail(this.#tooLarge());
     else if (isWhole) this.#pieces.push(piece);
     else if (this.#tryResize(this.#reserved + piece.length + PIECE_OVERHEAD)) this.#pieces.push(ownBytes(piece));
     else this.fail(NO_MEMORY);
@@ -164,7 +167,8 @@ export class RequestBody {
     this.#timer?.refresh();
     if ((this.#reader as PieceReader).onPiece(piece) || this.#mode === "dropped") return;
     this.#isPaused = true;
-    if (this.#tryResize(PAUSED_UPLOAD)) this.#failAfter(this.#owner.limits.stallMs ?? SLOW_READER_MS, STALLED);
+    if (this.#tryResize(this.#heldByReader + PAUSED_UPLOAD))
+      this.#failAfter(this.#owner.limits.stallMs ?? SLOW_READER_MS, STALLED);
     else this.#owner.fail(NO_MEMORY);
   }
 
@@ -187,9 +191,14 @@ export class RequestBody {
   #resume(): void {
     if (this.#mode !== "passed on" || !this.#isPaused) return;
     this.#isPaused = false;
-    this.release();
+    this.#tryResize(this.#heldByReader);
     this.#awaitPiece();
     this.#passHeld();
+  }
+
+  #tryHold(bytes: number): boolean {
+    this.#heldByReader = bytes;
+    return this.#tryResize(bytes);
   }
 
   #awaitPiece(): void {
@@ -203,7 +212,7 @@ export class RequestBody {
   }
 
   #tooLarge(): HttpError {
-    return new HttpError(413, `The body must not be larger than ${this.#owner.limits.maxBody} bytes`);
+    return new HttpError(413, `The body must not be larger than ${this.#maxBytes} bytes`);
   }
 
   #tryResize(bytes: number): boolean {
