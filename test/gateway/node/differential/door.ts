@@ -10,7 +10,7 @@ export async function door(limits: Limits): Promise<RecordingServer> {
     const answer = (status: number, number: number): GatewayResponse => {
       return { status, headers: ["Content-Length", "0", "Number", String(number)], body: "", length: 0 };
     };
-    if (request.method === "") {
+    if (request.method === "" || request.method === "CONNECT") {
       recording.refused = request.fault?.status ?? 0;
       return answer(recording.refused, 0);
     }

@@ -71,7 +71,7 @@ export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): P
     refuseLatest = (status) => {
       if (!req.complete) fail(status);
     };
-    if (refuse !== undefined) return void fail(refuse);
+    if (refuse !== undefined && request.fault === undefined) return void fail(refuse);
     if (Number(req.headers["content-length"]) > maxBody) return void fail(413);
     onRead();
     req.on("data", (piece: Buffer) => {
@@ -94,17 +94,21 @@ export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): P
     socket.end(`HTTP/1.1 ${status} -\r\nConnection: close\r\nNumber: ${number}\r\n\r\n`);
     socket.resume();
   };
-  const isBusy = (): boolean => recorded.recording.requests.some(({ answered }) => answered !== true);
-  server.on("upgrade", (req, socket: Socket) => {
+  /** Resolves when the requests before are answered. */
+  const allAnswered = async (): Promise<void> => {
+    const { requests } = recorded.recording;
+    while (requests.some(({ answered }) => answered !== true)) await new Promise((resolve) => setImmediate(resolve));
+  };
+  server.on("upgrade", async (req, socket: Socket) => {
     socket.on("error", () => {});
-    if (isBusy()) return void socket.destroy();
+    await allAnswered();
     const { request, number } = record(req, true);
     request.answered = true;
     answerRaw(socket, request.fault ?? 200, number);
   });
-  server.on("connect", (_req, socket: Socket) => {
+  server.on("connect", async (_req, socket: Socket) => {
     socket.on("error", () => {});
-    if (isBusy()) return void socket.destroy();
+    await allAnswered();
     recorded.recording.refused = 405;
     answerRaw(socket, 405, 0);
   });
