@@ -6,12 +6,13 @@ import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from "node:path";
 import { buildClient } from "./build-client.mjs";
 import { buildWeb } from "./build-web.mjs";
+import { checkParser } from "./parser.mjs";
 
 const OUTPUT = "dist";
 const ENTRY = "portico.js";
 const RECORD = "built-from.json";
 const COMMIT = "commit";
-const ALWAYS = ["package-lock.json", "scripts/build.mjs", "scripts/build-types.mjs"];
+const ALWAYS = ["package-lock.json", "scripts/build.mjs", "scripts/build-types.mjs", "scripts/parser.mjs"];
 
 function hash(files) {
   const sum = createHash("sha256");
@@ -59,7 +60,8 @@ export async function bundleProgram(bundle, folder, plugins = []) {
 }
 
 export async function build() {
-  if (!isFresh()) await buildAnew();
+  const llhttp = checkParser();
+  if (!isFresh()) await buildAnew(llhttp);
   const commit = commitHere();
   if (commit !== undefined) writeFileSync(`${OUTPUT}/${COMMIT}`, commit);
 }
@@ -72,7 +74,8 @@ function commitHere() {
   return status === 0 ? stdout.trim() : undefined;
 }
 
-async function buildAnew() {
+/** @param llhttp the parser that is bundled, for the record */
+async function buildAnew(llhttp) {
   console.error("Building …");
   const { build: bundle } = await import("esbuild");
   // Made whole beside the old one, so that a failed build leaves the old one as it was.
@@ -82,7 +85,7 @@ async function buildAnew() {
   const others = [...buildTypes(draft), ...(await buildWeb(bundle, draft)), ...(await buildClient(bundle, draft))];
   const sources = [...Object.keys(metafile.inputs), ...others];
   const inputs = [...sources.filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
-  writeFileSync(`${draft}/${RECORD}`, JSON.stringify({ inputs, sha256: hash(inputs) }));
+  writeFileSync(`${draft}/${RECORD}`, JSON.stringify({ inputs, sha256: hash(inputs), llhttp }));
   rmSync(OUTPUT, { recursive: true, force: true });
   renameSync(draft, OUTPUT);
 }

@@ -1,0 +1,28 @@
+// The HTTP port runs code of another package on bytes of anybody: llhttp as WebAssembly (gateway/node/http1/llhttp.ts). It is
+// bundled only if it is the file that was looked at.
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+const PACKAGE = "node_modules/undici";
+const FILE = "lib/llhttp/llhttp-wasm.js";
+const VERSION = "7.30.2";
+const SHA256 = "344f7ae80c983694372d9234584a1261ef5492ab219d6e573e933f5d1c715b00";
+
+/**
+ * Checks the parser's file.
+ * @param folder of the package
+ * @returns what the build records of it
+ * @throws {Error} where it is another file than expected
+ */
+export function checkParser(folder = PACKAGE) {
+  const { version } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
+  const sha256 = createHash("sha256")
+    .update(readFileSync(`${folder}/${FILE}`))
+    .digest("hex");
+  if (version === VERSION && sha256 === SHA256) return { undici: version, file: FILE, sha256 };
+  throw new Error(
+    `${folder}/${FILE} is not the parser that this build expects: undici ${version} with SHA-256 ${sha256} instead of ` +
+      `${VERSION} with ${SHA256}. If undici is newer on purpose, run test/gateway/node/differential/ with TEST_FULL=1 on it, ` +
+      "and write the new version and hash into scripts/parser.mjs and package.json.",
+  );
+}

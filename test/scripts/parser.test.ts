@@ -1,0 +1,37 @@
+// The build takes the parser of the HTTP port from one version of one package, and no other file in its place.
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import t, { type Test } from "tap";
+
+const { checkParser } = (await import(resolve("scripts/parser.mjs"))) as {
+  checkParser(folder?: string): { undici: string; sha256: string };
+};
+
+const FILE = "lib/llhttp/llhttp-wasm.js";
+
+/** A copy of the package's files that are looked at. */
+function copied(t: Test): string {
+  const folder = t.testdir();
+  mkdirSync(`${folder}/lib/llhttp`, { recursive: true });
+  for (const file of ["package.json", FILE]) cpSync(`node_modules/undici/${file}`, `${folder}/${file}`);
+  return folder;
+}
+
+t.test("the installed parser is the expected one, and is named in the record of the build", async (t) => {
+  const { undici, sha256 } = checkParser();
+  t.equal(undici, JSON.parse(readFileSync("package.json", "utf8")).dependencies.undici, "the very version is pinned");
+  t.match(sha256, /^[0-9a-f]{64}$/);
+  t.same(checkParser(copied(t)), checkParser());
+});
+
+t.test("a parser with one byte changed is refused", async (t) => {
+  const folder = copied(t);
+  writeFileSync(`${folder}/${FILE}`, readFileSync(`${folder}/${FILE}`, "utf8").replace("A", "B"));
+  t.throws(() => checkParser(folder), { message: /is not the parser that this build expects: undici .* with SHA-256/ });
+});
+
+t.test("another version of the package is refused", async (t) => {
+  const folder = copied(t);
+  writeFileSync(`${folder}/package.json`, JSON.stringify({ version: "7.30.3" }));
+  t.throws(() => checkParser(folder), { message: /undici 7\.30\.3 .* instead of 7\.30\.2/ });
+});
