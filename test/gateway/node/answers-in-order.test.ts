@@ -81,11 +81,9 @@ for (const [name, bytes, answers, last] of [
       door.finish();
       const text = await came;
       t.equal(text.split("HTTP/1.1 ").length - 1, answers);
-      t.match(
-        text,
-        before === "/large" ? /x{100}HTTP\/1.1 / : /done\r\n0\r\n\r\nHTTP\/1.1 /,
-        "not within the answer before",
-      );
+      const second = text.indexOf("HTTP/1.1 ", 1);
+      const end = before === "/large" ? "xxxxx" : "0\r\n\r\n";
+      t.equal(text.slice(second - 5, second), end, "not within the answer before");
       const other = await dial(t, door);
       other.write(get("/other"));
       t.match(await until(other, /\/other$/), /200 OK/);
