@@ -15,7 +15,7 @@ import {
 } from "../connection.js";
 import type { WebSockets } from "../websocket.js";
 import { CHUNKED, Exchange, type ExchangeConnection, type Head } from "./exchange.js";
-import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, isEndUnclear } from "./head-checks.js";
+import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
 import type { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { OTHER_VERSION, Outcome, RequestParser } from "./request-parser.js";
@@ -211,10 +211,14 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   #begin(head: RequestHead, chunk: Buffer, headEnd: number): number {
     const isLater = this.#exchanges.length > 0;
     const upgrade = head.upgrade && asksForWebSocket(head);
-    const isUnclear = isEndUnclear(head, this.limits);
-    const length = upgrade || isUnclear ? 0 : bodyLength(head);
+    const unclear = unclearEnd(head, this.limits);
+    const length = upgrade ? 0 : bodyLength(head);
     const exchange = new Exchange(this, head, { fault: faultOf(head), bodyLength: length, upgrade });
-    exchange.failed = isUnclear;
+    if (unclear !== undefined) {
+      exchange.fail(unclear);
+      this.#isDeaf = true;
+      this.#parser.release();
+    }
     if (isLater && !exchange.tryReservePipelined()) {
       this.destroy();
       return chunk.length;
@@ -227,12 +231,12 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
       return headEnd;
     }
     let end = headEnd;
-    if (length !== 0) {
+    if (length !== 0 && unclear === undefined) {
       this.#receiving = exchange;
       this.#bodyLeft = length === CHUNKED ? undefined : length;
       if (end < chunk.length) end = this.#readBody(exchange, chunk, end);
       if (!exchange.isComplete) this.#limitBodyTime();
-    } else this.#isDeaf ||= isUnclear || !exchange.keepsAlive;
+    } else this.#isDeaf ||= !exchange.keepsAlive;
     this.#serve(exchange);
     return end;
   }

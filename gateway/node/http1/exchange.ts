@@ -140,7 +140,6 @@ export class Exchange implements GatewayRequest {
 
   body(maxBytes = this.limits.maxBody): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
     if (this.upgrade) throw NO_BODY_WANTED;
-    if (this.failed && this.fault !== undefined) throw this.fault;
     return this.requestBody === undefined ? NO_BODY : this.requestBody.read(maxBytes);
   }
 

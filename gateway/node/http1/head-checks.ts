@@ -9,14 +9,16 @@ import { OTHER_VERSION } from "./request-parser.js";
 /** The last transfer coding, without which a body has no end (RFC 9112 §6.3). */
 const CHUNKED_LAST = /(?:^|[ \t,])chunked$/i;
 
+const TOO_MANY = new HttpError(431, "There are too many headers");
 const BAD_CODING = new HttpError(400, "The request is not well-formed HTTP: the last transfer coding is not chunked");
 const NO_HOST = new HttpError(400, "The header Host is missing");
 const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["Allow", "GET, HEAD, POST, OPTIONS"] });
 
-/** Whether it is not known where the request ends: of too many headers the last ones are not read. */
-export function isEndUnclear({ headers }: RequestHead, { maxHeaderCount }: ConnectionLimits): boolean {
+/** Why it is not known where the request ends: of too many headers the last ones are not read. */
+export function unclearEnd({ headers }: RequestHead, { maxHeaderCount }: ConnectionLimits): HttpError | undefined {
   const { count, transferEncoding } = headers;
-  return count > maxHeaderCount || (transferEncoding !== undefined && !CHUNKED_LAST.test(transferEncoding));
+  if (count > maxHeaderCount) return TOO_MANY;
+  return transferEncoding === undefined || CHUNKED_LAST.test(transferEncoding) ? undefined : BAD_CODING;
 }
 
 /** Bytes of the body that follows the head. */
@@ -30,7 +32,6 @@ export function bodyLength({ method, headers: { transferEncoding, contentLength 
 export function faultOf({ method, major, minor, headers }: RequestHead): HttpError | undefined {
   if (major !== 1 || minor > 1) return OTHER_VERSION;
   if (method === "CONNECT") return NO_TUNNEL;
-  if (headers.transferEncoding !== undefined && !CHUNKED_LAST.test(headers.transferEncoding)) return BAD_CODING;
   return minor === 1 && headers.host === undefined ? NO_HOST : undefined;
 }
 

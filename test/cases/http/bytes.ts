@@ -21,7 +21,7 @@ export const wire: readonly HttpCase[] = [
   { title: "a request line that claims HTTP/0.9", raw: "GET /helloworld HTTP/0.9\r\nHost: x\r\n\r\n", status: 505 },
   { title: "a request line that claims HTTP/1.2", raw: "GET /helloworld HTTP/1.2\r\nHost: x\r\n\r\n", status: 505 },
   { title: "a request line that claims HTTP/3.0", raw: "GET /helloworld HTTP/3.0\r\nHost: x\r\n\r\n", status: 505 },
-  { title: "the preface of HTTP/2 on the port of HTTP/1", raw: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", status: 505 },
+  { title: "the preface of HTTP/2 behind an empty line", raw: "\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", status: 505 },
   {
     title: "an upgrade to a WebSocket that claims HTTP/2.0",
     raw: "GET /probe/tell HTTP/2.0\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",

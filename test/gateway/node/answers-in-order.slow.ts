@@ -1,5 +1,5 @@
-// Clients that pipeline requests and go at any moment never make Node end two responses in the wrong order, which ends the
-// process. Without the check for a broken connection in HttpExchange this happens about once in 1,500 connections.
+// Clients that pipeline requests and go at any moment never end the process: with node:http, responses that ended in another
+// order did, about once in 1,500 connections.
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
