@@ -17,7 +17,7 @@ import { FIXED32, FIXED64, LENGTH } from "../types.js";
 /** Bytes of the blocks, and at most of the JSON of messages that share them. A message that is kept keeps all of its block. */
 const SHORT_BLOCK = 16 * 1024;
 const MAX_SHORT = 2 * 1024;
-const MEDIUM_BLOCK = 64 * 1024;
+const MEDIUM_BLOCK = 32 * 1024;
 const MAX_MEDIUM = 8 * 1024;
 const VERY_LONG = 512 * 1024;
 /** Bytes that a number needs at most. */
