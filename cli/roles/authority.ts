@@ -90,7 +90,9 @@ export async function openCore(
   shutdown.add(() => guard.close());
   // Before the port is open: gateways that know its address from before call as soon as they are connected.
   await guard.ready();
-  const registry = createRegistry({ guard, foreign: config.services, connect: transport.connect, log });
+  const { services: foreign } = config;
+  const authorities = (): number => authority.count();
+  const registry = createRegistry({ guard, foreign, connect: transport.connect, log, authorities });
   shutdown.add(() => registry.close());
   shutdown.add(followServices({ file: config.configFile, registry, log }));
   // Before the port is open, too: gateways then find these services from their first look on.

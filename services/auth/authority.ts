@@ -27,7 +27,7 @@ import { UsageWindow } from "./endpoints/usage-window.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
 import { ChangeLog } from "./log/change-log.js";
 import { Changes } from "./log/changes.js";
-import { LocalClaims } from "./log/claims.js";
+import { type Claims, LocalClaims } from "./log/claims.js";
 import { Clock, type Clocks, MACHINE_CLOCKS } from "./log/clock.js";
 import { Journal, PORTICO } from "./log/journal.js";
 import { Leases } from "./log/leases.js";
@@ -72,6 +72,8 @@ export interface Authority {
   enrol(name: string): Promise<string>;
   /** Tells guards of other processes to go to another authority, and takes no new ones. */
   announceStop(): void;
+  /** How many authorities run on the store, with this one. */
+  count(): number;
   /** Writes down what waits. */
   close(): Promise<void>;
 }
@@ -91,7 +93,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
   const storedTime = new StoredTime({ rows: store.collection("time"), journal, clock, log });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
-  const { leases, stopTelling } = await openLeases(options, { journal, clock, now });
+  const { leases, claims, stopTelling } = await openLeases(options, { journal, clock, now });
   const passwords = new Passwords(options.passwordCost);
   const firstStart = await bootstrap({
     journal,
@@ -138,18 +140,19 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await Promise.all([storedTime.close(), leases.close()]);
   };
   const enrol: Authority["enrol"] = (name) => enrolLocally(journal, dataFolder, name);
-  return { service, firstStart, enrol, announceStop: () => stopping.abort(), close };
+  const count = (): number => 1 + claims.others;
+  return { service, firstStart, enrol, announceStop: () => stopping.abort(), count, close };
 }
 
 /** Opens the leases of guards, and tells other authorities on the store of them until `stopTelling`. */
 async function openLeases(
   { store, leaseMs, log, name = hostname() }: AuthorityOptions,
   { journal, clock, now }: { journal: Journal; clock: Clock; now: () => number },
-): Promise<{ leases: Leases; stopTelling: () => void }> {
+): Promise<{ leases: Leases; claims: Claims; stopTelling: () => void }> {
   if (!store.mayBeStale) {
     const claims = new LocalClaims({ rows: store.collection("grantors"), store: store.name, log, now, leaseMs });
     await claims.open();
-    return { leases: new Leases({ leaseMs, claims, now, log }), stopTelling: () => undefined };
+    return { leases: new Leases({ leaseMs, claims, now, log }), claims, stopTelling: () => undefined };
   }
   const claims = new SharedClaims({ store, journal, clock, name, log, now, leaseMs });
   await claims.open();
@@ -161,7 +164,7 @@ async function openLeases(
     unfollow();
     reports.close();
   };
-  return { leases, stopTelling };
+  return { leases, claims, stopTelling };
 }
 
 function record(store: Store, dataFolder: string, log: Logger): void {

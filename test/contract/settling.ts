@@ -263,6 +263,19 @@ const BEHAVIOURS: Record<string, Check> = {
     await until(() => guard.leased.size > 0, { what: () => `the guard gets a lease: ${guard.status}` });
     t.notOk(guard.leased.has(RULE));
   },
+  "each authority knows how many there are": async (t, members) => {
+    const all = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT }), await members.add()];
+    const know = (some: readonly Member[], count: number) =>
+      until(() => some.every(({ authority }) => authority.count() === count), {
+        what: () => `each counts ${count} authorities: ${some.map(({ authority }) => authority.count()).join(", ")}`,
+      });
+    await know(all, 3);
+    const [here, killed, stopping] = all as [Member, Member, Member];
+    await stopping.close();
+    await know([here, killed], 2);
+    await killAt(killed.store, "before replace claims", t);
+    await know([here], 1);
+  },
   "an authority that stops leaves nothing to wait for": async (t, members) => {
     const [here, stopping] = [await members.add(), await members.add()];
     const guard = stopping.guard();

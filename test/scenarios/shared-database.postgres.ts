@@ -7,6 +7,7 @@ import { fillStore, openStore } from "../../src/store/open.js";
 import { noPostgres, PASSWORD, startPostgres } from "../support/postgres.js";
 import { administrator, call, type Portico, refused, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
+import { until } from "../support/until.js";
 import { replayInOneProcess } from "./one-process.js";
 
 t.test("the first day of an administrator, on Postgres", { skip: noPostgres }, async (t) => {
@@ -53,6 +54,17 @@ t.test("three that start at once on an empty database", { skip: noPostgres }, as
       const greeting = await call(`${portico.address("HTTP")}/helloworld/call`, { name: "Ada" });
       t.equal(greeting.status, 401, JSON.stringify(greeting.body));
     }
+    const counts = async () => {
+      const { body } = await call(`${running[0]!.address("HTTP")}/v1/registry/List`, {}, headers);
+      const { services = [] } = body as { services?: { name: string; instances: number }[] };
+      return services.map(({ name, instances }) => `${name} ${instances}`);
+    };
+    let listed: string[] = [];
+    const isSo = async () => {
+      listed = await counts();
+      return listed.includes("auth 3") && listed.includes("registry 3");
+    };
+    await until(isSo, { what: () => `the list of services counts three authorities: ${listed.join(", ")}` });
   });
   t.test("find what they left when they are started again", async (t) => {
     t.same(await stopAll(), [0, 0, 0]);

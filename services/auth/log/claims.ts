@@ -59,6 +59,8 @@ const RETRY = 200;
 
 /** What an authority tells others on the store of the leases that it grants, and learns of theirs. */
 export interface Claims {
+  /** How many other authorities had a claim at the last reading: those that run, or were killed a moment ago. */
+  readonly others: number;
   /** Reads the claims of others. Must come before the first change. */
   open(): Promise<void>;
   /**
@@ -89,6 +91,7 @@ interface Options {
 /** The claim of this authority, and what it knows of the claims of others. */
 export class LocalClaims implements Claims {
   readonly #options: Options;
+  readonly others = 0;
   /** Of our own leases, in milliseconds. */
   readonly #span: number;
   /** Our claim, while it stands as far as we know. */

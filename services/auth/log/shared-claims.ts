@@ -116,6 +116,10 @@ export class SharedClaims implements Claims {
     this.#unfollow = options.store.follow("grantors", () => this.#wake());
   }
 
+  get others(): number {
+    return this.#claims.size;
+  }
+
   /** Begins to know the claims of others, so that the first change waits less. */
   async open(): Promise<void> {
     const { log } = this.#options;
