@@ -1,9 +1,10 @@
 // What deleted namespaces have left in the store of services is deleted, and nothing else.
 import t, { type Test } from "tap";
-import { deleteLeft, type ListNamespaces } from "../../src/kit/namespace-data.js";
+import { deleteLeft, LeftData, type ListNamespaces } from "../../src/kit/namespace-data.js";
 import { openServiceStore } from "../../src/store/open.js";
 import type { ServiceStore } from "../../src/store/service-store.js";
 import { overriding } from "../support/catalogue.js";
+import { until } from "../support/until.js";
 
 const NEVER = new AbortController().signal;
 
@@ -110,4 +111,29 @@ t.test("a namespace that one list alone lacks keeps what it has", async (t) => {
   let goneBefore: ReadonlySet<string> = new Set();
   for (const list of lists) goneBefore = await deleteLeft(store, async () => list, { goneBefore, signal: NEVER });
   t.same(await keysOf(store), ["a/new@1/c/k"]);
+});
+
+t.test("a process deletes what two of its lists lack, which are ten minutes apart", async (t) => {
+  const store = await opened(t, ["a/back@1/c/k", "a/gone@1/c/k"]);
+  const due: { readonly ms: number; readonly act: () => void }[] = [];
+  const real = setTimeout;
+  const fake = (act: () => void, ms = 0) => {
+    if (ms < 60_000) return real(act, ms);
+    due.push({ ms, act });
+    return real(() => undefined, 0);
+  };
+  t.intercept(globalThis, "setTimeout", { value: fake });
+  const lists = [new Map([["default", ""]]), new Map([["back", "1"]]), new Map<string, string>()];
+  const left = new LeftData(store, async () => lists.shift()!);
+  /** What is there after the next list, and how long it took to be due, in milliseconds. */
+  const next = async () => {
+    const [{ ms, act }] = due.splice(0) as [(typeof due)[0]];
+    act();
+    await until(() => due.length === 1);
+    return { ms, keys: await keysOf(store) };
+  };
+  t.same(await next(), { ms: 60_000, keys: ["a/back@1/c/k", "a/gone@1/c/k"] });
+  t.same(await next(), { ms: 600_000, keys: ["a/back@1/c/k"] });
+  t.same(await next(), { ms: 600_000, keys: ["a/back@1/c/k"] }, "one that was there in between begins anew");
+  await left.close();
 });

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"reflect"
 	"strings"
@@ -251,5 +253,42 @@ func TestRules(t *testing.T) {
 	var refused *helloworld.Error
 	if !errors.As(err, &refused) || refused.Detail != "Unauthorized call made to helloworld:Helloworld.Call" {
 		t.Fatal(err)
+	}
+}
+
+// answering is a server that answers everything with this, as a proxy on the way might.
+func answering(t *testing.T, status int, contentType, body string) helloworld.Options {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(server.Close)
+	return helloworld.Options{URL: server.URL}
+}
+
+func TestAnErrorWithoutACodeIsNotPorticos(t *testing.T) {
+	for _, body := range []string{`{"Detail":"a proxy's own"}`, `{"Code":0,"Detail":"none"}`, `<html>`, ``} {
+		client := helloworld.New(answering(t, 502, "application/json", body))
+		_, err := client.Helloworld.Call(ctx, &helloworld.CallRequest{})
+		var failure *helloworld.Error
+		if !errors.As(err, &failure) || failure.Code != 502 || failure.Status != "Bad Gateway" ||
+			!strings.HasSuffix(failure.Detail, "answered 502, but not as Portico does") {
+			t.Fatalf("%s: %+v", body, err)
+		}
+	}
+}
+
+func TestALineThatLooksLikeAnErrorButHasNoCodeIsAMessage(t *testing.T) {
+	client := helloworld.New(answering(t, 200, "application/x-ndjson", `{"error":{"Id":"none"}}`+"\n"))
+	count := 0
+	for _, err := range client.Helloworld.Stream(ctx, &helloworld.StreamRequest{Messages: 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		count++
+	}
+	if count != 1 {
+		t.Fatalf("%d messages", count)
 	}
 }
