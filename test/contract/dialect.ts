@@ -53,7 +53,7 @@ export interface DialectClient {
 const DENIED = { scope: "<public>", access: "DENIED", priority: 20 };
 
 /** The options with which the scene of the suite is made. */
-export const SCENE = { flags: { maxBody: "65536" } };
+export const SCENE = { flags: { maxBody: "65536" }, bound: true };
 
 async function ended(call: OpenCall): Promise<Heard & { readonly end: NonNullable<Heard["end"]> }> {
   await until(() => call.heard().end !== undefined, { what: () => `an end, after ${JSON.stringify(call.heard())}` });

@@ -33,6 +33,7 @@ import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Service } from "../../src/rpc/service.js";
+import { withBindings } from "../support/bound.js";
 import { helloworld } from "../support/helloworld.js";
 import { openMemoryStore } from "../support/memory-store.js";
 import { CHEAP } from "../support/passwords.js";
@@ -70,6 +71,8 @@ export interface DeployOptions {
   readonly events?: Parameters<typeof createProbe>[0];
   /** Paths that Portico answers itself, beside health and documents. */
   readonly own?: readonly OwnPaths[];
+  /** Whether each endpoint has a binding of `google.api.http`: POST at `/bound` and its gRPC path. */
+  readonly bound?: boolean;
   /** Others than helloworld and probe. */
   readonly services?: readonly Service[];
   readonly heartbeatMs?: number;
@@ -145,7 +148,8 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     });
   for (const { name, parts, descriptors, bindingPrefix = "" } of services) {
     const grpcServices = parts.map(({ grpcService }) => grpcService);
-    add({ service: name, descriptors: asBuffer(descriptors), grpcServices, bindingPrefix });
+    const announced = options.bound ? withBindings(descriptors) : asBuffer(descriptors);
+    add({ service: name, descriptors: announced, grpcServices, bindingPrefix });
   }
   add({ service: "gone", addresses: ["127.0.0.1:1"] });
 

@@ -272,6 +272,13 @@ function grpcDialect(name: string, type: string): Dialect {
   };
 }
 
+/** At the bindings of `test/support/bound.ts`. */
+const httpRule: Dialect = {
+  ...json,
+  name: "google.api.http",
+  write: (asked) => ({ ...json.write(asked), path: `/bound${asked.path}` }),
+};
+
 /** All clients: of the port for HTTP/1.1, and of the one for HTTP/2. */
 export function clientsOf(http1: Address, http2: Address): readonly DialectClient[] {
   const proto = { refusesUnknown: false, compresses: true, unknown: UNKNOWN_PROTO };
@@ -281,6 +288,8 @@ export function clientsOf(http1: Address, http2: Address): readonly DialectClien
   return [
     clientOf({ ...json, ...inJson }, http1, false),
     clientOf({ ...json, ...inJson }, http2, true),
+    clientOf({ ...httpRule, ...inJson }, http1, false),
+    clientOf({ ...httpRule, ...inJson }, http2, true),
     clientOf({ ...connectDialect, ...proto }, http1, false),
     clientOf({ ...connectDialect, ...inJson, name: "Connect with JSON" }, http2, true),
     clientOf({ ...grpcWeb, ...proto }, http1, false),
