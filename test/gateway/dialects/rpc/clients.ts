@@ -79,6 +79,8 @@ function openHttp2({ host, port }: Address, { path, headers, body }: Written, re
     response.body = Buffer.concat([response.body, piece]);
   });
   stream.on("end", () => {
+    // One that is broken off ends, too.
+    if (session.destroyed) return;
     response.isOver = true;
     session.close();
   });
