@@ -31,6 +31,8 @@ interface Difference {
   readonly why: string;
   /** Whether the requests of this place differ for that reason; what follows them is not compared then. */
   differs(port: RecordedRequest, node: RecordedRequest): boolean;
+  /** The port reads nothing behind such a request. */
+  readonly closes?: true;
 }
 
 const DIFFERENCES: readonly Difference[] = [
@@ -41,38 +43,63 @@ const DIFFERENCES: readonly Difference[] = [
   {
     why: "with more headers than the limit the gateway refuses a request; node:http knows of 200 more or fewer, by how they came",
     differs: ({ headers }) => headers.length >= 2 * MAX_HEADERS,
+    closes: true,
   },
   {
     why: "the gateway takes no transfer coding but chunked: where the first header names another, or none, it reads no body",
-    differs: ({ fault, headers }) => {
+    differs({ fault, headers }) {
       const at = headers.findIndex((name, index) => index % 2 === 0 && /^transfer-encoding$/i.test(name));
-      return fault === 400 && at >= 0 && !/(?:^|[ \t,])chunked$/i.test(headers[at + 1] as string);
+      return fault === 400 && at >= 0 && !/(?:^|,)[ \t]*chunked$/i.test(headers[at + 1] as string);
     },
+    closes: true,
   },
   {
     why: "bytes of chunk extensions count for the body, not for each chunk; trailers count with the headers, by bytes and number",
-    differs: ({ body, fault }, node) =>
-      (fault === 431 || fault === 413) && body === undefined && node.body !== undefined,
+    differs: ({ body, fault }) => (fault === 431 || fault === 413) && body === undefined,
+    closes: true,
+  },
+  {
+    why: "HTTP/0.9 is refused, whatever its headers are, with lines that end in LF",
+    differs: ({ fault }, node) => fault === 505 && node.fault === 505,
   },
 ];
 
 /** Both outcomes as they are compared. */
 export function comparable(port: Outcome, node: Outcome): [unknown, unknown] {
-  // Of two things that are wrong, which is seen first is a matter of how many bytes the parser is given at once.
-  if (port.refused === 431 && node.refused === 400)
-    return comparable({ ...port, refused: 400, statuses: [] }, { ...node, statuses: [] });
-  const at = port.requests.findIndex((request, index) => {
-    const other = node.requests[index];
-    return other !== undefined && DIFFERENCES.some((difference) => difference.differs(request, other));
-  });
-  return [outcomeUpTo(port, at), outcomeUpTo(node, at)];
+  if (port.refused !== node.refused && isRefusedEitherWay(port, node)) {
+    return comparable({ ...port, refused: 400, statuses: [] }, { ...node, refused: 400, statuses: [] });
+  }
+  for (const [at, request] of port.requests.entries()) {
+    const other = node.requests[at];
+    const difference = other && DIFFERENCES.find(({ differs }) => differs(request, other));
+    if (difference === undefined) continue;
+    const isOver = difference.closes === undefined || (port.closed && port.requests.length === at + 1);
+    return [outcomeBefore(port, at, isOver), outcomeBefore(node, at, true)];
+  }
+  return [outcomeOf(port), outcomeOf(node)];
 }
 
-function outcomeUpTo(outcome: Outcome, at: number): unknown {
-  // Node says "100 Continue" where no body follows, too.
-  const statuses = outcome.statuses.filter((status) => status !== "100");
-  if (at < 0) return { ...outcome, statuses, requests: outcome.requests.map(withoutUpgrade) };
-  return { requests: outcome.requests.slice(0, at).map(withoutUpgrade), statuses: statuses.slice(0, at) };
+/**
+ * Of two things that are wrong with bytes, which one is seen first is a matter of how many the parser is given at once; and a
+ * CONNECT of HTTP/0.9 is refused for its version here.
+ */
+function isRefusedEitherWay({ refused }: Outcome, node: Outcome): boolean {
+  return (refused === 431 && node.refused === 400) || (refused === 505 && node.refused === 405);
+}
+
+function outcomeOf(outcome: Outcome): unknown {
+  return { ...outcome, statuses: finalStatuses(outcome), requests: outcome.requests.map(withoutUpgrade) };
+}
+
+/** What came of the requests before this place. */
+function outcomeBefore(outcome: Outcome, at: number, isOver: boolean): unknown {
+  const requests = outcome.requests.slice(0, at).map(withoutUpgrade);
+  return { requests, statuses: finalStatuses(outcome).slice(0, at), isOver };
+}
+
+/** Node says "100 Continue" where no body follows, too. */
+function finalStatuses({ statuses }: Outcome): readonly string[] {
+  return statuses.filter((status) => status !== "100");
 }
 
 /** Without the header of an upgrade that is ignored, which has another name on one side. */

@@ -10,17 +10,22 @@ import { Mutations } from "./mutations.js";
 const SEED = Number(process.env.SEED ?? (FULL ? Date.now() % 2 ** 31 : 16));
 const MUTATED = FULL ? 30_000 : 1_500;
 
-const cases = corpus();
-t.comment(`seed ${SEED}, llhttp ${process.versions.llhttp}`);
+/** That of the port, by all that the tests see. Later ones take and refuse some other bytes. */
+const LLHTTP = /^9\.3\./;
+const { llhttp = "" } = process.versions;
+const skip = LLHTTP.test(llhttp) ? false : `this Node's llhttp is ${llhttp}`;
 
-t.test("the corpus, sent at once and cut anywhere", async (t) => {
+const cases = corpus();
+console.error(`note: seed ${SEED}, llhttp ${llhttp}`);
+
+t.test("the corpus, sent at once and cut anywhere", { skip }, async (t) => {
   const mutations = new Mutations(SEED, cases);
   const whole = cases.map(({ title, bytes }) => ({ title, pieces: [bytes] }));
   const cut = cases.map(({ title, bytes }) => ({ title: `${title}, cut`, pieces: mutations.cut(bytes) }));
   t.same(await differencesOf([...whole, ...cut]), []);
 });
 
-t.test("the corpus, a byte at a time", async (t) => {
+t.test("the corpus, a byte at a time", { skip }, async (t) => {
   // Other kinds of bytes need not be long.
   const short = cases.filter(({ bytes }) => bytes.length < (FULL ? 1_000 : 60));
   t.same(
@@ -31,7 +36,7 @@ t.test("the corpus, a byte at a time", async (t) => {
   );
 });
 
-t.test("bytes mutated from it, cut anywhere", async (t) => {
+t.test("bytes mutated from it, cut anywhere", { skip }, async (t) => {
   function* mutated(): Generator<Case> {
     const mutations = new Mutations(SEED, cases);
     for (let number = 0; number < MUTATED; number++) {

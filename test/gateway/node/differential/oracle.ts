@@ -113,9 +113,8 @@ export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): P
     answerRaw(socket, 405, 0);
   });
   server.on("clientError", (error: Error & { code?: string }, socket: Socket) => {
-    if (!socket.writable || socket.readableEnded || error.code === "ECONNRESET" || closing.has(socket)) {
-      return void socket.destroy();
-    }
+    if (!socket.writable || socket.readableEnded || error.code === "ECONNRESET") return void socket.destroy();
+    if (closing.has(socket)) return;
     const status = CODES[error.code ?? ""] ?? 400;
     const { requests } = recorded.recording;
     const last = requests.at(-1);

@@ -72,3 +72,8 @@ for (const { title, bytes, again, status } of CASES) {
     t.ok(took < MAX_TIME, `after ${took.toFixed(0)} ms`);
   });
 }
+t.test("a trickle of empty lines after an answer does not keep the connection", async (t) => {
+  const { text, took } = await trickle(t, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\r\n");
+  t.match(text, /^HTTP\/1.1 200 /);
+  t.ok(took < MAX_TIME, `after ${took.toFixed(0)} ms`);
+});
