@@ -8,7 +8,7 @@ import { Mutations } from "./mutations.js";
 
 /** In the sample of CI always the same; SEED= chooses one. */
 const SEED = Number(process.env.SEED ?? (FULL ? Date.now() % 2 ** 31 : 16));
-const MUTATED = FULL ? 30_000 : 1_500;
+const MUTATED = FULL ? 30_000 : 1_000;
 
 /** That of the port, by all that the tests see. Later ones take and refuse some other bytes. */
 const LLHTTP = /^9\.3\./;

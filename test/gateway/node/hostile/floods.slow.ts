@@ -10,7 +10,7 @@ import { answer, open } from "../dial.js";
 import { neighbour } from "./neighbour.js";
 
 const FLOODER = "test/gateway/node/hostile/flooder.mjs";
-const DURATION_MS = 1_000;
+const DURATION_MS = 600;
 const MIB = 1024 ** 2;
 /** Bytes that systems take between two sockets before one of them must read. */
 const MAX_SYSTEM = 16 * MIB;
