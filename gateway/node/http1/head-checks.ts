@@ -7,7 +7,7 @@ import type { RequestHead } from "./request-head.js";
 import { OTHER_VERSION } from "./request-parser.js";
 
 /** The last transfer coding, without which a body has no end (RFC 9112 §6.3). */
-const CHUNKED_LAST = /(?:^|[ \t,])chunked$/i;
+const CHUNKED_LAST = /(?:^|,)[ \t]*chunked$/i;
 
 const TOO_MANY = new HttpError(431, "There are too many headers");
 const BAD_CODING = new HttpError(400, "The request is not well-formed HTTP: the last transfer coding is not chunked");
