@@ -30,8 +30,8 @@ export function bodyLength({ method, headers: { transferEncoding, contentLength 
 
 /** What is wrong with a head that llhttp has accepted: it lets HTTP/0.9 and HTTP/2.0 pass (RFC 9110 §15.6.6). */
 export function faultOf({ method, major, minor, headers }: RequestHead): HttpError | undefined {
-  if (major !== 1 || minor > 1) return OTHER_VERSION;
   if (method === "CONNECT") return NO_TUNNEL;
+  if (major !== 1 || minor > 1) return OTHER_VERSION;
   return minor === 1 && headers.host === undefined ? NO_HOST : undefined;
 }
 
