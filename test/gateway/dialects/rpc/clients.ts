@@ -281,22 +281,22 @@ const httpRule: Dialect = {
   write: (asked) => ({ ...json.write(asked), path: `/bound${asked.path}` }),
 };
 
-/** All clients: of the port for HTTP/1.1, and of the one for HTTP/2. */
-export function clientsOf(http1: Address, http2: Address): readonly DialectClient[] {
+/** All clients of a port. */
+export function clientsOf(address: Address): readonly DialectClient[] {
   const proto = { refusesUnknown: false, compresses: true, unknown: UNKNOWN_PROTO };
   const inJson = { refusesUnknown: true, compresses: false, unknown: UNKNOWN_JSON };
   const grpc = grpcDialect("gRPC", "application/grpc");
   const grpcWeb = grpcDialect("gRPC-Web", "application/grpc-web");
   return [
-    clientOf({ ...json, ...inJson }, http1, false),
-    clientOf({ ...json, ...inJson }, http2, true),
-    clientOf({ ...httpRule, ...inJson }, http1, false),
-    clientOf({ ...httpRule, ...inJson }, http2, true),
-    clientOf({ ...connectDialect, ...proto }, http1, false),
-    clientOf({ ...connectDialect, ...inJson, name: "Connect with JSON" }, http2, true),
-    clientOf({ ...grpcWeb, ...proto }, http1, false),
-    clientOf({ ...grpcWeb, ...proto }, http2, true),
-    clientOf({ ...grpcDialect("gRPC-Web in base64", "application/grpc-web-text"), ...proto }, http1, false),
-    clientOf({ ...grpc, ...proto }, http2, true),
+    clientOf({ ...json, ...inJson }, address, false),
+    clientOf({ ...json, ...inJson }, address, true),
+    clientOf({ ...httpRule, ...inJson }, address, false),
+    clientOf({ ...httpRule, ...inJson }, address, true),
+    clientOf({ ...connectDialect, ...proto }, address, false),
+    clientOf({ ...connectDialect, ...inJson, name: "Connect with JSON" }, address, true),
+    clientOf({ ...grpcWeb, ...proto }, address, false),
+    clientOf({ ...grpcWeb, ...proto }, address, true),
+    clientOf({ ...grpcDialect("gRPC-Web in base64", "application/grpc-web-text"), ...proto }, address, false),
+    clientOf({ ...grpc, ...proto }, address, true),
   ];
 }

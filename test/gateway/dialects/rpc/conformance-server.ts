@@ -6,16 +6,10 @@
  *     node server.js <program of grpcserver> <descriptors of the conformance service> <folder for data>
  */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import type { Handler } from "../../../../gateway/http.js";
-import { serveHttp2 } from "../../../../gateway/node/http2/connection.js";
-import { loadConfig } from "../../../../src/config.js";
-import { MemoryBudget } from "../../../../src/memory-budget.js";
 import type { Channel } from "../../../../src/rpc/channel.js";
 import { Http2Channel } from "../../../../src/rpc/http2/channel.js";
 import { deploy, login, post } from "../../deployment.js";
@@ -24,17 +18,15 @@ const [grpcServer = "", descriptors = "", folder = ""] = process.argv.slice(2);
 
 /** Fields of ServerCompatRequest. */
 interface Wanted {
-  httpVersion: number;
   maxMessage: number;
 }
 
 function readRequest(message: Buffer): Wanted {
-  const wanted: Wanted = { httpVersion: 1, maxMessage: 0 };
+  const wanted: Wanted = { maxMessage: 0 };
   const reader = new BinaryReader(message);
   while (reader.pos < reader.len) {
     const [field, type] = reader.tag();
-    if (field === 2) wanted.httpVersion = reader.int32();
-    else if (field === 6) wanted.maxMessage = reader.uint32();
+    if (field === 6) wanted.maxMessage = reader.uint32();
     else reader.skip(type, field);
   }
   return wanted;
@@ -97,20 +89,7 @@ function withoutOwnDeadline(channel: Channel): Channel {
   };
 }
 
-/** Opens a port for HTTP/2 alone. @returns its number */
-async function listenHttp2(handler: Handler): Promise<number> {
-  const limits = loadConfig({ http: "127.0.0.1:0" }, {});
-  const options = { handler, limits, budget: new MemoryBudget() };
-  const server = createServer({ noDelay: true, allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
-    const connection = serveHttp2(socket, Buffer.alloc(0), options);
-    setInterval(() => connection.checkTime(), 20).unref();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
-}
-
-const { httpVersion, maxMessage } = readRequest(await readSized(process.stdin));
+const { maxMessage } = readRequest(await readSized(process.stdin));
 const service = await startService(maxMessage);
 const it = await deploy(mkdtempSync(join(folder, "data-")), {
   flags: { maxBody: String(maxMessage || 4_194_304) },
@@ -131,7 +110,7 @@ await post(
   { rule: { id: "conformance", scope: "<public>", resource: "service:conformance:*", access: "GRANTED", priority: 1 } },
   admin,
 );
-const port = httpVersion === 2 ? await listenHttp2(it.handler) : it.door.address.port;
+const { port } = it.door.address;
 const answer = new BinaryWriter()
   .tag(1, WireType.LengthDelimited)
   .string("127.0.0.1")
