@@ -5,13 +5,15 @@ import { readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { forEachCase, openDoor, summaryOf } from "./compare.js";
 import { corpus } from "./corpus.js";
+import { isComparable } from "./differences.js";
 import { outcomeOf } from "./recording.js";
 
 const FILE = "test/gateway/node/differential/corpus/outcomes.json";
 
 t.test("each case of the corpus is read as it was written down", async (t) => {
   const found = new Map<string, string>();
-  const cases = corpus().map(({ title, bytes }) => ({ title, pieces: [bytes] }));
+  const http1 = corpus().filter(({ bytes }) => isComparable(bytes));
+  const cases = http1.map(({ title, bytes }) => ({ title, pieces: [bytes] }));
   await forEachCase(cases, [openDoor], async ({ title, pieces }, [ours]) => {
     found.set(title, summaryOf(await outcomeOf(ours!, pieces)));
   });

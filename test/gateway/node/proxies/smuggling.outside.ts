@@ -41,7 +41,8 @@ function* inputs(): Generator<Buffer> {
   for (let count = 0; count < MUTATED; count++) yield mutations.next();
 }
 
-t.comment(`seed ${SEED}`);
+console.error(`note: seed ${SEED}`);
+t.jobs = PROXIES.length;
 for (const proxy of PROXIES) {
   t.test(`through ${proxy.name}`, { skip: isMissing(proxy) }, async (t) => {
     const mark = randomUUID();
