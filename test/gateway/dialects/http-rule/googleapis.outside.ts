@@ -107,7 +107,7 @@ t.test("the library and Pub/Sub answer at their paths", async (t) => {
     );
   });
   const service: Service = { name: "google", descriptors, parts, bindingPrefix: "/api" };
-  const { handler, close } = await deploy(t.testdir(), { services: [service] });
+  const { handler, close } = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [service] });
   t.teardown(close);
   const headers = ["Content-Type", "application/json", "Authorization", `Bearer ${await login(handler, "admin")}`];
   for (const method of methods.filter(({ methodKind }) => methodKind === "unary")) {

@@ -3,7 +3,7 @@ import t from "tap";
 import { ask, deploy } from "../../deployment.js";
 import { createLibrary } from "./library.js";
 
-const { handler, close } = await deploy(t.testdir(), { services: [createLibrary()] });
+const { handler, close } = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createLibrary()] });
 t.teardown(close);
 
 interface Case {

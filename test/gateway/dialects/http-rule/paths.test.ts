@@ -5,7 +5,7 @@ import { ask, deploy, login, post } from "../../deployment.js";
 import { createEverything, createLibrary } from "./library.js";
 
 t.test("the rules decide by the endpoint, at its bindings as elsewhere", async (t) => {
-  const it = await deploy(t.testdir(), { services: [createLibrary()] });
+  const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createLibrary()] });
   t.teardown(it.close);
   t.equal((await ask(it.handler, { target: "/lib/shelves/1" })).status, 200);
   t.equal(it.decided.at(-1), "service:library:Library.Get");
@@ -24,7 +24,7 @@ t.test("the rules decide by the endpoint, at its bindings as elsewhere", async (
 });
 
 t.test("below /v1/ a token is needed, in whichever way that is written", async (t) => {
-  const it = await deploy(t.testdir(), { services: [createLibrary(), createEverything()] });
+  const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createLibrary(), createEverything()] });
   t.teardown(it.close);
   const token = await login(it.handler, "admin");
   const cause = /^Unauthorized call made to .*; below \/v1\/ a valid token is needed, besides a rule that grants$/;
@@ -43,7 +43,7 @@ t.test("below /v1/ a token is needed, in whichever way that is written", async (
 });
 
 t.test("a prefix stands before each path, so that no token is needed below it", async (t) => {
-  const it = await deploy(t.testdir(), { services: [createLibrary("library", "/api")] });
+  const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createLibrary("library", "/api")] });
   t.teardown(it.close);
   t.equal((await ask(it.handler, { target: "/api/v1/lib/shelves/1" })).status, 200);
   t.equal((await ask(it.handler, { target: "/v1/lib/shelves/1" })).status, 404);
@@ -51,7 +51,7 @@ t.test("a prefix stands before each path, so that no token is needed below it", 
 });
 
 t.test("the path of an endpoint by its name, and Portico's own paths, go before bindings", async (t) => {
-  const it = await deploy(t.testdir(), { services: [createEverything(), createLibrary()] });
+  const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createEverything(), createLibrary()] });
   t.teardown(it.close);
   const everything = await ask(it.handler, { target: "/some/path" });
   t.match(JSON.parse(everything.body), { name: "some/path" });
@@ -64,7 +64,7 @@ t.test("the path of an endpoint by its name, and Portico's own paths, go before 
 });
 
 t.test("another method is refused with those that the path has", async (t) => {
-  const it = await deploy(t.testdir(), { services: [createLibrary()] });
+  const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createLibrary()] });
   t.teardown(it.close);
   const refused = await ask(it.handler, { method: "POST", target: "/lib/shelves/1" });
   t.match(refused, { status: 405, headers: { allow: "GET, HEAD, OPTIONS" } });
@@ -74,7 +74,7 @@ t.test("another method is refused with those that the path has", async (t) => {
 });
 
 t.test("bindings that are not served as declared are told when the service joins", async (t) => {
-  const it = await deploy(t.testdir(), { services: [createLibrary()] });
+  const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createLibrary()] });
   t.teardown(it.close);
   const told = (service: string) =>
     it.logged.filter((line) => line.service === service && "problem" in line).map(({ problem }) => problem);

@@ -7,7 +7,7 @@ import { deploy } from "../../deployment.js";
 import { createLibrary } from "./library.js";
 
 const library = createLibrary();
-const { door, close } = await deploy(t.testdir(), { services: [library] });
+const { door, close } = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [library] });
 t.teardown(close);
 
 interface Asked {
