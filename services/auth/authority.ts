@@ -140,8 +140,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await Promise.all([storedTime.close(), leases.close()]);
   };
   const enrol: Authority["enrol"] = (name) => enrolLocally(journal, dataFolder, name);
-  const count = (): number => 1 + claims.others;
-  return { service, firstStart, enrol, announceStop: () => stopping.abort(), count, close };
+  return { service, firstStart, enrol, announceStop: () => stopping.abort(), count: () => 1 + claims.others, close };
 }
 
 /** Opens the leases of guards, and tells other authorities on the store of them until `stopTelling`. */

@@ -5,6 +5,7 @@
  */
 import { connect } from "node:net";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
+import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { ForeignService } from "../../src/foreign-services.js";
 import type { Entry } from "./directory.js";
 
@@ -21,8 +22,14 @@ interface Tried {
 
 /** The configured targets, and whether each could be reached a moment ago. */
 export class Reach {
+  readonly #authorities: () => number;
   /** By the id that the instance of a target has, which is its address. */
   readonly #targets = new Map<string, Tried>();
+
+  /** @param authorities how many there are */
+  constructor(authorities: () => number) {
+    this.#authorities = authorities;
+  }
 
   /** Takes the targets of these services in place of those before. */
   set(services: readonly ForeignService[]): void {
@@ -35,8 +42,12 @@ export class Reach {
     }
   }
 
-  /** How many of the instances are there: all that registered, and the configured ones that accept a connection. */
-  async count(entries: readonly Entry[]): Promise<number> {
+  /**
+   * How many of a service's instances are there: all that registered, and the configured ones that accept a connection. Of
+   * the authorities' own services, each authority has one.
+   */
+  async count(service: string, entries: readonly Entry[]): Promise<number> {
+    if (SELF_GOVERNED.has(service)) return this.#authorities();
     const reachable = await Promise.all(entries.map(({ instance }) => this.#isReachable(instance.id)));
     return reachable.filter(Boolean).length;
   }

@@ -8,7 +8,7 @@ import type { KnownCaller } from "../../src/access/known-caller.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, pathOf, subjectOf } from "../../src/contract/endpoint.js";
-import { GATEWAY, SELF_GOVERNED } from "../../src/contract/names.js";
+import { GATEWAY } from "../../src/contract/names.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import { Code, invalidArgument, notFound, permissionDenied, StatusError } from "../../src/errors.js";
 import type { ForeignService } from "../../src/foreign-services.js";
@@ -73,7 +73,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   const { guard, foreign, foreignRefresh = 30_000, connect, log, authorities = () => 1 } = options;
   const directory = new Directory({ log });
   const configured = new ForeignServices({ directory, connect, refresh: foreignRefresh, log });
-  const reach = new Reach();
+  const reach = new Reach(authorities);
   const configure = (services: readonly ForeignService[]): void => {
     configured.set(services);
     reach.set(services);
@@ -82,14 +82,11 @@ export function createRegistry(options: RegistryOptions): Registry {
 
   const visibleTo = (context: Context) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);
 
-  const count = (name: string, entries: readonly Entry[]): number | Promise<number> =>
-    SELF_GOVERNED.has(name) ? authorities() : reach.count(entries);
-
   const list = async (context: Context): Promise<ListResponse> => {
     const services = await Promise.all(
       [...directory.services].map(async ([name, entries]) => {
         const endpoints = endpointsOf(entries).filter(visibleTo(context));
-        return endpoints.length === 0 ? [] : [listService(name, endpoints, await count(name, entries))];
+        return endpoints.length === 0 ? [] : [listService(name, endpoints, await reach.count(name, entries))];
       }),
     );
     return { services: services.flat().sort((a, b) => (a.name < b.name ? -1 : 1)) };
@@ -103,7 +100,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       throw notFound(`There is no service ${JSON.stringify(service.slice(0, 64))} to be seen`);
     }
     return {
-      service: listService(name, endpoints, await count(name, entries)),
+      service: listService(name, endpoints, await reach.count(name, entries)),
       proto: printProto(endpoints.map((endpoint) => endpoint.method)),
     };
   };

@@ -110,6 +110,9 @@ async function open(kind: SchemaKind, { url, dataFolder, deadline, warn, mustExi
   return { store, database, schema };
 }
 
+/** A key or a text, or a column of them. */
+type Value = string | readonly string[];
+
 function collectionOf(database: Database, schema: string, name: CollectionName, hints: Hints): Collection {
   const table = `${schema}.${name}`;
   const statement = (verb: string, text: string): Statement => ({ name: `${verb} ${name}`, text });
@@ -138,11 +141,7 @@ function collectionOf(database: Database, schema: string, name: CollectionName, 
   // Found by the index, and so locked in the order of keys, as createAfter locks them: no two wait for each other.
   const remove = statement("delete", `DELETE FROM ${table} WHERE key = ANY($1::bytea[])`);
   const removeIf = statement("deleteIf", `DELETE FROM ${table} WHERE key = $1 AND value = $2 RETURNING true`);
-  const write = async (
-    statement: Statement,
-    values: readonly (string | readonly string[])[],
-    durable = true,
-  ): Promise<boolean> => {
+  const write = async (statement: Statement, values: readonly Value[], durable = true): Promise<boolean> => {
     const parameters = values.map((value) => (typeof value === "string" ? bytes(value) : value.map(bytes)));
     const written = (await database.write(statement, parameters, { durable })).length === 1;
     if (written) hints.tell(name);

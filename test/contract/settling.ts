@@ -13,11 +13,12 @@ import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import type { Store } from "../../src/store/store.js";
+import { again } from "../services/auth/again.js";
 import { FaultyStore } from "../services/auth/faulty-store.js";
 import { type Open, open, PASSWORD } from "../services/auth/open.js";
 import { ScriptedGuard } from "../services/auth/scripted-guard.js";
 import { deferred } from "../support/deferred.js";
-import { inTime, MAX_WAIT, until } from "../support/until.js";
+import { inTime, until } from "../support/until.js";
 
 /** Long enough that a busy machine does not reach its end by chance. */
 const LONG = 20_000;
@@ -108,25 +109,6 @@ export class Members {
     const granting = this.guards.filter((guard) => guard.grants(RULE)).length;
     this.#t.equal(granting, 0, "no guard grants by the rule when its deletion is acknowledged");
     return performance.now() - start;
-  }
-}
-
-/**
- * Calls again while the answer is UNAVAILABLE: on a busy machine an authority's own guard may be without a lease for a
- * moment. Such a change may have been made all the same.
- * @param made what a further attempt is answered where an earlier one has made the change
- */
-async function again<T>(attempt: () => Promise<T>, made?: Code): Promise<T> {
-  const end = performance.now() + MAX_WAIT;
-  for (let attempts = 1; ; attempts++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const { code } = error as StatusError;
-      if (attempts > 1 && code === made) return undefined as T;
-      if (code !== Code.UNAVAILABLE || performance.now() > end) throw error;
-      await sleep(20);
-    }
   }
 }
 
