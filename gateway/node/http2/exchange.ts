@@ -9,8 +9,10 @@ import { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { type ResponseConnection, ResponseStream } from "./response-stream.js";
 
-/** Bytes of a body that are dropped after the response, and how long that may take, in milliseconds, before the stream is reset. */
-const MAX_DROPPED_BODY = 64 * 1024;
+/**
+ * How long the rest of a request may take after its response, in milliseconds: then the stream is reset. Some clients send
+ * all of a body before they read, and wait for ever where they are reset at once.
+ */
 const LINGER_MS = 1_000;
 
 const GONE = new HttpError(499, "The client has gone");
@@ -62,9 +64,8 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #readerBytes = 0;
   /** Most bytes of a body that is read to its end. */
   #maxBody: number;
-  /** What comes of the body is dropped; and how much of it was. */
+  /** What comes of the body is dropped. */
   #dropping = false;
-  #dropped = 0;
   /** We reset the stream, for what the client did on it. */
   #malformed = false;
   /** What became of the body where it did not come to its end. */
@@ -103,7 +104,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   // The body, as it comes.
 
   protected onData(buffer: Buffer, start: number, end: number): void {
-    if (this.#dropping) this.#drop(end - start);
+    if (this.#dropping) this.acknowledge();
     else if (start < end) this.#receive(buffer, start, end);
     if (!this.remoteEnded) return;
     // A client on node:http2 that cancels half-closes first. That must not be taken for the end of the body.
@@ -125,12 +126,6 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #takeMore(): void {
     if (this.#body.size > this.#maxBody) this.#fail(this.#tooLarge());
     else this.acknowledge();
-  }
-
-  #drop(bytes: number): void {
-    this.#dropped += bytes;
-    this.acknowledge();
-    if (this.localEnded && this.#dropped > MAX_DROPPED_BODY) this.connection.reset(this, ErrorCode.NO_ERROR);
   }
 
   #onRequestEnd(): void {
@@ -285,15 +280,13 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
       this.connection.release(this, "by the peer");
       return;
     }
-    // A client that has more to send need not (section 8.1). But some fail where they are reset while they send a little.
-    const announced = (this.#announced ?? 0) - this.#body.size;
-    if (announced > MAX_DROPPED_BODY) this.connection.reset(this, ErrorCode.NO_ERROR);
-    else this.deadline = Date.now() + LINGER_MS;
+    this.deadline = Date.now() + LINGER_MS;
   }
 
   /** The deadline has passed. */
   expire(): void {
     this.deadline = NEVER;
+    // A client that has more to send need not (RFC 9113, section 8.1).
     if (this.localEnded) this.connection.reset(this, ErrorCode.NO_ERROR);
     else if (this.#taker !== undefined) this.#fail(TOO_SLOW);
     else this.#fail(this.#paused ? STALLED : PIECE_TOO_SLOW);

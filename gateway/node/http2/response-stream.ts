@@ -48,6 +48,8 @@ export abstract class ResponseStream extends Stream {
   /** The source was asked to wait. */
   #full = false;
   #ending = false;
+  /** The stream is reset in place of its end. */
+  #isCut = false;
   #trailers = NONE;
 
   constructor(connection: ResponseConnection, id: number, method: string) {
@@ -116,9 +118,8 @@ export abstract class ResponseStream extends Stream {
       },
       end: (trailers = NONE) => this.#end(trailers),
       abort: () => {
-        if (this.gone || this.localEnded) return;
-        this.connection.reset(this, ErrorCode.INTERNAL_ERROR);
-        this.onReset(ErrorCode.INTERNAL_ERROR);
+        this.#isCut = true;
+        this.#end(NONE);
       },
     };
   }
@@ -186,7 +187,7 @@ export abstract class ResponseStream extends Stream {
   /** @returns true where the head is all of the response */
   #writeHead({ status, headers }: GatewayResponse): boolean {
     const { writer, date } = this.connection;
-    const isAll = this.#ending && this.#queue.length === 0 && this.#trailers.length === 0;
+    const isAll = this.#ending && !this.#isCut && this.#queue.length === 0 && this.#trailers.length === 0;
     this.#headWritten = true;
     writeHead(writer, this.id, status, headers, date, isAll ? Flag.END_STREAM : 0);
     if (isAll) this.#close();
@@ -209,7 +210,8 @@ export abstract class ResponseStream extends Stream {
       }
       const end = this.#written + size;
       const isLast = end === piece.length;
-      const endsStream = isLast && this.#ending && this.#queue.length === 1 && this.#trailers.length === 0;
+      const isAll = isLast && this.#queue.length === 1;
+      const endsStream = isAll && this.#ending && !this.#isCut && this.#trailers.length === 0;
       this.beginData(connection, size, endsStream);
       connection.writer.output.append(piece, this.#written, end);
       turn -= size;
@@ -221,9 +223,14 @@ export abstract class ResponseStream extends Stream {
     }
   }
 
-  /** An empty frame with END_STREAM, or the trailers. */
+  /** An empty frame with END_STREAM, the trailers, or a reset. */
   #writeEnd(): void {
     if (this.localEnded) return;
+    if (this.#isCut) {
+      this.connection.reset(this, ErrorCode.INTERNAL_ERROR);
+      this.onReset(ErrorCode.INTERNAL_ERROR);
+      return;
+    }
     if (this.#trailers.length > 0) writeTrailers(this.connection.writer, this.id, this.#trailers);
     else this.beginData(this.connection, 0, true);
     this.#close();

@@ -4,24 +4,19 @@ import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import type { HttpError } from "../../../gateway/errors.js";
 import { announcesBody, type BodySink, type Handler, type PieceFlow } from "../../../gateway/http.js";
-import type { ConnectionLimits } from "../../../gateway/node/connection.js";
+import type { Limits } from "../../../gateway/node/listen.js";
 import { MemoryBudget } from "../../../src/memory-budget.js";
 import { deferred } from "../../support/deferred.js";
 import { type Client, HTTP_VERSIONS, type HttpVersion, httpClient } from "../../support/http-client.js";
 import { until } from "../../support/until.js";
 import { answer, echo, held, open } from "./dial.js";
-import { serve } from "./http2/serve.js";
 
-type Connect = (
-  t: Test,
-  handler: Handler,
-  limits?: Partial<ConnectionLimits> & { readonly budget?: MemoryBudget },
-) => Promise<Client>;
+type Connect = (t: Test, handler: Handler, limits?: Partial<Limits>) => Promise<Client>;
 
-const connect: Record<HttpVersion, Connect> = {
-  "HTTP/1.1": async (t, handler, limits) => httpClient(t, "HTTP/1.1", (await open(t, handler, limits)).address),
-  "HTTP/2": async (t, handler, limits = {}) => httpClient(t, "HTTP/2", (await serve(t, handler, limits)).address),
-};
+const connectBy =
+  (version: HttpVersion): Connect =>
+  async (t, handler, limits) =>
+    httpClient(t, version, (await open(t, handler, limits)).address);
 
 /** A stream that the test writes. */
 function streamed(): { handler: Handler; sink: Promise<BodySink>; drained: () => number; aborted: Promise<HttpError> } {
@@ -331,6 +326,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
 
 for (const version of HTTP_VERSIONS) {
   t.test(version, async (t) => {
-    for (const [behaviour, run] of Object.entries(BEHAVIOUR)) await t.test(behaviour, (t) => run(t, connect[version]));
+    for (const [behaviour, run] of Object.entries(BEHAVIOUR))
+      await t.test(behaviour, (t) => run(t, connectBy(version)));
   });
 }

@@ -64,10 +64,10 @@ t.test("who asks for nothing is told nothing; a rule that changes no list is not
 
 t.test("it ends with the caller's token", async (t) => {
   const token = await login(handler, "admin");
-  const { response, text } = await listen({ toolsListChanged: true }, token);
+  const { text, isComplete } = await listen({ toolsListChanged: true }, token);
   const all = text();
   await post(handler, "/v1/auth/Logout", {}, token);
   t.match(await all, ACKNOWLEDGED, "the stream has ended");
-  t.equal(response.complete, true, "in an orderly way");
+  t.equal(isComplete(), true, "in an orderly way");
   t.ok(admin);
 });

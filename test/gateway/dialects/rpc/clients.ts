@@ -85,7 +85,11 @@ function openHttp2({ host, port }: Address, { path, headers, body }: Written, re
     session.close();
   });
   stream.end(body);
-  return { heard: () => read(response), pause: () => stream.pause(), leave: () => session.destroy() };
+  const leave = (): void => {
+    stream.removeAllListeners("end"); // Node tells a stream that it destroys itself of its end.
+    session.destroy();
+  };
+  return { heard: () => read(response), pause: () => stream.pause(), leave };
 }
 
 const UNKNOWN_JSON = Buffer.from('{"nowhere":1}');

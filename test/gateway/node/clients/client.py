@@ -1,4 +1,4 @@
-"""Calls each path of the test's server by httpx, and prints a line of what came of each."""
+"""Calls each path of the test's server by httpx, over HTTP/2 if asked to, and prints a line of what came of each."""
 
 import sys
 
@@ -11,7 +11,10 @@ def shown(text: str) -> str:
     return f"{len(text)} bytes" if len(text) > 100 else text
 
 
-with httpx.Client(base_url=sys.argv[1], timeout=60, limits=httpx.Limits(max_connections=1)) as client:
+http2 = sys.argv[2:] == ["HTTP/2"]
+limits = httpx.Limits(max_connections=1)
+
+with httpx.Client(base_url=sys.argv[1], timeout=60, limits=limits, http2=http2, http1=not http2) as client:
 
     def call(name: str, method: str, path: str, **more) -> None:
         response = client.request(method, path, **more)

@@ -1,4 +1,4 @@
-// Clients that others have written get the same from the port over HTTP/1.1: large bodies with and without a length, a
+// Clients that others have written get the same from the port over HTTP/1.1 and HTTP/2: large bodies with and without a length, a
 // stream, "100 Continue", HEAD, and errors that cost them no connection, but for a body that is too large.
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
@@ -67,19 +67,42 @@ t.test("curl", { skip: hasNo("curl") }, async (t) => {
   t.equal(server.takeConnections(), 1);
 });
 
-t.test("Python's httpx", async (t) => {
-  const programs = pythonPrograms(...PYTHON_PACKAGES);
-  if (programs === undefined) return void t.pass("there is no Python here");
-  const { output } = await run(join(programs, "python"), [`${FOLDER}/client.py`, `http://${server.address}`]);
-  t.same(output.trim().split("\n"), PRINTED);
-  t.equal(server.takeConnections(), 1);
+t.test("curl over HTTP/2", { skip: hasNo("curl") }, async (t) => {
+  const url = `http://${server.address}`;
+  const post = (body: string): string[] => ["-X", "POST", "--data-binary", body, `${url}/length`];
+  // curl 7.88 fails where it uses a connection again by prior knowledge, before any server: so each call has its own.
+  for (const [call, printed] of [
+    [[`${url}/hello`], "hello 2 200"],
+    [post("x".repeat(100_000)), "100000 2 200"],
+    [[...post("hello"), "-H", "Expect: 100-continue"], "5 2 200"],
+    [[`${url}/missing`], "not found 2 404"],
+    [["-o", "/dev/null", `${url}/stream`], " 2 200"],
+    [["-I", "-o", "/dev/null", `${url}/hello`], " 2 200"],
+  ] as const) {
+    const parameters = ["-sS", "--http2-prior-knowledge", "-w", " %{http_version} %{http_code}", ...call];
+    t.same(await run("curl", parameters), { status: 0, output: printed });
+  }
+  server.takeConnections();
 });
 
-t.test("Go's net/http", { skip: hasNoGo }, async (t) => {
-  const { output } = await run("go", ["run", "-C", `${FOLDER}/go`, ".", `http://${server.address}`]);
-  t.same(output.trim().split("\n"), PRINTED);
-  t.equal(server.takeConnections(), 1);
-});
+for (const version of ["HTTP/1.1", "HTTP/2"]) {
+  const more = version === "HTTP/2" ? [version] : [];
+
+  t.test(`Python's httpx over ${version}`, async (t) => {
+    const programs = pythonPrograms(...(version === "HTTP/2" ? ["httpx[http2]==0.28.1"] : PYTHON_PACKAGES));
+    if (programs === undefined) return void t.pass("there is no Python here");
+    const parameters = [`${FOLDER}/client.py`, `http://${server.address}`, ...more];
+    const { output } = await run(join(programs, "python"), parameters);
+    t.same(output.trim().split("\n"), PRINTED);
+    t.equal(server.takeConnections(), 1);
+  });
+
+  t.test(`Go's net/http over ${version}`, { skip: hasNoGo }, async (t) => {
+    const { output } = await run("go", ["run", "-C", `${FOLDER}/go`, ".", `http://${server.address}`, ...more]);
+    t.same(output.trim().split("\n"), PRINTED);
+    t.equal(server.takeConnections(), 1);
+  });
+}
 
 t.test("hyper", { skip: hasNo("cargo") }, async (t) => {
   const built = join(tmpdir(), "portico-outside", "hyper");
@@ -109,4 +132,10 @@ t.test("h2load over HTTP/1.1", { skip: hasNo("h2load") }, async (t) => {
   const { output } = await run("h2load", ["--h1", "-n2000", "-c16", "-m4", `http://${server.address}/hello`]);
   t.match(output, /requests: 2000 total, 2000 started, 2000 done, 2000 succeeded, 0 failed, 0 errored, 0 timeout/);
   t.equal(server.takeConnections(), 16);
+});
+
+t.test("h2load over HTTP/2", { skip: hasNo("h2load") }, async (t) => {
+  const { output } = await run("h2load", ["-n2000", "-c4", "-m50", `http://${server.address}/hello`]);
+  t.match(output, /requests: 2000 total, 2000 started, 2000 done, 2000 succeeded, 0 failed, 0 errored, 0 timeout/);
+  t.equal(server.takeConnections(), 4);
 });

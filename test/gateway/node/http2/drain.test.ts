@@ -1,11 +1,9 @@
 // A connection of HTTP/2 that is left loses no request: those in flight are answered, and the client is told which were not taken.
 import t from "tap";
-import { HttpError } from "../../../../gateway/errors.js";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { Flag, FrameType, LAST_STREAM_ID, readUint31 } from "../../../../src/http2/frames.js";
 import { type Frame, frame, headers, isType, type RawPeer, rawClient } from "../../../http2/peer.js";
-import { answer, echo, held } from "../dial.js";
-import { serve } from "./serve.js";
+import { answer, echo, held, open } from "../dial.js";
 
 const GET = [
   [":method", "GET"],
@@ -22,11 +20,11 @@ const acknowledge = (peer: RawPeer, ping: Frame | undefined): void =>
 
 t.test("requests in flight are answered, and so is one that was on its way", async (t) => {
   const { handler, finish } = held();
-  const { address, connections } = await serve(t, handler);
-  const peer = await rawClient(t, address);
+  const port = await open(t, handler);
+  const peer = await rawClient(t, port.address);
   peer.send(get(1));
   t.ok(await peer.answersPing());
-  connections[0]?.leave();
+  port.leave();
   t.equal(lastOf(await peer.next(isType(FrameType.GOAWAY))), LAST_STREAM_ID);
   const ping = await peer.next(isPing);
   peer.send(get(3));
@@ -38,41 +36,43 @@ t.test("requests in flight are answered, and so is one that was on its way", asy
 });
 
 t.test("a connection without requests is closed", async (t) => {
-  const { address, connections } = await serve(t, echo);
-  const peer = await rawClient(t, address);
-  connections[0]?.closeIdle();
+  const port = await open(t, echo);
+  const peer = await rawClient(t, port.address);
+  const closed = port.close(60_000);
   t.equal(lastOf(await peer.next(isType(FrameType.GOAWAY))), LAST_STREAM_ID);
   acknowledge(peer, await peer.next(isPing));
   t.equal(lastOf(await peer.next(isType(FrameType.GOAWAY))), 0);
   await peer.ended();
+  await closed;
 });
 
 t.test("a connection that is made while the port leaves has its first request answered", async (t) => {
-  const { address, connections } = await serve(t, echo);
-  const peer = await rawClient(t, address);
-  connections[0]?.leave();
+  const port = await open(t, echo);
+  const peer = await rawClient(t, port.address);
+  port.leave();
   peer.send(get(1));
   t.ok(await peer.next(isType(FrameType.DATA)));
   t.equal(lastOf(await peer.next(isType(FrameType.GOAWAY))), LAST_STREAM_ID);
 });
 
-t.test("requests that are aborted get the reason", async (t) => {
-  const { address, connections } = await serve(
+t.test("requests that are still open when the time is over are refused", async (t) => {
+  const port = await open(
     t,
     (request) => new Promise((resolve) => request.onAbort(({ status }) => resolve(answer("stopping", status)))),
   );
-  const peer = await rawClient(t, address);
+  const peer = await rawClient(t, port.address);
   peer.send(get(1));
   t.ok(await peer.answersPing());
-  connections[0]?.abortAll(new HttpError(503, "stopping"));
+  const closed = port.close(0);
   const head = await peer.next(isType(FrameType.HEADERS));
   t.equal(head && peer.fields(head)[":status"], "503");
+  await closed;
 });
 
 t.test("the client's GOAWAY closes the connection when its requests are answered", async (t) => {
   const { handler, finish } = held();
-  const { address } = await serve(t, handler);
-  const peer = await rawClient(t, address);
+  const port = await open(t, handler);
+  const peer = await rawClient(t, port.address);
   peer.send(get(1), frame(FrameType.GOAWAY, 0, 0, Buffer.alloc(8, ErrorCode.NO_ERROR)));
   t.ok(await peer.answersPing());
   finish();

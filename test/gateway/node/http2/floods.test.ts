@@ -5,8 +5,7 @@ import type { Handler } from "../../../../gateway/http.js";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { Flag, FrameType } from "../../../../src/http2/frames.js";
 import { frame, headers, isType, type RawPeer, rawClient, reset } from "../../../http2/peer.js";
-import { answer, echo, held } from "../dial.js";
-import { serve } from "./serve.js";
+import { answer, echo, held, open } from "../dial.js";
 
 const GET = [
   [":method", "GET"],
@@ -21,31 +20,31 @@ const goawayCode = async (peer: RawPeer): Promise<number | undefined> =>
   (await peer.next(isType(FrameType.GOAWAY)))?.payload.readUInt32BE(4);
 
 t.test("rapid reset (CVE-2023-44487): requests are ended with the stream, and their number is bounded", async (t) => {
-  let open = 0;
+  let count = 0;
   let most = 0;
   const handler: Handler = (request) => {
     if (request.fault !== undefined) return echo(request);
-    most = Math.max(most, ++open);
+    most = Math.max(most, ++count);
     return new Promise((resolve) => {
       request.onAbort(({ status }) => {
-        open--;
+        count--;
         resolve(answer("gone", status));
       });
     });
   };
-  const { address } = await serve(t, handler);
+  const { address } = await open(t, handler);
   const peer = await rawClient(t, address);
   const pair = (index: number): Buffer[] => [get(1 + 2 * index), reset(1 + 2 * index, ErrorCode.CANCEL)];
   peer.send(...Array.from({ length: 900 }, (_, index) => pair(index)).flat());
   t.ok(await peer.answersPing(), "900 go through");
-  t.equal(open, 0, "none of them is still called");
+  t.equal(count, 0, "none of them is still called");
   peer.send(...Array.from({ length: 500 }, (_, index) => pair(900 + index)).flat());
   t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM, "1400 do not");
   t.equal(most, 1, "calls at once");
 });
 
 t.test("a flood of PINGs", async (t) => {
-  const { address } = await serve(t, echo);
+  const { address } = await open(t, echo);
   const peer = await rawClient(t, address);
   peer.send(...Array.from({ length: 1400 }, () => frame(FrameType.PING, 0, 0, Buffer.alloc(8))));
   t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM);
@@ -54,7 +53,7 @@ t.test("a flood of PINGs", async (t) => {
 
 t.test("requests at once beyond 100 are refused, and the others are answered", async (t) => {
   const { handler, finish } = held();
-  const { address } = await serve(t, handler);
+  const { address } = await open(t, handler);
   const peer = await rawClient(t, address);
   peer.send(...Array.from({ length: 101 }, (_, index) => get(1 + 2 * index)));
   const refused = await peer.next(isType(FrameType.RST_STREAM));
@@ -65,7 +64,7 @@ t.test("requests at once beyond 100 are refused, and the others are answered", a
 });
 
 t.test("headers that do not end in time, and a preface that never comes", async (t) => {
-  const { address } = await serve(t, echo, { headerTime: 100 });
+  const { address } = await open(t, echo, { headerTime: 100 });
   const peer = await rawClient(t, address);
   peer.send(headers(1, GET, 0));
   t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM);
@@ -74,7 +73,7 @@ t.test("headers that do not end in time, and a preface that never comes", async 
 
 t.test("a connection without requests is closed after the idle time, one with a request is not", async (t) => {
   const { handler } = held();
-  const { address } = await serve(t, handler, { keepAlive: 100 });
+  const { address } = await open(t, handler, { keepAlive: 100 });
   const busy = await rawClient(t, address);
   busy.send(get(1));
   const idle = await rawClient(t, address);

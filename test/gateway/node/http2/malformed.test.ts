@@ -4,8 +4,7 @@ import t from "tap";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { Flag, FrameType } from "../../../../src/http2/frames.js";
 import { frame, headers, isType, type RawPeer, rawClient } from "../../../http2/peer.js";
-import { echo } from "../dial.js";
-import { serve } from "./serve.js";
+import { echo, open } from "../dial.js";
 
 type Fields = readonly (readonly [name: string, value: string])[];
 
@@ -94,7 +93,7 @@ async function answered(peer: RawPeer): Promise<Record<string, string> & { body:
 t.test("a malformed request is reset", async (t) => {
   for (const [what, bytes] of RESET) {
     const statuses: (number | undefined)[] = [];
-    const { address } = await serve(t, async (request) => {
+    const { address } = await open(t, async (request) => {
       const response = await echo(request);
       statuses.push(response.status);
       return response;
@@ -116,7 +115,7 @@ const REFUSED: readonly (readonly [what: string, status: string, fields: Fields]
 ];
 
 t.test("a request that is well-formed HTTP/2, and yet not acceptable, is answered", async (t) => {
-  const { address } = await serve(t, echo);
+  const { address } = await open(t, echo);
   for (const [what, status, fields] of REFUSED) {
     const peer = await rawClient(t, address);
     const bytes = headers(1, fields, END);
@@ -135,7 +134,7 @@ t.test("a request that is well-formed HTTP/2, and yet not acceptable, is answere
 
 t.test("what HTTP/2 allows reaches the handler as HTTP/1.1 would have it", async (t) => {
   let seen: readonly string[] = [];
-  const { address } = await serve(t, (request) => {
+  const { address } = await open(t, (request) => {
     seen = [request.method, request.target, ...request.rawHeaders, `${request.headers.host}`];
     return echo(request);
   });
@@ -164,7 +163,7 @@ t.test("what HTTP/2 allows reaches the handler as HTTP/1.1 would have it", async
 
 t.test("what is no HTTP/2 ends the connection with the reason, and is recorded", async (t) => {
   const faults: (string | undefined)[] = [];
-  const { address } = await serve(t, (request) => {
+  const { address } = await open(t, (request) => {
     faults.push(request.fault?.message);
     return echo(request);
   });

@@ -11,17 +11,17 @@ import {
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import type { BodySink, Handler } from "../../../../gateway/http.js";
+import type { HttpPort } from "../../../../gateway/node/listen.js";
 import { deferred } from "../../../support/deferred.js";
-import { answer, echo } from "../dial.js";
-import { type Served, serve } from "./serve.js";
+import { answer, echo, open as serve } from "../dial.js";
 
-function open(t: Test, { address }: Served): ClientHttp2Session {
+function open(t: Test, { address }: HttpPort): ClientHttp2Session {
   const session = connect(`http://127.0.0.1:${address.port}`);
   t.teardown(() => session.destroy());
   return session;
 }
 
-function request(t: Test, served: Served, path = "/", body = false): ClientHttp2Stream {
+function request(t: Test, served: HttpPort, path = "/", body = false): ClientHttp2Stream {
   return open(t, served).request({ ":path": path, ":method": body ? "POST" : "GET" });
 }
 

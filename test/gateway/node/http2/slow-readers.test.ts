@@ -8,8 +8,7 @@ import { MemoryBudget } from "../../../../src/memory-budget.js";
 import { frame, headers, isType, type RawPeer, rawClient, uint32 } from "../../../http2/peer.js";
 import { deferred } from "../../../support/deferred.js";
 import { until } from "../../../support/until.js";
-import { answer } from "../dial.js";
-import { serve } from "./serve.js";
+import { answer, open as serve } from "../dial.js";
 
 const GET = [
   [":method", "GET"],

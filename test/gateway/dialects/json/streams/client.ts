@@ -1,6 +1,14 @@
 /** Clients of streams, and the Portico they call: that of the gateway's tests, with the service feed. */
 import { once } from "node:events";
-import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
+import {
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  IncomingMessage,
+  type OutgoingHttpHeaders,
+  request,
+} from "node:http";
+import { connect, constants } from "node:http2";
+import type { Readable } from "node:stream";
 import type { Test } from "tap";
 import { WebSocket } from "ws";
 import { type Deployment, type DeployOptions, deploy, login, post } from "../../../deployment.js";
@@ -26,8 +34,27 @@ export interface Ask {
   readonly body?: unknown;
 }
 
-/** Opens a stream over HTTP; resolves when its headers have come. */
-export async function open({ port }: Scene, path: string, { method, headers, body }: Ask = {}) {
+/** A response whose headers have come. */
+export interface Opened {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly response: Readable;
+  /** All that comes, until the end or a break. */
+  text(): Promise<string>;
+  /** Whether it has come to its end, once it is over. */
+  isComplete(): boolean;
+}
+
+const OVER_HTTP2 = process.env.TEST_HTTP_VERSION === "2";
+
+/** The headers that say that the length of a body is not known. */
+export const OF_UNKNOWN_LENGTH = OVER_HTTP2 ? { "content-length": undefined } : { "transfer-encoding": "chunked" };
+
+/** Opens a stream over HTTP, in the version that the variable TEST_HTTP_VERSION says; resolves when its headers have come. */
+export async function open(scene: Scene, path: string, ask: Ask = {}): Promise<Opened> {
+  if (OVER_HTTP2) return openHttp2(scene, path, ask);
+  const { port } = scene;
+  const { method, headers, body } = ask;
   const raw = body === undefined || Buffer.isBuffer(body);
   const typed: OutgoingHttpHeaders = raw ? {} : { "content-type": "application/json" };
   const outgoing: ClientRequest = request({
@@ -43,21 +70,44 @@ export async function open({ port }: Scene, path: string, { method, headers, bod
   outgoing.end(raw ? body : JSON.stringify(body));
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];
   response.on("error", () => {}); // A body that breaks off is an end like any other here.
-  return { status: response.statusCode, headers: response.headers, response, text: () => textOf(response) };
+  const { statusCode: status, headers: received } = response;
+  const isComplete = (): boolean => response.complete;
+  return { status, headers: received, response, text: () => textOf(response), isComplete };
+}
+
+/** The same over HTTP/2, on a connection of its own. */
+async function openHttp2({ port }: Scene, path: string, { method, headers, body }: Ask): Promise<Opened> {
+  const session = connect(`http://127.0.0.1:${port}`);
+  session.on("error", () => {});
+  const raw = body === undefined || Buffer.isBuffer(body);
+  const typed: OutgoingHttpHeaders = raw ? {} : { "content-type": "application/json" };
+  const sent = raw ? body : Buffer.from(JSON.stringify(body));
+  const length = sent === undefined ? {} : { "content-length": sent.length };
+  const { host = "127.0.0.1", ...others } = { ...typed, ...length, ...headers };
+  const pseudo = { ":path": path, ":method": method ?? (body === undefined ? "GET" : "POST"), ":authority": `${host}` };
+  const stream = session.request({ ...pseudo, ...others }, { endStream: sent === undefined });
+  if (sent !== undefined) stream.end(sent);
+  stream.on("close", () => session.close());
+  stream.on("error", () => {}); // As above.
+  const [{ ":status": status, ...received }] = await once(stream, "response");
+  const isComplete = (): boolean => stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted;
+  return { status, headers: received, response: stream, text: () => textOf(stream), isComplete };
 }
 
 /** All that comes, until the end or a break. */
-async function textOf(response: IncomingMessage): Promise<string> {
+async function textOf(response: Readable): Promise<string> {
   let text = "";
   response.setEncoding("utf8").on("data", (piece) => {
     text += piece;
   });
-  if (!response.closed) await new Promise((resolve) => response.once("close", resolve));
+  // A stream of HTTP/2 counts as closed before all of it has been read.
+  const isOver = response instanceof IncomingMessage ? response.closed : response.destroyed;
+  if (!isOver) await new Promise((resolve) => response.once("close", resolve));
   return text;
 }
 
 /** Resolves with what has come when it matches. */
-export async function until(response: IncomingMessage, pattern: RegExp): Promise<string> {
+export async function until(response: Readable, pattern: RegExp): Promise<string> {
   let text = "";
   response.setEncoding("utf8");
   for await (const piece of response.iterator({ destroyOnReturn: false })) {

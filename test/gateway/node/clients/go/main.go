@@ -1,4 +1,4 @@
-// Calls each path of the test's server by net/http, and prints a line of what came of each.
+// Calls each path of the test's server by net/http, over HTTP/2 if asked to, and prints a line of what came of each.
 package main
 
 import (
@@ -12,9 +12,12 @@ import (
 )
 
 func main() {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(len(os.Args) == 2)
+	protocols.SetUnencryptedHTTP2(len(os.Args) > 2)
 	client := &http.Client{
 		Timeout:   time.Minute,
-		Transport: &http.Transport{ExpectContinueTimeout: time.Minute, MaxConnsPerHost: 1},
+		Transport: &http.Transport{ExpectContinueTimeout: time.Minute, MaxConnsPerHost: 1, Protocols: protocols},
 	}
 	call := func(name, method, path, body string, expects bool) {
 		request, err := http.NewRequest(method, os.Args[1]+path, strings.NewReader(body))

@@ -1,0 +1,18 @@
+// The tests of streams and uploads, once more over HTTP/2: their client speaks the version that this variable says.
+process.env.TEST_HTTP_VERSION = "2";
+
+await import("./ndjson.test.js");
+await import("./sse.test.js");
+await import("./upload.test.js");
+await import("./failures.test.js");
+await import("./first-message.test.js");
+await import("./heartbeat.test.js");
+await import("./stream-heartbeat.test.js");
+await import("./cancel.test.js");
+await import("./backpressure.test.js");
+await import("./revoked.test.js");
+await import("./drain.test.js");
+await import("./stall.test.js");
+await import("./foreign.test.js");
+await import("../bodies/http-body.test.js");
+await import("../../mcp/subscriptions.test.js");

@@ -1,0 +1,172 @@
+// TLS at the HTTP port: which protocols and versions clients get, who is refused, and that a certificate may be replaced while
+// calls are made.
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { get } from "node:https";
+import { connect as connectPlain } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { pino } from "pino";
+import t, { type Test } from "tap";
+import { WebSocket } from "ws";
+import type { Handler } from "../../../gateway/http.js";
+import type { HttpPort, Limits } from "../../../gateway/node/listen.js";
+import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../../src/certificates.js";
+import { createAuthority } from "../../http2/certificates.js";
+import { until } from "../../support/until.js";
+import { answer, echo, held, open } from "./dial.js";
+
+const authority = createAuthority("authority");
+const own = authority.issue("localhost");
+const { cert: ca } = authority;
+
+const secure = (t: Test, handler: Handler = echo, limits: Partial<Limits> = {}): Promise<HttpPort> =>
+  open(t, handler, { tls: own, ...limits });
+
+/** A handshake with the port; rejects where it fails. */
+async function shake(t: Test, { address }: HttpPort, options: ConnectionOptions): Promise<TLSSocket> {
+  const socket = connect({ port: address.port, host: "127.0.0.1", servername: "localhost", ca, ...options });
+  t.teardown(() => socket.destroy());
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+async function overHttp1({ address }: HttpPort, path: string): Promise<string> {
+  const request = get({ port: address.port, host: "127.0.0.1", servername: "localhost", path, ca });
+  const [response] = await once(request, "response");
+  return text(response);
+}
+
+function session(t: Test, { address }: HttpPort): ClientHttp2Session {
+  const opened = connectHttp2(`https://127.0.0.1:${address.port}`, { ca, servername: "localhost" });
+  t.teardown(() => opened.destroy());
+  return opened;
+}
+
+t.test("a client gets HTTP/2 or HTTP/1.1, as it asks for", async (t) => {
+  const port = await secure(t);
+  t.equal(await overHttp1(port, "/one"), "/one 0");
+  const client = session(t, port);
+  t.equal(await text(client.request({ ":path": "/two" })), "/two 0");
+  t.equal(client.alpnProtocol, "h2");
+  for (const [ALPNProtocols, protocol] of [
+    [["h2", "http/1.1"], "h2"],
+    [["http/1.1"], "http/1.1"],
+    [[], false],
+  ] as const) {
+    t.equal((await shake(t, port, { ALPNProtocols: [...ALPNProtocols] })).alpnProtocol, protocol);
+  }
+  await t.rejects(shake(t, port, { ALPNProtocols: ["other"] }), { code: /NO_APPLICATION_PROTOCOL/ });
+});
+
+t.test("a client that names no protocol speaks HTTP/1.1", async (t) => {
+  const socket = await shake(t, await secure(t), {});
+  socket.write("GET /p HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  t.match(await text(socket), /^HTTP\/1\.1 200 OK\r\n.*\/p 0$/s);
+});
+
+t.test("WebSockets are opened over TLS", async (t) => {
+  const handler: Handler = () => ({
+    status: 101,
+    headers: [],
+    body: "",
+    length: 0,
+    session: { open: (socket) => void socket.send("hello"), onMessage() {}, onDrain() {} },
+  });
+  const { address } = await secure(t, handler);
+  const client = new WebSocket(`wss://127.0.0.1:${address.port}`, { ca });
+  t.teardown(() => client.terminate());
+  t.equal(`${(await once(client, "message"))[0]}`, "hello");
+});
+
+t.test("versions of TLS before 1.2 are refused", async (t) => {
+  const port = await secure(t);
+  for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
+    t.equal((await shake(t, port, { minVersion: version, maxVersion: version })).getProtocol(), version);
+  }
+  const old = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
+  await t.rejects(shake(t, port, old), { code: /PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL/ });
+});
+
+t.test("a client that speaks plain HTTP is told so", async (t) => {
+  const { address } = await secure(t);
+  const socket = connectPlain(address.port, "127.0.0.1");
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  t.match(await text(socket), /^HTTP\/1\.1 400 Bad Request\r\n.*use https/s);
+});
+
+t.test("a handshake that takes too long is ended", async (t) => {
+  const { address } = await secure(t, echo, { headerTime: 100 });
+  const socket = connectPlain(address.port, "127.0.0.1").resume();
+  socket.on("error", () => {}); // A reset is an end, too.
+  await once(socket, "close");
+  t.pass();
+});
+
+t.test("a port that closes waits for requests, and not for handshakes", async (t) => {
+  const { handler, finish, asked } = held();
+  const port = await secure(t, handler);
+  const request = overHttp1(port, "/");
+  await asked;
+  const waiting = connectPlain(port.address.port, "127.0.0.1").resume();
+  waiting.on("error", () => {});
+  const gone = once(waiting, "close");
+  await once(waiting, "connect");
+  const closed = port.close(60_000);
+  await gone;
+  finish();
+  t.equal(await request, "finished");
+  await closed;
+});
+
+t.test("a certificate is replaced while calls are made, and none fails", async (t) => {
+  const renewed = authority.issue("localhost");
+  const folder = t.testdir({ "own.pem": own.cert, "own.key": own.key });
+  const files = { httpTlsCert: join(folder, "own.pem"), httpTlsKey: join(folder, "own.key") };
+  const said: string[] = [];
+  const log = pino({}, { write: (line) => void said.push(JSON.parse(line).msg) });
+  const closing = new AbortController();
+  t.teardown(() => closing.abort());
+  const tls: Certificates = followCertificates(files, { log, signal: closing.signal }, HTTP_CERTIFICATES);
+  const port = await secure(t, () => answer("served"), { tls });
+  const shown = async (): Promise<string> => (await shake(t, port, {})).getPeerX509Certificate()?.serialNumber ?? "";
+  const first = await shown();
+
+  let calls = 0;
+  let running = true;
+  const standing = session(t, port);
+  const callAgainAndAgain = async (call: () => Promise<string>): Promise<void> => {
+    for (; running; calls++) if ((await call()) !== "served") throw new Error("a call failed");
+  };
+  const load = Promise.all([
+    callAgainAndAgain(() => text(standing.request({ ":path": "/" }))),
+    callAgainAndAgain(() => overHttp1(port, "/")),
+    callAgainAndAgain(async () => {
+      const fresh = session(t, port);
+      const body = await text(fresh.request({ ":path": "/" }));
+      fresh.close();
+      return body;
+    }),
+  ]);
+
+  // Written in the order in which tools write them, and the first one in halves.
+  writeFileSync(files.httpTlsCert, renewed.cert.subarray(0, renewed.cert.length / 2));
+  await until(() => said.includes("the changed certificates are not used"));
+  t.equal(await shown(), first, "a file that is half written changes nothing");
+  said.length = 0;
+  writeFileSync(files.httpTlsCert, renewed.cert);
+  await until(() => said.includes("the changed certificates are not used"));
+  t.equal(await shown(), first, "nor does a certificate without its key");
+  writeFileSync(files.httpTlsKey, renewed.key);
+  await until(() => said.includes("the certificates were read again"));
+  t.not(await shown(), first);
+
+  const before = calls;
+  await until(() => calls > before + 10);
+  running = false;
+  await load;
+  t.ok(calls > 10, `${calls} calls`);
+  t.notOk(standing.destroyed, "the connection that stood goes on");
+});
