@@ -1,4 +1,4 @@
-/** The certificates for gRPC over TLS: those of the authorities that are trusted, and this process's own. */
+/** The certificates for TLS, on the gRPC port and on the HTTP port: those of trusted authorities, and this process's own. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
@@ -10,12 +10,27 @@ import type { Logger } from "./log.js";
 export interface Certificates {
   /** Of trusted authorities. Without it Node's own list is trusted, and clients need not show a certificate. */
   readonly ca?: Buffer | undefined;
-  /** Of this process, with its key. Without it the gRPC port speaks plain text. */
+  /** Of this process, with its key. Without it the port speaks plain text. */
   readonly cert?: Buffer | undefined;
   readonly key?: Buffer | undefined;
   /** Calls the listener when they have been replaced. Without it they never are. */
   readonly onChange?: ((listener: () => void) => void) | undefined;
 }
+
+/** The settings that name the files. */
+export interface CertificateSettings {
+  readonly ca?: Setting;
+  readonly cert: Setting;
+  readonly key: Setting;
+}
+
+/** For gRPC. */
+export const GRPC_CERTIFICATES: CertificateSettings = { ca: "tlsCa", cert: "tlsCert", key: "tlsKey" };
+/** For the HTTP port. */
+export const HTTP_CERTIFICATES: CertificateSettings = { cert: "httpTlsCert", key: "httpTlsKey" };
+
+type Setting = "tlsCa" | "tlsCert" | "tlsKey" | "httpTlsCert" | "httpTlsKey";
+type Files = { readonly [setting in Setting]?: Config[setting] | undefined };
 
 /**
  * The certificates in the files that the settings name, as they are now. Files that change are read again: new connections
@@ -23,14 +38,15 @@ export interface Certificates {
  * @throws {ConfigError} when a file cannot be used at the start
  */
 export function followCertificates(
-  config: Pick<Config, Setting>,
+  config: Files,
   { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
+  settings = GRPC_CERTIFICATES,
 ): Certificates {
-  let current = readCertificates(config);
+  let current = readCertificates(config, settings);
   const listeners: (() => void)[] = [];
   const readAgain = (): void => {
     try {
-      const read = readCertificates(config);
+      const read = readCertificates(config, settings);
       const isSame = (["ca", "cert", "key"] as const).every((part) => `${read[part]}` === `${current[part]}`);
       if (isSame) return;
       current = read;
@@ -41,8 +57,10 @@ export function followCertificates(
       log.warn({ reason: error.message }, "the changed certificates are not used");
     }
   };
-  const files = [config.tlsCa, config.tlsCert, config.tlsKey].filter((file) => file !== undefined);
-  for (const file of files) onFileChange(file, readAgain, signal);
+  for (const setting of Object.values(settings)) {
+    const file = config[setting as Setting];
+    if (file !== undefined) onFileChange(file, readAgain, signal);
+  }
   return {
     get ca() {
       return current.ca;
@@ -61,26 +79,26 @@ export function followCertificates(
  * Reads the files that the settings name.
  * @throws {ConfigError} when a file cannot be used
  */
-export function readCertificates({ tlsCa, tlsCert, tlsKey }: Pick<Config, Setting>): Certificates {
-  const { tlsCert: certSetting, tlsKey: keySetting } = SETTINGS;
-  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    const [there, missing] = tlsCert === undefined ? [keySetting, certSetting] : [certSetting, keySetting];
+export function readCertificates(config: Files, settings = GRPC_CERTIFICATES): Certificates {
+  const { [settings.cert]: certFile, [settings.key]: keyFile } = config;
+  const { [settings.cert]: certSetting, [settings.key]: keySetting } = SETTINGS;
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    const [there, missing] = certFile === undefined ? [keySetting, certSetting] : [certSetting, keySetting];
     throw new ConfigError(`${there.variable} is set without ${missing.variable}: they go together`);
   }
-  const ca = tlsCa === undefined ? undefined : readCertificate("tlsCa", tlsCa);
-  if (tlsCert === undefined || tlsKey === undefined) return { ca };
-  const cert = readCertificate("tlsCert", tlsCert);
-  const key = readPem("tlsKey", tlsKey);
+  const caFile = settings.ca && config[settings.ca];
+  const ca = caFile === undefined ? undefined : readCertificate(settings.ca as Setting, caFile);
+  if (certFile === undefined || keyFile === undefined) return { ca };
+  const cert = readCertificate(settings.cert, certFile);
+  const key = readPem(settings.key, keyFile);
   try {
     createSecureContext({ ca, cert, key });
   } catch (error) {
     const { message } = error as Error;
-    throw new ConfigError(`${tlsKey} (${keySetting.variable}) is no key for ${tlsCert}: ${message}`);
+    throw new ConfigError(`${keyFile} (${keySetting.variable}) is no key for ${certFile}: ${message}`);
   }
   return { ca, cert, key };
 }
-
-type Setting = "tlsCa" | "tlsCert" | "tlsKey";
 
 function readCertificate(setting: Setting, path: string): Buffer {
   const pem = readPem(setting, path);

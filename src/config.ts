@@ -146,6 +146,20 @@ export const SETTINGS = {
     "file with the trusted certificate authorities (PEM); default Node's. With it, clients of the gRPC port must show a certificate",
     filePath,
   ),
+  httpTlsCert: setting(
+    "PORTICO_HTTP_TLS_CERT",
+    undefined,
+    "file with the certificate of the HTTP port, and those between it and its authority (PEM): it then speaks TLS",
+    filePath,
+    HTTP_PORT,
+  ),
+  httpTlsKey: setting(
+    "PORTICO_HTTP_TLS_KEY",
+    undefined,
+    "file with the key of that certificate (PEM)",
+    filePath,
+    HTTP_PORT,
+  ),
   httpHosts: setting(
     "PORTICO_HTTP_HOSTS",
     "none",

@@ -8,7 +8,6 @@
  */
 import { basename, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { formatAddress } from "../../src/address.js";
 import { Bundler } from "./bundle.js";
 import { compileContract, serviceNamesOf } from "./contract.js";
 import type { Door } from "./door.js";
@@ -137,7 +136,7 @@ export class DevService {
       return [{ message: `The new version ${outcome.failure}:` }, ...printedBy(outcome.printed)];
     this.#served = hash;
     const { door, printer } = this.#options;
-    const url = `http://${formatAddress(door.http)}/${outcome.service}`;
+    const url = `${door.url}/${outcome.service}`;
     printer.serving(this.#name, what, performance.now() - since, url);
     return [];
   }

@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type FSWatcher, watch } from "chokidar";
-import { formatAddress } from "../../src/address.js";
 import type { Config, Flags } from "../../src/config.js";
 import { createLog } from "../../src/log.js";
 import { exitSoon, loadRoleConfig } from "../roles/run.js";
@@ -36,7 +35,7 @@ export async function runDev(folder: string, flags: Flags, io: Io): Promise<numb
     exitSoon();
     throw error;
   });
-  printer.banner(`http://${formatAddress(door.http)}`, config.data);
+  printer.banner(door.url, config.data);
   const services = new Services(root, config, { door, printer, env: io.env });
   const watcher = watch(root, { ignored: (path) => path !== root && isIgnored(path), ignoreInitial: true });
   watcher.on("all", (event, file) => void (event !== "addDir" && event !== "unlinkDir" && services.onChange(file)));

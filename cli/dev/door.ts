@@ -1,18 +1,20 @@
 /** The door that `portico dev` opens: `portico server` in this process, and the instances that register at it. */
 
 import { SYSTEM } from "../../src/access/admission.js";
-import { type Address, formatGrpcTarget } from "../../src/address.js";
+import { formatGrpcTarget } from "../../src/address.js";
 import type { Config } from "../../src/config.js";
 import { RegistryService } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { stream } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { httpUrl } from "../roles/banner.js";
 import { type OpenServer, openServer } from "../roles/server.js";
 import { processOf } from "../roles/start.js";
 
 export interface Door {
-  readonly http: Address;
+  /** Where callers reach it. */
+  readonly url: string;
   /** Where services reach it. */
   readonly grpc: string;
   readonly instances: Instances;
@@ -35,7 +37,7 @@ export async function openDoor(config: Config, log: Logger, signal: AbortSignal)
     instances.close();
     await stop();
   };
-  return { http, grpc: formatGrpcTarget(grpc!), instances, enrol, close };
+  return { url: httpUrl(config, http), grpc: formatGrpcTarget(grpc!), instances, enrol, close };
 }
 
 /** The instances that are registered now. */

@@ -23,7 +23,7 @@ export interface BannerOptions {
 /** The banner as text. It ends with `Ready`, or with what is missing. */
 export function banner({ title, running, config, hasStore, env }: BannerOptions): string {
   const table = aligned(rowsOf(running, config, hasStore, env), "   ").map((row) => `  ${row}`);
-  const commands = running.http && hasStore ? commandsToTry(formatAddress(running.http), config) : [];
+  const commands = running.http && hasStore ? commandsToTry(httpUrl(config, running.http), config) : [];
   const tries = commands.length > 0 ? ["", "  Try", "", ...commands.map((command) => `      ${command}`)] : [];
   const lines = [...table, ...firstPassword(running), ...tries];
   return [
@@ -62,7 +62,7 @@ function rowsOf(
   env: NodeJS.ProcessEnv,
 ): Row[] {
   return [
-    ...(http ? pagesOf(`http://${formatAddress(http)}`) : []),
+    ...(http ? pagesOf(httpUrl(config, http)) : []),
     ...(grpc ? [["gRPC", formatGrpcTarget(grpc)] as const] : []),
     ...(admin ? [["Metrics", metricsOf(admin)] as const] : []),
     ...workers.map(({ pid, admin }, index) => [`Worker ${index + 1}`, `${metricsOf(admin)}, process ${pid}`] as const),
@@ -87,11 +87,16 @@ function shorten(path: string, env: NodeJS.ProcessEnv): string {
   return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
+/** Where callers reach the HTTP port. */
+export function httpUrl({ httpTlsCert }: Config, http: Address): string {
+  return `${httpTlsCert === undefined ? "http" : "https"}://${formatAddress(http)}`;
+}
+
 function commandsToTry(http: string, { ownServices }: Config): string[] {
-  const url = http === formatAddress({ host: "127.0.0.1", port: 8080 }) ? "" : ` --url http://${http}`;
+  const url = http === "http://127.0.0.1:8080" ? "" : ` --url ${http}`;
   const program = programName(process.argv[1] ?? "portico");
   const hasHelloworld = ownServices === "*" || ownServices.includes("helloworld");
-  const first = hasHelloworld ? [`curl 'http://${http}/helloworld/call?name=Ada'`] : [];
+  const first = hasHelloworld ? [`curl '${http}/helloworld/call?name=Ada'`] : [];
   return [...first, `${program} login${url}`, `${program} auth list rules`];
 }
 

@@ -11,6 +11,7 @@ import { Hosts } from "../../gateway/stages/cors.js";
 import { readConnection } from "../../services/registry/connection-contract.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address.js";
+import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/certificates.js";
 import { GATEWAY } from "../../src/contract/names.js";
 import { messageLimits, type ProcessContext } from "../../src/process/context.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
@@ -26,6 +27,14 @@ export const startGateway = processOf(async (context) => {
     context.transport.connect(parseGrpcTarget(address), options);
   return openGateway(context, { registry: { ...registry, connect }, guard, enrolment });
 });
+
+/** The certificate of the HTTP port; undefined where it speaks plain text. @throws {ConfigError} */
+function followHttpCertificates({ config, log, shutdown }: ProcessContext): Certificates | undefined {
+  const closing = new AbortController();
+  shutdown.add(() => closing.abort());
+  const certificates = followCertificates(config, { log, signal: closing.signal }, HTTP_CERTIFICATES);
+  return certificates.cert === undefined ? undefined : certificates;
+}
 
 /** What a gateway follows, in this process or in another. */
 interface GatewayOptions {
@@ -58,9 +67,10 @@ export async function openGateway(
   const own = [health, documents, pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
   const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage });
+  const tls = followHttpCertificates(context);
   // A port that is open before the gateway can answer refuses calls that another gateway on it would have answered.
   await waitForAuthority(Promise.all([guard.ready(), catalog.arrived]));
-  const server = await listening("http", config, () => listen(handler, config.http, { ...config, budget }));
+  const server = await listening("http", config, () => listen(handler, config.http, { ...config, budget, tls }));
   shutdown.onBegin(() => server.leave());
   shutdown.add((drainMs) => server.close(drainMs));
   const admin = await openAdminPort(context, health);

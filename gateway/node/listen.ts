@@ -1,6 +1,7 @@
 /** Puts a handler on an HTTP port, whose connections it reads itself: HTTP/1.1 in http1/, HTTP/2 in http2/. */
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Address } from "../../src/address.js";
+import type { Certificates } from "../../src/certificates.js";
 import type { Config } from "../../src/config.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { HttpError } from "../errors.js";
@@ -9,6 +10,7 @@ import type { ClientSocket, ConnectionLimits, PortConnection } from "./connectio
 import { Http1Connection, type Http1Options } from "./http1/connection.js";
 import { ResponseBatch } from "./http1/response-batch.js";
 import { serveHttp2 } from "./http2/connection.js";
+import { createSecureServer } from "./tls.js";
 import { type WebSocketLimits, WebSockets } from "./websocket.js";
 
 export type Limits = ConnectionLimits &
@@ -16,6 +18,8 @@ export type Limits = ConnectionLimits &
   Pick<WebSocketLimits, "heartbeatMs"> & {
     /** The memory budget of this process; default: one of the port's own. */
     readonly budget?: MemoryBudget | undefined;
+    /** With it the port speaks TLS. */
+    readonly tls?: Certificates | undefined;
   };
 
 /** @throws {Error} (rejects) when the port cannot be opened at the address */
@@ -43,11 +47,13 @@ export class HttpPort {
   readonly #options: Http1Options;
   readonly #connections = new Set<PortConnection>();
   readonly #checks: NodeJS.Timeout;
+  /** Closes connections that are not secure yet. */
+  readonly #closeHandshakes: () => void = () => {};
   #address: Address = { host: "", port: 0 };
   #leaving = false;
 
   constructor(handler: Handler, limits: Limits) {
-    const { budget = new MemoryBudget(limits), headerTime, bodyTime, keepAlive } = limits;
+    const { budget = new MemoryBudget(limits), tls, headerTime, bodyTime, keepAlive } = limits;
     const checkMs = Math.min(CHECK_MS, headerTime / 2, bodyTime / 2, keepAlive / 2);
     this.#options = {
       handler,
@@ -64,7 +70,14 @@ export class HttpPort {
       },
     };
     // A connection decides itself what the end of its client's bytes means.
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
+    const accept = (socket: ClientSocket): void => this.#accept(socket);
+    if (tls === undefined) this.#server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
+    else {
+      const accepts = { h2: (socket: ClientSocket) => this.#acceptHttp2(socket), "http/1.1": accept };
+      const secure = createSecureServer({ tls, handshakeTime: headerTime, accepts });
+      this.#server = secure.server;
+      this.#closeHandshakes = secure.closeHandshakes;
+    }
     this.#server.maxConnections = limits.maxConnections;
     this.#checks = setInterval(() => this.#checkTime(), checkMs).unref();
   }
@@ -114,6 +127,12 @@ export class HttpPort {
     this.#add(socket, new Http1Connection(socket, this.#options));
   }
 
+  /** The protocol was agreed on by TLS. */
+  #acceptHttp2(socket: ClientSocket): void {
+    socket.on("error", () => {});
+    this.#add(socket, serveHttp2(socket, NOTHING_READ, this.#options));
+  }
+
   #add(socket: ClientSocket, connection: PortConnection): void {
     this.#connections.add(connection);
     socket.once("close", () => this.#connections.delete(connection));
@@ -125,6 +144,7 @@ export class HttpPort {
   }
 
   #closeIdle(): void {
+    this.#closeHandshakes();
     for (const connection of this.#connections) connection.closeIdle();
   }
 
@@ -138,4 +158,5 @@ export class HttpPort {
   }
 }
 
+const NOTHING_READ = Buffer.alloc(0);
 const STOPPING = new HttpError(503, "Portico is stopping");

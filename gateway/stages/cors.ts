@@ -137,6 +137,11 @@ export class Hosts {
 
 const MAX_SHOWN_HOST = 128;
 
+/** Whether a header Host has a loopback name or address. */
+export function isLoopbackHost(host: string): boolean {
+  return isLoopbackName(host.replace(/:\d*$/, "").toLowerCase());
+}
+
 /** Loopback names and addresses (RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3). */
 const LOOPBACK = /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 

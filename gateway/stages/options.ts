@@ -11,7 +11,7 @@ import type { Dialects } from "./dialect.js";
 
 export interface StageOptions {
   readonly config: Pick<Config, "maxHeaderCount" | "maxBody" | "callTime" | "maxCallTime" | "cors"> &
-    Partial<Pick<Config, "omitZeros">>;
+    Partial<Pick<Config, "omitZeros" | "httpTlsCert">>;
   readonly hosts: Hosts;
   readonly cors: Cors;
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };

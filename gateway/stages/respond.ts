@@ -7,7 +7,7 @@ import type { Logger } from "../../src/log.js";
 import type { Target } from "../catalog/target.js";
 import { type Failure, NO_MEMORY, toFailure } from "../errors.js";
 import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http.js";
-import type { Cors } from "./cors.js";
+import { isLoopbackHost } from "./cors.js";
 import type { StageOptions } from "./options.js";
 import { type RequestState, record } from "./record.js";
 
@@ -34,7 +34,7 @@ export function respond(
 }
 
 function send(request: GatewayRequest, state: RequestState, reply: Reply, options: StageOptions): GatewayResponse {
-  const response = complete(request, state, reply, options.cors);
+  const response = complete(request, state, reply, options);
   if (response.length > MAX_UNRESERVED && !request.tryReserveResponse(response.length)) throw NO_MEMORY;
   return recorded(request, state, response, response.status, options);
 }
@@ -47,7 +47,7 @@ export function reject(
   options: StageOptions,
 ): GatewayResponse {
   const failure = reportFailure(thrown, state, options.log);
-  const response = complete(request, state, state.dialect.writeError(request, failure, state), options.cors);
+  const response = complete(request, state, state.dialect.writeError(request, failure, state), options);
   return recorded(request, state, response, failure.status, options);
 }
 
@@ -83,19 +83,25 @@ function messageWithCause(thrown: unknown): string {
 
 const NO_HEADERS: readonly string[] = [];
 const NO_SNIFFING = ["X-Content-Type-Options", "nosniff"];
+/**
+ * A browser speaks no plain HTTP to this host name for a year (RFC 6797). Not for loopback names: on other ports of theirs other
+ * programs may speak it.
+ */
+const STRICT_TRANSPORT = ["Strict-Transport-Security", "max-age=31536000"];
 const STANDARD = ["Cache-Control", "no-store", ...NO_SNIFFING];
 
 function complete(
   request: GatewayRequest,
   { requestId }: RequestState,
   { status, body, headers: own = NO_HEADERS, contentType = "application/json", trailers, session }: Reply,
-  cors: Cors,
+  { cors, config: { httpTlsCert } }: StageOptions,
 ): GatewayResponse {
   if (session !== undefined) return { status, headers: ["X-Request-Id", requestId], body, length: 0, session };
   const standard = own.includes("Cache-Control") ? NO_SNIFFING : STANDARD;
   const corsHeaders = cors.headers(request.headers);
   const headers = [...standard, "X-Request-Id", requestId];
   if (corsHeaders.length + own.length > 0) headers.push(...corsHeaders, ...own);
+  if (httpTlsCert !== undefined && !isLoopbackHost(request.headers.host ?? "")) headers.push(...STRICT_TRANSPORT);
   if (isStream(body)) {
     headers.push("Content-Type", contentType);
     return { status, headers, body, length: 0 };

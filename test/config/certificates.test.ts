@@ -1,7 +1,7 @@
 // Files of certificates are read at the start; what is wrong with one stops it with a line that names file and setting.
 import { join } from "node:path";
 import t from "tap";
-import { readCertificates } from "../../src/certificates.js";
+import { HTTP_CERTIFICATES, readCertificates } from "../../src/certificates.js";
 import { type Config, loadConfig } from "../../src/config.js";
 import { createAuthority } from "../http2/certificates.js";
 
@@ -47,6 +47,15 @@ for (const [why, given, message] of wrong) {
     t.throws(() => readCertificates(given), { name: "ConfigError", message });
   });
 }
+
+t.test("the certificate of the HTTP port has settings of its own", async (t) => {
+  const files = { httpTlsCert: file("own.pem"), httpTlsKey: file("own.key"), tlsCa: file("none.pem") };
+  t.same(readCertificates(files, HTTP_CERTIFICATES), { ca: undefined, ...own });
+  t.throws(() => readCertificates({ httpTlsCert: file("own.pem") }, HTTP_CERTIFICATES), {
+    name: "ConfigError",
+    message: /^PORTICO_HTTP_TLS_CERT is set without PORTICO_HTTP_TLS_KEY: they go together/,
+  });
+});
 
 t.test("a configuration file names certificates relative to itself", async (t) => {
   const data = t.testdir({

@@ -16,9 +16,15 @@ export interface Authority extends Certified {
 
 const der = (tag: number, ...content: Uint8Array[]): Buffer => {
   const bytes = Buffer.concat(content);
-  const length = bytes.length < 128 ? [bytes.length] : [0x82, bytes.length >> 8, bytes.length & 255];
-  return Buffer.concat([Buffer.from([tag, ...length]), bytes]);
+  return Buffer.concat([Buffer.from([tag, ...lengthOf(bytes.length)]), bytes]);
 };
+
+/** In as few bytes as can be, which Go insists on (X.690, section 10.1). */
+function lengthOf(size: number): readonly number[] {
+  if (size < 128) return [size];
+  return size < 256 ? [0x81, size] : [0x82, size >> 8, size & 255];
+}
+
 const sequence = (...content: Uint8Array[]): Buffer => der(0x30, ...content);
 const octets = (bytes: Uint8Array): Buffer => der(0x04, bytes);
 const bits = (bytes: Uint8Array): Buffer => der(0x03, Buffer.from([0]), bytes);

@@ -1,0 +1,102 @@
+/**
+ * TLS at the HTTP port: HTTP/2 and HTTP/1.1 on one port, by ALPN (RFC 7301). The certificate may be replaced while the port is
+ * open: new connections get the new one, and those that stand go on.
+ */
+import { constants } from "node:crypto";
+import type { Socket } from "node:net";
+import { createServer, type Server, type TLSSocket } from "node:tls";
+import type { Certificates } from "../../src/certificates.js";
+import { ALPN } from "../../src/http2/frames.js";
+
+/** In the order in which they are preferred. A client that names no protocol gets HTTP/1.1. */
+const PROTOCOLS = [ALPN, "http/1.1"];
+
+/** How long a session may be resumed, in seconds. Sessions are kept by clients, in tickets. */
+const SESSION_SECONDS = 3600;
+
+const PLAIN_TEXT = "This port speaks TLS: use https://\n";
+
+/** What a client that speaks plain HTTP gets to read. */
+const PLAIN_RESPONSE = [
+  "HTTP/1.1 400 Bad Request",
+  "Connection: close",
+  "Content-Type: text/plain",
+  `Content-Length: ${PLAIN_TEXT.length}`,
+  "",
+  PLAIN_TEXT,
+].join("\r\n");
+
+/** How long a client may take to read it, in milliseconds. */
+const LINGER_MS = 1_000;
+
+export interface SecureServerOptions {
+  readonly tls: Certificates;
+  /** How long a client may take for the handshake, in milliseconds. */
+  readonly handshakeTime: number;
+  /** What takes a connection whose handshake is complete, by the protocol that was agreed on. */
+  readonly accepts: Readonly<Record<"h2" | "http/1.1", (socket: TLSSocket) => void>>;
+}
+
+export interface SecureServer {
+  readonly server: Server;
+  /** Closes connections whose handshake is not complete. */
+  closeHandshakes(): void;
+}
+
+export function createSecureServer({ tls, handshakeTime, accepts }: SecureServerOptions): SecureServer {
+  const contextOf = ({ cert, key }: Certificates) => ({
+    cert,
+    key,
+    minVersion: "TLSv1.2" as const,
+    honorCipherOrder: true,
+    // A client must not make the server compute for it again and again (RFC 9113, section 9.2.1).
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    sessionTimeout: SESSION_SECONDS,
+  });
+  const server = createServer({
+    ...contextOf(tls),
+    allowHalfOpen: true,
+    noDelay: true,
+    ALPNProtocols: PROTOCOLS,
+    handshakeTimeout: handshakeTime,
+  });
+  /** TCP sockets whose handshake is not complete, by their clients. */
+  const handshakes = new Map<string, Socket>();
+  server.on("connection", (socket: Socket) => {
+    const client = clientOf(socket);
+    handshakes.set(client, socket);
+    socket.once("close", () => handshakes.delete(client));
+  });
+  server.on("secureConnection", (socket) => {
+    handshakes.delete(clientOf(socket));
+    accepts[socket.alpnProtocol === ALPN ? "h2" : "http/1.1"](socket);
+  });
+  server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: ClientErrorSocket) => {
+    // TLS itself has sent the client an alert.
+    if (error.code === "ERR_SSL_HTTP_REQUEST") answerPlain(socket);
+    else socket.destroy();
+  });
+  tls.onChange?.(() => server.setSecureContext(contextOf(tls)));
+  const closeHandshakes = (): void => {
+    for (const socket of handshakes.values()) socket.destroy();
+  };
+  return { server, closeHandshakes };
+}
+
+function clientOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+/** The TCP socket below is no part of Node's interface. Without it the client's connection is closed. */
+type ClientErrorSocket = TLSSocket & { readonly _parent?: Socket | null };
+
+function answerPlain(socket: ClientErrorSocket): void {
+  const { _parent: below } = socket;
+  if (!below?.writable) {
+    socket.destroy();
+    return;
+  }
+  below.on("error", () => {}).end(PLAIN_RESPONSE);
+  const timeout = setTimeout(() => below.destroy(), LINGER_MS);
+  below.once("close", () => clearTimeout(timeout));
+}
