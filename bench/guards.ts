@@ -16,6 +16,7 @@ import { OpenGuard } from "../src/access/guard.js";
 import { parseGrpcTarget } from "../src/address.js";
 import { AuthService } from "../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../src/gen/portico/auth/v1/enrolments.js";
+import { KeysService } from "../src/gen/portico/auth/v1/keys.js";
 import { Access, RulesService } from "../src/gen/portico/auth/v1/rules.js";
 import { MemoryBudget } from "../src/memory-budget.js";
 import type { Channel } from "../src/rpc/channel.js";
@@ -89,6 +90,9 @@ async function measure(count: number): Promise<string> {
     const changing = await busy(authority, async () => {
       for (let change = 0; change < CHANGES; change++) times.push(await changeRule(channel, admin, change));
     });
+    const issuing = await busy(authority, async () => {
+      for (let change = 0; change < CHANGES; change++) await createKey(channel, admin);
+    });
     times.sort((a, b) => a - b);
     const [middle, last] = [times[CHANGES / 2] as number, times.at(-1) as number];
     const grown = memory(authority.pid as number).now - before;
@@ -99,7 +103,8 @@ async function measure(count: number): Promise<string> {
       middle.toFixed(1),
       last.toFixed(1),
     ];
-    return `| ${cells.join(" | ")} | ${(changing / CHANGES / 1_000).toFixed(1)} |`;
+    const costs = [changing, issuing].map((time) => (time / CHANGES / 1_000).toFixed(1));
+    return `| ${[...cells, ...costs].join(" | ")} |`;
   } finally {
     for (const helper of helpers) await stop(helper);
     await stop(authority);
@@ -122,6 +127,11 @@ async function changeRule(channel: Channel, metadata: [string, string][], change
   return performance.now() - began;
 }
 
+/** A change that guards need not hear of. */
+async function createKey(channel: Channel, metadata: [string, string][]): Promise<void> {
+  await unary(channel, KeysService.create, { name: "key", lifetime: undefined, resources: [] }, { metadata });
+}
+
 async function logIn(channel: Channel): Promise<[string, string][]> {
   for (;;) {
     try {
@@ -139,8 +149,8 @@ if (process.argv.includes("--helper")) {
 } else {
   const { values } = parseArgs({ options: { guards: { type: "string", default: "100,1000" } } });
   console.log(
-    "| guards | authority's growth, MiB | its processor at rest, % | deleting a rule, ms: median | maximum | processor ms a change |",
+    "| guards | authority's growth, MiB | its processor at rest, % | deleting a rule, ms: median | maximum | processor ms a rule created and deleted | a key created |",
   );
-  console.log("|---:|---:|---:|---:|---:|---:|");
+  console.log("|---:|---:|---:|---:|---:|---:|---:|");
   for (const count of values.guards.split(",").map(Number)) console.log(await measure(count));
 }

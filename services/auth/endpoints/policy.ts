@@ -2,7 +2,8 @@
  * Policy: sends guards the rules and every change of them, grants their leases, and finds the callers of tokens for them.
  *
  * Changes that a guard has not been sent yet wait in its Watcher, joined to one message, until the stream can take it. A
- * guard too slow for that is sent a snapshot instead.
+ * guard too slow for that is sent a snapshot instead. A revision without changes for guards waits for the next pong, which names
+ * it, or until a change waits for the guard.
  */
 
 import { setMaxListeners } from "node:events";
@@ -70,8 +71,8 @@ async function* watch(
 ): AsyncGenerator<WatchResponse> {
   const { journal, leases, stopping } = options;
   if (stopping.aborted && !context.system) throw new StatusError(Code.UNAVAILABLE, "the authority is about to stop");
-  const holder = leases.join(ownerOf(context));
   const watcher = new Watcher(journal, enrolmentOf(context));
+  const holder = leases.join(ownerOf(context), () => watcher.tell());
   const stop = (): void => watcher.end();
   context.signal.addEventListener("abort", stop);
   const sendAway = (): void => watcher.pong(unaskedPong(journal));
@@ -212,6 +213,13 @@ class Watcher implements Follower {
     for (const change of changes) this.#bytes += bytesOf(change);
     if (this.#changes.length + changes.length > MAX_UNSENT || this.#bytes > MAX_UNSENT_BYTES) this.#snapshot = true;
     if (!this.#snapshot) this.#changes.push(...changes);
+    // A revision that changes nothing for guards, as that of a refreshed token, goes with the next pong: sending each to a
+    // thousand guards takes long.
+    if (made.length > 0) this.#wake();
+  }
+
+  /** Sends what waits. */
+  tell(): void {
     this.#wake();
   }
 

@@ -31,6 +31,8 @@ export interface Holder {
   named: number;
   /** When the last pong was made, by the monotonic clock; a guard that never got one decides nothing. */
   granted: number;
+  /** Sends the guard at once what it has not been sent yet. */
+  readonly tell: () => void;
 }
 
 /** A change that waits for guards. */
@@ -61,10 +63,13 @@ export class Leases {
     this.#log = log;
   }
 
-  /** @throws {StatusError} RESOURCE_EXHAUSTED when there are too many. */
-  join(owner: Owner): Holder {
+  /**
+   * @param tell called when a change waits for the guard
+   * @throws {StatusError} RESOURCE_EXHAUSTED when there are too many.
+   */
+  join(owner: Owner, tell: () => void): Holder {
     if (owner !== "own process") this.#checkRoom(keyOf(owner));
-    const holder: Holder = { owner, applied: 0, named: 0, granted: Number.NEGATIVE_INFINITY };
+    const holder: Holder = { owner, applied: 0, named: 0, granted: Number.NEGATIVE_INFINITY, tell };
     this.#holders.add(holder);
     return holder;
   }
@@ -127,6 +132,7 @@ export class Leases {
       const now = this.#now();
       const waitedFor = [...this.#all()].filter((holder) => holder.applied < revision && endOf(holder) > now);
       if (waitedFor.length === 0) return;
+      for (const { tell } of waitedFor) tell();
       await this.#changed(revision, waitedFor, Math.min(...waitedFor.map(endOf)) - now);
       this.#report(
         waitedFor.filter((holder) => this.#holders.has(holder) && endOf(holder) <= this.#now()),

@@ -75,7 +75,12 @@ export class SimulatedAuthority {
   /** Begins a stream (`watch` of policy.ts). */
   open(end: GuardEnd): SimulatedStream {
     const sha256 = `guard ${end.guard}`;
-    return new SimulatedStream(this.#journal, this.#leases, this.#leases.join({ enrolment: sha256, sha256 }), end);
+    return new SimulatedStream(
+      this.#journal,
+      this.#leases,
+      this.#leases.join({ enrolment: sha256, sha256 }, () => undefined),
+      end,
+    );
   }
 }
 

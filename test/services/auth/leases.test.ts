@@ -73,10 +73,10 @@ t.test("a guard that does not answer is waited for no longer because another one
   let ahead = 0;
   const now = () => performance.now() + ahead;
   const leases = new Leases({ leaseMs: LONG, claims: {} as Claims, now, log: silent });
-  const silentOne = leases.join({ enrolment: "gateway", sha256: "a" });
+  const silentOne = leases.join({ enrolment: "gateway", sha256: "a" }, () => undefined);
   leases.grant(silentOne, 1);
   ahead = LONG;
-  const other = leases.join({ enrolment: "gateway", sha256: "b" });
+  const other = leases.join({ enrolment: "gateway", sha256: "b" }, () => undefined);
   leases.grant(other, 1);
   const began = performance.now();
   const settled = leases.settledHere(2);

@@ -35,6 +35,34 @@ t.test("a guard is sent a snapshot, then what follows", async (t) => {
   });
 });
 
+t.test("revisions that change nothing for guards are told with the next pong, all at once", async (t) => {
+  const { channel, call, login } = await open(t);
+  const token = await login();
+  const watch = new Watch(t, channel);
+  watch.start();
+  const { revision } = await watch.next("snapshot");
+  for (const name of ["one", "two", "three"]) {
+    await call(KeysService.create, { name, lifetime: undefined, resources: [] }, token);
+  }
+  watch.sendPing();
+  t.match(await watch.first(), { $case: "changes", value: { revision: revision + 3n, changes: [] } });
+  t.match(await watch.first(), { $case: "pong", value: { revision: revision + 3n } });
+});
+
+t.test("a revision that changes nothing for guards is told at once where a change waits for them", async (t) => {
+  const { channel, call, login } = await open(t);
+  const token = await login();
+  const watch = new Watch(t, channel);
+  watch.start();
+  const { revision } = await watch.next("snapshot");
+  watch.applied(revision);
+  await watch.ping();
+  const creating = call(NamespacesService.create, { name: "other" }, token);
+  t.match(await watch.first(), { $case: "changes", value: { revision: revision + 1n, changes: [] } });
+  watch.applied(revision + 1n);
+  await creating;
+});
+
 t.test("each change that bears on decisions is told", async (t) => {
   const { channel, call, login } = await open(t);
   const token = await login();

@@ -238,9 +238,12 @@ t.test("of two calls that exclude each other and come together, one is refused",
       for (let turn = 0; turn < 100; turn++) await setImmediate();
       release.resolve();
       await held;
-      const [first, second] = await made;
-      t.same([first?.status, second?.status], ["fulfilled", "rejected"]);
-      t.equal(second?.status === "rejected" && second.reason.code, code);
+      // Either may come first where a password is hashed before.
+      const refused = (await made).filter((one) => one.status === "rejected");
+      t.same(
+        refused.map(({ reason }) => reason.code),
+        [code],
+      );
     });
   }
 });
