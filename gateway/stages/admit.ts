@@ -40,7 +40,10 @@ export async function admit(
   if (announcesBody(request.headers)) {
     const early = guard.admit(credentials, endpoint);
     if (early instanceof Promise) await early;
-    if (!dialect.takesPieces(request, target)) body = await dialect.receiveBody(request, target);
+    if (!dialect.takesPieces(request, target)) {
+      const received = dialect.receiveBody(request, target);
+      body = received instanceof Promise ? await received : received;
+    }
   }
   const admitted = guard.admit(credentials, endpoint);
   const admission = admitted instanceof Promise ? await admitted : admitted;
