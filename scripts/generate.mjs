@@ -26,6 +26,8 @@ run("buf", "lint");
 run("buf", "generate");
 // The options are extensions of it, but nothing of ours reads or writes its messages by this code.
 rmSync("src/gen/google/protobuf/descriptor.ts");
+// For services to import; nothing of ours uses their code either.
+for (const name of ["annotations", "httpbody"]) rmSync(`src/gen/google/api/${name}.ts`);
 for (const name of readdirSync("src/gen", { recursive: true })) if (name.endsWith(".ts")) adapt(name);
 const folder = mkdtempSync(join(tmpdir(), "portico-"));
 try {
