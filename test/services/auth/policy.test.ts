@@ -50,7 +50,7 @@ t.test("revisions that change nothing for guards are told with the next pong, al
 });
 
 t.test("a revision that changes nothing for guards is told at once where a change waits for them", async (t) => {
-  const { channel, call, login } = await open(t);
+  const { channel, call, login } = await open(t, { leaseMs: 60_000 });
   const token = await login();
   const watch = new Watch(t, channel);
   watch.start();
