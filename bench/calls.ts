@@ -65,6 +65,7 @@ const CONNECTIONS: readonly Point[] = [16, 2_048].map((connections) => ({
   body: SMALL,
   connections,
   table: "connections",
+  answers: 2 * connections,
 }));
 const SHORT_STREAMS: Point = { body: SHORT_STREAM, connections: 64, table: "streams" };
 const LONG_STREAMS: readonly Point[] = [LONG_STREAM, LARGE_STREAM].map((body) => ({

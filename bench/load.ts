@@ -47,6 +47,9 @@ const MAX_SAMPLES = 1_000_000;
 /** Until a connection that does not answer fails the window, in milliseconds. */
 const PATIENCE = 10_000;
 
+/** Connections that are opened at once: node listens with a queue of 511. */
+const MAX_CONNECTING = 128;
+
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 const LAST_CHUNK = "\r\n0\r\n\r\n";
 
@@ -69,13 +72,13 @@ class Load {
   }
 
   async run(): Promise<Measurement> {
-    const { port, connections, warmUp, duration, processes } = this.#window;
+    const { warmUp, duration, processes } = this.#window;
+    let fail!: (error: Error) => void;
     const failed = new Promise<never>((_, reject) => {
-      for (let index = 0; index < connections; index++) {
-        this.#connections.push(new Connection(port, this.#requests, this, reject));
-      }
+      fail = reject;
     });
     try {
+      await Promise.race([this.#connect(fail), failed]);
       await Promise.race([pause(warmUp), failed]);
       const before = [...processes.map(processorTime), ownTime()];
       this.#answers = 0;
@@ -93,6 +96,19 @@ class Load {
       this.stopped = true;
       for (const connection of this.#connections) connection.close();
     }
+  }
+
+  /** Opens the connections before any of them is used: a busy server may accept one only each turn of its loop. */
+  async #connect(fail: (error: Error) => void): Promise<void> {
+    const { port, connections } = this.#window;
+    while (this.#connections.length < connections) {
+      const next = Math.min(MAX_CONNECTING, connections - this.#connections.length);
+      const opened = Array.from({ length: next }, () => new Connection(port, this.#requests, this, fail));
+      this.#connections.push(...opened);
+      await Promise.all(opened.map(({ connected }) => connected));
+      if (connections > MAX_CONNECTING) await pause(10);
+    }
+    for (const connection of this.#connections) connection.send();
   }
 
   /** Of the answers, as it should be. */
@@ -125,6 +141,7 @@ function requestsOf(head: string, end: string, file: string): () => Buffer {
 
 /** One call after the other. */
 class Connection {
+  readonly connected: Promise<void>;
   readonly #socket: Socket;
   readonly #requests: () => Buffer;
   readonly #load: Load;
@@ -141,7 +158,7 @@ class Connection {
     this.#fail = fail;
     this.#socket = connect({ port, host: "127.0.0.1", noDelay: true });
     this.#socket.setTimeout(PATIENCE, () => fail(new Error(`no answer within ${PATIENCE} ms`)));
-    this.#socket.on("connect", () => this.#send());
+    this.connected = new Promise((resolve) => this.#socket.on("connect", resolve));
     this.#socket.on("data", (chunk: Buffer) => this.#read(chunk));
     this.#socket.on("error", fail);
     this.#socket.on("end", () => fail(new Error("the server closed a connection")));
@@ -152,7 +169,7 @@ class Connection {
     this.#socket.destroy();
   }
 
-  #send(): void {
+  send(): void {
     this.#remaining = Number.NaN;
     this.#sent = performance.now();
     this.#socket.write(this.#requests());
@@ -170,7 +187,7 @@ class Connection {
       if (this.#remaining > 0) return;
     }
     this.#load.answered(performance.now() - this.#sent);
-    if (!this.#load.stopped) this.#send();
+    if (!this.#load.stopped) this.send();
   }
 
   /** What follows the head, once it is whole. */
