@@ -57,7 +57,7 @@ t.test("a revision that changes nothing for guards is told at once where a chang
   const { revision } = await watch.next("snapshot");
   watch.applied(revision);
   await watch.ping();
-  const creating = call(NamespacesService.create, { name: "other" }, token);
+  const creating = call(EnrolmentsService.create, { name: "greeter", replace: false }, token);
   t.match(await watch.first(), { $case: "changes", value: { revision: revision + 1n, changes: [] } });
   watch.applied(revision + 1n);
   await creating;
