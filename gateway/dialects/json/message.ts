@@ -117,6 +117,7 @@ export function writeJson(target: Target, message: Uint8Array): string {
   }
 }
 
+/** The error of a service whose answer cannot be read or written. */
 export function toAnswerError({ endpoint: { service, method } }: Target, cause: unknown): HttpError {
   const what = cause instanceof TooLargeError ? `too much: ${cause.message}` : `what is no ${method.output.typeName}`;
   return new HttpError(502, `${service} answered with ${what}`, { cause });

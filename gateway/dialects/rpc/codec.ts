@@ -7,9 +7,8 @@
  */
 import { asBuffer } from "../../../src/buffer.js";
 import type { Codec as JsonCodec } from "../../../src/json/codec.js";
-import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
-import { HttpError } from "../../errors.js";
+import { toAnswerError } from "../json/message.js";
 
 export interface Codec {
   /** As content types name it: `application/grpc+proto`. */
@@ -61,9 +60,4 @@ function transcode(message: Uint8Array, from: JsonCodec, to: JsonCodec): Uint8Ar
 
 function bytesOf(json: string | Uint8Array): Uint8Array {
   return typeof json === "string" ? Buffer.from(json) : asBuffer(json);
-}
-
-function toAnswerError({ endpoint: { service, method } }: Target, cause: unknown): HttpError {
-  const what = cause instanceof TooLargeError ? `too much: ${cause.message}` : `what is no ${method.output.typeName}`;
-  return new HttpError(502, `${service} answered with ${what}`, { cause });
 }

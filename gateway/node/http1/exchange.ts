@@ -9,6 +9,7 @@ import {
   type PieceFlow,
   type PieceReader,
 } from "../../http.js";
+import { Abort } from "../abort.js";
 import { type ClientSocket, type ConnectionLimits, GONE, MAX_TEXT } from "../connection.js";
 import { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
@@ -84,9 +85,7 @@ export class Exchange implements GatewayRequest {
   #writer: StreamWriter | undefined;
   /** Bytes reserved for the response, until the client has read it. */
   #reserved = 0;
-  /** Why the response is not to be waited for any more. */
-  #reason: HttpError | undefined;
-  #onAbort: ((reason: HttpError) => void) | undefined;
+  readonly #abort = new Abort();
 
   constructor(connection: ExchangeConnection, head: Head, { fault, bodyLength, upgrade }: ExchangeOptions) {
     const { method, target, headers, minor } = head;
@@ -170,16 +169,14 @@ export class Exchange implements GatewayRequest {
   }
 
   onAbort(listener: (reason: HttpError) => void): void {
-    if (this.#reason === undefined) this.#onAbort = listener;
-    else listener(this.#reason);
+    this.#abort.listen(listener);
   }
 
   /** Ends the exchange as soon as possible. */
   abort(reason: HttpError): void {
-    if (this.#reason !== undefined) return;
+    if (this.#abort.reason !== undefined) return;
     this.requestBody?.fail(reason);
-    this.#reason = reason;
-    this.#onAbort?.(reason);
+    this.#abort.tell(reason);
   }
 
   /** Makes the response the last one of the connection, and the fault the response where the body has not arrived yet. */
@@ -202,8 +199,7 @@ export class Exchange implements GatewayRequest {
     this.answered = true;
     // A service that answers with a stream may hold the request to the end.
     if (!isStream(response.body)) {
-      // The listener holds the call's messages, and the response may wait long for its client.
-      this.#onAbort = undefined;
+      this.#abort.forget();
       this.requestBody?.release();
       this.requestBody?.drop();
     }
@@ -288,7 +284,7 @@ export class Exchange implements GatewayRequest {
   }
 
   #endStream(): void {
-    this.#onAbort = undefined;
+    this.#abort.forget();
     if (this.failed && !this.isComplete) this.#connection.linger();
     else this.#connection.onSent(this);
   }

@@ -5,6 +5,7 @@
 import { ErrorCode } from "../../../src/http2/errors.js";
 import { HttpError, NO_MEMORY } from "../../errors.js";
 import type { GatewayRequest, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
+import { Abort } from "../abort.js";
 import { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { type ResponseConnection, ResponseStream } from "./response-stream.js";
@@ -70,9 +71,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #malformed = false;
   /** What became of the body where it did not come to its end. */
   #bodyFault: HttpError | undefined;
-  /** Why the response is not to be waited for any more. */
-  #reason: HttpError | undefined;
-  #onAbort: ((reason: HttpError) => void) | undefined;
+  readonly #abort = new Abort();
   readonly #tryHold = (bytes: number): boolean => this.reserve(bytes);
 
   constructor(connection: ExchangeConnection, id: number, head: RequestHead) {
@@ -255,21 +254,19 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   onAbort(listener: (reason: HttpError) => void): void {
-    if (this.#reason === undefined) this.#onAbort = listener;
-    else listener(this.#reason);
+    this.#abort.listen(listener);
   }
 
   /** Ends the exchange as soon as possible. */
   abort(reason: HttpError): void {
-    if (this.#reason !== undefined || this.localEnded) return;
-    this.#reason = reason;
+    if (this.#abort.reason !== undefined || this.localEnded) return;
+    this.#abort.reason = reason;
     this.#fail(reason);
-    this.#onAbort?.(reason);
+    this.#abort.tell(reason);
   }
 
-  /** The listener is dropped: it holds the call's messages, and the response may wait long for its client. */
   protected endCall(): void {
-    this.#onAbort = undefined;
+    this.#abort.forget();
     this.#stopReading();
   }
 
