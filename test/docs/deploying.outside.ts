@@ -40,8 +40,8 @@ t.test("nginx in front", { skip: isMissing("nginx", "openssl") }, async (t) => {
   const port = await freePort();
   const [site = ""] = codeOf(page, "nginx");
   const here = site
-    .replace("/etc/ssl/api.example.com.pem", certificate)
-    .replace("/etc/ssl/api.example.com.key", key)
+    .replace("/etc/ssl/api.example.com.pem", `"${certificate}"`)
+    .replace("/etc/ssl/api.example.com.key", `"${key}"`)
     .replace("listen 443", `listen 127.0.0.1:${port}`)
     .replace("127.0.0.1:8080", new URL(portico.address("HTTP")).host);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((kind) => `${kind}_temp_path ${kind};`);

@@ -28,6 +28,7 @@ import { join, resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { type IPty, spawn } from "@lydell/node-pty";
 import type { Test } from "tap";
+import { deferred } from "../support/deferred.js";
 
 const PROGRAM = "dist/portico.js";
 const DOCUMENTED = "http://127.0.0.1:8080";
@@ -177,6 +178,9 @@ function fill(text: string, known: ReadonlyMap<string, string>): string {
 /** To the first column, and clear from there: how readline draws its line again. */
 const REDRAW = "\u001b[1G\u001b[0J";
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a sequence that no command writes.
+const END = /\x1b_end (\d+)\x1b/;
+
 /** A terminal in which one command runs. */
 class Screen {
   readonly #terminal: IPty;
@@ -184,13 +188,23 @@ class Screen {
   #raw = "";
   #onChange = () => {};
 
+  /** The shell says how the command ended after all that it wrote: the terminal's own exit may come before the last of it. */
   constructor(command: string, { cwd, env }: Circumstances["terminal"]) {
-    this.#terminal = spawn("bash", ["-c", command], { cwd, env, cols: 80, rows: 24, name: "xterm-256color" });
+    const script = `trap : INT\n${command}\nprintf '\\033_end %s\\033' "$?"; read -r`;
+    this.#terminal = spawn("bash", ["-c", script], { cwd, env, cols: 80, rows: 24, name: "xterm-256color" });
+    const { promise, resolve } = deferred<number>();
+    this.#ended = promise;
     this.#terminal.onData((data) => {
       this.#raw += data;
+      const end = END.exec(this.#raw);
+      if (end !== null) {
+        this.#raw = this.#raw.slice(0, end.index);
+        resolve(Number(end[1]));
+        this.close();
+      }
       this.#onChange();
     });
-    this.#ended = new Promise((resolve) => this.#terminal.onExit(({ exitCode }) => resolve(exitCode)));
+    this.#terminal.onExit(({ exitCode }) => resolve(exitCode));
   }
 
   /** What a person sees: lines that were drawn again stand there once. */
