@@ -2,6 +2,8 @@
  * llhttp, the parser of node:http (https://github.com/nodejs/llhttp), in the WebAssembly that the package undici carries. One
  * instance serves all connections: of each request in progress it holds some 80 bytes. scripts/build.mjs checks the file's hash.
  */
+import { setFlagsFromString } from "node:v8";
+
 // An import of ES modules would define a getter for each of the bytes, as if they were exports: 22 MB.
 import program = require("undici/lib/llhttp/llhttp-wasm.js");
 
@@ -45,6 +47,9 @@ const REQUEST = 1;
 
 /** Most bytes that are given to the parser at once. */
 export const MAX_INPUT = 64 * 1024;
+
+// V8 would compile the parser a second time while calls come in. That takes 30 MiB for a moment, and calls are not faster then.
+setFlagsFromString("--liftoff-only");
 
 export class ParserMemory {
   readonly llhttp: Llhttp;
