@@ -6,7 +6,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from "node:path";
 import { buildClient } from "./build-client.mjs";
 import { buildWeb } from "./build-web.mjs";
-import { checkParser } from "./parser.mjs";
+import { checkParser, parserAsBytes } from "./parser.mjs";
 
 const OUTPUT = "dist";
 const ENTRY = "portico.js";
@@ -49,7 +49,7 @@ export async function bundleProgram(bundle, folder, plugins = []) {
     },
     metafile: true,
     logLevel: "warning",
-    plugins,
+    plugins: [parserAsBytes(), ...plugins],
   });
   for (const name of readdirSync(folder)) if (name.endsWith(".js")) toAscii(join(folder, name));
   const entry = `${folder}/${ENTRY}`;

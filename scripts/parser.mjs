@@ -2,6 +2,7 @@
 // bundled only if it is the file that was looked at.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 
 const PACKAGE = "node_modules/undici";
 const FILE = "lib/llhttp/llhttp-wasm.js";
@@ -25,4 +26,18 @@ export function checkParser(folder = PACKAGE) {
       `${VERSION} with ${SHA256}. If undici is newer on purpose, run test/gateway/node/differential/ with TEST_FULL=1 on it, ` +
       "and write the new version and hash into scripts/parser.mjs and package.json.",
   );
+}
+
+/**
+ * A plugin of esbuild that bundles the parser as bytes. As the CommonJS module that it is, esbuild would define a getter for each
+ * of its bytes, as if they were exports: 22 MB at each start.
+ */
+export function parserAsBytes() {
+  const load = createRequire(import.meta.url);
+  return {
+    name: "parser as bytes",
+    setup(build) {
+      build.onLoad({ filter: /llhttp-wasm\.js$/ }, ({ path }) => ({ contents: load(path), loader: "binary" }));
+    },
+  };
 }

@@ -1,10 +1,12 @@
 // The build takes the parser of the HTTP port from one version of one package, and no other file in its place.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { build, type Plugin } from "esbuild";
 import t, { type Test } from "tap";
 
-const { checkParser } = (await import(resolve("scripts/parser.mjs"))) as {
+const { checkParser, parserAsBytes } = (await import(resolve("scripts/parser.mjs"))) as {
   checkParser(folder?: string): { undici: string; sha256: string };
+  parserAsBytes(): Plugin;
 };
 
 const FILE = "lib/llhttp/llhttp-wasm.js";
@@ -34,4 +36,15 @@ t.test("another version of the package is refused", async (t) => {
   const folder = copied(t);
   writeFileSync(`${folder}/package.json`, JSON.stringify({ version: "7.30.3" }));
   t.throws(() => checkParser(folder), { message: /undici 7\.30\.3 .* instead of 7\.30\.2/ });
+});
+
+t.test("the parser is bundled as bytes, without a getter for each of them", async (t) => {
+  const stdin = { contents: 'export { default } from "undici/lib/llhttp/llhttp-wasm.js"', resolveDir: "." };
+  const { outputFiles } = await build({
+    ...{ stdin, bundle: true, write: false, format: "esm", platform: "node" },
+    plugins: [parserAsBytes()],
+  });
+  const text = outputFiles[0]?.text ?? "";
+  t.match(text, /AGFzbQ/, "the first bytes of WebAssembly, in base64");
+  t.notMatch(text, /__copyProps/);
 });

@@ -15,5 +15,5 @@ declare namespace WebAssembly {
 
 declare module "undici/lib/llhttp/llhttp-wasm.js" {
   const program: Buffer;
-  export = program;
+  export default program;
 }

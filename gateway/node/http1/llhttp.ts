@@ -3,9 +3,7 @@
  * instance serves all connections: of each request in progress it holds some 80 bytes. scripts/build.mjs checks the file's hash.
  */
 import { setFlagsFromString } from "node:v8";
-
-// An import of ES modules would define a getter for each of the bytes, as if they were exports: 22 MB.
-import program = require("undici/lib/llhttp/llhttp-wasm.js");
+import program from "undici/lib/llhttp/llhttp-wasm.js";
 
 /** llhttp's functions that are used here (llhttp.h); `parser` is the address of a parser's state. */
 interface Llhttp {
