@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import type { Config } from "../../src/config.js";
 import type { MemoryBudget } from "../../src/memory-budget.js";
-import { HttpError } from "../errors.js";
+import type { HttpError } from "../errors.js";
 import type { Handler } from "../http.js";
 
 /** What the port needs of any connection that it has accepted, whatever version of HTTP is spoken on it. */
@@ -36,8 +36,6 @@ export type ConnectionLimits = Pick<
   /** How long the client may read nothing, or the service take nothing of an upload, in milliseconds; default 30 min. */
   readonly stallMs?: number | undefined;
 };
-
-export const GONE = new HttpError(499, "The client has gone");
 
 /**
  * How long a connection stays open, in milliseconds, after a response to a request that is still being sent. Closing at once

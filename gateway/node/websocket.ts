@@ -10,6 +10,7 @@ import { HttpError, NO_MEMORY } from "../errors.js";
 import { SUBPROTOCOL } from "../handshake.js";
 import type { MessageSocket, SocketSession } from "../http.js";
 import { LINGER_MS, MAX_TEXT, MIN_RESERVED } from "./connection.js";
+import { GONE } from "./faults.js";
 import { SlowReaderTimeout } from "./slow-reader.js";
 
 export interface WebSocketLimits {
@@ -244,7 +245,7 @@ class OpenWebSocket implements MessageSocket {
     clearInterval(this.#heartbeat);
     clearTimeout(this.#throttle);
     this.slowReader.stop();
-    this.onAbort(new HttpError(499, "The client has gone"));
+    this.onAbort(GONE);
   }
 }
 
@@ -256,5 +257,5 @@ function sizeOf(text: Uint8Array | undefined): number {
 function toHttpError({ code, message }: Error & { code?: string }): HttpError {
   if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") return new HttpError(413, "The message is too large");
   if (code?.startsWith("WS_ERR_")) return new HttpError(400, `The frames are no WebSocket's: ${message}`);
-  return new HttpError(499, "The client has gone");
+  return GONE;
 }

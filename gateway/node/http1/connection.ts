@@ -4,7 +4,7 @@
  * so all errors look the same, are logged and are counted.
  */
 import type { ConnectionMemory } from "../../../src/memory-budget.js";
-import { HttpError } from "../../errors.js";
+import type { HttpError } from "../../errors.js";
 import { RequestHeaders } from "../../http.js";
 import {
   type ClientSocket,
@@ -13,6 +13,7 @@ import {
   LINGER_MS,
   type PortConnection,
 } from "../connection.js";
+import { TOO_SLOW } from "../faults.js";
 import type { WebSockets } from "../websocket.js";
 import { CHUNKED, Exchange, type ExchangeConnection, type Head } from "./exchange.js";
 import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
@@ -27,8 +28,6 @@ const MAX_PIPELINED = 64;
 const MAX_WAITING = 16 * 1024;
 /** The preface of HTTP/2 (RFC 9113 §3.4). */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-
-const TOO_SLOW = new HttpError(408, "The request took too long to arrive");
 
 /** Stands for the head of a request where the bytes that arrived are none. */
 const NO_HEAD: Head = {

@@ -10,7 +10,8 @@ import {
   type PieceReader,
 } from "../../http.js";
 import { Abort } from "../abort.js";
-import { type ClientSocket, type ConnectionLimits, GONE, MAX_TEXT } from "../connection.js";
+import { type ClientSocket, type ConnectionLimits, MAX_TEXT } from "../connection.js";
+import { GONE, UNKNOWN_EXPECTATION } from "../faults.js";
 import { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { responseHead } from "./response-head.js";
@@ -25,7 +26,6 @@ const CLOSE = "Connection: close\r\n";
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 const NO_BODY_WANTED = new HttpError(400, "The request for a WebSocket must have no body");
 const NO_BODY: readonly Uint8Array[] = [];
-const UNKNOWN_EXPECTATION = new HttpError(417, "The only expectation understood is 100-continue");
 
 /** The part of a request's head that an exchange needs; a malformed request has none of it. */
 export type Head = Pick<RequestHead, "method" | "target" | "minor" | "keepAlive" | "headers" | "rawHeaders">;

@@ -2,6 +2,7 @@
 import { HttpError } from "../../errors.js";
 import { listOf, valuesOf } from "../../http.js";
 import type { ConnectionLimits } from "../connection.js";
+import { NO_TUNNEL } from "../faults.js";
 import { CHUNKED } from "./exchange.js";
 import type { RequestHead } from "./request-head.js";
 import { OTHER_VERSION } from "./request-parser.js";
@@ -12,7 +13,6 @@ const CHUNKED_LAST = /(?:^|,)[ \t]*chunked$/i;
 const TOO_MANY = new HttpError(431, "There are too many headers");
 const BAD_CODING = new HttpError(400, "The request is not well-formed HTTP: the last transfer coding is not chunked");
 const NO_HOST = new HttpError(400, "The header Host is missing");
-const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["Allow", "GET, HEAD, POST, OPTIONS"] });
 
 /** Why it is not known where the request ends: of too many headers the last ones are not read. */
 export function unclearEnd({ headers }: RequestHead, { maxHeaderCount }: ConnectionLimits): HttpError | undefined {

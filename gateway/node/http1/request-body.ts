@@ -1,8 +1,9 @@
 /** The body of a request, received within limits of size, time and memory, and no faster than its reader takes it. */
 import type { ConnectionMemory } from "../../../src/memory-budget.js";
-import { HttpError, NO_MEMORY } from "../../errors.js";
+import { type HttpError, NO_MEMORY } from "../../errors.js";
 import type { PieceFlow, PieceReader } from "../../http.js";
 import { type ConnectionLimits, MIN_RESERVED } from "../connection.js";
+import { bodyTooLarge, PIECE_TOO_SLOW, STALLED } from "../faults.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
 
 /** Bytes that are received before the body is asked for; then the client has to wait. */
@@ -11,9 +12,6 @@ const MAX_UNASKED = 16 * 1024;
 const PIECE_OVERHEAD = 128;
 /** Bytes that may be waiting of a body that is read in pieces while the service takes none. */
 const PAUSED_UPLOAD = 128 * 1024;
-
-const TOO_SLOW = new HttpError(408, "The next piece of the body took too long to arrive");
-const STALLED = new HttpError(504, "The service has taken nothing of the body for too long");
 
 export interface BodyOwner {
   readonly limits: Pick<ConnectionLimits, "maxBody" | "bodyTime" | "stallMs">;
@@ -203,7 +201,7 @@ export class RequestBody {
 
   #awaitPiece(): void {
     if (this.#reader?.allowsSilence) clearTimeout(this.#timer);
-    else this.#failAfter(this.#owner.limits.bodyTime, TOO_SLOW);
+    else this.#failAfter(this.#owner.limits.bodyTime, PIECE_TOO_SLOW);
   }
 
   #failAfter(ms: number, fault: HttpError): void {
@@ -212,7 +210,7 @@ export class RequestBody {
   }
 
   #tooLarge(): HttpError {
-    return new HttpError(413, `The body must not be larger than ${this.#maxBytes} bytes`);
+    return bodyTooLarge(this.#maxBytes);
   }
 
   #tryResize(bytes: number): boolean {

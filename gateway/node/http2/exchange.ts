@@ -6,6 +6,7 @@ import { ErrorCode } from "../../../src/http2/errors.js";
 import { HttpError, NO_MEMORY } from "../../errors.js";
 import type { GatewayRequest, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
 import { Abort } from "../abort.js";
+import { bodyTooLarge, GONE, PIECE_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
 import { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { type ResponseConnection, ResponseStream } from "./response-stream.js";
@@ -16,10 +17,6 @@ import { type ResponseConnection, ResponseStream } from "./response-stream.js";
  */
 const LINGER_MS = 1_000;
 
-const GONE = new HttpError(499, "The client has gone");
-const TOO_SLOW = new HttpError(408, "The request took too long to arrive");
-const PIECE_TOO_SLOW = new HttpError(408, "The next piece of the body took too long to arrive");
-const STALLED = new HttpError(504, "The service has taken nothing of the body for too long");
 const MALFORMED = new HttpError(400, "The body is not as long as its Content-Length says, or breaks HTTP/2");
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -218,7 +215,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   #tooLarge(): HttpError {
-    return new HttpError(413, `The body must not be larger than ${this.#maxBody} bytes`);
+    return bodyTooLarge(this.#maxBody);
   }
 
   // How it ends.

@@ -13,6 +13,7 @@ import {
 import { ContentLength } from "../../../src/http2/stream.js";
 import { HttpError } from "../../errors.js";
 import { type RequestHeaders, readHeaders } from "../../http.js";
+import { NO_TUNNEL, UNKNOWN_EXPECTATION } from "../faults.js";
 
 /** The names that have a rule here, beside those of HTTP/2. */
 const OwnKind = { HOST: FIRST_OWN_KIND, COOKIE: FIRST_OWN_KIND << 1 } as const;
@@ -37,8 +38,6 @@ export interface RequestHead {
 }
 
 const NO_HOST = new HttpError(400, "The header Host, or :authority, is missing");
-const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", { headers: ["Allow", "GET, HEAD, POST, OPTIONS"] });
-const UNKNOWN_EXPECTATION = new HttpError(417, "The only expectation understood is 100-continue");
 
 /** RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
