@@ -1,9 +1,9 @@
 // npm test: installs and builds what is missing or stale, then runs the tests that need nothing but Node.
-// Arguments are test files. Without any: all files of a kind, by --kind= (test, slow, outside, postgres or browser: the
-// part of a file's name before .ts). --timeout= is in seconds for each file.
+// Arguments are test files, or folders for all files of a kind in them. Without any: test/. --kind= is test, slow, outside,
+// postgres or browser: the part of a file's name before .ts. --timeout= is in seconds for each file.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { setup } from "./setup.mjs";
@@ -58,10 +58,7 @@ const { values, positionals } = parseArgs({
   options: { kind: { type: "string", default: "test" }, timeout: { type: "string", default: "120" } },
   allowPositionals: true,
 });
-const files = positionals.length > 0 ? positionals.map((file) => relative("", file)) : filesOf(values.kind);
-const missing = files.filter((file) => !existsSync(file));
-if (files.length === 0) stop(`There is no test file that ends with .${values.kind}.ts`);
-if (missing.length > 0) stop(`There is no test file ${missing.join(", ")}`);
+const files = (positionals.length > 0 ? positionals : ["test"]).flatMap((path) => filesAt(relative("", path)));
 
 await setup();
 const { build } = await import("./build.mjs");
@@ -70,10 +67,14 @@ const folder = `.tap/built/${process.pid}`;
 const batches = batchesOf(files);
 process.exitCode = await run();
 
-function filesOf(kind) {
-  const names = readdirSync("test", { recursive: true }).filter((name) => name.endsWith(`.${kind}.ts`));
-  const found = names.map((name) => join("test", name)).sort();
-  return [...LONGEST.filter((file) => found.includes(file)), ...found.filter((file) => !LONGEST.includes(file))];
+/** The file, or all files of the kind in the folder. */
+function filesAt(path) {
+  const found = statSync(path, { throwIfNoEntry: false }) ?? stop(`There is no test file ${path}`);
+  if (found.isFile()) return [path];
+  const names = readdirSync(path, { recursive: true }).filter((name) => name.endsWith(`.${values.kind}.ts`));
+  if (names.length === 0) stop(`There is no test file in ${path} that ends with .${values.kind}.ts`);
+  const files = names.map((name) => join(path, name)).sort();
+  return [...LONGEST.filter((file) => files.includes(file)), ...files.filter((file) => !LONGEST.includes(file))];
 }
 
 function stop(reason) {
