@@ -2,7 +2,7 @@
 
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import { ConfigError, type Flags, flagName, type RoleName, SETTINGS } from "../../src/config.js";
 import { type Candidate, CompletedArgument, CompletedOption, type Source } from "../command/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";
@@ -43,21 +43,24 @@ export function roles(io: Io, onExit: (code: number) => void): Command[] {
   return [server, gateway, authority, service, enrol, store(io)];
 }
 
-/** What is done to the store while no authority runs on it. */
+/** What is done to a store while no process runs on it. */
 function store(io: Io): Command {
   const copy = newCommand("copy <from> <to>", "copy a store to another, which must be absent or empty");
   copy.addOption(optionOf("data"));
-  copy.option("--stopped", "no authority runs, although one that was killed has left its claim");
+  copy.option("--services", "the store of services, which PORTICO_SERVICE_STORE names, not the authority's");
+  const stopped = new Option("--stopped", "no authority runs, although one that was killed has left its claim");
+  copy.addOption(stopped.conflicts("services"));
   examples(
     copy,
     "portico store copy sqlite: postgres://portico@127.0.0.1/portico",
     "portico store copy postgres://portico@127.0.0.1/portico sqlite:copy.sqlite",
+    "portico store copy --services sqlite: postgres://services@127.0.0.1/portico",
   );
   copy.addHelpText("after", "\nThe database's password is taken from PGPASSWORD, or from ~/.pgpass.");
   copy.action(async (from: string, to: string, flags: CopyFlags) =>
     (await import("./copy-store.js")).copy(from, to, flags, io),
   );
-  const command = newCommand("store", "copy the authority's store").addCommand(copy);
+  const command = newCommand("store", "copy the authority's store, or that of services").addCommand(copy);
   return examples(command, "portico store copy sqlite: postgres://portico@127.0.0.1/portico");
 }
 

@@ -1,7 +1,9 @@
 /** `portico store copy FROM TO`: copies a store, such as that of a file to a database. */
 import { loadConfig } from "../../src/config.js";
-import { type Copied, copyStore, isInUse } from "../../src/store/copy.js";
-import { fillStore, openStore } from "../../src/store/open.js";
+import { copyStore, isInUse } from "../../src/store/copy.js";
+import { copyServices } from "../../src/store/copy-services.js";
+import { fillServiceStore, fillStore, openServiceStore, openStore } from "../../src/store/open.js";
+import type { ServiceStore } from "../../src/store/service-store.js";
 import { type CollectionName, type Store, StoreError } from "../../src/store/store.js";
 import { CommandError } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
@@ -17,30 +19,66 @@ const CONTENTS: Readonly<Record<CollectionName, string>> = {
 
 export interface CopyFlags {
   readonly data?: string;
+  /** Whether the stores are those of services, not of the authority. */
+  readonly services?: boolean;
   /** Whether no authority runs on the store, although one left a claim there, as it does when it is killed. */
   readonly stopped?: boolean;
 }
 
-/** @throws {CommandError} where TO is not a complete copy. Then no authority opens it. */
-export async function copy(from: string, to: string, { stopped = false, data }: CopyFlags, io: Io): Promise<void> {
+/** Two stores, and where they are. */
+interface Places {
+  readonly from: string;
+  readonly to: string;
+  readonly dataFolder: string;
+  readonly warn: (message: string) => void;
+}
+
+/** @throws {CommandError} where TO is not a complete copy. Then no authority, and no service, opens it. */
+export async function copy(from: string, to: string, flags: CopyFlags, io: Io): Promise<void> {
+  const { services = false, stopped = false, data } = flags;
   const { data: dataFolder } = loadConfig(data === undefined ? {} : { data }, io.env);
   const warn = (message: string): void => void io.stderr.write(`${message}\n`);
+  const places: Places = { from, to, dataFolder, warn };
   try {
-    const source = await openStore(from, dataFolder, { mustExist: true });
-    const done: { target: Store; copied: Copied }[] = [];
-    const fill = async (target: Store): Promise<void> => {
-      done.push({ target, copied: await copyStore(source, target) });
-    };
-    try {
-      if (!stopped && (await isInUse(source))) throw new StoreError(inUse(source.name));
-      await fillStore(to, dataFolder, fill, warn);
-    } finally {
-      await source.close();
-    }
-    for (const { target, copied } of done) io.stdout.write(summary(source.name, target.name, copied));
+    io.stdout.write(services ? await copyOfServices(places) : await copyOfAuthority(places, stopped));
   } catch (error) {
     throw error instanceof StoreError ? new CommandError(error.message) : error;
   }
+}
+
+/** Copies the authority's store; gives what was copied, for people. */
+async function copyOfAuthority({ from, to, dataFolder, warn }: Places, stopped: boolean): Promise<string> {
+  const source = await openStore(from, dataFolder, { mustExist: true });
+  let done = "";
+  const fill = async (target: Store): Promise<void> => {
+    const rows = Object.entries(await copyStore(source, target)).map(
+      ([name, count]) => `  ${`${count}`.padStart(6)} ${CONTENTS[name as CollectionName]}\n`,
+    );
+    done = summary(source, target, rows, { setting: "PORTICO_STORE", user: "authority" });
+  };
+  try {
+    if (!stopped && (await isInUse(source))) throw new StoreError(inUse(source.name));
+    await fillStore(to, dataFolder, fill, warn);
+  } finally {
+    await source.close();
+  }
+  return done;
+}
+
+/** Copies the store of services; gives what was copied, for people. */
+async function copyOfServices({ from, to, dataFolder, warn }: Places): Promise<string> {
+  const source = await openServiceStore(from, dataFolder, { mustExist: true });
+  let done = "";
+  const fill = async (target: ServiceStore): Promise<void> => {
+    const rows = [`  ${`${await copyServices(source, target)}`.padStart(6)} entries of services\n`];
+    done = summary(source, target, rows, { setting: "PORTICO_SERVICE_STORE", user: "service" });
+  };
+  try {
+    await fillServiceStore(to, dataFolder, fill, warn);
+  } finally {
+    await source.close();
+  }
+  return done;
 }
 
 function inUse(name: string): string {
@@ -50,14 +88,20 @@ function inUse(name: string): string {
   );
 }
 
-function summary(from: string, to: string, copied: Copied): string {
-  const rows = Object.entries(copied).map(
-    ([name, count]) => `  ${`${count}`.padStart(6)} ${CONTENTS[name as CollectionName]}\n`,
-  );
+interface Named {
+  readonly name: string;
+}
+
+function summary(
+  source: Named,
+  target: Named,
+  rows: readonly string[],
+  { setting, user }: { readonly setting: string; readonly user: string },
+): string {
   return [
-    `Copied ${from}\nto ${to}, and compared:\n\n`,
+    `Copied ${source.name}\nto ${target.name}, and compared:\n\n`,
     ...rows,
-    "\nName the copy in PORTICO_STORE. Start no authority on the old store again: it would not know\n" +
+    `\nName the copy in ${setting}. Start no ${user} on the old store again: it would not know\n` +
       "what is changed in the new one.\n",
   ].join("");
 }

@@ -1,13 +1,17 @@
 /** Opens the stores that URLs name. Another engine is one more line here, and a file beside sqlite.ts. */
 import { join, resolve } from "node:path";
 import { isPostgresUrl } from "./postgres-url.js";
-import { openServiceSqlite } from "./service-sqlite.js";
-import type { ServiceStore } from "./service-store.js";
+import { fillServiceSqlite, openServiceSqlite } from "./service-sqlite.js";
+import type { FillServices, ServiceStore } from "./service-store.js";
 import { fillSqlite, openSqlite } from "./sqlite.js";
 import { type Fill, type Store, StoreError } from "./store.js";
 
 /** How long an operation may take, in milliseconds. */
 const DEADLINE = 10_000;
+
+/** The files that `sqlite:` means, in the data folder. */
+const AUTHORITY_FILE = "portico.sqlite";
+const SERVICES_FILE = "services.sqlite";
 
 /** How a store is opened. */
 export interface OpenOptions {
@@ -30,7 +34,7 @@ export async function openStore(
   { deadline = DEADLINE, warn = () => {}, mustExist = false }: OpenOptions = {},
 ): Promise<Store> {
   if (!isPostgresUrl(url)) {
-    return openSqlite(fileOf(url, dataFolder, "portico.sqlite"), dataFolder, { deadline, mustExist });
+    return openSqlite(fileOf(url, dataFolder, AUTHORITY_FILE), dataFolder, { deadline, mustExist });
   }
   // Loaded only where it is used: it makes a start take longer.
   const { openPostgres } = await import("./postgres.js");
@@ -43,7 +47,7 @@ export async function openStore(
  * @throws {StoreError} also where it is there.
  */
 export async function fillStore(url: string, dataFolder: string, fill: Fill, warn: (message: string) => void) {
-  if (!isPostgresUrl(url)) return fillSqlite(fileOf(url, dataFolder, "portico.sqlite"), DEADLINE, fill);
+  if (!isPostgresUrl(url)) return fillSqlite(fileOf(url, dataFolder, AUTHORITY_FILE), DEADLINE, fill);
   const { fillPostgres } = await import("./postgres.js");
   return fillPostgres({ url, dataFolder, deadline: DEADLINE, warn, mustExist: false }, fill);
 }
@@ -56,11 +60,29 @@ export async function fillStore(url: string, dataFolder: string, fill: Fill, war
 export async function openServiceStore(
   url: string,
   dataFolder: string,
-  { deadline = DEADLINE, warn = () => {} }: Omit<OpenOptions, "mustExist"> = {},
+  { deadline = DEADLINE, warn = () => {}, mustExist = false }: OpenOptions = {},
 ): Promise<ServiceStore> {
-  if (!isPostgresUrl(url)) return openServiceSqlite(fileOf(url, dataFolder, "services.sqlite"), deadline);
+  if (!isPostgresUrl(url)) {
+    return openServiceSqlite(fileOf(url, dataFolder, SERVICES_FILE), deadline, mustExist);
+  }
   const { openServicePostgres } = await import("./service-postgres.js");
-  return openServicePostgres({ url, deadline, warn });
+  return openServicePostgres({ url, deadline, warn, mustExist });
+}
+
+/**
+ * Makes the store of services of a URL, which must be absent. It is there once it is filled; should that fail, no service
+ * takes what was written for a store.
+ * @throws {StoreError} also where it is there.
+ */
+export async function fillServiceStore(
+  url: string,
+  dataFolder: string,
+  fill: FillServices,
+  warn: (message: string) => void,
+): Promise<void> {
+  if (!isPostgresUrl(url)) return fillServiceSqlite(fileOf(url, dataFolder, SERVICES_FILE), DEADLINE, fill);
+  const { fillServicePostgres } = await import("./service-postgres.js");
+  return fillServicePostgres({ url, deadline: DEADLINE, warn, mustExist: false }, fill);
 }
 
 /** @throws {StoreError} unless the URL is one of SQLite. */

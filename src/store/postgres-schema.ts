@@ -6,6 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
+import type { Statement } from "./postgres-connection.js";
 import { StoreError } from "./store.js";
 
 /** What distinguishes a kind of schema. */
@@ -20,6 +21,16 @@ export interface SchemaKind {
   readonly formats: readonly (readonly string[])[];
   /** Tables that are made where they are absent, whatever the format: newer versions may have added some. */
   readonly tables: Readonly<Record<string, string>>;
+}
+
+/** The kind of a schema that is being filled: no process takes it for a store. */
+export function unfinished(kind: SchemaKind): SchemaKind {
+  return { ...kind, title: "free for a copy", mark: `unfinished copy (${kind.mark})` };
+}
+
+/** The statement that makes a filled schema a store, with the mark of its kind as its value. */
+export function finishing(schema: string): Statement {
+  return { name: "finish", text: `UPDATE ${schema}.format SET mark = $1` };
 }
 
 interface Prepare {

@@ -9,7 +9,7 @@ import { lostInstallation, readInstallation } from "./installation.js";
 import { Database, type Row, type Statement } from "./postgres-connection.js";
 import { durabilityWarnings } from "./postgres-durability.js";
 import { Hints } from "./postgres-hints.js";
-import { checkSchema, prepareSchema, type SchemaKind } from "./postgres-schema.js";
+import { checkSchema, finishing, prepareSchema, type SchemaKind, unfinished } from "./postgres-schema.js";
 import { readPostgresUrl } from "./postgres-url.js";
 import { COLLECTIONS, type Collection, type CollectionName, type Entry, type Fill, type Store } from "./store.js";
 
@@ -33,19 +33,15 @@ interface Options {
   readonly mustExist: boolean;
 }
 
-/** Of a schema that is being filled: no authority opens it. */
-const UNFINISHED: SchemaKind = { ...KIND, title: "free for a copy", mark: "unfinished copy" };
-
 /**
  * Makes the store in a schema that holds none. One whose filling was broken off is filled on.
  * @throws {StoreError} when the schema holds a store already.
  */
 export async function fillPostgres(options: Options, fill: Fill): Promise<void> {
-  const { store, database, schema } = await open(UNFINISHED, { ...options, dataFolder: "" });
+  const { store, database, schema } = await open(unfinished(KIND), { ...options, dataFolder: "" });
   try {
     await fill(store);
-    const finish = { name: "finish", text: `UPDATE ${schema}.format SET mark = $1` };
-    await database.write(finish, [KIND.mark]);
+    await database.write(finishing(schema), [KIND.mark]);
   } finally {
     await store.close();
   }

@@ -19,10 +19,11 @@ import { type CommitOutcome, decideCommits, type Entries, keysOf, splitChanges }
 import { Database, type Row } from "./postgres-connection.js";
 import { durabilityWarnings } from "./postgres-durability.js";
 import { lateError } from "./postgres-errors.js";
-import { checkSchema, prepareSchema, type SchemaKind } from "./postgres-schema.js";
+import { checkSchema, finishing, prepareSchema, type SchemaKind, unfinished } from "./postgres-schema.js";
 import { readPostgresUrl } from "./postgres-url.js";
 import {
   type CommitResult,
+  type FillServices,
   type KeyRange,
   MAX_TOTAL_BYTES,
   type ServiceStore,
@@ -61,13 +62,32 @@ interface Options {
   readonly deadline: number;
   /** Told what puts acknowledged commits at risk. */
   readonly warn: (message: string) => void;
+  readonly mustExist: boolean;
 }
 
 /**
- * Opens the store that a URL names. Its schema is made where it is absent.
+ * Opens the store that a URL names. Its schema is made where it is absent, unless it must exist.
  * @throws {StoreError} when it cannot be reached, or is not a store of Portico's services.
  */
-export async function openServicePostgres({ url, deadline, warn }: Options): Promise<ServiceStore> {
+export async function openServicePostgres(options: Options): Promise<ServiceStore> {
+  return (await open(KIND, options)).store;
+}
+
+/**
+ * Makes the store in a schema that holds none. One whose filling was broken off is filled on.
+ * @throws {StoreError} when the schema holds a store already.
+ */
+export async function fillServicePostgres(options: Options, fill: FillServices): Promise<void> {
+  const { store, database, schema } = await open(unfinished(KIND), options);
+  try {
+    await fill(store);
+    await database.write(finishing(schema), [KIND.mark]);
+  } finally {
+    await store.close();
+  }
+}
+
+async function open(kind: SchemaKind, { url, deadline, warn, mustExist }: Options) {
   const address = readPostgresUrl(url, KIND.defaultSchema);
   const { name, schema } = address;
   let id: string | undefined;
@@ -75,18 +95,18 @@ export async function openServicePostgres({ url, deadline, warn }: Options): Pro
     address,
     deadline,
     setting: SETTING,
-    check: (client) => checkSchema(client, { kind: KIND, schema, id }),
+    check: (client) => checkSchema(client, { kind, schema, id }),
   });
   try {
     await database.use(database.open("write"), async (client) => {
       for (const message of await durabilityWarnings(client)) warn(`store ${name}: ${message}`);
-      id = await prepareSchema(client, { kind: KIND, name, schema, lost: undefined });
+      id = await prepareSchema(client, { kind, name, schema, lost: mustExist ? "and so holds no store" : undefined });
     });
   } catch (error) {
     await database.close();
     throw error;
   }
-  return new PostgresServiceStore(database, { id: id ?? "", schema, deadline });
+  return { store: new PostgresServiceStore(database, { id: id ?? "", schema, deadline }), database, schema };
 }
 
 /** A schema that is ready. */

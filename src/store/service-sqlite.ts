@@ -14,13 +14,24 @@ import { CommitQueue } from "./commit-queue.js";
 import { type CommitOutcome, decideCommits, type Entries, keysOf, splitChanges } from "./commit-writes.js";
 import {
   type CommitResult,
+  type FillServices,
   type KeyRange,
   MAX_TOTAL_BYTES,
   type ServiceStore,
   type StoredEntry,
   type StoredWrite,
 } from "./service-store.js";
-import { connect, createFile, endWithin, type FileKind, lateError, readHeader, toStoreError } from "./sqlite-file.js";
+import {
+  connect,
+  createFile,
+  endWithin,
+  type FileKind,
+  fillFile,
+  lateError,
+  readHeader,
+  toStoreError,
+} from "./sqlite-file.js";
+import { StoreError } from "./store.js";
 import { startSweeper } from "./sweeper.js";
 
 /** Its mark is "Pors". */
@@ -47,23 +58,47 @@ const MAX_TOGETHER = 1024;
 const MAX_SWEPT = 500;
 
 /**
- * Opens the store in a file, which is made where it is absent.
+ * Opens the store in a file.
  * @param deadline how long an operation may take, in milliseconds
+ * @param mustExist whether a file that is absent is an error. Else it is made
  * @throws {StoreError} when it is locked, unreadable, or not a store of Portico's services.
  */
-export async function openServiceSqlite(file: string, deadline: number): Promise<ServiceStore> {
-  const open = (path: string, setup: readonly string[] = []) =>
-    connect({ kind: KIND, file: path, table: TABLE, deadline, setup });
+export async function openServiceSqlite(file: string, deadline: number, mustExist = false): Promise<ServiceStore> {
   try {
     if (!readHeader(KIND, file)) {
-      await createFile(KIND, file, async (draft, mark) => (await open(draft, [mark, ...COMPLETE])).close());
+      if (mustExist) throw new StoreError(`store ${file} does not exist`);
+      await createFile(KIND, file, (draft, mark) => complete(draft, mark, deadline));
     }
-    const reader = await open(file);
-    const writer = await open(file);
-    return new SqliteServiceStore({ file, id: await readId(writer), reader, writer, deadline });
+    return await openFile(file, file, deadline);
   } catch (error) {
     throw toStoreError(KIND, file, error as Error);
   }
+}
+
+/**
+ * Makes the store in a file that is absent. It gets its name when it is filled, so it is there complete or not at all.
+ * @throws {StoreError} when the file is there.
+ */
+export async function fillServiceSqlite(file: string, deadline: number, fill: FillServices): Promise<void> {
+  await fillFile(KIND, file, async (draft, mark) => {
+    await complete(draft, mark, deadline);
+    const store = await openFile(draft, file, deadline);
+    await fill(store).finally(() => store.close());
+  });
+}
+
+/** Makes the tables of a new file, and marks it. */
+async function complete(draft: string, mark: string, deadline: number): Promise<void> {
+  const setup = [mark, ...COMPLETE];
+  await (await connect({ kind: KIND, file: draft, table: TABLE, deadline, setup })).close();
+}
+
+/** @param name of the file, for messages */
+async function openFile(file: string, name: string, deadline: number): Promise<ServiceStore> {
+  const open = () => connect({ kind: KIND, file, table: TABLE, deadline });
+  const reader = await open();
+  const writer = await open();
+  return new SqliteServiceStore({ name, id: await readId(writer), reader, writer, deadline });
 }
 
 /** A row of the table. */
@@ -73,7 +108,7 @@ interface Row extends Omit<StoredEntry, "expires"> {
 
 /** An open file. */
 interface Opened {
-  readonly file: string;
+  readonly name: string;
   readonly id: string;
   readonly reader: KeyvSqlite;
   readonly writer: KeyvSqlite;
@@ -98,8 +133,8 @@ class SqliteServiceStore implements ServiceStore {
   readonly #queue: CommitQueue;
   readonly #sweeper: NodeJS.Timeout;
 
-  constructor({ file, id, reader, writer, deadline }: Opened) {
-    this.name = file;
+  constructor({ name, id, reader, writer, deadline }: Opened) {
+    this.name = name;
     this.id = id;
     this.#reader = reader;
     this.#writer = writer;
@@ -108,7 +143,7 @@ class SqliteServiceStore implements ServiceStore {
       deadline,
       maxTogether: MAX_TOGETHER,
       transact: (commits) => this.#transact(commits),
-      toLateError: () => lateError(file, deadline),
+      toLateError: () => lateError(name, deadline),
     });
     this.#sweeper = startSweeper(() => this.sweep());
   }

@@ -62,11 +62,14 @@ export type CommitResult =
       readonly failed: number;
     };
 
+/** Fills a store of services that is being made. */
+export type FillServices = (store: ServiceStore) => Promise<void>;
+
 /** An open store of services. */
 export interface ServiceStore {
   /** The file or server, for messages: `/var/lib/portico/services.sqlite`. */
   readonly name: string;
-  /** The same for all that open this store, and no other's. A copy of it has the same. */
+  /** The same for all that open this store, and no other's. A copy of its file, or a restored backup, has the same. */
   readonly id: string;
   /** The entries of the keys, in the order of the keys, as they were at one moment. Sees every commit that had resolved, by any process. */
   get(keys: readonly string[]): Promise<(StoredEntry | undefined)[]>;

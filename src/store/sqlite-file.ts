@@ -89,6 +89,24 @@ export async function createFile(
   }
 }
 
+/**
+ * Makes a file that is absent. It gets its name when it is filled, so it is there complete or not at all.
+ * @param fill as of `createFile`
+ * @throws {StoreError} when the file is there.
+ */
+export async function fillFile(
+  kind: FileKind,
+  file: string,
+  fill: (draft: string, mark: string) => Promise<void>,
+): Promise<void> {
+  try {
+    const made = !readHeader(kind, file) && (await createFile(kind, file, fill));
+    if (!made) throw new StoreError(`store ${file} is there already; name a file that is not`);
+  } catch (error) {
+    throw toStoreError(kind, file, error as Error);
+  }
+}
+
 /** @throws {StoreError} when a newer version wrote the file. */
 function checkFormat(kind: FileKind, file: string, format: number): void {
   if (format <= kind.format) return;

@@ -8,7 +8,7 @@
 import type KeyvSqlite from "@keyv/sqlite";
 import Keyv from "keyv";
 import { lostInstallation, readInstallation } from "./installation.js";
-import { connect, createFile, endWithin, type FileKind, readHeader, toStoreError } from "./sqlite-file.js";
+import { connect, createFile, endWithin, type FileKind, fillFile, readHeader, toStoreError } from "./sqlite-file.js";
 import {
   COLLECTIONS,
   type Collection,
@@ -59,17 +59,10 @@ export async function openSqlite(
  * @throws {StoreError} when the file is there.
  */
 export async function fillSqlite(file: string, deadline: number, fill: Fill): Promise<void> {
-  try {
-    const made =
-      !readHeader(KIND, file) &&
-      (await createFile(KIND, file, async (draft, mark) => {
-        const store = await connectAll(draft, deadline, [mark]);
-        await fill({ ...store, name: file }).finally(() => store.close());
-      }));
-    if (!made) throw new StoreError(`store ${file} is there already; name a file that is not`);
-  } catch (error) {
-    throw toStoreError(KIND, file, error as Error);
-  }
+  await fillFile(KIND, file, async (draft, mark) => {
+    const store = await connectAll(draft, deadline, [mark]);
+    await fill({ ...store, name: file }).finally(() => store.close());
+  });
 }
 
 /**
