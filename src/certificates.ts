@@ -8,7 +8,7 @@ import type { Logger } from "./log.js";
 
 /** PEM. */
 export interface Certificates {
-  /** Of trusted authorities. Without it Node's own list is trusted, and clients need not show a certificate. */
+  /** Of trusted authorities, of which clients must show a certificate. Without it they need show none, and Node's own list is trusted. */
   readonly ca?: Buffer | undefined;
   /** Of this process, with its key. Without it the port speaks plain text. */
   readonly cert?: Buffer | undefined;
@@ -19,7 +19,7 @@ export interface Certificates {
 
 /** The settings that name the files. */
 export interface CertificateSettings {
-  readonly ca?: Setting;
+  readonly ca: Setting;
   readonly cert: Setting;
   readonly key: Setting;
 }
@@ -27,9 +27,9 @@ export interface CertificateSettings {
 /** For gRPC. */
 export const GRPC_CERTIFICATES: CertificateSettings = { ca: "tlsCa", cert: "tlsCert", key: "tlsKey" };
 /** For the HTTP port. */
-export const HTTP_CERTIFICATES: CertificateSettings = { cert: "httpTlsCert", key: "httpTlsKey" };
+export const HTTP_CERTIFICATES = { ca: "httpTlsClientCa", cert: "httpTlsCert", key: "httpTlsKey" } as const;
 
-type Setting = "tlsCa" | "tlsCert" | "tlsKey" | "httpTlsCert" | "httpTlsKey";
+type Setting = "tlsCa" | "tlsCert" | "tlsKey" | "httpTlsClientCa" | "httpTlsCert" | "httpTlsKey";
 type Files = { readonly [setting in Setting]?: Config[setting] | undefined };
 
 /**
@@ -86,8 +86,8 @@ export function readCertificates(config: Files, settings = GRPC_CERTIFICATES): C
     const [there, missing] = certFile === undefined ? [keySetting, certSetting] : [certSetting, keySetting];
     throw new ConfigError(`${there.variable} is set without ${missing.variable}: they go together`);
   }
-  const caFile = settings.ca && config[settings.ca];
-  const ca = caFile === undefined ? undefined : readCertificate(settings.ca as Setting, caFile);
+  const caFile = config[settings.ca];
+  const ca = caFile === undefined ? undefined : readCertificate(settings.ca, caFile);
   if (certFile === undefined || keyFile === undefined) return { ca };
   const cert = readCertificate(settings.cert, certFile);
   const key = readPem(settings.key, keyFile);

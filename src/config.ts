@@ -160,6 +160,13 @@ export const SETTINGS = {
     filePath,
     HTTP_PORT,
   ),
+  httpTlsClientCa: setting(
+    "PORTICO_HTTP_TLS_CLIENT_CA",
+    undefined,
+    "file with certificate authorities (PEM): clients of the HTTP port must then show a certificate of one of them",
+    filePath,
+    HTTP_PORT,
+  ),
   httpHosts: setting(
     "PORTICO_HTTP_HOSTS",
     "none",
@@ -253,7 +260,8 @@ export const SETTINGS = {
 } satisfies Record<string, Setting<unknown>>;
 
 type Value<S> = S extends Setting<infer T> ? T : never;
-type Optional = "config" | "adminPassword" | "advertise" | "enrolment" | "tlsCert" | "tlsKey" | "tlsCa";
+type Optional = "config" | "adminPassword" | "advertise" | "enrolment" | CertificateFile;
+type CertificateFile = "tlsCert" | "tlsKey" | "tlsCa" | "httpTlsCert" | "httpTlsKey" | "httpTlsClientCa";
 
 /** Settings ready to use: addresses as host and port, times in milliseconds, sizes in bytes. */
 export type Config = { readonly [K in Exclude<keyof typeof SETTINGS, Optional>]: Value<(typeof SETTINGS)[K]> } & {
@@ -352,7 +360,7 @@ function readFile(path: string, named: boolean): Record<string, unknown> {
 }
 
 /** What a file names from where it is itself. */
-const PATHS = ["data", "tlsCert", "tlsKey", "tlsCa"] as const;
+const PATHS = ["data", "tlsCert", "tlsKey", "tlsCa", "httpTlsCert", "httpTlsKey", "httpTlsClientCa"] as const;
 
 function checkNames(file: Record<string, unknown>, path: string): void {
   for (const key of Object.keys(file).filter((key) => key !== "services")) {

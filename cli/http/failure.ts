@@ -111,6 +111,7 @@ export async function toCommandError(base: URL, error: ConnectionError): Promise
   }
   if (NOT_TLS.has(code)) return isPlain(base);
   if (NOT_TRUSTED.test(code)) return notTrusted(base, error);
+  if (code === CERTIFICATE_REQUIRED) return wantsCertificate(base);
   if (base.protocol === "http:" && (await speaksTls(base, error))) return isTls(base);
   if (code.startsWith("HPE_")) return notHttp(base, error);
   return new CommandError(`The call to ${base.origin} broke off: ${error.message}`);
@@ -141,6 +142,15 @@ function notTrusted(base: URL, { code, message }: ConnectionError): CommandError
       ? ""
       : " Where its authority is your own, name that certificate's file in NODE_EXTRA_CA_CERTS.";
   return new CommandError(`The certificate of ${base.host} is not trusted: ${message}.${advice}`);
+}
+
+/** OpenSSL's name for the alert of a server that no certificate was shown (RFC 8446, section 6.2). */
+const CERTIFICATE_REQUIRED = "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED";
+
+function wantsCertificate(base: URL): CommandError {
+  return new CommandError(
+    `${base.host} wants a certificate of its clients (PORTICO_HTTP_TLS_CLIENT_CA), and the command line has none. Use a gateway that wants none`,
+  );
 }
 
 /** The first frame of an HTTP/2 server, SETTINGS on stream 0, such as Portico's gRPC port sends. */

@@ -12,6 +12,7 @@ import { readConnection } from "../../services/registry/connection-contract.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/certificates.js";
+import { ConfigError, SETTINGS } from "../../src/config.js";
 import { GATEWAY } from "../../src/contract/names.js";
 import { messageLimits, type ProcessContext } from "../../src/process/context.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
@@ -33,7 +34,11 @@ function followHttpCertificates({ config, log, shutdown }: ProcessContext): Cert
   const closing = new AbortController();
   shutdown.add(() => closing.abort());
   const certificates = followCertificates(config, { log, signal: closing.signal }, HTTP_CERTIFICATES);
-  return certificates.cert === undefined ? undefined : certificates;
+  if (certificates.cert !== undefined) return certificates;
+  if (certificates.ca === undefined) return undefined;
+  const { httpTlsClientCa, httpTlsCert } = SETTINGS;
+  const reason = "clients show certificates only to a port that speaks TLS";
+  throw new ConfigError(`${httpTlsClientCa.variable} is set without ${httpTlsCert.variable}: ${reason}`);
 }
 
 /** What a gateway follows, in this process or in another. */

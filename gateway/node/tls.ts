@@ -1,6 +1,7 @@
 /**
- * TLS at the HTTP port: HTTP/2 and HTTP/1.1 on one port, by ALPN (RFC 7301). The certificate may be replaced while the port is
- * open: new connections get the new one, and those that stand go on.
+ * TLS at the HTTP port: HTTP/2 and HTTP/1.1 on one port, by ALPN (RFC 7301). Where authorities are named, clients must show a
+ * certificate of one of them. Certificates may be replaced while the port is open: new connections get the new ones, and those
+ * that stand go on.
  */
 import { constants } from "node:crypto";
 import type { Socket } from "node:net";
@@ -44,7 +45,8 @@ export interface SecureServer {
 }
 
 export function createSecureServer({ tls, handshakeTime, accepts }: SecureServerOptions): SecureServer {
-  const contextOf = ({ cert, key }: Certificates) => ({
+  const contextOf = ({ ca, cert, key }: Certificates) => ({
+    ca,
     cert,
     key,
     minVersion: "TLSv1.2" as const,
@@ -55,6 +57,7 @@ export function createSecureServer({ tls, handshakeTime, accepts }: SecureServer
   });
   const server = createServer({
     ...contextOf(tls),
+    requestCert: tls.ca !== undefined,
     allowHalfOpen: true,
     noDelay: true,
     ALPNProtocols: PROTOCOLS,

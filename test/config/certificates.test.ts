@@ -51,6 +51,12 @@ for (const [why, given, message] of wrong) {
 t.test("the certificate of the HTTP port has settings of its own", async (t) => {
   const files = { httpTlsCert: file("own.pem"), httpTlsKey: file("own.key"), tlsCa: file("none.pem") };
   t.same(readCertificates(files, HTTP_CERTIFICATES), { ca: undefined, ...own });
+  const mutual = { ...files, httpTlsClientCa: file("ca.pem") };
+  t.same(readCertificates(mutual, HTTP_CERTIFICATES), { ca: authority.cert, ...own });
+  t.throws(() => readCertificates({ ...files, httpTlsClientCa: file("text.pem") }, HTTP_CERTIFICATES), {
+    name: "ConfigError",
+    message: /text\.pem \(PORTICO_HTTP_TLS_CLIENT_CA\) has no PEM certificate/,
+  });
   t.throws(() => readCertificates({ httpTlsCert: file("own.pem") }, HTTP_CERTIFICATES), {
     name: "ConfigError",
     message: /^PORTICO_HTTP_TLS_CERT is set without PORTICO_HTTP_TLS_KEY: they go together/,
@@ -59,8 +65,10 @@ t.test("the certificate of the HTTP port has settings of its own", async (t) => 
 
 t.test("a configuration file names certificates relative to itself", async (t) => {
   const data = t.testdir({
-    "portico.json": '{"tlsCa": "ca.pem", "tlsCert": "/etc/own.pem", "tlsKey": "keys/own.key"}',
+    "portico.json":
+      '{"tlsCa": "ca.pem", "tlsCert": "/etc/own.pem", "tlsKey": "keys/own.key", "httpTlsCert": "http.pem"}',
   });
-  const { tlsCa, tlsCert, tlsKey } = loadConfig({}, { PORTICO_DATA: data });
+  const { tlsCa, tlsCert, tlsKey, httpTlsCert } = loadConfig({}, { PORTICO_DATA: data });
   t.same([tlsCa, tlsCert, tlsKey], [join(data, "ca.pem"), "/etc/own.pem", join(data, "keys/own.key")]);
+  t.equal(httpTlsCert, join(data, "http.pem"));
 });

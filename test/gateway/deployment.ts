@@ -23,6 +23,7 @@ import { createRegistry } from "../../services/registry/registry.js";
 import { OpenGuard, type SigningGuard, SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseAddress } from "../../src/address.js";
 import { asBuffer } from "../../src/buffer.js";
+import type { Certificates } from "../../src/certificates.js";
 import { type Flags, loadConfig } from "../../src/config.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../src/log.js";
@@ -78,6 +79,8 @@ export interface DeployOptions {
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
   readonly budget?: MemoryBudget;
+  /** With it the port speaks TLS. */
+  readonly tls?: Certificates | undefined;
   /** Of the catalog. */
   readonly maxMessage?: number;
   /** How instances with an address are reached; default over our own HTTP/2. */
@@ -192,6 +195,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     heartbeatMs: options.heartbeatMs,
     stallMs: options.stallMs,
     budget: options.budget,
+    tls: options.tls,
   });
   await guard.ready();
   await arrival(catalog);

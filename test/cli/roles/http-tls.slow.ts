@@ -40,22 +40,24 @@ t.test("the banner shows where the port and the pages are", async (t) => {
   t.match(server.output(), new RegExp(`login --url ${url}`));
 });
 
+/** What the command line prints, which trusts the authority. */
+async function portico(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const options = {
+    env: {
+      PATH: process.env.PATH ?? "",
+      HOME: join(folder, "home"),
+      PORTICO_URL: url,
+      NODE_EXTRA_CA_CERTS: join(folder, "ca.pem"),
+      ...env,
+    },
+    timeout: 60_000,
+  };
+  return (await promisify(execFile)(process.execPath, [resolve("dist/portico.js"), ...args], options)).stdout;
+}
+
 t.test(
   "a person logs in and calls by the command line, which trusts the authority by NODE_EXTRA_CA_CERTS",
   async (t) => {
-    const portico = async (args: readonly string[], env: Record<string, string> = {}): Promise<string> => {
-      const options = {
-        env: {
-          PATH: process.env.PATH ?? "",
-          HOME: join(folder, "home"),
-          PORTICO_URL: url,
-          NODE_EXTRA_CA_CERTS: join(folder, "ca.pem"),
-          ...env,
-        },
-        timeout: 60_000,
-      };
-      return (await promisify(execFile)(process.execPath, [resolve("dist/portico.js"), ...args], options)).stdout;
-    };
     const password = readFileSync(join(data, "admin-password"), "utf8").trim();
     await portico(["login"], { PORTICO_PASSWORD: password });
     t.match(await portico(["auth", "list", "rules"]), /default/);
@@ -79,6 +81,23 @@ t.test("browsers are told to come back by TLS, but not for a loopback name", asy
   }
 });
 
+t.test(
+  "a port that wants certificates of its clients answers those that show one, and tells the command line",
+  async (t) => {
+    const wants = { PORTICO_DATA: join(folder, "mutual"), PORTICO_HTTP_TLS_CLIENT_CA: join(folder, "ca.pem") };
+    const mutual = await start(["server"], { ...files, ...wants });
+    t.teardown(() => mutual.stop());
+    const url = mutual.address("HTTP");
+    const session = connect(url, { ca, ...authority.issue("client") });
+    t.teardown(() => session.destroy());
+    t.match(await text(session.request({ ":path": "/helloworld/call?name=Ada" })), /Hello Ada/);
+    await t.rejects(
+      portico(["services"], { PORTICO_URL: url }),
+      /127\.0\.0\.1:\d+ wants a certificate of its clients \(PORTICO_HTTP_TLS_CLIENT_CA\)/,
+    );
+  },
+);
+
 t.test("a start with a wrong certificate is refused, and says why", async (t) => {
   for (const [env, message] of [
     [
@@ -87,6 +106,10 @@ t.test("a start with a wrong certificate is refused, and says why", async (t) =>
     ],
     [{ ...files, PORTICO_HTTP_TLS_KEY: join(folder, "ca.pem") }, /ca\.pem \(PORTICO_HTTP_TLS_KEY\) is no key for/],
     [{ ...files, PORTICO_HTTP_TLS_CERT: join(folder, "none.pem") }, /PORTICO_HTTP_TLS_CERT cannot be read: ENOENT/],
+    [
+      { PORTICO_HTTP_TLS_CLIENT_CA: join(folder, "ca.pem") },
+      /PORTICO_HTTP_TLS_CLIENT_CA is set without PORTICO_HTTP_TLS_CERT: clients show/,
+    ],
   ] as const) {
     const ports = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
     const { code, output } = await refused(["server"], { PORTICO_DATA: join(folder, "other"), ...ports, ...env });

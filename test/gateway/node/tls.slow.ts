@@ -170,3 +170,59 @@ t.test("a certificate is replaced while calls are made, and none fails", async (
   t.ok(calls > 10, `${calls} calls`);
   t.notOk(standing.destroyed, "the connection that stood goes on");
 });
+
+t.test("where authorities of clients are named", async (t) => {
+  const clients = createAuthority("clients");
+  const [client, stranger] = [clients.issue("client"), createAuthority("strangers").issue("client")];
+  const mutual = { ...own, ca: clients.cert };
+  /** The response to a request on a new connection; rejects where the connection is refused. */
+  const request = async (port: HttpPort, shown: ConnectionOptions): Promise<string> => {
+    const socket = await shake(t, port, shown);
+    socket.write("GET /p HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    const response = await text(socket);
+    // Node shows a certificate of another authority no alert: it closes the connection.
+    if (response === "") throw new Error("the connection was closed");
+    return response;
+  };
+
+  t.test("only clients with a certificate of one of them are answered, in each version of TLS", async (t) => {
+    let requests = 0;
+    const port = await secure(t, () => answer(`${++requests}`), { tls: mutual });
+    for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
+      const options = { minVersion: version, maxVersion: version } as const;
+      t.match(await request(port, { ...options, ...client }), /^HTTP\/1\.1 200 OK\r\n/);
+      await t.rejects(request(port, options), "no certificate");
+      await t.rejects(request(port, { ...options, ...stranger }), "a certificate of another authority");
+    }
+    t.equal(requests, 2, "no request of the others reached the handler");
+  });
+
+  t.test("they are replaced with the files, and a resumed session does not get round that", async (t) => {
+    const folder = t.testdir({ "own.pem": own.cert, "own.key": own.key, "clients.pem": clients.cert });
+    const named = (name: string) => join(folder, name);
+    const files = {
+      httpTlsCert: named("own.pem"),
+      httpTlsKey: named("own.key"),
+      httpTlsClientCa: named("clients.pem"),
+    };
+    const said: string[] = [];
+    const log = pino({}, { write: (line) => void said.push(JSON.parse(line).msg) });
+    const closing = new AbortController();
+    t.teardown(() => closing.abort());
+    const tls = followCertificates(files, { log, signal: closing.signal }, HTTP_CERTIFICATES);
+    const port = await secure(t, echo, { tls });
+    const first = await shake(t, port, client);
+    const ticket = once(first, "session");
+    first.write("GET /p HTTP/1.1\r\nHost: x\r\n\r\n");
+    const [session] = await ticket;
+    const resumed = await shake(t, port, { ...client, session });
+    t.ok(resumed.isSessionReused());
+
+    const next = createAuthority("next");
+    writeFileSync(files.httpTlsClientCa, next.cert);
+    await until(() => said.includes("the certificates were read again"));
+    await t.rejects(request(port, { ...client, session }));
+    t.match(await request(port, next.issue("client")), /200 OK/);
+  });
+  t.end();
+});

@@ -16,20 +16,39 @@ import { deploy, login, post } from "../../deployment.js";
 
 const [grpcServer = "", descriptors = "", folder = ""] = process.argv.slice(2);
 
-/** Fields of ServerCompatRequest. */
+/** Fields of ServerCompatRequest, and of the TLSCreds in it. */
 interface Wanted {
   maxMessage: number;
+  /** The certificate that clients show, PEM; undefined where they show none. */
+  ca?: Buffer | undefined;
+  /** The certificate and its key that the port may show, PEM; undefined where it speaks no TLS. */
+  cert?: Buffer;
+  key?: Buffer;
 }
 
-function readRequest(message: Buffer): Wanted {
+function readRequest(message: Uint8Array): Wanted {
   const wanted: Wanted = { maxMessage: 0 };
   const reader = new BinaryReader(message);
   while (reader.pos < reader.len) {
     const [field, type] = reader.tag();
-    if (field === 6) wanted.maxMessage = reader.uint32();
+    if (field === 5) wanted.ca = Buffer.from(reader.bytes());
+    else if (field === 6) wanted.maxMessage = reader.uint32();
+    else if (field === 7) Object.assign(wanted, readCredentials(reader.bytes()));
     else reader.skip(type, field);
   }
   return wanted;
+}
+
+function readCredentials(message: Uint8Array): Pick<Wanted, "cert" | "key"> {
+  const read: Pick<Wanted, "cert" | "key"> = {};
+  const reader = new BinaryReader(message);
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (field === 1) read.cert = Buffer.from(reader.bytes());
+    else if (field === 2) read.key = Buffer.from(reader.bytes());
+    else reader.skip(type, field);
+  }
+  return read;
 }
 
 /** The first message of a stream, which has its length before it. */
@@ -89,11 +108,12 @@ function withoutOwnDeadline(channel: Channel): Channel {
   };
 }
 
-const { maxMessage } = readRequest(await readSized(process.stdin));
+const { maxMessage, ...tls } = readRequest(await readSized(process.stdin));
 const service = await startService(maxMessage);
 const it = await deploy(mkdtempSync(join(folder, "data-")), {
   flags: { maxBody: String(maxMessage || 4_194_304) },
   level: "silent",
+  tls: tls.cert === undefined ? undefined : tls,
   connect: (address, verify, ip) => withoutOwnDeadline(new Http2Channel(address, { verify, ip })),
 });
 it.add({
@@ -116,6 +136,8 @@ const answer = new BinaryWriter()
   .string("127.0.0.1")
   .tag(2, WireType.Varint)
   .uint32(port)
+  .tag(3, WireType.LengthDelimited)
+  .bytes(tls.cert ?? Buffer.alloc(0))
   .finish();
 process.stdout.write(sized(answer));
 process.once("SIGTERM", () => process.exit());
