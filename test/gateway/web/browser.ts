@@ -3,6 +3,7 @@
  * PORTICO_CHROMIUM. Whatever a page does that its security policy forbids, and whatever it fails at, is written down.
  */
 import { spawnSync } from "node:child_process";
+import { createHash, X509Certificate } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, chromium, type Page, type Request } from "playwright-core";
@@ -51,6 +52,12 @@ export async function launch(t: Test, flags: readonly string[] = []): Promise<Br
   const browser = await chromium.launch({ executablePath: findChromium(), args: [...FLAGS, ...flags] });
   t.teardown(() => browser.close());
   return browser;
+}
+
+/** Chromium's flag to take a certificate for valid, by the digest of its public key. @param cert PEM */
+export function trusting({ cert }: { readonly cert: Buffer }): string[] {
+  const key = new X509Certificate(cert).publicKey.export({ type: "spki", format: "der" });
+  return [`--ignore-certificate-errors-spki-list=${createHash("sha256").update(key).digest("base64")}`];
 }
 
 function findChromium(): string {

@@ -53,6 +53,34 @@ function configOf({ version, protocols }: Case): string {
   });
 }
 
+/**
+ * Cases that compare a deadline with the clock, half a second apart at most. Beside other work, and with eight calls at a time,
+ * one may take longer: so where nothing else has failed, they are run once more by themselves.
+ */
+const BY_CLOCK = /^Deadline Propagation\//;
+
+interface Outcome {
+  /** How many cases passed. */
+  readonly passed: number;
+  /** Names of those that failed. */
+  readonly failures: readonly string[];
+  /** Why the suite failed; empty where it passed. */
+  readonly why: string;
+}
+
+async function runSuite(runner: string, parameters: readonly string[]): Promise<Outcome> {
+  const child = spawn(runner, parameters, { timeout: TIME });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
+  const [status, signal] = await once(child, "close");
+  const ended = signal === null ? output.slice(-4_000) : `the suite did not end within ${TIME} ms`;
+  return {
+    passed: Number(/(\d+) passed/.exec(output)?.[1] ?? 0),
+    failures: [...output.matchAll(/^FAILED: (.*):$/gm)].map(([, name]) => name as string),
+    why: status === 0 ? "" : ended,
+  };
+}
+
 /** Builds the descriptors of the conformance service from its module. @returns their file */
 function buildDescriptors(folder: string): string {
   const { stdout } = spawnSync("go", ["mod", "download", "-json", `${MODULE}@${VERSION}`], { encoding: "utf8" });
@@ -68,7 +96,7 @@ function buildDescriptors(folder: string): string {
   return file;
 }
 
-t.setTimeout(2 * TIME + 60_000);
+t.setTimeout(4 * TIME + 60_000);
 
 const runner = goProgram(`${MODULE}/cmd/connectconformance`, VERSION);
 const reference = goProgram(`${MODULE}/cmd/referenceserver`, VERSION);
@@ -78,39 +106,23 @@ if (runner === undefined || reference === undefined) {
 } else {
   const folder = t.testdir();
   const descriptors = buildDescriptors(folder);
+  const server = ["node", "--import", "tsx", "test/gateway/dialects/rpc/conformance-server.ts", reference, descriptors];
   for (const row of CASES) {
-    t.test(
-      `HTTP/${row.version}, in plain text, over TLS and over mutual TLS: ${row.protocols.join(", ")}`,
-      async (t) => {
-        const config = join(folder, `${row.version}.json`);
-        writeFileSync(config, configOf(row));
-        const data = t.testdir();
-        const server = [
-          "node",
-          "--import",
-          "tsx",
-          "test/gateway/dialects/rpc/conformance-server.ts",
-          reference,
-          descriptors,
-          data,
-        ];
-        const patterns = FULL ? [] : SAMPLE.flatMap((pattern) => ["--run", pattern]);
-        const child = spawn(
-          runner,
-          ["--conf", config, "--mode", "server", "--max-servers", "1", ...patterns, "--", ...server],
-          {
-            timeout: TIME,
-          },
-        );
-        let output = "";
-        for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
-        const [status, signal] = await once(child, "close");
-        const why = signal === null ? output.slice(-4_000) : `the suite did not end within ${TIME} ms`;
-        t.equal(status, 0, status === 0 ? "each case passes" : why);
-        const [, passed, failed] = /(\d+) passed, (\d+) failed/.exec(output) ?? [];
-        t.ok(Number(passed) > 100, `${passed} cases were run`);
-        t.equal(failed, "0");
-      },
-    );
+    const title = `HTTP/${row.version}, in plain text, over TLS and over mutual TLS: ${row.protocols.join(", ")}`;
+    t.test(title, async (t) => {
+      const config = join(folder, `${row.version}.json`);
+      writeFileSync(config, configOf(row));
+      const parameters = ["--conf", config, "--mode", "server", "--max-servers", "1"];
+      const run = (patterns: readonly string[]): Promise<Outcome> => {
+        const only = patterns.flatMap((pattern) => ["--run", pattern]);
+        return runSuite(runner, [...parameters, ...only, "--", ...server, t.testdir()]);
+      };
+      const first = await run(FULL ? [] : SAMPLE);
+      t.ok(first.passed > 100, `${first.passed} cases passed`);
+      const isLate = first.failures.length > 0 && first.failures.every((name) => BY_CLOCK.test(name));
+      const { failures, why } = isLate ? await run(first.failures) : first;
+      t.same(failures, [], why);
+      t.equal(why, "");
+    });
   }
 }
