@@ -4,6 +4,7 @@ import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
+import { serveOwnGrpc } from "../../gateway/own/grpc.js";
 import { Health } from "../../gateway/own/health.js";
 import { Pages } from "../../gateway/own/pages.js";
 import { Usage } from "../../gateway/own/usage.js";
@@ -64,6 +65,7 @@ export async function openGateway(
   const catalog = new Catalog({ ...options, omitZeros, maxMessage: messageLimits(config).maxBody });
   shutdown.add(() => catalog.close());
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
+  serveOwnGrpc({ routes: catalog.routes, guard, health, limits: messageLimits(config), log });
   // scripts/build-web.mjs puts the pages beside the bundle.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
   const documents = new ServedDocuments({ catalog, guard, omitZeros });

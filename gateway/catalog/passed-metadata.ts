@@ -15,9 +15,12 @@ export class PassedMetadata {
   readonly isAny: boolean;
   readonly #names: ReadonlySet<string>;
 
-  /** @param names in lower case, or `*`; those that must not pass have no effect */
-  constructor(names: readonly string[]) {
-    this.#names = new Set(names.filter((name) => name === "*" || mayPass(name)));
+  /**
+   * @param names in lower case, or `*`; those that must not pass have no effect
+   * @param isOwn whether they are for the gateway itself, to which any may pass
+   */
+  constructor(names: readonly string[], isOwn = false) {
+    this.#names = new Set(names.filter((name) => name === "*" || isOwn || mayPass(name)));
     this.isAny = this.#names.size > 0;
   }
 

@@ -33,6 +33,8 @@ export class Routes {
   readonly #routes = new Map<string, Route>();
   /** By exact gRPC path; one for each service that has it. */
   readonly #rpc = new Map<string, readonly Route[]>();
+  /** The gateway's own, by exact gRPC path. */
+  readonly #own = new Map<string, Route>();
   readonly #services = new Map<string, { readonly targets: readonly Target[]; readonly paths: readonly string[] }>();
   readonly #listeners: (() => void)[] = [];
 
@@ -101,6 +103,25 @@ export class Routes {
   /** The routes of a gRPC path as sent, `/helloworld.Helloworld/Call`: one for each service that has it. */
   findRpc(path: string): readonly Route[] {
     return this.#rpc.get(path) ?? NONE;
+  }
+
+  /** The endpoints of the gateway itself, which have a gRPC path alone, and are of no service. */
+  set own(targets: readonly Target[]) {
+    for (const target of targets) this.#own.set(target.endpoint.path, { target, versioned: false });
+  }
+
+  get own(): readonly Target[] {
+    return [...this.#own.values()].map(({ target }) => target);
+  }
+
+  /** Whether it is the gRPC path of an endpoint. */
+  isRpc(path: string): boolean {
+    return this.#rpc.has(path) || this.#own.has(path);
+  }
+
+  /** The route of a gRPC path of the gateway itself. */
+  findOwn(path: string): Route | undefined {
+    return this.#own.get(path);
   }
 
   #setRpc(target: Target): void {

@@ -24,6 +24,15 @@ export class Health implements OwnPaths {
     this.#leaving = true;
   }
 
+  get isLeaving(): boolean {
+    return this.#leaving;
+  }
+
+  /** Whether `/readyz` is 200. */
+  get isReady(): boolean {
+    return !this.#leaving && this.missing.length === 0;
+  }
+
   /** The names of the needs that are not met. */
   get missing(): string[] {
     return Object.keys(this.#needs).filter((name) => !this.#needs[name]?.());

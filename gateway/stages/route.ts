@@ -114,9 +114,7 @@ function noRoute(
   { routes, ready }: StageOptions["catalog"],
 ): Reply {
   if (!ready) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
-  if (contentType !== undefined && !JSON_TYPE.test(contentType) && routes.findRpc(path).length > 0) {
-    return NOT_RPC;
-  }
+  if (contentType !== undefined && !JSON_TYPE.test(contentType) && routes.isRpc(path)) return NOT_RPC;
   const near = routes.near(path);
   state.service = near.service ?? "gateway";
   const documents = near.service === undefined ? "/openapi" : `/openapi/${near.service}.json`;

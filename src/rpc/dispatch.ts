@@ -32,6 +32,8 @@ export interface DispatcherOptions {
   readonly limits: DispatchLimits;
   readonly log: Logger;
   readonly onEnd?: CallEnvironment["onEnd"];
+  /** Served without a guard; default the health of this process and reflection of the services. */
+  readonly unguarded?: readonly Service[];
 }
 
 /** The header with a gateway's enrolment token, by which the client address that it forwards is believed. */
@@ -53,7 +55,7 @@ export class Dispatcher {
   readonly #loading: CallEnvironment;
 
   /** @throws {Error} when the descriptors do not describe the services, or two services serve one path */
-  constructor({ services, guard, limits, log, onEnd }: DispatcherOptions) {
+  constructor({ services, guard, limits, log, onEnd, unguarded }: DispatcherOptions) {
     this.#guard = guard;
     this.#limits = limits;
     this.maxMessage = limits.maxBody;
@@ -67,7 +69,7 @@ export class Dispatcher {
     };
     this.#loading = { ...this.#environment, admit: this.#admitLoaded };
     this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
-    const open = [this.health.service, createReflection([...services, this.health.service])];
+    const open = unguarded ?? [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, FileRegistry>();
     for (const service of [...services, ...open]) {
       const registry = registries.get(service.descriptors) ?? readDescriptors(service.descriptors);

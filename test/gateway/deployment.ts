@@ -15,6 +15,7 @@ import {
 } from "../../gateway/http.js";
 import { type HttpPort, listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
+import { serveOwnGrpc } from "../../gateway/own/grpc.js";
 import { Health } from "../../gateway/own/health.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import { openAuthority } from "../../services/auth/authority.js";
@@ -174,6 +175,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const names = { ...(lookup === undefined ? {} : { lookup }), ...(lookMs === undefined ? {} : { lookMs }) };
   const catalog = new Catalog({ channel: own, admission: SYSTEM, connect, readContract, maxMessage, log, ...names });
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
+  serveOwnGrpc({ routes: catalog.routes, guard, health, limits: inside, log });
   const handler = createHandler({
     catalog,
     guard: {

@@ -11,6 +11,7 @@ export function findRoute({ target, headers }: GatewayRequest, routes: Routes): 
   const path = pathOf(target);
   const found = routes.findRpc(path);
   if (found.length === 1 && headers.service === undefined) return found[0];
+  if (found.length === 0) return routes.findOwn(path);
   const services = found.map((route) => route.target.endpoint.service);
   if (found.length > 0 && headers.service === undefined) {
     const message = `${path.slice(1)} is served by ${services.join(" and ")}: name one in the header Portico-Service`;

@@ -1,0 +1,103 @@
+/**
+ * gRPC health checking at the HTTP port (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). The empty name stands
+ * for the gateway: SERVING while `/readyz` is 200. The name of a gRPC service is SERVING while an instance of it can be reached.
+ * A caller learns nothing of services of which it may call no endpoint.
+ */
+import { Code, StatusError } from "../../src/errors.js";
+import {
+  type HealthCheckRequest,
+  type HealthCheckResponse,
+  HealthService,
+  HealthCheckResponse_ServingStatus as Serving,
+} from "../../src/gen/grpc/health/v1/health.js";
+import { type Context, type Part, part } from "../../src/rpc/service.js";
+import type { GrpcService, GrpcServices, Viewer } from "./grpc-services.js";
+import type { Health } from "./health.js";
+
+export const HEALTH_SERVICE = "grpc.health.v1.Health";
+
+/** How soon a watch reports a change, in milliseconds. */
+const WATCH_MS = 1_000;
+/** Most watches that are open in a process. */
+const MAX_WATCHES = 10_000;
+
+export interface GrpcHealthOptions {
+  readonly services: GrpcServices;
+  readonly health: Pick<Health, "isReady" | "isLeaving">;
+  /** Who calls, as the guard knows the caller now. */
+  readonly viewerOf: (context: Context) => Viewer | Promise<Viewer>;
+}
+
+export class GrpcHealth {
+  readonly part: Part;
+  readonly #options: GrpcHealthOptions;
+  #watches = 0;
+  /** Resolves when all watches are to look again. */
+  #next: Promise<void> | undefined;
+
+  constructor(options: GrpcHealthOptions) {
+    this.#options = options;
+    this.part = part(HEALTH_SERVICE, HealthService, {
+      check: async ({ service }, context) => {
+        const status = this.#statusOf(service, await options.viewerOf(context));
+        if (status === undefined) throw new StatusError(Code.NOT_FOUND, `no service ${service.slice(0, 256)} is known`);
+        return { status };
+      },
+      list: async (_request, context) => {
+        const viewer = await options.viewerOf(context);
+        const names = ["", ...options.services.namesSeenBy(viewer)];
+        return { statuses: Object.fromEntries(names.map((name) => [name, { status: this.#shown(name, viewer) }])) };
+      },
+      watch: (request, context) => this.#watch(request, context),
+    });
+  }
+
+  /** Undefined for a name that the viewer does not see. */
+  #statusOf(name: string, viewer: Viewer): Serving | undefined {
+    const { services, health } = this.#options;
+    if (name === "") return health.isReady ? Serving.SERVING : Serving.NOT_SERVING;
+    const seen = services.byName.get(name)?.filter(services.seenBy(viewer)) ?? [];
+    if (seen.length === 0) return undefined;
+    return seen.some(isReachable) ? Serving.SERVING : Serving.NOT_SERVING;
+  }
+
+  #shown(name: string, viewer: Viewer): Serving {
+    return this.#statusOf(name, viewer) ?? Serving.SERVICE_UNKNOWN;
+  }
+
+  /** Reports the status, and each change of it. A gateway that stops ends its watches. */
+  async *#watch({ service }: HealthCheckRequest, context: Context): AsyncGenerator<HealthCheckResponse> {
+    const { health, viewerOf } = this.#options;
+    if (this.#watches >= MAX_WATCHES) throw new StatusError(Code.RESOURCE_EXHAUSTED, "too many watches are open");
+    this.#watches++;
+    try {
+      let reported: Serving | undefined;
+      while (!context.signal.aborted) {
+        const status = this.#shown(service, await viewerOf(context));
+        if (status !== reported) yield { status };
+        reported = status;
+        if (health.isLeaving) return;
+        await this.#nextLook();
+      }
+    } finally {
+      this.#watches--;
+    }
+  }
+
+  /** One timer for all watches. */
+  #nextLook(): Promise<void> {
+    this.#next ??= new Promise((resolve) => {
+      const look = (): void => {
+        this.#next = undefined;
+        resolve();
+      };
+      setTimeout(look, WATCH_MS).unref();
+    });
+    return this.#next;
+  }
+}
+
+/** A channel that is idle has been left by a server that answered. */
+function isReachable({ targets }: GrpcService): boolean {
+  return targets.some(({ channel: { state } }) => state === "ready" || state === "idle");
+}

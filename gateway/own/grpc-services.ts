@@ -1,0 +1,113 @@
+/** The gRPC services that can be called at the HTTP port, and which of them a caller sees: those with an endpoint it may call. */
+import { type Admission, type Guard, isVisible } from "../../src/access/admission.js";
+import { FileIndex, type Sees } from "../../src/rpc/file-index.js";
+import type { Contract } from "../catalog/contracts.js";
+import type { Routes } from "../catalog/routes.js";
+import type { Target } from "../catalog/target.js";
+
+/** The name under which the gateway's own endpoints are decided, logged and counted. No service may take it. */
+export const OWN_SERVICE = "gateway";
+
+/** One gRPC service of a service. */
+export interface GrpcService {
+  /** Full name, `helloworld.Helloworld`. */
+  readonly name: string;
+  /** The service that has it, `helloworld`. */
+  readonly service: string;
+  readonly targets: Target[];
+}
+
+/** Who asks, and where it asks for one service alone, for which. */
+export type Viewer = Pick<Admission, "caller" | "namespace"> & { readonly only: string | undefined };
+
+interface Known {
+  /** By full name, in the order of the names; several where several services have one of that name. */
+  readonly byName: ReadonlyMap<string, readonly GrpcService[]>;
+  /** The descriptors, in the order of the services' names. */
+  readonly files: FileIndex<GrpcService>;
+}
+
+export class GrpcServices {
+  readonly #routes: Routes;
+  readonly #guard: Pick<Guard, "allows">;
+  /** Read when it is first needed after a change of the catalog. */
+  #known: Known | undefined;
+
+  constructor(routes: Routes, guard: Pick<Guard, "allows">) {
+    this.#routes = routes;
+    this.#guard = guard;
+    routes.onChange(() => {
+      this.#known = undefined;
+    });
+  }
+
+  get byName(): Known["byName"] {
+    return this.#read().byName;
+  }
+
+  get files(): Known["files"] {
+    return this.#read().files;
+  }
+
+  /** Full names of the gRPC services that the viewer sees, in order. */
+  namesSeenBy(viewer: Viewer): string[] {
+    const sees = this.seenBy(viewer);
+    return [...this.byName].flatMap(([name, services]) => (services.some(sees) ? [name] : []));
+  }
+
+  seenBy(viewer: Viewer): Sees<GrpcService> {
+    return ({ service, targets }) => {
+      const isAsked = viewer.only === undefined || viewer.only === service || service === OWN_SERVICE;
+      return isAsked && targets.some(({ endpoint }) => isVisible(this.#guard, viewer, endpoint));
+    };
+  }
+
+  #read(): Known {
+    if (this.#known !== undefined) return this.#known;
+    const all: GrpcService[] = [];
+    const files = new FileIndex<GrpcService>();
+    for (const targets of [this.#routes.own, ...this.#targetsByService()]) {
+      const found = grpcServicesOf(targets);
+      all.push(...found);
+      addFiles(files, targets, found);
+    }
+    const byName = new Map<string, GrpcService[]>();
+    for (const one of all.sort(inOrder)) byName.set(one.name, [...(byName.get(one.name) ?? []), one]);
+    this.#known = { byName, files };
+    return this.#known;
+  }
+
+  #targetsByService(): (readonly Target[])[] {
+    return [...this.#routes.services].sort().map((service) => this.#routes.targetsOf(service) ?? []);
+  }
+}
+
+/** @param targets of one service */
+function grpcServicesOf(targets: readonly Target[]): GrpcService[] {
+  const found = new Map<string, GrpcService>();
+  for (const target of targets) {
+    const { service, method } = target.endpoint;
+    const name = method.parent.typeName;
+    const known = found.get(name);
+    if (known === undefined) found.set(name, { name, service, targets: [target] });
+    else known.targets.push(target);
+  }
+  return [...found.values()];
+}
+
+/** Adds the descriptors of a service; of several contracts, as while it is updated, those of the newest first. */
+function addFiles(
+  files: FileIndex<GrpcService>,
+  targets: readonly Target[],
+  grpcServices: readonly GrpcService[],
+): void {
+  for (const contract of new Set<Contract>(targets.map((target) => target.contract))) {
+    const having = grpcServices.filter(({ targets: own }) => own.some((target) => target.contract === contract));
+    const owned = having.map((owner) => ({ grpcService: owner.name, owner }));
+    files.add(contract.schema.descriptors, owned);
+  }
+}
+
+function inOrder(one: GrpcService, other: GrpcService): number {
+  return one.name < other.name ? -1 : one.name > other.name ? 1 : 0;
+}

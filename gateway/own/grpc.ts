@@ -1,0 +1,64 @@
+/**
+ * Health and reflection in gRPC, which the gateway answers itself, in every dialect that has gRPC's paths. They pass the same
+ * stages as calls to services. Everyone may call them, since load balancers have no token; what they tell is what the
+ * caller may call.
+ */
+import type { Admission, Guard } from "../../src/access/admission.js";
+import { bearerOf } from "../../src/access/token.js";
+import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
+import type { Logger } from "../../src/log.js";
+import { Dispatcher, type DispatchLimits } from "../../src/rpc/dispatch.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { first } from "../../src/rpc/metadata.js";
+import { REFLECTION_SERVICES, type Reflected, reflectionParts } from "../../src/rpc/reflection.js";
+import type { Context, Service } from "../../src/rpc/service.js";
+import { Contracts } from "../catalog/contracts.js";
+import { PassedMetadata } from "../catalog/passed-metadata.js";
+import type { Routes } from "../catalog/routes.js";
+import { Target } from "../catalog/target.js";
+import { GrpcHealth, HEALTH_SERVICE } from "./grpc-health.js";
+import { type GrpcService, GrpcServices, OWN_SERVICE, type Viewer } from "./grpc-services.js";
+import type { Health } from "./health.js";
+
+export interface OwnGrpcOptions {
+  readonly routes: Routes;
+  readonly guard: Guard;
+  readonly health: Health;
+  readonly limits: DispatchLimits;
+  readonly log: Logger;
+}
+
+/** The header that says which service is meant where several have a gRPC service of one name. */
+const SERVICE = "portico-service";
+
+/** Serves health and reflection at their gRPC paths. */
+export function serveOwnGrpc({ routes, guard, health, limits, log }: OwnGrpcOptions): void {
+  const descriptors = descriptorsOf("grpc.health.v1", "grpc.reflection.v1", "grpc.reflection.v1alpha");
+  const grpcServices = [HEALTH_SERVICE, ...REFLECTION_SERVICES];
+  const announced = { service: OWN_SERVICE, descriptors, grpcServices };
+  const contract = new Contracts({ maxMessage: limits.maxBody }).hold(announced);
+  const endpoints = contract.endpoints.map((endpoint) => ({ ...endpoint, callers: Callers.PUBLIC }));
+  const [anyEndpoint] = endpoints as [Endpoint];
+
+  // Asked again for each message: a stream that everyone may open goes on when its caller loses a scope.
+  const viewerOf = ({ metadata, namespace }: Context): Viewer | Promise<Viewer> => {
+    const authorization = first(metadata, "authorization");
+    const token = authorization === undefined ? undefined : bearerOf(authorization);
+    const only = first(metadata, SERVICE);
+    const admitted = guard.admit({ token, namespace, tokenRequired: false }, anyEndpoint);
+    const toViewer = ({ caller }: Admission): Viewer => ({ caller, namespace, only });
+    return admitted instanceof Promise ? admitted.then(toViewer) : toViewer(admitted);
+  };
+  const services = new GrpcServices(routes, guard);
+  const show = async (context: Context): Promise<Reflected<GrpcService>> => {
+    const viewer = await viewerOf(context);
+    const { files } = services;
+    return { services: () => services.namesSeenBy(viewer), files, sees: services.seenBy(viewer) };
+  };
+  const parts = [new GrpcHealth({ services, health, viewerOf }).part, ...reflectionParts(show)];
+  const own: Service = { name: OWN_SERVICE, descriptors, parts };
+  const channel = new InProcessChannel(new Dispatcher({ services: [own], unguarded: [], guard, limits, log }));
+  const metadata = new PassedMetadata([SERVICE], true);
+  routes.own = endpoints.map((endpoint) => new Target(endpoint, channel, "token", contract, metadata));
+}

@@ -1,0 +1,282 @@
+/**
+ * Finds .proto files in many descriptor sets by name, by what they declare, and by what they extend, as gRPC reflection asks for
+ * them. Sets may have a file in common, and may have different files under one name.
+ *
+ * Each file has owners, the gRPC services that need it, so that a lookup can leave out what a caller must not see. A file is
+ * parsed when a declaration of its package is first asked for: most never are.
+ */
+import { fromBinary } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import {
+  type DescriptorProto,
+  type EnumDescriptorProto,
+  type FieldDescriptorProto,
+  FileDescriptorProtoSchema,
+} from "@bufbuild/protobuf/wkt";
+import { asBuffer } from "../buffer.js";
+import { filesOf } from "../contract/own-files.js";
+
+/** A gRPC service of a descriptor set, and who it is for the caller of the index. */
+export interface Owned<Owner> {
+  /** Full name. */
+  readonly grpcService: string;
+  readonly owner: Owner;
+}
+
+/** Whether a lookup may give what belongs to the owner. */
+export type Sees<Owner> = (owner: Owner) => boolean;
+
+/** A file, and the files of its set, in which its imports are. */
+export interface FoundFile {
+  readonly file: DescriptorFile;
+  readonly set: FileSet;
+}
+
+type FileSet = ReadonlyMap<string, DescriptorFile>;
+
+/** Where a file is found: in a set, for these owners. */
+interface Place<Owner> {
+  readonly set: FileSet;
+  readonly owners: Owner[];
+}
+
+/** A file with the same bytes in several sets is one entry. */
+interface Entry<Owner> {
+  readonly file: DescriptorFile;
+  readonly places: Place<Owner>[];
+}
+
+export class FileIndex<Owner> {
+  readonly #byName = new Map<string, Entry<Owner>[]>();
+  readonly #byPackage = new Map<string, Entry<Owner>[]>();
+
+  /**
+   * Adds a descriptor set. Of several files that fit a lookup, the one that was added first is found.
+   * @param descriptors serialized google.protobuf.FileDescriptorSet with all imports
+   * @param owned the gRPC services that are served; a file belongs to those which need it, or where none does, to all
+   */
+  add(descriptors: Uint8Array, owned: readonly Owned<Owner>[]): void {
+    const set = fileSetOf(descriptors);
+    const files = [...set.values()];
+    const needed = new Map<DescriptorFile, Owner[]>();
+    for (const { grpcService, owner } of owned) {
+      const own = files.find((file) => file.grpcServices.includes(grpcService));
+      if (own === undefined) continue;
+      for (const file of withImports({ file: own, set })) {
+        const owners = needed.get(file);
+        if (owners === undefined) needed.set(file, [owner]);
+        else owners.push(owner);
+      }
+    }
+    const all = owned.map(({ owner }) => owner);
+    for (const file of files) this.#entryOf(file).places.push({ set, owners: needed.get(file) ?? all });
+  }
+
+  /** The file with a name, `google/protobuf/any.proto`. */
+  named(name: string, sees: Sees<Owner>): FoundFile | undefined {
+    return first(this.#byName.get(name) ?? [], sees);
+  }
+
+  /** The file that declares a full name: of a message, field, oneof, enum, value, extension, gRPC service or method. */
+  declaring(symbol: string, sees: Sees<Owner>): FoundFile | undefined {
+    return first(this.#ofPackagesAbove(symbol), sees, ({ symbols }) => symbols.has(symbol));
+  }
+
+  /** The file that declares the extension of a message which has this number. */
+  extending(message: string, number: number, sees: Sees<Owner>): FoundFile | undefined {
+    if (!this.#hasMessage(message, sees)) return undefined;
+    return first(this.#mentioning(message), sees, ({ extensions }) => extensions.get(message)?.has(number) === true);
+  }
+
+  /** The numbers of all extensions of a message, in order; undefined where there is no such message. */
+  extensionNumbers(message: string, sees: Sees<Owner>): number[] | undefined {
+    if (!this.#hasMessage(message, sees)) return undefined;
+    const numbers = new Set<number>();
+    for (const entry of this.#mentioning(message)) {
+      const found = entry.file.declarations.extensions.get(message);
+      if (found !== undefined && placeOf(entry, sees) !== undefined) for (const number of found) numbers.add(number);
+    }
+    return [...numbers].sort((one, other) => one - other);
+  }
+
+  #hasMessage(name: string, sees: Sees<Owner>): boolean {
+    return first(this.#ofPackagesAbove(name), sees, ({ messages }) => messages.has(name)) !== undefined;
+  }
+
+  #entryOf(file: DescriptorFile): Entry<Owner> {
+    const namesakes = listIn(this.#byName, file.name);
+    const known = namesakes.find((entry) => entry.file.bytes.equals(file.bytes));
+    if (known !== undefined) return known;
+    const entry: Entry<Owner> = { file, places: [] };
+    namesakes.push(entry);
+    listIn(this.#byPackage, file.package).push(entry);
+    return entry;
+  }
+
+  /** The files of all packages that a full name may be in. */
+  *#ofPackagesAbove(symbol: string): Generator<Entry<Owner>> {
+    for (let end = symbol.lastIndexOf("."); end > 0; end = symbol.lastIndexOf(".", end - 1)) {
+      yield* this.#byPackage.get(symbol.slice(0, end)) ?? [];
+    }
+    yield* this.#byPackage.get("") ?? [];
+  }
+
+  /** The files in which a full name stands, among them all that extend the message of this name. */
+  *#mentioning(message: string): Generator<Entry<Owner>> {
+    for (const entries of this.#byName.values()) {
+      for (const entry of entries) if (entry.file.bytes.includes(message)) yield entry;
+    }
+  }
+}
+
+function listIn<V>(map: Map<string, V[]>, key: string): V[] {
+  let list = map.get(key);
+  if (list === undefined) {
+    list = [];
+    map.set(key, list);
+  }
+  return list;
+}
+
+function placeOf<Owner>({ places }: Entry<Owner>, sees: Sees<Owner>): Place<Owner> | undefined {
+  return places.find(({ owners }) => owners.some(sees));
+}
+
+/** The first entry that declares what is wanted and has an owner that is seen. */
+function first<Owner>(
+  entries: Iterable<Entry<Owner>>,
+  sees: Sees<Owner>,
+  declares?: (declarations: Declarations) => boolean,
+): FoundFile | undefined {
+  for (const entry of entries) {
+    if (declares?.(entry.file.declarations) === false) continue;
+    const place = placeOf(entry, sees);
+    if (place !== undefined) return { file: entry.file, set: place.set };
+  }
+  return undefined;
+}
+
+/** A file, first, and all files that it imports, directly or not. */
+export function withImports({ file, set }: FoundFile): DescriptorFile[] {
+  const found = new Set<DescriptorFile>();
+  const wanted = [file];
+  for (let next = wanted.pop(); next !== undefined; next = wanted.pop()) {
+    if (found.has(next)) continue;
+    found.add(next);
+    for (const name of next.imports) {
+      const imported = set.get(name);
+      if (imported !== undefined) wanted.push(imported);
+    }
+  }
+  return [...found];
+}
+
+/** By descriptor set: indexes are made anew with each change of the catalog, and most sets are as before. */
+const sets = new WeakMap<Uint8Array, FileSet>();
+
+function fileSetOf(descriptors: Uint8Array): FileSet {
+  let set = sets.get(descriptors);
+  if (set === undefined) {
+    const files = [...filesOf(descriptors)].map((bytes) => new DescriptorFile(asBuffer(bytes)));
+    // Of several files with one name the first is used.
+    set = new Map(files.reverse().map((file) => [file.name, file]));
+    sets.set(descriptors, set);
+  }
+  return set;
+}
+
+interface Declarations {
+  /** Full names. */
+  readonly symbols: ReadonlySet<string>;
+  readonly messages: ReadonlySet<string>;
+  /** The numbers of extensions by the full name of the message that they extend. */
+  readonly extensions: ReadonlyMap<string, ReadonlySet<number>>;
+}
+
+/** A serialized google.protobuf.FileDescriptorProto. Only the fields that an index needs are read at first. */
+export class DescriptorFile {
+  readonly bytes: Buffer;
+  name = "";
+  package = "";
+  readonly imports: string[] = [];
+  /** Full names. */
+  readonly grpcServices: readonly string[];
+  #declarations: Declarations | undefined;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+    const services: string[] = [];
+    const reader = new BinaryReader(bytes);
+    while (reader.pos < reader.len) {
+      const [field, wireType] = reader.tag();
+      if (wireType !== WireType.LengthDelimited) reader.skip(wireType, field);
+      else if (field === 1) this.name = reader.string();
+      else if (field === 2) this.package = reader.string();
+      else if (field === 3) this.imports.push(reader.string());
+      else if (field === 6) services.push(nameIn(reader.bytes()));
+      else reader.skip(wireType, field);
+    }
+    const scope = this.package === "" ? "" : `${this.package}.`;
+    this.grpcServices = services.map((service) => scope + service);
+  }
+
+  get declarations(): Declarations {
+    this.#declarations ??= new Declared(this.bytes);
+    return this.#declarations;
+  }
+}
+
+/** The name (field 1) of a serialized google.protobuf.ServiceDescriptorProto. */
+function nameIn(bytes: Uint8Array): string {
+  const reader = new BinaryReader(bytes);
+  let name = "";
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field === 1 && wireType === WireType.LengthDelimited) name = reader.string();
+    else reader.skip(wireType, field);
+  }
+  return name;
+}
+
+/** Reads what a serialized google.protobuf.FileDescriptorProto declares. */
+class Declared implements Declarations {
+  readonly symbols = new Set<string>();
+  readonly messages = new Set<string>();
+  readonly extensions = new Map<string, Set<number>>();
+
+  constructor(bytes: Uint8Array) {
+    const file = fromBinary(FileDescriptorProtoSchema, bytes);
+    const scope = file.package === "" ? "" : `${file.package}.`;
+    for (const message of file.messageType) this.#addMessage(scope, message);
+    for (const type of file.enumType) this.#addEnum(scope, type);
+    for (const extension of file.extension) this.#addExtension(scope, extension);
+    for (const service of file.service) {
+      this.symbols.add(scope + service.name);
+      for (const method of service.method) this.symbols.add(`${scope}${service.name}.${method.name}`);
+    }
+  }
+
+  #addMessage(outer: string, message: DescriptorProto): void {
+    const name = outer + message.name;
+    const scope = `${name}.`;
+    this.symbols.add(name);
+    this.messages.add(name);
+    for (const { name: member } of [...message.field, ...message.oneofDecl]) this.symbols.add(scope + member);
+    for (const nested of message.nestedType) this.#addMessage(scope, nested);
+    for (const type of message.enumType) this.#addEnum(scope, type);
+    for (const extension of message.extension) this.#addExtension(scope, extension);
+  }
+
+  /** The values of an enum are named in the scope that the enum itself is named in. */
+  #addEnum(scope: string, type: EnumDescriptorProto): void {
+    for (const { name } of [type, ...type.value]) this.symbols.add(scope + name);
+  }
+
+  #addExtension(scope: string, { name, extendee, number }: FieldDescriptorProto): void {
+    this.symbols.add(scope + name);
+    const extended = extendee.replace(/^\./, "");
+    const numbers = this.extensions.get(extended);
+    if (numbers === undefined) this.extensions.set(extended, new Set([number]));
+    else numbers.add(number);
+  }
+}

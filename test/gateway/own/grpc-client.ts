@@ -1,0 +1,84 @@
+/** A client of the gateway's own gRPC services, at the HTTP port. */
+import { fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import type { Test } from "tap";
+import {
+  type ServerReflectionRequest,
+  type ServerReflectionResponse,
+  ServerReflectionService,
+} from "../../../src/gen/grpc/reflection/v1/reflection.js";
+import { stream } from "../../../src/rpc/client.js";
+import { Http2Channel } from "../../../src/rpc/http2/channel.js";
+import type { Metadata } from "../../../src/rpc/metadata.js";
+import { inTime } from "../../support/until.js";
+import type { Deployment } from "../deployment.js";
+
+export type Asked = NonNullable<ServerReflectionRequest["messageRequest"]>;
+export type Answered = NonNullable<ServerReflectionResponse["messageResponse"]>;
+
+/** A channel to the HTTP port. */
+export function channelOf(t: Test, { door }: Deployment): Http2Channel {
+  const channel = new Http2Channel(door.address);
+  t.teardown(() => channel.close());
+  return channel;
+}
+
+export function bearer(token: string): Metadata {
+  return [["authorization", `Bearer ${token}`]];
+}
+
+/** One stream of reflection. */
+export class Reflection {
+  readonly #stream;
+  readonly #answers: AsyncIterator<ServerReflectionResponse>;
+
+  constructor(channel: Http2Channel, metadata: Metadata = []) {
+    this.#stream = stream(channel, ServerReflectionService.serverReflectionInfo, { metadata });
+    this.#answers = this.#stream.responses[Symbol.asyncIterator]();
+  }
+
+  /** @throws (rejects) with the error that the stream ended with */
+  async ask(messageRequest: Asked): Promise<Answered> {
+    this.#stream.send({ host: "", messageRequest });
+    const { value } = await inTime(this.#answers.next(), `an answer to ${JSON.stringify(messageRequest)}`);
+    if (value?.messageResponse === undefined) throw new Error("there is no answer");
+    return value.messageResponse;
+  }
+
+  /** What the stream ends with, where it is not asked anything more. */
+  async ended(): Promise<unknown> {
+    return inTime(this.#answers.next(), "the end of a reflection stream").catch((error) => error);
+  }
+
+  async services(): Promise<string[]> {
+    const answer = await this.ask({ $case: "listServices", value: "" });
+    return answer.$case === "listServicesResponse" ? answer.value.service.map(({ name }) => name) : [];
+  }
+
+  /** Names of the files, or the code of the error. */
+  async files(messageRequest: Asked): Promise<string[] | number> {
+    const answer = await this.ask(messageRequest);
+    if (answer.$case === "errorResponse") return answer.value.errorCode;
+    return answer.$case === "fileDescriptorResponse" ? answer.value.fileDescriptorProto.map(nameOf) : [];
+  }
+
+  /** The messages that a file declares. */
+  async fileNamed(name: string): Promise<{ readonly messageTypes: readonly string[] }> {
+    const answer = await this.ask(file(name));
+    if (answer.$case !== "fileDescriptorResponse") throw new Error(`there is no ${name}`);
+    const [bytes] = answer.value.fileDescriptorProto;
+    const { messageType } = fromBinary(FileDescriptorProtoSchema, bytes ?? Buffer.alloc(0));
+    return { messageTypes: messageType.map((message) => message.name) };
+  }
+
+  close(): void {
+    this.#stream.cancel();
+  }
+}
+
+export function nameOf(file: Uint8Array): string {
+  return fromBinary(FileDescriptorProtoSchema, file).name;
+}
+
+export const symbol = (value: string): Asked => ({ $case: "fileContainingSymbol", value });
+export const file = (value: string): Asked => ({ $case: "fileByFilename", value });
