@@ -25,10 +25,16 @@ export interface GatewayRequest {
    */
   body(maxBytes?: number): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
   /**
-   * Reserves memory for a response body, until the client has read it; may be called once. Else a large body may be cut off.
+   * Reserves memory for a response body, until the client has read it; of several calls the largest counts. Else a large body
+   * may be cut off.
    * @returns false where there is no memory: the request must then be rejected
    */
   tryReserveResponse(bytes: number): boolean;
+  /**
+   * Reserves memory for what was made of the body, beside the body itself and in place of what was reserved so before, until the
+   * response is given. @returns false where there is none; then it is as it was
+   */
+  tryHoldBody(bytes: number): boolean;
   /** Reads the body as it arrives, instead of `body`, whatever its length. */
   pieces(reader: PieceReader): PieceFlow;
   /** Whether the client asks for a WebSocket (RFC 6455) at this path. */

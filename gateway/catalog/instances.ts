@@ -1,4 +1,6 @@
 /** The instances of one service: their channels, the contract at the end of each channel, and the routes made from these. */
+
+import { passes } from "../../src/contract/metadata-names.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
@@ -44,7 +46,7 @@ export interface KnownInstance {
   readonly id: string;
   readonly addresses: ReadonlySet<string>;
   readonly identity: IdentityForm;
-  /** Names of metadata that its configuration lets pass. */
+  /** Names of metadata that passes between it and its callers. */
   readonly metadata: readonly string[];
   readonly reflected: boolean;
   /** Before the paths of its bindings. */
@@ -279,7 +281,9 @@ function commonIdentityForm([first, ...others]: readonly KnownInstance[]): Ident
   return first !== undefined && others.every(({ identity }) => identity === first.identity) ? first.identity : "none";
 }
 
-/** The names that every instance's configuration has. */
-function commonMetadata([first, ...others]: readonly KnownInstance[]): readonly string[] {
-  return (first?.metadata ?? []).filter((name) => others.every(({ metadata }) => metadata.includes(name)));
+/** The names of metadata that pass for every instance, since the metadata is made before the balancer chooses one. */
+function commonMetadata(instances: readonly KnownInstance[]): readonly string[] {
+  const lists = instances.map(({ metadata }) => new Set(metadata));
+  const named = new Set(instances.flatMap(({ metadata }) => metadata));
+  return [...named].filter((name) => lists.every((names) => passes(names, name)));
 }

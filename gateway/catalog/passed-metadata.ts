@@ -1,11 +1,15 @@
 /**
  * Which headers of requests reach a service as metadata, and which of its metadata reach clients as headers: those that the
- * service's configuration names, `"metadata": ["x-tenant"]`, and with `"*"` all but those that belong to HTTP, to Portico or to
- * a dialect. Some pass never: by them a client could speak in the gateway's name, or a service act on the gateway's origin.
+ * service names, or its configuration, `"metadata": ["x-tenant"]`, and with `"*"` all but those that belong to HTTP, to Portico
+ * or to a dialect. Some pass never: by them a client could speak in the gateway's name, or a service act on the gateway's origin.
  */
-import { isOfHttp, mayPass } from "../../src/contract/metadata-names.js";
+import { mayPass, passes } from "../../src/contract/metadata-names.js";
 import { isBinaryName, type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
 import { HttpError } from "../errors.js";
+
+/** Most values of a service's headers or trailers that pass, and most bytes of their names and values. */
+const MAX_VALUES = 64;
+const MAX_BYTES = 8 * 1024;
 
 const TEXT = /^[ -~]*$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
@@ -24,10 +28,6 @@ export class PassedMetadata {
     this.isAny = this.#names.size > 0;
   }
 
-  #passes(name: string): boolean {
-    return this.#names.has(name) || (this.#names.has("*") && mayPass(name) && !isOfHttp(name));
-  }
-
   /**
    * The headers of a request that pass, as metadata.
    * @param rawHeaders name, value, name, value …
@@ -37,7 +37,7 @@ export class PassedMetadata {
     const metadata: Metadata[number][] = [];
     for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
       const name = (rawHeaders[index] as string).toLowerCase();
-      if (!this.#passes(name)) continue;
+      if (!passes(this.#names, name)) continue;
       const value = rawHeaders[index + 1] as string;
       if (isBinaryName(name)) metadata.push(...bytesOf(name, value));
       else if (TEXT.test(value)) metadata.push([name, value]);
@@ -46,10 +46,19 @@ export class PassedMetadata {
     return metadata;
   }
 
-  /** The metadata of a service that passes. */
+  /** The metadata of a service that passes: the first of it, up to a bound, and no value that no header can have. */
   select(metadata: Metadata): Metadata {
     if (!this.isAny || metadata.length === 0) return NO_METADATA;
-    return metadata.filter(([name]) => this.#passes(name));
+    const selected: Metadata[number][] = [];
+    let bytes = 0;
+    for (const pair of metadata) {
+      const [name, value] = pair;
+      if (!passes(this.#names, name) || (typeof value === "string" && !TEXT.test(value))) continue;
+      bytes += name.length + (typeof value === "string" ? value.length : Math.ceil((value.length * 4) / 3));
+      if (bytes > MAX_BYTES || selected.length === MAX_VALUES) break;
+      selected.push(pair);
+    }
+    return selected;
   }
 }
 

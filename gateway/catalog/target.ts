@@ -4,6 +4,7 @@
  */
 import type { DescField, FileRegistry } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../src/contract/endpoint.js";
+import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Codec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -92,6 +93,11 @@ export class Target {
   /** The codec of one field of its request or response. */
   field(field: DescField): Codec {
     return this.contract.schema.codec(field);
+  }
+
+  /** Whether its answers hold what the contract declares as secret. */
+  get hasSecrets(): boolean {
+    return holdsSecrets(this.endpoint.method.output);
   }
 
   get request(): Codec {

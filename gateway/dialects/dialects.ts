@@ -2,7 +2,6 @@
  * All dialects, and how the one of a request is found: gRPC, gRPC-Web and Connect by the content type, and Connect also by its
  * header Connect-Protocol-Version or by the query of a GET; all others by the path.
  */
-import type { Config } from "../../src/config.js";
 import type { GatewayRequest } from "../http.js";
 import type { Dialect, Dialects } from "../stages/dialect.js";
 import { connectStream } from "./connect/stream.js";
@@ -15,7 +14,7 @@ import { Mcp, type McpOptions } from "./mcp/mcp.js";
 import { JSON_CODEC, PROTO } from "./rpc/codec.js";
 import { Enveloped } from "./rpc/enveloped.js";
 
-export function dialectsOf(options: McpOptions & { readonly config: Pick<Config, "maxBody"> }): Dialects {
+export function dialectsOf(options: McpOptions): Dialects {
   const maxMessage = options.config.maxBody;
   const connectProto = new ConnectUnary(PROTO, maxMessage);
   const connectJson = new ConnectUnary(JSON_CODEC, maxMessage);

@@ -15,6 +15,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
+import { isSecret } from "../../src/contract/secrets.js";
 import { takesNull } from "../../src/json/read/field.js";
 import { extensionsByType, isImplicit, isRequired, wrapped } from "../../src/json/types.js";
 import { type Direction, mapKeySchema, type Schema, scalarSchema, wellKnownSchema } from "./schema.js";
@@ -204,12 +205,8 @@ function valuesInWords(type: DescEnum): string {
 
 /** The format `password`, which hides what is typed, for a string that its contract keeps out of logs (`debug_redact`). */
 export function secrecy(field: Field): { format?: "password" } {
-  const isSecret = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING && isRedacted(field);
-  return isSecret ? { format: "password" } : {};
-}
-
-function isRedacted({ proto }: Field): boolean {
-  return proto.options?.debugRedact === true;
+  const isHidden = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING && isSecret(field);
+  return isHidden ? { format: "password" } : {};
 }
 
 /** A description made of the paragraphs that are not empty. */

@@ -33,7 +33,7 @@ export async function admit(
   target: Target,
   credentials: Credentials,
   { dialect }: RequestState,
-  { guard }: StageOptions,
+  { guard, config }: StageOptions,
 ): Promise<Admitted> {
   const { endpoint } = target;
   let body = NO_BODY;
@@ -41,7 +41,7 @@ export async function admit(
     const early = guard.admit(credentials, endpoint);
     if (early instanceof Promise) await early;
     if (!dialect.takesPieces(request, target)) {
-      const received = dialect.receiveBody(request, target);
+      const received = dialect.receiveBody(request, target, config.maxBody);
       body = received instanceof Promise ? await received : received;
     }
   }

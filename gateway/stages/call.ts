@@ -175,8 +175,8 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
   return {
     ...{ target, route, guard, admission, deadline, begin, heartbeatMs },
     toFailure: (error) => reportFailure(error, state, log),
-    onTrailers(trailers) {
-      state.answer = { headers: NO_METADATA, trailers };
+    onMetadata(headers, trailers) {
+      if (headers.length + trailers.length > 0) state.answer = { headers, trailers };
     },
     onEnd: ({ status, bytes, ...counts }) => record(request, state, { status, length: bytes }, options, counts),
   };

@@ -29,9 +29,14 @@ export interface Dialect {
   takesPieces(request: GatewayRequest, target: Target): boolean;
   /**
    * Receives the body and decompresses it. The guard decides after that.
+   * @param maxBytes of the body, before and after decompression
    * @throws {HttpError} (or rejects with one) as `GatewayRequest.body`, or 400 where it cannot be decompressed
    */
-  receiveBody(request: GatewayRequest, target: Target): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
+  receiveBody(
+    request: GatewayRequest,
+    target: Target,
+    maxBytes: number,
+  ): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
   /**
    * The request message in wire bytes.
    * @param route as `findRoute` gave it

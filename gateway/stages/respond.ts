@@ -7,6 +7,7 @@ import type { Logger } from "../../src/log.js";
 import type { Target } from "../catalog/target.js";
 import { type Failure, NO_MEMORY, toFailure } from "../errors.js";
 import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http.js";
+import { encoded, isLarge } from "./compress.js";
 import { isLoopbackHost } from "./cors.js";
 import type { StageOptions } from "./options.js";
 import { type RequestState, record } from "./record.js";
@@ -33,7 +34,19 @@ export function respond(
   return reply.then((late) => send(request, state, late, options));
 }
 
-function send(request: GatewayRequest, state: RequestState, reply: Reply, options: StageOptions): GatewayResponse {
+function send(
+  request: GatewayRequest,
+  state: RequestState,
+  reply: Reply,
+  options: StageOptions,
+): GatewayResponse | Promise<GatewayResponse> {
+  if (!isLarge(reply)) return finish(request, state, reply, options);
+  const sent = encoded(request, state, reply);
+  if (!(sent instanceof Promise)) return finish(request, state, sent, options);
+  return sent.then((late) => finish(request, state, late, options));
+}
+
+function finish(request: GatewayRequest, state: RequestState, reply: Reply, options: StageOptions): GatewayResponse {
   const response = complete(request, state, reply, options);
   if (response.length > MAX_UNRESERVED && !request.tryReserveResponse(response.length)) throw NO_MEMORY;
   return recorded(request, state, response, response.status, options);
@@ -97,7 +110,7 @@ function complete(
   { cors, config: { httpTlsCert } }: StageOptions,
 ): GatewayResponse {
   if (session !== undefined) return { status, headers: ["X-Request-Id", requestId], body, length: 0, session };
-  const standard = own.includes("Cache-Control") ? NO_SNIFFING : STANDARD;
+  const standard = own.includes("Cache-Control") || own.includes("cache-control") ? NO_SNIFFING : STANDARD;
   const corsHeaders = cors.headers(request.headers);
   const headers = [...standard, "X-Request-Id", requestId];
   if (corsHeaders.length + own.length > 0) headers.push(...corsHeaders, ...own);

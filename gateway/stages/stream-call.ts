@@ -35,8 +35,8 @@ export interface StreamOptions {
   readonly begin: () => AdmittedStart | Promise<AdmittedStart>;
   /** Converts an error into what the client is told, and keeps the rest for the log. */
   readonly toFailure: (error: Error) => Failure;
-  /** Keeps the service's trailers for the error reply, where it failed before the response began. */
-  readonly onTrailers: (trailers: Metadata) => void;
+  /** Keeps the service's metadata, as far as it may pass, for a reply that is no stream: an error, or the answer of an upload. */
+  readonly onMetadata: (headers: Metadata, trailers: Metadata) => void;
   /** Called when a stream ends, but not where it failed before its response began. */
   readonly onEnd: (end: StreamEnd) => void;
   /** A silent stream over plain HTTP gets a heartbeat each time this has passed, in milliseconds. */

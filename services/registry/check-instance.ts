@@ -1,6 +1,7 @@
 /** Checks the names and addresses with which instances register. */
 
 import { isUnixSocket } from "../../src/address.js";
+import { isMetadataNames, METADATA_NAMES } from "../../src/contract/metadata-names.js";
 import { BINDING_PREFIX, NAME, RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 
@@ -27,11 +28,13 @@ export function checkServiceName(name: string, local: boolean): void {
  * Checks an instance but for its descriptors. One of the same process (`local`) needs no address.
  * @throws {Error} with a message for the service's owner.
  */
-export function checkInstance({ service, id, addresses, bindingPrefix }: Instance, local: boolean): void {
+export function checkInstance(instance: Instance, local: boolean): void {
+  const { service, id, addresses, bindingPrefix, metadata } = instance;
   checkServiceName(service, local);
   if (bindingPrefix !== "" && !BINDING_PREFIX.test(bindingPrefix)) {
     throw new Error(`binding_prefix ${JSON.stringify(bindingPrefix.slice(0, 80))} must be a path such as /api`);
   }
+  if (!isMetadataNames(metadata)) throw new Error(METADATA_NAMES);
   if (!ID.test(id)) throw new Error("id must be 1 to 128 printable ASCII characters without spaces");
   if ((addresses.length === 0 && !local) || addresses.length > MAX_ADDRESSES) {
     throw new Error(`${addresses.length} addresses; 1 to ${MAX_ADDRESSES} are accepted`);

@@ -102,7 +102,7 @@ export class Directory {
       joined: local ? Joined.WITH_AUTHORITY : token === undefined ? Joined.CONFIGURATION : Joined.ENROLMENT,
       identity: token === undefined && identity,
       bindingPrefix,
-      metadata: token === undefined ? metadata : [],
+      metadata,
     });
     const entry: Entry = { instance, contract, token, store: given.store, onPutOut: options.onPutOut ?? nothing };
     this.#checkRoom(entry);

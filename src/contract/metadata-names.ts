@@ -1,42 +1,54 @@
 /** Names of metadata that may pass the gateway, between the headers of its clients and services. */
 
-/** Names that pass never, and beginnings of names. */
+/**
+ * Names that pass never, and beginnings of names: those by which a client could speak in the gateway's name, of one connection
+ * (RFC 9110 §7.6.1), and those by which a response does something to the gateway's origin or to a proxy before it.
+ */
 const NEVER = new Set([
-  ...["authorization", "clear-site-data", "connection", "cookie", "host", "keep-alive", "link", "location", "refresh"],
-  ...["set-cookie", "te", "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent"],
-  ...["x-request-id", "x-user-agent"],
+  ...["accept-ch", "alt-svc", "authentication-info", "authorization", "clear-site-data", "connection", "cookie"],
+  ...["critical-ch", "date", "document-policy", "expect-ct", "feature-policy", "host", "http2-settings"],
+  ...["integrity-policy", "keep-alive", "link", "location", "nel", "origin-agent-cluster", "permissions-policy"],
+  ...["public-key-pins", "referrer-policy", "refresh", "report-to", "reporting-endpoints", "service-worker-allowed"],
+  ...["set-cookie", "set-login", "sourcemap", "speculation-rules", "strict-transport-security", "te"],
+  ...["timing-allow-origin", "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent"],
+  ...["via", "www-authenticate", "x-content-type-options", "x-dns-prefetch-control", "x-frame-options"],
+  ...["x-lighttpd-send-file", "x-permitted-cross-domain-policies", "x-request-id", "x-sendfile", "x-sourcemap"],
+  ...["x-user-agent", "x-xss-protection"],
 ]);
 const NEVER_BEFORE = [
-  ...["access-control-", "connect-", "content-", "grpc-", "mcp-", "platform-", "portico-", "proxy-", "sec-"],
-  ...["trailer-", "x-grpc-web", "x-portico-"],
+  ...["access-control-", "connect-", "content-", "cross-origin-", "grpc-", "mcp-", "platform-", "portico-", "proxy-"],
+  ...["sec-", "trailer-", "x-accel-", "x-grpc-web", "x-portico-"],
 ];
 
 /** Names of HTTP that pass only where they are named. */
 const HTTP = new Set([
-  ...["accept", "accept-charset", "accept-encoding", "accept-language", "accept-ranges", "age", "allow", "alt-svc"],
-  ...["cache-control", "date", "etag", "expect", "expires", "forwarded", "from", "if-match", "if-modified-since"],
+  ...["accept", "accept-charset", "accept-encoding", "accept-language", "accept-ranges", "age", "allow"],
+  ...["cache-control", "etag", "expect", "expires", "forwarded", "from", "if-match", "if-modified-since"],
   ...["if-none-match", "if-range", "if-unmodified-since", "last-event-id", "last-modified", "max-forwards", "origin"],
-  ...["pragma", "priority", "range", "referer", "retry-after", "server", "strict-transport-security", "vary", "via"],
-  ...["www-authenticate", "x-accel-buffering", "x-content-type-options", "x-forwarded-for", "x-forwarded-host"],
-  ...["x-forwarded-proto", "x-frame-options", "x-real-ip"],
+  ...["pragma", "priority", "range", "referer", "retry-after", "server", "vary", "x-forwarded-for"],
+  ...["x-forwarded-host", "x-forwarded-proto", "x-real-ip"],
 ]);
 
 /** A name of metadata (PROTOCOL-HTTP2.md, "Custom-Metadata"), in lower case. */
-const NAME = /^[0-9a-z_.-]+$/;
-/** Whether a service's configuration may name it as metadata that passes the gateway. */
+const NAME = /^[0-9a-z_.-]{1,128}$/;
+/** Most names that a service may have. */
+const MAX_NAMES = 64;
+
+/** Whether a service may name it as metadata that passes the gateway. */
 export function mayPass(name: string): boolean {
   return NAME.test(name) && !NEVER.has(name) && !NEVER_BEFORE.some((start) => name.startsWith(start));
 }
 
-/** Whether the name belongs to HTTP, so that it passes only where it is named. */
-export function isOfHttp(name: string): boolean {
-  return HTTP.has(name);
+/** Whether metadata of the name passes for a service with these names. `*` stands for all names but those of HTTP. */
+export function passes(names: ReadonlySet<string>, name: string): boolean {
+  return names.has(name) || (names.has("*") && mayPass(name) && !HTTP.has(name));
 }
 
-/** What `"metadata"` of a configured service must be, for the operator. */
+/** What the names of a service must be, for who has written them. */
 export const METADATA_NAMES =
-  'metadata must be a list of names in lower case, such as ["x-tenant"], none of which belongs to Portico, gRPC or a browser';
+  'metadata must be a list of at most 64 names in lower case, such as ["x-tenant"], none of which belongs to Portico, gRPC, a connection or a browser';
 
 export function isMetadataNames(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((name) => typeof name === "string" && (name === "*" || mayPass(name)));
+  if (!Array.isArray(value) || value.length > MAX_NAMES) return false;
+  return value.every((name) => typeof name === "string" && (name === "*" || mayPass(name)));
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { formatGrpcTarget } from "../address.js";
 import { ConfigError, loadConfig, SETTINGS } from "../config.js";
+import { isMetadataNames, METADATA_NAMES } from "../contract/metadata-names.js";
 import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import { createLog } from "../log.js";
 import { createContext } from "../process/context.js";
@@ -31,6 +32,12 @@ export interface ServeOptions {
    * below `/v1/` take a valid token.
    */
   readonly bindings?: { readonly prefix: string } | undefined;
+  /**
+   * Headers of requests that handlers find in `call.metadata`, and metadata of handlers (`call.sendHeaders`, `call.setTrailers`)
+   * that callers get as headers: names in lower case, `["x-tenant"]`; values of names that end in `-bin` are bytes. `*` stands for
+   * all names but those of HTTP, Portico and gRPC.
+   */
+  readonly metadata?: readonly string[] | undefined;
   /** Settings of `portico service`, as text, before those of the environment: `{ authority: "10.0.0.5:8081" }`. */
   readonly settings?: { readonly [name: string]: string } | undefined;
 }
@@ -67,13 +74,14 @@ export async function serve(
 }
 
 async function serveParts(parts: readonly Part[], options: ServeOptions): Promise<Served> {
-  const { name, descriptors, settings, bindings } = options;
+  const { name, descriptors, settings, bindings, metadata } = options;
   if (!NAME.test(name)) throw new TypeError(`name ${JSON.stringify(name)}: must be lower-case letters, digits and -`);
   const unknown = Object.keys(settings ?? {}).find((key) => !Object.hasOwn(SETTINGS, key));
   if (unknown !== undefined) throw new TypeError(`settings: there is no setting ${unknown}`);
   if (bindings !== undefined && !BINDING_PREFIX.test(bindings.prefix)) {
     throw new TypeError(`bindings.prefix ${JSON.stringify(bindings.prefix)}: must be a path such as /api`);
   }
+  if (metadata !== undefined && !isMetadataNames(metadata)) throw new TypeError(METADATA_NAMES);
   const grpc = settings?.grpc ?? process.env.PORTICO_GRPC ?? "127.0.0.1:0";
   const config = loadConfig({ ...settings, grpc });
   const log = createLog(config.logLevel);
@@ -92,6 +100,7 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
       environment: { service: name, log, openStore: store.open, clients: () => clients },
       store: named && { id: named.id, name: named.name },
       bindingPrefix: bindings?.prefix,
+      metadata,
     });
     const { guard, grpc, registration } = await openServiceProcess(context, joined, service);
     await waitForAuthority(Promise.all([guard.ready(), registration.registered()]));

@@ -16,15 +16,17 @@ export interface ServiceOptions {
   readonly store?: Service["store"];
   /** What stands before the paths of its `google.api.http` annotations. */
   readonly bindingPrefix?: string | undefined;
+  /** Names of headers and metadata that pass between its callers and it. */
+  readonly metadata?: readonly string[] | undefined;
 }
 
 /** A service whose code is loaded. */
 export function createService(
   parts: readonly Part[],
-  { descriptors, environment, store, bindingPrefix }: ServiceOptions,
+  { descriptors, environment, store, bindingPrefix, metadata }: ServiceOptions,
 ): Service {
   const bound = parts.map((part) => bindPart(part, environment));
-  return { name: environment.service, descriptors, store, bindingPrefix, parts: bound };
+  return { name: environment.service, descriptors, store, bindingPrefix, metadata, parts: bound };
 }
 
 /**

@@ -74,6 +74,7 @@ export function instanceOf(service: Service, { target }: GrpcPort, config: Confi
     reflected: true,
     store: service.store,
     bindingPrefix: service.bindingPrefix ?? "",
+    metadata: [...(service.metadata ?? [])],
   });
 }
 

@@ -90,6 +90,8 @@ export interface Service {
   readonly store?: { readonly id: string; readonly name: string } | undefined;
   /** What stands before the paths of its `google.api.http` annotations, such as `/api`. */
   readonly bindingPrefix?: string | undefined;
+  /** Names of headers and metadata that pass between its callers and it, in lower case. */
+  readonly metadata?: readonly string[] | undefined;
 }
 
 /** The context of one call. An AbortController is made only for an endpoint that asks for `signal`. */

@@ -260,6 +260,7 @@ export async function ask(
       throw new Error("what takes a body in pieces is called over HTTP");
     },
     tryReserveResponse: () => true,
+    tryHoldBody: () => true,
     onAbort() {},
   };
   return readable(await handler(asked));

@@ -121,6 +121,7 @@ async function noMemory({ handler }: Scene): Promise<End> {
     body: () => [Buffer.from(JSON.stringify({ name: text }))],
     pieces: () => t.fail() as never,
     tryReserveResponse: () => false,
+    tryHoldBody: () => false,
     onAbort() {},
   };
   const { status, body } = await handler(request);

@@ -2,7 +2,7 @@
 import { Code } from "../../../src/errors.js";
 import type { Metadata } from "../../../src/rpc/metadata.js";
 import { type Failure, typeName } from "../../errors.js";
-import { addMetadata, unpadded } from "../rpc/headers.js";
+import { addMetadata, unpadded } from "../metadata.js";
 
 export interface ConnectError {
   readonly code: string;

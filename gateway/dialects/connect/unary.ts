@@ -8,28 +8,20 @@ import { asBuffer } from "../../../src/buffer.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import type { Route, Routes } from "../../catalog/routes.js";
 import type { Target } from "../../catalog/target.js";
+import { receiveBody } from "../../coded-body.js";
 import { type Failure, HttpError } from "../../errors.js";
 import { type GatewayRequest, parseQuery, queryOf, type Reply } from "../../http.js";
 import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
+import { addMetadata } from "../metadata.js";
 import { type Codec, JSON_CODEC, PROTO } from "../rpc/codec.js";
-import {
-  compress,
-  decompress,
-  ENCODINGS,
-  type Encoding,
-  encodingOf,
-  firstAccepted,
-  isWorthCompressing,
-} from "../rpc/compression.js";
+import { decompress, ENCODINGS, encodingOf } from "../rpc/compression.js";
 import { POST_ONLY } from "../rpc/enveloped.js";
-import { addMetadata } from "../rpc/headers.js";
 import { findRoute } from "../rpc/route.js";
 import { toConnectError } from "./errors.js";
 import { checkVersion, readConnectTimeout } from "./request.js";
 
 const GET_OR_POST: Allow = allowing("GET", "POST", "OPTIONS");
 const NO_BYTES = Buffer.alloc(0);
-const VARY: readonly string[] = ["Vary", "Accept-Encoding"];
 
 export class ConnectUnary implements Dialect {
   readonly name = "connect";
@@ -65,15 +57,13 @@ export class ConnectUnary implements Dialect {
   }
 
   async receiveBody(request: GatewayRequest): Promise<readonly Uint8Array[]> {
-    const pieces = await request.body();
     if (request.method !== "POST") {
+      const pieces = await request.body();
       if (pieces.some(({ length }) => length > 0)) throw noBody();
       return [];
     }
-    const encoding = encodingOf(request.headers.contentEncoding);
-    if (encoding === undefined && pieces.length === 1) return pieces;
-    const body = Buffer.concat(pieces);
-    return [encoding === undefined ? body : decompress(encoding, body, this.#maxMessage)];
+    const pieces = await receiveBody(request, this.#maxMessage);
+    return pieces.length === 1 ? pieces : [Buffer.concat(pieces)];
   }
 
   readMessage({ method, target }: GatewayRequest, endpoint: Target, body: readonly Uint8Array[]): Uint8Array {
@@ -81,23 +71,10 @@ export class ConnectUnary implements Dialect {
     return this.#codec.read(endpoint, body[0] ?? NO_BYTES);
   }
 
-  writeMessage(
-    { headers }: GatewayRequest,
-    target: Target,
-    message: Uint8Array,
-    answer: AnswerMetadata,
-  ): Reply | Promise<Reply> {
-    const written = this.#codec.write(target, message);
-    const encoding = isWorthCompressing(written) ? firstAccepted(headers.acceptEncoding) : undefined;
-    const body = encoding === undefined ? written : compress(encoding, written);
-    if (!(body instanceof Promise)) return this.#reply(body, encoding, answer);
-    return body.then((late) => this.#reply(late, encoding, answer));
-  }
-
-  #reply(body: Uint8Array, encoding: Encoding | undefined, { headers, trailers }: AnswerMetadata): Reply {
-    const own = encoding === undefined ? [...VARY] : [...VARY, "Content-Encoding", encoding];
-    addMetadata(addMetadata(own, headers), trailers, "trailer-");
-    return { status: 200, contentType: `application/${this.#codec.name}`, body: asBuffer(body), headers: own };
+  writeMessage(_request: GatewayRequest, target: Target, message: Uint8Array, answer: AnswerMetadata): Reply {
+    const body = asBuffer(this.#codec.write(target, message));
+    const headers = addMetadata(addMetadata([], answer.headers), answer.trailers, "trailer-");
+    return { status: 200, contentType: `application/${this.#codec.name}`, body, headers };
   }
 
   openStream(_request: GatewayRequest, _body: unknown, { target }: { readonly target: Target }): Reply {

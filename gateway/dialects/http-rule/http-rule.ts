@@ -14,6 +14,7 @@ import type { StreamOptions } from "../../stages/stream-call.js";
 import { json, openResponse } from "../json/json.js";
 import { isPlain } from "../json/message.js";
 import { upload } from "../json/streams/upload.js";
+import { withMetadata } from "../metadata.js";
 import {
   answersOf,
   type BoundRoute,
@@ -21,7 +22,7 @@ import {
   checkBody,
   pieceWriter,
   readMessage,
-  takesRaw,
+  takesPieces,
   writeAnswer,
 } from "./message.js";
 
@@ -39,16 +40,15 @@ export const httpRule: Dialect = {
   methods: ({ method }) => allowing(method),
   checkBody: (request, target) => checkBody(request, bindingFor(target, routeOf(request)), target),
 
-  takesPieces(request, target) {
-    return target.endpoint.shape === "client_streaming" && takesRaw(bindingFor(target, routeOf(request)), target);
-  },
+  takesPieces: (request, target) => takesPieces(bindingFor(target, routeOf(request)), target),
 
   readMessage(request, target, pieces) {
     const route = routeOf(request);
     return readMessage(request, target, pieces, bindingFor(target, route), route.values);
   },
 
-  writeMessage: (request, target, message) => writeAnswer(target, message, bindingFor(target, routeOf(request))),
+  writeMessage: (request, target, message, answer) =>
+    withMetadata(writeAnswer(target, message, bindingFor(target, routeOf(request))), answer),
   openStream,
 
   writeError(request, failure, about) {
@@ -106,7 +106,7 @@ function openStream(
   const { target } = options;
   const route = routeOf(request);
   const binding = bindingFor(target, route);
-  if (httpRule.takesPieces(request, target)) {
+  if (takesPieces(binding, target)) {
     return upload(request, options, pieceWriter(request, target, binding, route.values));
   }
   if (!isPlain(target.endpoint)) {

@@ -52,9 +52,14 @@ function bodyTypeOf({ body }: Binding, { endpoint }: Target): DescMessage | unde
 }
 
 /** Whether the body is raw bytes with a content type, instead of JSON. */
-export function takesRaw(binding: Binding, target: Target): boolean {
+function takesRaw(binding: Binding, target: Target): boolean {
   const type = bodyTypeOf(binding, target);
   return type !== undefined && isHttpBody(type);
+}
+
+/** Whether a body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
+export function takesPieces(binding: Binding, target: Target): boolean {
+  return target.endpoint.shape === "client_streaming" && takesRaw(binding, target);
 }
 
 /** Refuses, by its headers, a body that the binding does not take. @throws {HttpError} 400, 415 */
@@ -64,7 +69,7 @@ export function checkBody({ headers, method }: GatewayRequest, binding: Binding,
     throw new HttpError(400, `${method} reads no body at this path; its fields are in the path and the query`);
   }
   if (!isJson(headers.contentType) && !takesRaw(binding, target)) throw notJson();
-  checkCoding(headers);
+  checkCoding(headers, takesPieces(binding, target));
 }
 
 /** The request message in wire bytes. @throws {JsonError} 400 @throws {HttpError} 400 */

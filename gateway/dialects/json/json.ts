@@ -6,11 +6,13 @@ import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { parseTimeout } from "../../../src/rpc/metadata.js";
 import type { Route } from "../../catalog/routes.js";
 import type { Target } from "../../catalog/target.js";
+import { receiveBody } from "../../coded-body.js";
 import { writeErrorReply } from "../../error-object.js";
 import { HttpError } from "../../errors.js";
 import { type GatewayRequest, listOf, pathOf, type Reply, type RequestHeaders } from "../../http.js";
 import { type Allow, allowing, type Dialect } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
+import { addMetadata, withMetadata } from "../metadata.js";
 import { decodeHttpBody, encodeHttpBody, type HttpBody, RAW_HEADERS, rawChunks } from "./bodies/http-body.js";
 import {
   checkBody,
@@ -35,11 +37,12 @@ export const json: Dialect = {
   checkBody,
   readTimeout,
   takesPieces,
-  receiveBody: (request) => request.body(),
+  receiveBody: (request, _target, maxBytes) => receiveBody(request, maxBytes),
   readMessage,
-  writeMessage: (_request, target, message) => writeMessage(target, message),
+  writeMessage: (_request, target, message, answer) => withMetadata(writeMessage(target, message), answer),
   openStream,
-  writeError: (_request, failure, { service, target }) => writeErrorReply(service, failure, target?.types),
+  writeError: (_request, failure, { service, target, answer }) =>
+    withMetadata(writeErrorReply(service, failure, target?.types), answer),
 };
 
 const POST_ONLY = allowing("POST", "OPTIONS");
@@ -116,7 +119,8 @@ export async function openResponse(
   request.onAbort((reason) => body.stop(reason));
   const contentType = await body.contentType;
   if (request.method === "HEAD") body.stop(new HttpError(499, "Only the headers were asked for"));
-  return { status: 200, headers: raw ? RAW_HEADERS : UNBUFFERED, contentType, body };
+  const headers = addMetadata([...(raw ? RAW_HEADERS : UNBUFFERED)], body.metadata);
+  return { status: 200, headers, contentType, body };
 }
 
 function formatOf(answers: Answers, events: boolean): StreamFormat {

@@ -3,6 +3,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
+import { checkNotCoded, codingOf } from "../../coded-body.js";
 import { HttpError } from "../../errors.js";
 import { type GatewayRequest, parseQuery, queryOf, type Reply, type RequestHeaders } from "../../http.js";
 import { isForm, readForm } from "./bodies/form.js";
@@ -19,11 +20,11 @@ export function isPlain({ shape }: Endpoint): boolean {
 }
 
 /** Refuses a body of a content type that the endpoint's request does not take. @throws {HttpError} 415, 400 with another method */
-export function checkBody(request: Pick<GatewayRequest, "method" | "headers">, { endpoint }: Target): void {
-  const { input } = endpoint.method;
+export function checkBody(request: GatewayRequest, target: Target): void {
+  const { input } = target.endpoint.method;
   const { contentType } = request.headers;
   if (!isJson(contentType) && !isHttpBody(input) && !isForm(contentType, input)) throw notJson();
-  checkCoding(request.headers);
+  checkCoding(request.headers, takesPieces(request, target));
   if (request.method !== "POST") {
     throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
   }
@@ -33,11 +34,10 @@ export function notJson(): HttpError {
   return new HttpError(415, "The body must be JSON in UTF-8, sent with Content-Type: application/json");
 }
 
-/** @throws {HttpError} 415 for a compressed body */
-export function checkCoding({ contentEncoding }: RequestHeaders): void {
-  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== "identity") {
-    throw new HttpError(415, "The body must not be compressed", { headers: ["Accept-Encoding", "identity"] });
-  }
+/** Refuses a content coding in which the body cannot be read. @throws {HttpError} 415 */
+export function checkCoding(headers: RequestHeaders, inPieces: boolean): void {
+  if (inPieces) checkNotCoded(headers);
+  else codingOf(headers);
 }
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset="?utf-8"?[ \t]*)?)?$/i;

@@ -10,9 +10,11 @@
  * It holds no sessions: revision 2026-07-28 has none, and in earlier ones they are optional (revision.ts).
  */
 import type { Admission, SigningGuard } from "../../../src/access/admission.js";
+import type { Config } from "../../../src/config.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Route, Routes } from "../../catalog/routes.js";
 import type { Target } from "../../catalog/target.js";
+import { receiveBody } from "../../coded-body.js";
 import { type Failure, HttpError } from "../../errors.js";
 import {
   checkUnambiguous,
@@ -55,6 +57,7 @@ const GET_ONLY = allowing("GET", "HEAD", "OPTIONS");
 
 export interface McpOptions extends SubscriptionsOptions {
   readonly guard: SigningGuard;
+  readonly config: SubscriptionsOptions["config"] & Pick<Config, "maxBody">;
 }
 
 /** A message that has been received. */
@@ -163,7 +166,7 @@ export class Mcp implements Dialect {
     const viewer = await admit();
     let id: RpcMessage["id"];
     try {
-      const message = parseMessage(await request.body());
+      const message = parseMessage(await receiveBody(request, this.#options.config.maxBody));
       ({ id } = message);
       const stateless = isStateless(message, request);
       if (id === undefined) return { status: 202, body: "" };

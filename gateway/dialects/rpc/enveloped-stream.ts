@@ -8,13 +8,14 @@
 import { asBuffer } from "../../../src/buffer.js";
 import { MessageReader } from "../../../src/rpc/http2/messages.js";
 import { type Metadata, NO_METADATA } from "../../../src/rpc/metadata.js";
+import { compressAtOnce } from "../../content-coding.js";
 import { HttpError, NO_MEMORY, notOneMessage } from "../../errors.js";
 import type { BodySink, BodyStream, GatewayRequest, PieceFlow, PieceReader, Reply } from "../../http.js";
 import { StreamCall, type StreamOptions } from "../../stages/stream-call.js";
+import { addMetadata } from "../metadata.js";
 import { Base64Decoder, encodeBase64 } from "./base64.js";
 import type { Codec } from "./codec.js";
-import { compressAtOnce, type Encoding, encodingOf, isWorthCompressing } from "./compression.js";
-import { addMetadata } from "./headers.js";
+import { type Encoding, encodingOf, isWorthCompressing } from "./compression.js";
 import { COMPRESSED, type EnvelopeProtocol, envelope } from "./protocol.js";
 
 export interface EnvelopedStreamOptions {
@@ -173,11 +174,12 @@ export class EnvelopedStream implements BodyStream, PieceReader {
     try {
       const { codec } = this.#format;
       const written = codec.write(this.#options.target, message);
-      const encoding = isWorthCompressing(written) ? this.#encoding : undefined;
+      const encoding = isWorthCompressing(written, this.#options.target) ? this.#encoding : undefined;
+      const compressed = encoding && compressAtOnce(encoding, written);
       this.#start(NO_METADATA);
       this.#count.messages++;
-      if (encoding === undefined) this.#write(envelope(0, written));
-      else this.#write(envelope(COMPRESSED, compressAtOnce(encoding, written)));
+      if (compressed === undefined) this.#write(envelope(0, written));
+      else this.#write(envelope(COMPRESSED, compressed));
     } catch (error) {
       this.stop(error as Error);
     }
@@ -193,7 +195,7 @@ export class EnvelopedStream implements BodyStream, PieceReader {
     const error = thrown ?? (isWrongCount ? notOneMessage(service, this.#count.messages) : undefined);
     const passed = target.metadata.select(trailers);
     if (!this.#begun && error !== undefined) {
-      this.#options.onTrailers(passed);
+      this.#options.onMetadata(NO_METADATA, passed);
       this.#reject(error);
       return;
     }

@@ -3,15 +3,16 @@ import { asBuffer } from "../../../src/buffer.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { MessageReader } from "../../../src/rpc/http2/messages.js";
 import type { Target } from "../../catalog/target.js";
+import { compress } from "../../content-coding.js";
 import { type Failure, HttpError } from "../../errors.js";
 import type { GatewayRequest, Reply, RequestHeaders } from "../../http.js";
 import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
+import { addMetadata } from "../metadata.js";
 import { decodeBase64, encodeBase64 } from "./base64.js";
 import type { Codec } from "./codec.js";
-import { compress, encodingOf, isWorthCompressing } from "./compression.js";
+import { encodingOf, isWorthCompressing } from "./compression.js";
 import { EnvelopedStream } from "./enveloped-stream.js";
-import { addMetadata } from "./headers.js";
 import { COMPRESSED, type EnvelopeProtocol, envelope } from "./protocol.js";
 import { findRoute } from "./route.js";
 
@@ -111,12 +112,14 @@ export class Enveloped implements Dialect {
   ): Reply | Promise<Reply> {
     const { protocol, codec } = this.#options;
     const written = codec.write(target, message);
-    const encoding = isWorthCompressing(written) ? protocol.answerEncoding(request.headers) : undefined;
+    const encoding = isWorthCompressing(written, target) ? protocol.answerEncoding(request.headers) : undefined;
     if (encoding === undefined) return this.#reply(envelope(0, written), protocol.headers, answer);
     const headers = [...protocol.headers, protocol.encodingHeader, encoding];
+    const frame = (compressed: Uint8Array | undefined): Buffer =>
+      compressed === undefined ? envelope(0, written) : envelope(COMPRESSED, compressed);
     const compressed = compress(encoding, written);
-    if (!(compressed instanceof Promise)) return this.#reply(envelope(COMPRESSED, compressed), headers, answer);
-    return compressed.then((late) => this.#reply(envelope(COMPRESSED, late), headers, answer));
+    if (!(compressed instanceof Promise)) return this.#reply(frame(compressed), headers, answer);
+    return compressed.then((late) => this.#reply(frame(late), headers, answer));
   }
 
   #reply(frame: Buffer, headers: readonly string[], answer: AnswerMetadata): Reply {

@@ -1,22 +1,9 @@
-/** Metadata and statuses as header lists of HTTP: name, value, name, value … */
-import { asBuffer } from "../../../src/buffer.js";
+/** The statuses of calls as trailers: name, value, name, value … */
 import type { Metadata } from "../../../src/rpc/metadata.js";
 import { DETAILS_TRAILER, encodeDetails } from "../../../src/rpc/status.js";
 import { encodeMessage } from "../../../src/rpc/status-message.js";
 import type { Failure } from "../../errors.js";
-
-/** Adds metadata to a header list. */
-export function addMetadata(list: string[], metadata: Metadata, prefix = ""): string[] {
-  for (const [name, value] of metadata) {
-    list.push(prefix + name, typeof value === "string" ? value : unpadded(value));
-  }
-  return list;
-}
-
-/** Base64 without padding, as gRPC and Connect send bytes. */
-export function unpadded(bytes: Uint8Array): string {
-  return asBuffer(bytes).toString("base64").replace(/=+$/, "");
-}
+import { addMetadata, unpadded } from "../metadata.js";
 
 /** The trailers of a call that succeeded without metadata. */
 const SUCCESS: readonly string[] = ["grpc-status", "0"];

@@ -142,6 +142,10 @@ export class Exchange implements GatewayRequest {
     return this.requestBody === undefined ? NO_BODY : this.requestBody.read(maxBytes);
   }
 
+  tryHoldBody(bytes: number): boolean {
+    return this.requestBody === undefined || this.requestBody.tryHoldMade(bytes);
+  }
+
   pieces(reader: PieceReader): PieceFlow {
     if (this.upgrade) throw NO_BODY_WANTED;
     if (this.requestBody !== undefined) return this.requestBody.readPieces(reader);

@@ -37,7 +37,7 @@ export class RequestBody {
   #pieces: Buffer[] = [];
   #size = 0;
   #maxBytes = 0;
-  /** Bytes that the reader of the pieces holds. */
+  /** Bytes that the reader of the pieces holds, or the handler holds of what it has made of the body. */
   #heldByReader = 0;
   /** Bytes reserved for the part that has arrived. */
   #reserved = 0;
@@ -97,6 +97,13 @@ export class RequestBody {
     });
     this.#owner.readOn();
     return collected;
+  }
+
+  /** Reserves memory for what the handler has made of it, beside its own. */
+  tryHoldMade(bytes: number): boolean {
+    if (!this.#tryResize(this.#reserved - this.#heldByReader + bytes)) return false;
+    this.#heldByReader = bytes;
+    return true;
   }
 
   /** Passes it on piece by piece. */

@@ -148,7 +148,8 @@ function noRequest(fault: HttpError, remoteAddress: string): GatewayRequest {
     throw fault;
   };
   const none = { method: "", target: "", rawHeaders: [], headers: new RequestHeaders() };
-  return { ...none, fault, remoteAddress, body: fail, pieces: fail, tryReserveResponse: () => true, onAbort() {} };
+  const memory = { tryReserveResponse: () => true, tryHoldBody: () => true };
+  return { ...none, ...memory, fault, remoteAddress, body: fail, pieces: fail, onAbort() {} };
 }
 
 let dateSecond = 0;

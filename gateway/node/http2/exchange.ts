@@ -58,7 +58,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #taker: BodyTaker | undefined;
   #reader: PieceReader | undefined;
   #paused = false;
-  /** Bytes that the reader holds of the pieces that it was given. */
+  /** Bytes that the reader holds of the pieces that it was given, or the handler of what it has made of the body. */
   #readerBytes = 0;
   /** Most bytes of a body that is read to its end. */
   #maxBody: number;
@@ -153,6 +153,14 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
     return new Promise((resolve, reject) => {
       this.#taker = { resolve, reject };
     });
+  }
+
+  tryHoldBody(bytes: number): boolean {
+    const before = this.#readerBytes;
+    this.#readerBytes = bytes;
+    if (bytes <= before || this.reserve()) return true;
+    this.#readerBytes = before;
+    return false;
   }
 
   pieces(reader: PieceReader): PieceFlow {
@@ -264,6 +272,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   protected endCall(): void {
     this.#abort.forget();
+    this.#readerBytes = 0;
     this.#stopReading();
   }
 

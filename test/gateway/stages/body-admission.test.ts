@@ -33,6 +33,7 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
     },
     pieces: () => t.fail("a JSON body is read whole") as never,
     tryReserveResponse: () => true,
+    tryHoldBody: () => true,
     onAbort() {},
   };
   return { request, asked, send };

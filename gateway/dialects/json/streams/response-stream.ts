@@ -5,8 +5,10 @@
  * give up on one that does not begin. A failure before that is an ordinary error with its own status; a later one is the last
  * frame.
  */
+import { type Metadata, NO_METADATA } from "../../../../src/rpc/metadata.js";
 import type { BodySink, BodyStream } from "../../../http.js";
 import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
+import { addMetadata } from "../../metadata.js";
 import { toErrorObject } from "./stream-error.js";
 
 /** How a stream of messages is written: NDJSON, server-sent events, or raw chunks. */
@@ -28,6 +30,8 @@ const DROPPED: BodySink = { write: () => true, end() {}, abort() {} };
 /** Opens the call at once. `contentType` resolves when the response may begin, and rejects with the failure before that. */
 export class ResponseStream implements BodyStream, StreamListener {
   readonly contentType: Promise<string>;
+  /** The metadata that the service sent before its first message, as far as it may pass. */
+  metadata: Metadata = NO_METADATA;
   readonly #options: StreamOptions;
   readonly #format: StreamFormat;
   readonly #call: StreamCall;
@@ -42,6 +46,8 @@ export class ResponseStream implements BodyStream, StreamListener {
   #full = false;
   #over = false;
   #broken = false;
+  /** Of the service, which go out as those of HTTP/2. */
+  #trailers: Metadata = NO_METADATA;
   #messages = 0;
   #bytes = 0;
 
@@ -84,6 +90,10 @@ export class ResponseStream implements BodyStream, StreamListener {
     this.#call.resume();
   }
 
+  onHeaders(headers: Metadata): void {
+    this.metadata = this.#options.target.metadata.select(headers);
+  }
+
   onMessage(message: Uint8Array): void {
     try {
       const piece = this.#format.message(message);
@@ -96,10 +106,12 @@ export class ResponseStream implements BodyStream, StreamListener {
     }
   }
 
-  onClose(error: Error | undefined): void {
+  onClose(error: Error | undefined, trailers: Metadata): void {
     clearInterval(this.#heartbeat);
     this.#over = true;
+    this.#trailers = this.#options.target.metadata.select(trailers);
     if (!this.#begun && error !== undefined) {
+      this.#options.onMetadata(this.metadata, this.#trailers);
       this.#reject(error);
       return;
     }
@@ -136,6 +148,6 @@ export class ResponseStream implements BodyStream, StreamListener {
 
   #close(sink: BodySink): void {
     if (this.#broken) sink.abort();
-    else sink.end();
+    else sink.end(addMetadata([], this.#trailers));
   }
 }

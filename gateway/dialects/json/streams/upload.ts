@@ -2,7 +2,7 @@
  * Uploads: calls of an endpoint that takes a stream of `google.api.HttpBody` and answers once. The body of a POST is sent on
  * as it arrives and as fast as the service takes it: a message a piece, the content type in the first.
  */
-
+import { type Metadata, NO_METADATA } from "../../../../src/rpc/metadata.js";
 import { notOneMessage } from "../../../errors.js";
 import type { GatewayRequest, PieceFlow, PieceReader } from "../../../http.js";
 import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
@@ -30,10 +30,12 @@ const NOTHING = new Uint8Array(0);
 
 class Upload implements PieceReader, StreamListener {
   readonly #service: string;
+  readonly #options: StreamOptions;
   readonly #call: StreamCall;
   readonly #flow: PieceFlow;
   /** Of the body; undefined once it has been sent. */
   #contentType: string | undefined;
+  #headers: Metadata = NO_METADATA;
   #answer: Uint8Array = NOTHING;
   #answers = 0;
 
@@ -44,6 +46,7 @@ class Upload implements PieceReader, StreamListener {
     readonly resolve: (answer: Uint8Array) => void,
     readonly reject: (error: Error) => void,
   ) {
+    this.#options = options;
     this.#service = options.admission.endpoint.service;
     this.#contentType = request.headers.contentType ?? "";
     this.#call = new StreamCall(options, this);
@@ -74,13 +77,19 @@ class Upload implements PieceReader, StreamListener {
     this.#flow.resume();
   }
 
+  onHeaders(headers: Metadata): void {
+    this.#headers = headers;
+  }
+
   onMessage(message: Uint8Array): void {
     this.#answer = message;
     this.#answers++;
   }
 
-  onClose(error: Error | undefined): void {
+  onClose(error: Error | undefined, trailers: Metadata): void {
+    const { target, onMetadata } = this.#options;
     this.#flow.stop();
+    onMetadata(target.metadata.select(this.#headers), target.metadata.select(trailers));
     if (error !== undefined) this.reject(error);
     else if (this.#answers === 1) this.resolve(this.#answer);
     else this.reject(notOneMessage(this.#service, this.#answers));

@@ -119,6 +119,7 @@ t.test("in earlier revisions the call of a client that goes runs to its end", as
     body: () => [Buffer.from(JSON.stringify(body))],
     pieces: () => t.fail("its body is read at once") as never,
     tryReserveResponse: () => true,
+    tryHoldBody: () => true,
     onAbort(listener) {
       abort = listener;
     },

@@ -59,7 +59,8 @@ export interface Instance {
     | undefined;
   /**
    * Names of headers and metadata that gateways pass between callers and the service, in lower case; `*` for all but those of
-   * HTTP and of Portico. The configuration names them. Those that an instance sends are ignored.
+   * HTTP and of Portico. The configuration names them, or the instance itself. Where instances of a service name others, those
+   * pass that pass for each of them. A registry of an earlier version ignores those that an instance sends.
    */
   metadata: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;

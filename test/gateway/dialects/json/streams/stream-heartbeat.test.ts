@@ -21,6 +21,7 @@ t.test("heartbeats are sent while a stream is silent, and stop with it", async (
     body: () => [],
     pieces: () => t.fail("a GET has no body") as never,
     tryReserveResponse: () => true,
+    tryHoldBody: () => true,
     onAbort: (listener) => t.teardown(() => listener(new HttpError(499, "The client has gone"))),
   };
   const { body } = await it.handler(request);

@@ -1,0 +1,28 @@
+/** Metadata of services in responses, as header lists: name, value, name, value … */
+import { asBuffer } from "../../src/buffer.js";
+import type { Metadata } from "../../src/rpc/metadata.js";
+import type { Reply } from "../http.js";
+import { type AnswerMetadata, NO_ANSWER_METADATA } from "../stages/dialect.js";
+
+/** Adds metadata to a header list. */
+export function addMetadata(list: string[], metadata: Metadata, prefix = ""): string[] {
+  for (const [name, value] of metadata) {
+    list.push(prefix + name, typeof value === "string" ? value : unpadded(value));
+  }
+  return list;
+}
+
+/** Base64 without padding, as gRPC and Connect send bytes. */
+export function unpadded(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString("base64").replace(/=+$/, "");
+}
+
+/**
+ * The reply with the service's metadata as headers, its trailers too: a reply that is no stream begins when the call has ended,
+ * and pages cannot read the trailers of HTTP (https://fetch.spec.whatwg.org/#responses).
+ */
+export function withMetadata(reply: Reply, answer: AnswerMetadata): Reply {
+  if (answer === NO_ANSWER_METADATA) return reply;
+  const headers = addMetadata(addMetadata([...(reply.headers ?? [])], answer.headers), answer.trailers);
+  return { ...reply, headers };
+}

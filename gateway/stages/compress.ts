@@ -1,0 +1,57 @@
+/** Compression of responses (RFC 9110 §8.4): which ones are compressed, and how their headers then change. */
+import { compress, MAX_AT_ONCE, MIN_COMPRESSED, preferredCoding } from "../content-coding.js";
+import { NO_MEMORY } from "../errors.js";
+import { type GatewayRequest, isStream, listOf, type Reply } from "../http.js";
+import type { RequestState } from "./record.js";
+
+/**
+ * Media types that compression makes smaller. Those of gRPC and Connect's streams are not among them: they compress each message.
+ */
+const COMPRESSIBLE =
+  /^(?:text\/[\w.+-]+|image\/svg\+xml|application\/(?:json|proto|javascript|xml|(?!grpc|connect)[\w.-]+\+(?:json|xml)))[ \t]*(?:;|$)/i;
+const NO_TRANSFORM = /(?:^|,)[ \t]*no-transform[ \t]*(?:,|$)/i;
+const NO_HEADERS: readonly string[] = [];
+const VARY: readonly string[] = ["Vary", "Accept-Encoding"];
+
+/** Whether the reply is large enough to be compressed. A stream is not: its messages are sent as they come. */
+export function isLarge({ body }: Reply): boolean {
+  return !isStream(body) && body.length >= MIN_COMPRESSED;
+}
+
+/**
+ * The reply as it is sent: compressed where the client accepts that. Not compressed are bytes that would not become smaller,
+ * what must not be transformed, and messages with a secret: next to what the caller has chosen of them, their compressed length
+ * tells of the secret (https://www.breachattack.com).
+ * @param reply a large one
+ * @throws {HttpError} 503 where there is no memory for the reply
+ */
+export function encoded(request: GatewayRequest, state: RequestState, reply: Reply): Reply | Promise<Reply> {
+  const { headers = NO_HEADERS, contentType = "application/json", status } = reply;
+  const body = reply.body as string | Uint8Array;
+  if (status === 101 || !COMPRESSIBLE.test(contentType) || state.target?.hasSecrets) return reply;
+  // The web pages choose their coding themselves: the build has compressed their files.
+  if (headers.includes("Accept-Encoding")) return reply;
+  const plain = { ...reply, headers: [...headers, ...VARY] };
+  const { acceptEncoding } = request.headers;
+  const coding = acceptEncoding === undefined ? undefined : preferredCoding(acceptEncoding);
+  if (coding === undefined || isNotToBeTransformed(request.rawHeaders, headers)) return plain;
+  if (body.length > MAX_AT_ONCE && !request.tryReserveResponse(body.length)) throw NO_MEMORY;
+  const complete = (bytes: Uint8Array | undefined): Reply =>
+    bytes === undefined
+      ? plain
+      : { ...reply, body: bytes, headers: [...weakened(headers), ...VARY, "Content-Encoding", coding] };
+  const compressed = compress(coding, body);
+  return compressed instanceof Promise ? compressed.then(complete) : complete(compressed);
+}
+
+function isNotToBeTransformed(...lists: readonly (readonly string[])[]): boolean {
+  return lists.some((headers) => NO_TRANSFORM.test(listOf(headers, "cache-control")));
+}
+
+/** The headers with a weak ETag in place of a strong one: the bytes are others than those that it names (RFC 9110 §8.8.3.3). */
+function weakened(headers: readonly string[]): readonly string[] {
+  return headers.map((value, index) => {
+    const isTag = index % 2 === 1 && (headers[index - 1] as string).toLowerCase() === "etag";
+    return isTag && !value.startsWith("W/") ? `W/${value}` : value;
+  });
+}
