@@ -43,8 +43,6 @@ export interface DialectClient {
   readonly name: string;
   /** Whether fields that the contract lacks are refused; else they reach the service as they are. */
   readonly refusesUnknown: boolean;
-  /** Whether requests may be compressed. */
-  readonly compresses: boolean;
   open(asked: Asked): OpenCall;
   /** A message with a field that the contract lacks, as it is encoded. */
   readonly unknown: Buffer;
@@ -250,7 +248,6 @@ function unknownFields(t: Test, client: DialectClient): void {
 }
 
 function compression(t: Test, client: DialectClient): void {
-  if (!client.compresses) return;
   t.test("a compressed message, and a compressed answer", async (t) => {
     const text = "a".repeat(10_000);
     const { end, messages, isCompressed } = await ended(

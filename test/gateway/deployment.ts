@@ -150,10 +150,10 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
       metadata: [],
       ...instance,
     });
-  for (const { name, parts, descriptors, bindingPrefix = "" } of services) {
+  for (const { name, parts, descriptors, bindingPrefix = "", metadata = [] } of services) {
     const grpcServices = parts.map(({ grpcService }) => grpcService);
     const announced = options.bound ? withBindings(descriptors) : asBuffer(descriptors);
-    add({ service: name, descriptors: announced, grpcServices, bindingPrefix });
+    add({ service: name, descriptors: announced, grpcServices, bindingPrefix, metadata: [...metadata] });
   }
   add({ service: "gone", addresses: ["127.0.0.1:1"] });
 

@@ -118,7 +118,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
     "gateway/dialects",
     "gateway/openapi",
   ],
-  ["gateway/dialects/dialects.ts", "src", "gateway", "gateway/stages", "gateway/dialects", "gateway/dialects/mcp"],
+  ["gateway/dialects/dialects.ts", "gateway", "gateway/stages", "gateway/dialects", "gateway/dialects/mcp"],
   ["gateway/handler.ts", "gateway", "gateway/stages", "gateway/dialects/dialects.ts"],
   ["gateway/web/http.ts", "src/api"],
   ["gateway/web/state", "gateway/web/http.ts"],

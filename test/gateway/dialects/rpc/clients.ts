@@ -28,13 +28,13 @@ interface Dialect {
 
 /** A client by HTTP/1.1, or by HTTP/2. */
 function clientOf(
-  dialect: Dialect & Pick<DialectClient, "refusesUnknown" | "compresses" | "unknown">,
+  dialect: Dialect & Pick<DialectClient, "refusesUnknown" | "unknown">,
   address: Address,
   isHttp2: boolean,
 ): DialectClient {
-  const { name, refusesUnknown, compresses, unknown } = dialect;
+  const { name, refusesUnknown, unknown } = dialect;
   return {
-    ...{ name: `${name} over HTTP/${isHttp2 ? 2 : 1.1}`, refusesUnknown, compresses, unknown },
+    ...{ name: `${name} over HTTP/${isHttp2 ? 2 : 1.1}`, refusesUnknown, unknown },
     open: (asked) => (isHttp2 ? openHttp2 : openHttp1)(address, dialect.write(asked), dialect.read),
   };
 }
@@ -128,19 +128,22 @@ const CODES: Readonly<Record<number, Code>> = {
 
 const json: Dialect = {
   name: "JSON",
-  write({ path, message, timeoutMs, ...asked }) {
+  write({ path, message, timeoutMs, gzip: isGzip = false, ...asked }) {
     const [, service = "", method] = /^\/(\w+)\.\w+\/(\w+)$/.exec(path) ?? [];
     const gRpcService = /\.(\w+)\//.exec(path)?.[1];
-    const headers = { "content-type": "application/json", ...common({ path, message, ...asked }) };
+    const coded = isGzip ? { "content-encoding": "gzip", "accept-encoding": "gzip" } : {};
+    const headers = { "content-type": "application/json", ...coded, ...common({ path, message, ...asked }) };
     return {
       path: `/${service}/${gRpcService}/${method}`,
       headers: timeoutMs === undefined ? headers : { ...headers, "grpc-timeout": `${timeoutMs}m` },
-      body: encoded(message),
+      body: isGzip ? gzip.on(encoded(message)) : encoded(message),
     };
   },
   read({ status, headers, body, isOver }) {
     if (status === 0) return NOT_YET;
-    const values = body
+    const isCompressed = headers["content-encoding"] === "gzip";
+    if (isCompressed && !isOver) return NOT_YET;
+    const values = (isCompressed ? gzip.off(body) : body)
       .toString()
       .split("\n")
       .slice(0, headers["content-type"] === "application/x-ndjson" ? -1 : 1);
@@ -153,7 +156,7 @@ const json: Dialect = {
     return {
       messages: parsed.filter((value) => value !== error && value.error === undefined),
       end: isOver ? { code, message: error?.Detail ?? "", details } : undefined,
-      isCompressed: false,
+      isCompressed,
     };
   },
 };
@@ -287,8 +290,8 @@ const httpRule: Dialect = {
 
 /** All clients of a port. */
 export function clientsOf(address: Address): readonly DialectClient[] {
-  const proto = { refusesUnknown: false, compresses: true, unknown: UNKNOWN_PROTO };
-  const inJson = { refusesUnknown: true, compresses: false, unknown: UNKNOWN_JSON };
+  const proto = { refusesUnknown: false, unknown: UNKNOWN_PROTO };
+  const inJson = { refusesUnknown: true, unknown: UNKNOWN_JSON };
   const grpc = grpcDialect("gRPC", "application/grpc");
   const grpcWeb = grpcDialect("gRPC-Web", "application/grpc-web");
   return [

@@ -1,0 +1,156 @@
+// Answers of the dialects whose bodies are one message are compressed as the client accepts it (RFC 9110 §8.4 and §12.5.3).
+import { once } from "node:events";
+import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
+import { buffer } from "node:stream/consumers";
+import zlib from "node:zlib";
+import t from "tap";
+import { deploy, login } from "../deployment.js";
+import { createRelay } from "./relay.js";
+
+const it = await deploy(t.testdir(), {
+  flags: { lease: "60s", maxBody: "1MiB" },
+  bound: true,
+  services: [createRelay(["etag", "cache-control"])],
+});
+t.teardown(() => it.close());
+const admin = await login(it.handler, "admin");
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+async function ask(
+  path: string,
+  { method = "POST", headers = {}, message }: { method?: string; headers?: object; message?: object },
+): Promise<Answer> {
+  const typed = message === undefined ? {} : { "content-type": "application/json" };
+  const { port } = it.door.address;
+  const outgoing = request({ port, path, method, headers: { ...typed, ...headers }, agent: false });
+  outgoing.end(message && JSON.stringify(message));
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  return { status: response.statusCode, headers: response.headers, body: await buffer(response) };
+}
+
+const LONG = "a".repeat(2_000);
+const CALL = "/relay/Call";
+const gzip = { "accept-encoding": "gzip" };
+
+t.test("an answer over 1 KiB, in each dialect", async (t) => {
+  const connect = { ...gzip, "connect-protocol-version": "1" };
+  const paths: [path: string, headers: object][] = [
+    [CALL, gzip],
+    ["/bound/relay.Relay/Call", gzip],
+    ["/relay.Relay/Call", connect],
+  ];
+  for (const [path, headers] of paths) {
+    const answer = await ask(path, { headers, message: { text: LONG } });
+    t.match(answer, { status: 200, headers: { "content-encoding": "gzip", vary: "Accept-Encoding" } }, path);
+    t.equal(answer.headers["content-length"], String(answer.body.length));
+    t.ok(JSON.parse(zlib.gunzipSync(answer.body).toString()).text === LONG);
+  }
+});
+
+t.test("a large answer, which is compressed beside other work", async (t) => {
+  const text = "some words ".repeat(50_000);
+  const { headers, body } = await ask(CALL, { headers: { "accept-encoding": "br" }, message: { text } });
+  t.equal(headers["content-encoding"], "br");
+  t.ok(JSON.parse(zlib.brotliDecompressSync(body).toString()).text === text);
+});
+
+t.test("the answer to a HEAD has the headers of that to GET", async (t) => {
+  const path = `/probe/Probe/Call?text=${LONG}`;
+  const get = await ask(path, { method: "GET", headers: gzip });
+  const head = await ask(path, { method: "HEAD", headers: gzip });
+  t.match(head, { status: 200, headers: { "content-encoding": "gzip", "content-length": String(get.body.length) } });
+  t.equal(head.body.length, 0);
+});
+
+t.test("not compressed", async (t) => {
+  const cases: {
+    readonly title: string;
+    readonly path?: string;
+    readonly headers?: object;
+    readonly message: object;
+    /** Whether the answer says that it could have been compressed. */
+    readonly varies?: boolean;
+  }[] = [
+    { title: "a small answer", message: { text: "a" } },
+    { title: "for a client that names nothing", headers: {}, message: { text: LONG }, varies: true },
+    {
+      title: "in a coding that is not known",
+      headers: { "accept-encoding": "deflate" },
+      message: { text: LONG },
+      varies: true,
+    },
+    {
+      title: "for a client that refuses it",
+      headers: { "accept-encoding": "gzip;q=0" },
+      message: { text: LONG },
+      varies: true,
+    },
+    {
+      title: "where the client wants no transformation",
+      headers: { ...gzip, "cache-control": "no-transform" },
+      message: { text: LONG },
+      varies: true,
+    },
+    {
+      title: "where the service wants no transformation",
+      message: { text: LONG, headers: [{ name: "cache-control", value: "max-age=60, no-transform" }] },
+      varies: true,
+    },
+    { title: "an image", path: "/relay/Raw", message: { text: LONG, type: "image/png" } },
+    { title: "bytes of no type", path: "/relay/Raw", message: { text: LONG } },
+    { title: "a secret", path: "/relay/Hide", message: { text: LONG } },
+    { title: "a stream", path: "/relay/Twice", message: { text: LONG } },
+    { title: "an error", message: { text: LONG, code: 3 } },
+  ];
+  for (const { title, path = CALL, headers = gzip, message, varies = false } of cases) {
+    const answer = await ask(path, { headers, message });
+    t.equal(answer.headers["content-encoding"], undefined, title);
+    t.equal(answer.headers.vary, varies ? "Accept-Encoding" : undefined);
+    t.ok(answer.body.includes("a"));
+  }
+});
+
+t.test("text that a service has made is compressed, whatever its parameters", async (t) => {
+  for (const type of ["text/html; charset=utf-8", "image/svg+xml", "application/ld+json", "application/xml"]) {
+    const { headers, body } = await ask("/relay/Raw", { headers: gzip, message: { text: LONG, type } });
+    t.match(headers, { "content-encoding": "gzip", "content-type": type });
+    t.ok(zlib.gunzipSync(body).toString() === LONG);
+  }
+});
+
+t.test("a strong ETag becomes a weak one", async (t) => {
+  for (const [etag, sent] of [
+    ['"abc"', 'W/"abc"'],
+    ['W/"abc"', 'W/"abc"'],
+  ]) {
+    const message = { text: LONG, headers: [{ name: "etag", value: etag }] };
+    t.equal((await ask(CALL, { headers: gzip, message })).headers.etag, sent);
+    t.equal((await ask(CALL, { headers: {}, message })).headers.etag, etag);
+  }
+});
+
+t.test("Portico's own documents, and lists of endpoints for agents", async (t) => {
+  const headers = { ...gzip, authorization: `Bearer ${admin}` };
+  const document = await ask("/openapi/probe.json", { method: "GET", headers });
+  t.equal(document.headers["content-encoding"], "gzip");
+  t.match(JSON.parse(zlib.gunzipSync(document.body).toString()), { openapi: /^3/ });
+  const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  const tools = await ask("/mcp", { headers: { ...headers, "mcp-protocol-version": "2025-06-18" }, message });
+  t.equal(tools.headers["content-encoding"], "gzip");
+  t.match(JSON.parse(zlib.gunzipSync(tools.body).toString()), { result: { tools: [] } });
+});
+
+t.test("secrets of accounts are not compressed", async (t) => {
+  const resources = Array.from({ length: 60 }, (_, index) => `service:probe-with-a-long-name-${index}:*`);
+  const headers = { ...gzip, authorization: `Bearer ${admin}` };
+  const message = { name: "long", resources };
+  const answer = await ask("/v1/auth/Keys/Create", { headers, message });
+  t.equal(answer.status, 200, answer.body.toString());
+  t.equal(answer.headers["content-encoding"], undefined);
+  t.ok(answer.body.length > 1024);
+});

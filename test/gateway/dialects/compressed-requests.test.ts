@@ -1,0 +1,124 @@
+// Bodies of requests may be compressed in the dialects that have one message in the body (RFC 9110 §8.4), up to a bound.
+import { once } from "node:events";
+import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
+import { json } from "node:stream/consumers";
+import zlib from "node:zlib";
+import t from "tap";
+import { MemoryBudget } from "../../../src/memory-budget.js";
+import { HTTP_VERSIONS, httpClient } from "../../support/http-client.js";
+import { until } from "../../support/until.js";
+import { deploy } from "../deployment.js";
+import { createRelay } from "./relay.js";
+
+const MAX = 256 * 1024;
+const budget = new MemoryBudget({ limit: 16 * MAX });
+const it = await deploy(t.testdir(), {
+  flags: { lease: "60s", maxBody: String(MAX) },
+  bound: true,
+  budget,
+  services: [createRelay()],
+});
+t.teardown(() => it.close());
+
+interface Sent {
+  readonly path?: string;
+  readonly coding: string;
+  readonly body: Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: { readonly text?: string; readonly Detail?: string; readonly error?: object };
+}
+
+async function send({ path = "/relay/Call", coding, body, headers = {} }: Sent): Promise<Answer> {
+  const coded = { "content-type": "application/json", "content-encoding": coding, ...headers };
+  const outgoing = request({ port: it.door.address.port, path, method: "POST", headers: coded, agent: false });
+  outgoing.end(body);
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  const { statusCode: status = 0 } = response;
+  return { status, headers: response.headers, body: (await json(response)) as Answer["body"] };
+}
+
+const note = (text: string): Buffer => Buffer.from(JSON.stringify({ text }));
+
+const COMPRESS = { gzip: zlib.gzipSync, "x-gzip": zlib.gzipSync, GZIP: zlib.gzipSync, br: zlib.brotliCompressSync };
+
+t.test("each coding, in each dialect", async (t) => {
+  const texts = ["short", "a".repeat(MAX - 20)];
+  for (const [coding, compress] of Object.entries(COMPRESS)) {
+    for (const path of ["/relay/Call", "/bound/relay.Relay/Call"]) {
+      for (const text of texts) {
+        const { status, body } = await send({ path, coding, body: compress(note(text)) });
+        t.equal(status, 200, `${coding} of ${text.length} at ${path}`);
+        t.ok(body.text === text);
+      }
+    }
+  }
+  const tool = { jsonrpc: "2.0", id: 1, method: "ping" };
+  const { status, body } = await send({ path: "/mcp", coding: "gzip", body: zlib.gzipSync(JSON.stringify(tool)) });
+  t.match({ status, body }, { status: 200, body: { result: {} } });
+});
+
+t.test("identity is no coding", async (t) => {
+  t.match(await send({ coding: "identity", body: note("a") }), { status: 200, body: { text: "a" } });
+});
+
+t.test("a body that would be too large is 413, however small it is compressed", async (t) => {
+  for (const text of ["a".repeat(MAX), "a".repeat(8 * 1024 ** 2)]) {
+    for (const coding of ["gzip", "br"] as const) {
+      const { status, body } = await send({ coding, body: COMPRESS[coding](note(text)) });
+      t.equal(status, 413);
+      t.equal(body.Detail, `The body must not be larger than ${MAX} bytes, decompressed`);
+    }
+  }
+});
+
+t.test("a body that is not what its coding says is 400", async (t) => {
+  const whole = zlib.gzipSync(note("a".repeat(100)));
+  for (const body of [
+    whole.subarray(0, -1),
+    Buffer.concat([whole, Buffer.from("more")]),
+    Buffer.concat([whole, Buffer.alloc(4)]),
+    note("a"),
+  ]) {
+    const answer = await send({ coding: "gzip", body });
+    t.match(answer, { status: 400, body: { Detail: "The body is not gzip, as its Content-Encoding says" } });
+  }
+});
+
+t.test("an unknown coding is 415, with those that are known", async (t) => {
+  for (const coding of ["compress", "gzip, br", '"gzip"']) {
+    const { status, headers, body } = await send({ coding, body: note("a") });
+    t.equal(status, 415, coding);
+    t.match(headers["accept-encoding"], /^br,(?: zstd,)? gzip$/);
+    t.match(body.Detail, /^The Content-Encoding .* is not known here; known are br,(?: zstd,)? gzip$/);
+  }
+});
+
+t.test("an upload that is sent on in pieces must not be compressed", async (t) => {
+  const body = zlib.gzipSync("some bytes");
+  for (const path of ["/relay/Take", "/bound/relay.Relay/Take"]) {
+    const answer = await send({ path, coding: "gzip", body, headers: { "content-type": "text/plain" } });
+    t.match(answer, { status: 415, headers: { "accept-encoding": "identity" } });
+  }
+});
+
+t.test("what a body becomes counts to the memory of the process", async (t) => {
+  for (const version of HTTP_VERSIONS) {
+    const client = httpClient(t, version, it.door.address);
+    const body = zlib.gzipSync(note("a".repeat(100_000)));
+    const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+    const sent = { method: "POST", path: "/relay/Call", headers, body };
+    const before = budget.reserved;
+    // Others hold so much that one connection may no more hold as much as a body can become.
+    const others = [budget.openUpstream(), budget.openUpstream()];
+    for (const [index, other] of others.entries()) t.ok(other.tryReserve((index === 0 ? 8 : 4) * MAX));
+    t.match(await client.send(sent), { status: 503, body: /Too much is waiting/ }, version);
+    for (const other of others) other.close();
+    t.match(await client.send(sent), { status: 200 });
+    await until(() => budget.reserved === before, { what: () => `the release of ${budget.reserved - before} bytes` });
+  }
+});
