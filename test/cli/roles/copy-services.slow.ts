@@ -91,13 +91,13 @@ for (const [what, { args, message }] of Object.entries(REFUSED)) {
 }
 
 /** What happens to a copy before it is compared, and whether it then is one. */
-const CHANGES: Readonly<Record<string, { readonly writes: readonly StoredWrite[]; readonly isCopy: boolean }>> = {
-  "has an entry that the original lacks": { writes: [set("db/b", "2")], isCopy: false },
-  "lacks an entry": { writes: [{ kind: "delete", key: "db/a" }], isCopy: false },
-  "has another value": { writes: [set("db/a", "2")], isCopy: false },
-  "has another time": { writes: [set("db/soon", "1", Date.now() + 2 * HOUR)], isCopy: false },
-  "has no time": { writes: [set("db/soon", "1")], isCopy: false },
-  "has an entry that has expired meanwhile": { writes: [set("db/past", "1", Date.now() + 50)], isCopy: true },
+const CHANGES: Readonly<Record<string, { readonly writes: () => readonly StoredWrite[]; readonly isCopy: boolean }>> = {
+  "has an entry that the original lacks": { writes: () => [set("db/b", "2")], isCopy: false },
+  "lacks an entry": { writes: () => [{ kind: "delete", key: "db/a" }], isCopy: false },
+  "has another value": { writes: () => [set("db/a", "2")], isCopy: false },
+  "has another time": { writes: () => [set("db/soon", "1", Date.now() + 2 * HOUR)], isCopy: false },
+  "has no time": { writes: () => [set("db/soon", "1")], isCopy: false },
+  "has an entry that expires meanwhile": { writes: () => [set("db/past", "1", Date.now() + 1_000)], isCopy: true },
 };
 for (const [what, { writes, isCopy }] of Object.entries(CHANGES)) {
   t.test(`a copy that ${what} is ${isCopy ? "a store" : "no store"}`, async (t) => {
@@ -110,7 +110,7 @@ for (const [what, { writes, isCopy }] of Object.entries(CHANGES)) {
       const commit = target.commit.bind(target);
       target.commit = async (copied) => {
         const result = await commit(copied);
-        await commit(writes);
+        await commit(writes());
         return result;
       };
       await copyServices(source, target);
