@@ -1,5 +1,6 @@
 /** A rule: who may call what, and with `--dry-run` whose calls a change would answer otherwise. Also `portico auth explain`, which tells the rule that decides. */
 import { Option } from "commander";
+import { readPages } from "../../src/api/pages.js";
 import type { Access, Effect, ExplainResponse, PreviewRequest, Rule } from "../../src/api/types.js";
 import { type Collection, CompletedOption, namesOf, resources, services } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
@@ -19,7 +20,11 @@ const COLUMNS: readonly Column<Rule>[] = [
 ];
 
 const rules: Collection<Rule> = {
-  list: async (client) => (await client.ask("auth/Rules/List")).rules,
+  list: (client) =>
+    readPages(async (pageToken) => {
+      const { rules, nextPageToken } = await client.ask("auth/Rules/List", { pageToken });
+      return { items: rules, nextPageToken };
+    }),
   nameOf: ({ id }) => id,
   about: ({ access, scope, resource }) => `${access} ${scope} ${resource}`,
 };

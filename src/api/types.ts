@@ -30,6 +30,8 @@ type Timestamp = string;
 
 export interface ListRulesResponse {
   readonly rules: readonly Rule[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
 }
 
 export interface Rule {
@@ -254,6 +256,16 @@ export interface ListAuditRequest {
   readonly limit?: number | string;
 }
 
+export interface ListRulesRequest {
+  /**
+   * Most rules in the answer, 1 to 1000; 0 means all that an answer has room for, some 10,000. There may be fewer although
+   * more follow.
+   */
+  readonly pageSize?: number | string;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string;
+}
+
 export interface CreateRuleRequest {
   readonly rule?: Partial<Rule>;
 }
@@ -405,8 +417,8 @@ export interface Endpoints {
    * address has a record, at most ten in all. One record counts the other failures of that minute when it is over.
    */
   "auth/Audit/List": { readonly request: ListAuditRequest; readonly response: ListAuditResponse };
-  /** Lists the rules, by descending priority and then by ID. */
-  "auth/Rules/List": { readonly request: Empty; readonly response: ListRulesResponse };
+  /** Lists the rules, by descending priority and then by ID; in pages for who asks for them. */
+  "auth/Rules/List": { readonly request: ListRulesRequest; readonly response: ListRulesResponse };
   /** Creates a rule. The rule holds everywhere when this answers. */
   "auth/Rules/Create": { readonly request: CreateRuleRequest; readonly response: Rule };
   /** Deletes a rule. No gateway grants by it any more when this answers. */

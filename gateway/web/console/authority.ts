@@ -16,7 +16,11 @@ export const list = {
       const { keys, nextPageToken } = await call("auth/Keys/List", { pageToken }, signal);
       return { items: keys, nextPageToken };
     }, MAX_LISTED),
-  rules: async (signal?: AbortSignal) => (await call("auth/Rules/List", {}, signal)).rules,
+  rules: (signal?: AbortSignal) =>
+    readPages(async (pageToken) => {
+      const { rules, nextPageToken } = await call("auth/Rules/List", { pageToken }, signal);
+      return { items: rules, nextPageToken };
+    }),
   accounts: (signal?: AbortSignal) =>
     readPages(async (pageToken) => {
       const { accounts, nextPageToken } = await call("auth/Accounts/List", { pageToken }, signal);

@@ -4,9 +4,19 @@
  */
 import { invalidArgument } from "../../../src/errors.js";
 
-/** Most items of a page, and their most bytes; a message has 4 MiB at most. */
+/** Most items of a page whose size is named. */
 const MAX_SIZE = 1_000;
-const MAX_BYTES = 1024 * 1024;
+
+/** What a page has at most, where its request names no size. */
+interface PageLimits {
+  readonly size: number;
+  /** Of its items; a message has 4 MiB at most. It holds for every page. */
+  readonly bytes: number;
+}
+
+const USUAL: PageLimits = { size: MAX_SIZE, bytes: 1024 ** 2 };
+/** Of a list that is short in nearly all cases, and was given at once before it had pages. */
+export const ALL_AT_ONCE: PageLimits = { size: Number.POSITIVE_INFINITY, bytes: 3 * 1024 ** 2 };
 
 /** What a request for a page asks for. */
 export interface PageRequest {
@@ -34,15 +44,17 @@ export interface PageItems<T> {
  * The page that was asked for.
  * @throws {StatusError} INVALID_ARGUMENT naming the field.
  */
-export function pageOf<T>({ pageSize, pageToken }: PageRequest, list: PageItems<T>): Page<T> {
+export function pageOf<T>(request: PageRequest, list: PageItems<T>, limits: PageLimits = USUAL): Page<T> {
+  const { pageSize, pageToken } = request;
   if (pageSize < 0 || pageSize > MAX_SIZE) {
-    throw invalidArgument(`page_size: must be from 1 to ${MAX_SIZE}, or 0 for ${MAX_SIZE}`);
+    const unnamed = Number.isFinite(limits.size) ? limits.size : "all that fit";
+    throw invalidArgument(`page_size: must be from 1 to ${MAX_SIZE}, or 0 for ${unnamed}`);
   }
   const items: T[] = [];
   let bytes = 0;
   for (const item of list.after(readToken(pageToken))) {
     bytes += list.bytesOf(item);
-    if (items.length === (pageSize || MAX_SIZE) || (bytes > MAX_BYTES && items.length > 0)) {
+    if (items.length === (pageSize || limits.size) || (bytes > limits.bytes && items.length > 0)) {
       return { items, nextPageToken: tokenOf(list.positionOf(items.at(-1)!)) };
     }
     items.push(item);

@@ -14,13 +14,14 @@ import {
   type ExplainResponse,
   type PreviewRequest,
   type PreviewResponse,
-  type Rule,
+  Rule,
   RulesService,
 } from "../../../src/gen/portico/auth/v1/rules.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
 import type { NamespaceState, State } from "../log/state.js";
 import { accountOf, checkLiteral } from "./checks.js";
+import { ALL_AT_ONCE, type PageItems, pageOf } from "./page.js";
 import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
 
 const MAX_RESOURCES = 10_000;
@@ -33,9 +34,11 @@ interface Options {
 /** The gRPC service portico.auth.v1.Rules. */
 export function rules({ changes, maxRules }: Options): Part {
   return part("portico.auth.v1.Rules", RulesService, {
-    list: async (_, context) => {
+    list: async (request, context) => {
+      const { namespace } = accountOf(context);
       await changes.sync();
-      return { rules: inOrder(rulesOf(changes.state, accountOf(context).namespace).values()) };
+      const { items, nextPageToken } = pageOf(request, listOf(changes.state, namespace), ALL_AT_ONCE);
+      return { rules: items, nextPageToken };
     },
     create: (request, context) => create({ changes, maxRules }, checked(request.rule), context),
     delete: async ({ id }, context) => {
@@ -109,8 +112,25 @@ function rulesOf(state: State, namespace: string): NamespaceState["rules"] {
   return state.namespaces.get(namespace)?.rules ?? new Map();
 }
 
-function inOrder(rules: Iterable<Rule>): Rule[] {
-  return [...rules].sort((a, b) => b.priority - a.priority || (a.id < b.id ? -1 : 1));
+/** The rules of a namespace, by descending priority and then by ID. */
+function listOf(state: State, namespace: string): PageItems<Rule> {
+  const rules = [...rulesOf(state, namespace).values()];
+  return {
+    after(position) {
+      const following = position && rules.filter((rule) => comparePositions(positionOf(rule), position) > 0);
+      return (following ?? rules).sort((a, b) => comparePositions(positionOf(a), positionOf(b)));
+    },
+    positionOf,
+    bytesOf: (rule) => Rule.encode(rule).finish().length,
+  };
+}
+
+function positionOf({ priority, id }: Rule): readonly string[] {
+  return [`${priority}`, id];
+}
+
+function comparePositions([priorityA, idA = ""]: readonly string[], [priorityB, idB = ""]: readonly string[]): number {
+  return Number(priorityB) - Number(priorityA) || (idA < idB ? -1 : idA > idB ? 1 : 0);
 }
 
 /** @param field where it stands in the request */

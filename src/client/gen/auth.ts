@@ -232,10 +232,20 @@ export interface ListNamespacesResponse {
   readonly namespaces: readonly Namespace[];
 }
 
-export type ListRulesRequest = Readonly<Record<string, never>>;
+export interface ListRulesRequest {
+  /**
+   * Most rules in the answer, 1 to 1000; 0 means all that an answer has room for, some 10,000. There may be fewer although
+   * more follow.
+   */
+  readonly pageSize?: number | string | undefined;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string | undefined;
+}
 
 export interface ListRulesResponse {
   readonly rules: readonly Rule[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
 }
 
 export interface ListUsageRequest {
@@ -533,7 +543,7 @@ export interface Auth {
   /** Decides who may call what, in the caller's namespace. */
   readonly rules: {
     /**
-     * Lists the rules, by descending priority and then by ID.
+     * Lists the rules, by descending priority and then by ID; in pages for who asks for them.
      *
      * Only administrators may call it.
      */

@@ -19,7 +19,7 @@ t.test("a new namespace has an administrator and no rules, and its own accounts"
 
   const other = await login("admin", adminPassword, "other");
   t.match(await call(AuthService.whoAmI, {}, other), { namespace: "other", account: "admin", scopes: ["admin"] });
-  t.same((await call(RulesService.list, {}, other)).rules, []);
+  t.same((await call(RulesService.list, { pageSize: 0, pageToken: "" }, other)).rules, []);
   t.match((await call(AccountsService.list, { pageSize: 0, pageToken: "" }, other)).accounts, [{ name: "admin" }]);
   await t.rejects(login("admin", adminPassword), { code: Code.UNAUTHENTICATED }, "not an account of default");
 

@@ -5,6 +5,7 @@ import { hashToken } from "../../../src/access/token.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
+import { Access, ListRulesResponse, type Rule, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../../../src/store/open.js";
 import { toTimestamp } from "../../../src/time.js";
 import { HASH, type Open, open, openJournal } from "./open.js";
@@ -103,17 +104,87 @@ t.test("an account without the scope admin has pages of its own keys", async (t)
   t.ok(listed.keys.every(({ account }) => account === "user007"));
 });
 
+/** An authority whose namespace has, beside its first rule, rules of three priorities; each takes this many bytes and half as many more. */
+async function filledWithRules(t: Parameters<typeof open>[0], count: number, bytes: number): Promise<Open> {
+  const folder = t.testdir();
+  await (await open(t, { folder })).close();
+  const store = await openStore("sqlite:", folder);
+  const journal = await openJournal(store);
+  const rules = Array.from({ length: count }, (_, index): Rule => {
+    // Last to first, so that the order of IDs is not that of creation.
+    const id = `rule${String(count - index).padStart(5, "0")}`;
+    const resource = `service:${"x".repeat(bytes)}:*`;
+    return { id, scope: "s".repeat(bytes / 2), access: Access.GRANTED, resource, priority: [-1, 0, 20][index % 3]! };
+  });
+  while (rules.length > 0) {
+    const some = rules.splice(0, 500);
+    await journal.commit(PORTICO, () =>
+      some.map((rule) => ({ $case: "ruleCreated", value: { namespace: "default", rule } })),
+    );
+  }
+  await journal.close();
+  await store.close();
+  return open(t, { folder });
+}
+
+/** The pages of the rules. */
+async function pagesOfRules({ call }: Open, token: string, pageSize: number): Promise<ListRulesResponse[]> {
+  const pages: ListRulesResponse[] = [];
+  for (let pageToken = ""; pages.length === 0 || pageToken !== ""; pageToken = pages.at(-1)!.nextPageToken) {
+    pages.push(await call(RulesService.list, { pageSize, pageToken }, token));
+  }
+  return pages;
+}
+
+const isInOrder = (a: Rule | undefined, b: Rule): boolean =>
+  a === undefined || a.priority > b.priority || (a.priority === b.priority && a.id < b.id);
+
+t.test("the pages of rules have each rule once, by descending priority and then by ID", async (t) => {
+  const authority = await filledWithRules(t, 1_500, 10);
+  const token = await authority.login();
+  for (const [pageSize, count] of [
+    [0, 1],
+    [100, 16],
+    [1_000, 2],
+  ] as const) {
+    const pages = await pagesOfRules(authority, token, pageSize);
+    const rules = pages.flatMap(({ rules }) => rules);
+    t.equal(pages.length, count, `pages of ${pageSize}`);
+    t.equal(new Set(rules.map(({ id }) => id)).size, 1_501);
+    t.ok(rules.every((rule, index) => isInOrder(rules[index - 1], rule)));
+  }
+});
+
+t.test("more rules than a message has room for come in pages, asked for or not", async (t) => {
+  const authority = await filledWithRules(t, 9_000, 240);
+  const token = await authority.login();
+  const pages = await pagesOfRules(authority, token, 0);
+  t.equal(pages.length, 2);
+  t.equal(pages.flatMap(({ rules }) => rules).length, 9_001);
+  for (const page of pages) t.ok(ListRulesResponse.encode(page).finish().length < 4 * 1024 ** 2);
+});
+
+t.test("a rule that is deleted between two pages hides no other", async (t) => {
+  const authority = await filledWithRules(t, 6, 10);
+  const token = await authority.login();
+  const all = (await pagesOfRules(authority, token, 0))[0]!.rules;
+  const first = await authority.call(RulesService.list, { pageSize: 2, pageToken: "" }, token);
+  for (const { id } of [first.rules[1]!, all[2]!]) await authority.call(RulesService.delete, { id }, token);
+  const next = await authority.call(RulesService.list, { pageSize: 2, pageToken: first.nextPageToken }, token);
+  t.same(next.rules, all.slice(3, 5));
+});
+
 t.test("sizes and tokens that are none are refused", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   const cases: [pageSize: number, pageToken: string, message: RegExp][] = [
-    [-1, "", /^page_size: must be from 1 to 1000, or 0 for 1000$/],
+    [-1, "", /^page_size: must be from 1 to 1000, or 0 for (?:1000|all that fit)$/],
     [1_001, "", /^page_size: /],
     [0, "x", /^page_token: must be the next_page_token of a list, unchanged$/],
     [0, Buffer.from("{}").toString("base64url"), /^page_token: /],
   ];
   for (const [pageSize, pageToken, message] of cases) {
-    for (const method of [KeysService.list, AccountsService.list]) {
+    for (const method of [KeysService.list, AccountsService.list, RulesService.list]) {
       await t.rejects(call<typeof cases, unknown>(method as never, { pageSize, pageToken } as never, token), {
         code: Code.INVALID_ARGUMENT,
         message,

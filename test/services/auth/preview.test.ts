@@ -100,7 +100,8 @@ const withoutUnknown = ({ _unknownFields, ...effect }: Effect): Effect => effect
 
 async function withRules(opened: Open, token: string, rules: readonly Rule[]): Promise<void> {
   const { call } = opened;
-  for (const { id } of (await call(RulesService.list, {}, token)).rules) await call(RulesService.delete, { id }, token);
+  for (const { id } of (await call(RulesService.list, { pageSize: 0, pageToken: "" }, token)).rules)
+    await call(RulesService.delete, { id }, token);
   for (const rule of rules) await call(RulesService.create, { rule }, token);
 }
 
@@ -110,7 +111,7 @@ t.test("preview", async (t) => {
   const token = await login();
   await call(AccountsService.create, { name: "ann", password: PASSWORD, scopes: [] }, token);
   await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["billing"] }, token);
-  const list = async () => (await call(RulesService.list, {}, token)).rules;
+  const list = async () => (await call(RulesService.list, { pageSize: 0, pageToken: "" }, token)).rules;
 
   for (const [what, { rules, change, resources = [CALL, STREAM, GONE], effects }] of Object.entries(cases)) {
     await t.test(what, async (t) => {

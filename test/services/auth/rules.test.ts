@@ -15,7 +15,8 @@ const rule = (fields: Partial<Rule> = {}): Rule => ({
 t.test("rules", async (t) => {
   const { call, login } = await open(t, { maxRules: 4 });
   const token = await login();
-  const ids = async () => (await call(RulesService.list, {}, token)).rules.map(({ id }) => id);
+  const ids = async () =>
+    (await call(RulesService.list, { pageSize: 0, pageToken: "" }, token)).rules.map(({ id }) => id);
 
   await t.test("are listed by descending priority and then by ID", async (t) => {
     for (const [id, priority] of Object.entries({ b: 0, a: 0, first: 9 })) {

@@ -32,11 +32,20 @@ export interface Rule {
 }
 
 export interface ListRulesRequest {
+  /**
+   * Most rules in the answer, 1 to 1000; 0 means all that an answer has room for, some 10,000. There may be fewer although
+   * more follow.
+   */
+  pageSize: number;
+  /** `next_page_token` of the page before; empty for the first page. */
+  pageToken: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface ListRulesResponse {
   rules: Rule[];
+  /** Gives the next page; empty when there is none. */
+  nextPageToken: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -235,11 +244,17 @@ export const Rule: MessageFns<Rule> = {
 };
 
 function createBaseListRulesRequest(): ListRulesRequest {
-  return { _unknownFields: {} };
+  return { pageSize: 0, pageToken: "", _unknownFields: {} };
 }
 
 export const ListRulesRequest: MessageFns<ListRulesRequest> = {
   encode(message: ListRulesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageSize !== 0) {
+      writer.uint32(8).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(18).string(message.pageToken);
+    }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
         const tag = parseInt(key, 10);
@@ -264,6 +279,22 @@ export const ListRulesRequest: MessageFns<ListRulesRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -287,20 +318,25 @@ export const ListRulesRequest: MessageFns<ListRulesRequest> = {
   create<I extends Exact<DeepPartial<ListRulesRequest>, I>>(base?: I): ListRulesRequest {
     return ListRulesRequest.fromPartial(base ?? ({} as any));
   },
-  fromPartial<I extends Exact<DeepPartial<ListRulesRequest>, I>>(_: I): ListRulesRequest {
+  fromPartial<I extends Exact<DeepPartial<ListRulesRequest>, I>>(object: I): ListRulesRequest {
     const message = createBaseListRulesRequest();
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
     return message;
   },
 };
 
 function createBaseListRulesResponse(): ListRulesResponse {
-  return { rules: [], _unknownFields: {} };
+  return { rules: [], nextPageToken: "", _unknownFields: {} };
 }
 
 export const ListRulesResponse: MessageFns<ListRulesResponse> = {
   encode(message: ListRulesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.rules) {
       Rule.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -334,6 +370,14 @@ export const ListRulesResponse: MessageFns<ListRulesResponse> = {
             message.rules.push(Rule.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -360,6 +404,7 @@ export const ListRulesResponse: MessageFns<ListRulesResponse> = {
   fromPartial<I extends Exact<DeepPartial<ListRulesResponse>, I>>(object: I): ListRulesResponse {
     const message = createBaseListRulesResponse();
     message.rules = object.rules?.map((e) => Rule.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };
@@ -1080,7 +1125,7 @@ export const Effect: MessageFns<Effect> = {
 /** Decides who may call what, in the caller's namespace. */
 export type RulesService = typeof RulesService;
 export const RulesService = {
-  /** Lists the rules, by descending priority and then by ID. */
+  /** Lists the rules, by descending priority and then by ID; in pages for who asks for them. */
   list: {
     path: "/portico.auth.v1.Rules/List" as const,
     requestStream: false as const,
