@@ -49,6 +49,7 @@ export class BoundPaths {
     const versioned = template.segments[0] === "v1";
     const rest = {
       "x-path-template": template.text,
+      ...(body !== undefined && { "x-body": body === "*" ? body : body.jsonName }),
       ...(body !== undefined && { requestBody: requestBody(endpoint, body, this.#schemas) }),
       responses: responses(endpoint, this.#schemas, binding.responseBody),
     };

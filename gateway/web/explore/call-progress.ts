@@ -150,6 +150,8 @@ export function adviceFor(status: number, detail: string, withToken: boolean): s
 
 /** Where a call goes. */
 export interface CallTarget {
+  /** Of HTTP. */
+  readonly method: string;
   readonly path: string;
   readonly withToken: boolean;
   readonly namespace: string | undefined;
@@ -160,7 +162,7 @@ export function useHttpCall() {
   const { progress, begin } = useCallProgress();
   const running = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => running.current?.abort(), []);
-  const send = async ({ path, withToken, namespace }: CallTarget, body: string) => {
+  const send = async ({ method, path, withToken, namespace }: CallTarget, body: string | undefined) => {
     running.current?.abort();
     const controller = new AbortController();
     running.current = controller;
@@ -172,7 +174,7 @@ export function useHttpCall() {
         onHead: (head: ResponseHead) => recorder.change({ head }),
         onMessage: (text: string) => recorder.add(text),
       };
-      const failure = await makeCall({ path, body, token, namespace }, listener, controller.signal);
+      const failure = await makeCall({ method, path, body, token, namespace }, listener, controller.signal);
       if (failure === undefined) recorder.change({ state: "done" });
       else recorder.fail(failure, token !== undefined);
     } catch (thrown) {
@@ -189,7 +191,7 @@ export function useWebSocketCall() {
   const call = useRef<WebSocketCall | undefined>(undefined);
   const current = useRef<ProgressRecorder | undefined>(undefined);
   useEffect(() => () => call.current?.cancel(), []);
-  const open = async ({ path, withToken, namespace }: CallTarget) => {
+  const open = async ({ path, withToken }: CallTarget) => {
     const recorder = begin();
     current.current = recorder;
     const token = withToken ? await accessToken() : undefined;
@@ -208,7 +210,7 @@ export function useWebSocketCall() {
       if (recorder.isOpen) recorder.fail(failure, token !== undefined);
     };
     const onMessage = (text: string) => recorder.add(text);
-    call.current = openWebSocket({ path, token, namespace }, { onOpen, onMessage, onClose });
+    call.current = openWebSocket({ path, token }, { onOpen, onMessage, onClose });
   };
   const send = (text: string) => {
     call.current?.send(text);

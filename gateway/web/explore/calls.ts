@@ -7,10 +7,11 @@ import { LineSplitter } from "../../../src/api/lines.js";
 import { ApiError, get } from "../http.js";
 
 export interface Call {
+  readonly method: string;
   /** Such as `/helloworld/Call`. */
   readonly path: string;
-  /** The request, as JSON text. */
-  readonly body: string;
+  /** JSON text; undefined for none. */
+  readonly body: string | undefined;
   readonly token: string | undefined;
   readonly namespace: string | undefined;
 }
@@ -56,9 +57,9 @@ export async function makeCall(
   const started = performance.now();
   try {
     const response = await fetch(call.path, {
-      method: "POST",
+      method: call.method,
       headers: headersOf(call),
-      body: call.body,
+      body: call.body ?? null,
       credentials: "omit",
       redirect: "error",
       signal,
@@ -84,9 +85,9 @@ export async function makeCall(
   }
 }
 
-function headersOf({ token, namespace }: Call): Record<string, string> {
+function headersOf({ body, token, namespace }: Call): Record<string, string> {
   return {
-    "Content-Type": "application/json",
+    ...(body === undefined ? {} : { "Content-Type": "application/json" }),
     ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
     ...(namespace === undefined ? {} : { "Platform-Namespace": namespace }),
   };
@@ -128,7 +129,10 @@ export interface WebSocketListener {
 }
 
 /** Opens a call over a WebSocket. */
-export function openWebSocket({ path, token }: Omit<Call, "body">, listener: WebSocketListener): WebSocketCall {
+export function openWebSocket(
+  { path, token }: Pick<Call, "path" | "token">,
+  listener: WebSocketListener,
+): WebSocketCall {
   // A browser sets no headers on a WebSocket, so the token is offered as a subprotocol.
   const protocols = token === undefined ? ["portico"] : ["portico", `bearer.${token}`];
   const socket = new WebSocket(location.origin.replace(/^http/, "ws") + path, protocols);

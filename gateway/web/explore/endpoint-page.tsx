@@ -1,12 +1,12 @@
 /** The page of one endpoint: its request and response on one side, a call to try and its code on the other. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
 import { EndpointBadges } from "./badges.js";
 import { endpointDocument, type Field, type Message, type OpenApi } from "./document.js";
 import { Prose } from "./prose.js";
 import { EMPTY_REQUEST } from "./request-editor.js";
-import { restPathsOf } from "./rest.js";
+import { canFill, type RestPath, restKey, restPathsOf } from "./rest.js";
 import { RestPaths } from "./rest-paths.js";
 import type { Endpoint } from "./services.js";
 import { SnippetTabs } from "./snippet-tabs.js";
@@ -29,7 +29,14 @@ export function EndpointPage({ endpoint, document }: EndpointPageProps) {
     text: EMPTY_REQUEST,
     asNobody: false,
     namespace: "",
+    rest: "",
   }));
+  const chosen = paths.find((one) => restKey(one) === call.rest);
+  const live = useRef<HTMLDivElement>(null);
+  const choose = (path: RestPath) => {
+    setCall({ ...call, rest: restKey(path) });
+    live.current?.scrollIntoView(); // On a phone it is far below.
+  };
   const withToken = session === undefined ? !endpoint.open : !call.asNobody;
   return (
     <article class="endpoint-page">
@@ -46,11 +53,11 @@ export function EndpointPage({ endpoint, document }: EndpointPageProps) {
         <div class="endpoint-reference">
           <MessageSection title="Request" message={described?.request} stream={endpoint.clientStreaming} />
           <MessageSection title="Response" message={described?.response} stream={endpoint.serverStreaming} />
-          <RestPaths paths={paths} />
+          <RestPaths paths={paths} chosen={chosen} onChoose={choose} />
         </div>
-        <div class="endpoint-live">
-          <TryIt endpoint={endpoint} described={described} call={call} onCall={setCall} />
-          <SnippetTabs endpoint={endpoint} call={call} withToken={withToken} described={described} />
+        <div class="endpoint-live" ref={live}>
+          <TryIt endpoint={endpoint} described={described} paths={paths.filter(canFill)} call={call} onCall={setCall} />
+          <SnippetTabs endpoint={endpoint} call={call} withToken={withToken} described={described} rest={chosen} />
         </div>
       </div>
     </article>

@@ -1,20 +1,41 @@
-/** The REST paths of an endpoint, each with its call by curl to copy. */
+/** The REST paths of an endpoint, each with a button that has the form call it, or its call by curl where the form cannot. */
 import { Badge } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
 import { CopyButton } from "../ui/copy-button.js";
-import { curlOf, type RestPath } from "./rest.js";
+import { canFill, curlOf, type RestPath } from "./rest.js";
 
-export function RestPaths({ paths }: { readonly paths: readonly RestPath[] }) {
+interface RestPathsProps {
+  readonly paths: readonly RestPath[];
+  /** The one that the form calls. */
+  readonly chosen: RestPath | undefined;
+  readonly onChoose: (path: RestPath) => void;
+}
+
+export function RestPaths({ paths, chosen, onChoose }: RestPathsProps) {
   if (paths.length === 0) return null;
   return (
     <section class="message">
       <h2>REST paths</h2>
       <ul class="fields" aria-label="REST paths">
         {paths.map((one) => (
-          <li key={`${one.method} ${one.path}`} class="field-row path">
-            <span class="method">{one.method}</span>
-            <code>{one.path}</code>
-            {one.tokenNeeded && <Badge tone="warning">token</Badge>}
-            <CopyButton text={curlOf(one, location.origin)} what={`curl for ${one.method} ${one.path}`} />
+          <li key={`${one.method} ${one.path}`} class="field-row">
+            <div class="path">
+              <span class="method">{one.method}</span>
+              <code>{one.path}</code>
+              {one.tokenNeeded && <Badge tone="warning">token</Badge>}
+              {canFill(one) ? (
+                <Button
+                  small
+                  aria-pressed={one === chosen}
+                  aria-label={`Try ${one.method} ${one.path}`}
+                  onClick={() => onChoose(one)}
+                >
+                  Try it
+                </Button>
+              ) : (
+                <CopyButton text={curlOf(one, location.origin)} what={`curl for ${one.method} ${one.path}`} />
+              )}
+            </div>
           </li>
         ))}
       </ul>

@@ -1,21 +1,35 @@
 /** The paths that an endpoint has by `google.api.http` annotations, as its service's OpenAPI document has them. */
-import type { OpenApi } from "./document.js";
+import type { Message, OpenApi } from "./document.js";
+import { faultOf, parseExact } from "./json-text.js";
+import { lowerCamelCase, withoutSecrets } from "./secrets.js";
 
 export interface RestPath {
   /** `GET` */
   readonly method: string;
   /** With the names of parameters in braces: `/shelves/{shelf}/books`. */
   readonly path: string;
+  /** As the annotation has it: `/{name=shelves/*}/books`. */
+  readonly template: string;
+  /** The field that is the body, by its name in JSON; `*` for all that the path does not have, undefined for no body. */
+  readonly body: string | undefined;
   readonly tokenNeeded: boolean;
   /** Of the body: `application/json`, any type, or none. */
   readonly takes: "json" | "bytes" | undefined;
-  readonly example: unknown;
+  /** Whether the response is bytes of a type that the service chooses. */
+  readonly answersBytes: boolean;
+}
+
+interface Content {
+  readonly content?: Readonly<Record<string, unknown>>;
 }
 
 interface Operation {
   readonly "x-resource"?: string;
+  readonly "x-path-template"?: string;
+  readonly "x-body"?: string;
   readonly security?: readonly object[];
-  readonly requestBody?: { readonly content?: Readonly<Record<string, { readonly example?: unknown }>> };
+  readonly requestBody?: Content;
+  readonly responses?: Readonly<Record<string, Content>>;
 }
 
 /** @param endpoint its name in the service, such as `Library.GetBook` */
@@ -29,28 +43,132 @@ export function restPathsOf({ paths }: OpenApi, endpoint: string): RestPath[] {
   });
 }
 
-function described({ security = [], requestBody }: Operation): Pick<RestPath, "tokenNeeded" | "takes" | "example"> {
+function described(operation: Operation): Omit<RestPath, "method" | "path"> {
+  const { security = [], requestBody, responses = {} } = operation;
   const content = requestBody?.content ?? {};
-  const json = content["application/json"];
   return {
+    template: operation["x-path-template"] ?? "",
+    body: operation["x-body"],
     tokenNeeded: security.every((way) => Object.keys(way).length > 0),
-    takes: json !== undefined ? "json" : "*/*" in content ? "bytes" : undefined,
-    example: json?.example,
+    takes: "application/json" in content ? "json" : "*/*" in content ? "bytes" : undefined,
+    answersBytes: "*/*" in (responses["200"]?.content ?? {}),
   };
 }
 
-/** The call by curl. Names of parameters stand for their values. */
-export function curlOf({ method, path, tokenNeeded, takes, example = {} }: RestPath, origin: string): string {
+/** The call by curl, of a path that the form does not fill in. Names of parameters stand for their values. */
+export function curlOf({ method, path, tokenNeeded, takes }: RestPath, origin: string): string {
   const parts = [
-    method === "GET" ? "curl" : method === "HEAD" ? "curl -I" : `curl -X ${method}`,
+    `curl -X ${method}`,
     ...(tokenNeeded ? ['-H "Authorization: Bearer $PORTICO_TOKEN"'] : []),
-    ...(takes === "json" ? [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(example))}`] : []),
-    ...(takes === "bytes" ? [`-H 'Content-Type: application/octet-stream'`, "-T file.bin"] : []),
-    quoted(origin + path.replaceAll(/\{([^{}]*)\}/g, "$1")),
+    ...(takes === "json" ? ["-H 'Content-Type: application/json' -d '{}'"] : []),
+    ...(takes === "bytes" ? ["-H 'Content-Type: application/octet-stream' -T file.bin"] : []),
+    `'${origin}${path.replaceAll(/\{([^{}]*)\}/g, "$1").replaceAll("'", "'\\''")}'`,
   ];
   return parts.join(" ");
 }
 
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
+/** An object of JSON. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A call over HTTP. */
+export interface RestRequest {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  /** As JSON; undefined for none. */
+  readonly body: unknown;
+}
+
+/** Why a request cannot be sent to a path, for the visitor who fills in the form. */
+class NotBound extends Error {}
+
+/** A path among those of its endpoint, as it is shown: `GET /{name=shelves/*}/books`. */
+export function restKey({ method, template }: RestPath): string {
+  return `${method} ${template}`;
+}
+
+/** Whether a form can fill in all of a path: each wildcard is in a variable, and the body is JSON. */
+export function canFill({ template, takes }: RestPath): boolean {
+  return takes !== "bytes" && !template.replaceAll(VARIABLE, "").includes("*");
+}
+
+/** `{name=shelves/*}`, or `{name}` for `{name=*}`. */
+const VARIABLE = /\{([^{}=]+)(?:=([^{}]*))?\}/g;
+
+/**
+ * Writes a request as a path with its variables filled in, with a query, and a body.
+ * @throws {NotBound}
+ */
+export function restRequest({ method, template, body }: RestPath, request: Json): RestRequest {
+  const rest = structuredClone(request);
+  const path = template.replaceAll(VARIABLE, (_, name: string, pattern = "*") =>
+    pathValue(name, take(rest, name.split(".")), pattern),
+  );
+  const isAll = body === "*";
+  const sent = body === undefined ? undefined : isAll ? rest : (take(rest, [body]) ?? {});
+  const query = new URLSearchParams(isAll ? [] : [...queryOf(rest, "")]).toString();
+  return { method, path: query === "" ? path : `${path}?${query}`, body: sent };
+}
+
+/** What is sent to a path for the request in the form, or why nothing can be sent. With a message its secrets are hidden. @param text JSON */
+export function boundCall(
+  path: RestPath,
+  text: string,
+  message?: Message,
+): { readonly request?: RestRequest; readonly fault?: string } {
+  const fault = faultOf(text);
+  if (fault !== undefined) return { fault };
+  try {
+    return { request: restRequest(path, withoutSecrets(message, parseExact(text)) as Json) };
+  } catch (thrown) {
+    if (!(thrown instanceof NotBound)) throw thrown;
+    return { fault: thrown.message };
+  }
+}
+
+/** Takes a field out of a message. A request may use the names of the .proto file too. */
+function take(message: Record<string, unknown>, [name = "", ...inner]: readonly string[]): unknown {
+  const key = Object.hasOwn(message, name) ? name : lowerCamelCase(name);
+  const value = message[key];
+  if (inner.length > 0) return isObject(value) ? take(value, inner) : undefined;
+  delete message[key];
+  return value;
+}
+
+/** @throws {NotBound} */
+function pathValue(name: string, value: unknown, pattern: string): string {
+  if (isObject(value) || Array.isArray(value)) throw new NotBound(`${name} is a part of the path, so it is one value.`);
+  const text = String(value ?? "");
+  if (text === "" && pattern !== "**") throw new NotBound(`${name} is a part of the path: fill it in.`);
+  if (!regExpOf(pattern).test(text)) throw new NotBound(`${name} is a part of the path: it must be like ${pattern}`);
+  const segments = pattern === "*" ? [text] : text.split("/");
+  // Browsers take them for steps in the path, encoded or not (https://url.spec.whatwg.org/#path-state).
+  const step = segments.find((segment) => segment === "." || segment === "..");
+  if (step !== undefined) throw new NotBound(`${name} is a part of the path, and a browser cannot send ${step} in it.`);
+  return segments.map(encodeURIComponent).join("/");
+}
+
+function regExpOf(pattern: string): RegExp {
+  if (pattern === "*") return /^/;
+  const segments = pattern.split("/").map((segment) => {
+    if (segment === "**") return ".*";
+    return segment === "*" ? "[^/]+" : segment.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  });
+  return new RegExp(`^${segments.join("/")}$`);
+}
+
+/** @throws {NotBound} */
+function* queryOf(message: Json, prefix: string): Generator<[name: string, value: string]> {
+  for (const [key, value] of Object.entries(message)) {
+    const name = prefix + key;
+    if (value === null) continue;
+    if (isObject(value)) yield* queryOf(value, `${name}.`);
+    else if (!Array.isArray(value)) yield [name, String(value)];
+    else if (value.some(isObject)) throw new NotBound(`${name} is a list of messages, which a query cannot have.`);
+    else for (const one of value) yield [name, String(one)];
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -25,6 +25,6 @@ function hidden(field: Field, value: unknown): unknown {
 }
 
 /** A request may use the names of the .proto file too. */
-function lowerCamelCase(name: string): string {
+export function lowerCamelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

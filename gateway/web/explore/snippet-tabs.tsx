@@ -5,6 +5,7 @@ import { Tabs } from "../ui/tabs.js";
 import { Code } from "./code.js";
 import type { EndpointDocument } from "./document.js";
 import { faultOf, parseExact, roundingFault } from "./json-text.js";
+import { boundCall, type RestPath } from "./rest.js";
 import { withoutSecrets } from "./secrets.js";
 import type { Endpoint } from "./services.js";
 import { type Shape, snippetsFor } from "./snippets.js";
@@ -16,21 +17,25 @@ interface SnippetTabsProps {
   readonly withToken: boolean;
   /** Undefined where there is no document. */
   readonly described: Pick<EndpointDocument, "request" | "takesBytes" | "answersBytes"> | undefined;
+  /** The REST path that is called; undefined for a call by name. */
+  readonly rest?: RestPath | undefined;
 }
 
 /** The chosen language, kept from endpoint to endpoint. */
 let lastChoice = "curl";
 
-export function SnippetTabs({ endpoint, call, withToken, described }: SnippetTabsProps) {
+export function SnippetTabs({ endpoint, call, withToken, described, rest }: SnippetTabsProps) {
   const [chosen, setChosen] = useState(lastChoice);
-  const fault = faultOf(call.text) ?? roundingFault(call.text);
+  const bound = rest && boundCall(rest, call.text, described?.request);
+  const fault = faultOf(call.text) ?? roundingFault(call.text) ?? bound?.fault;
   const snippets = snippetsFor({
     origin: location.origin,
     path: endpoint.path,
     shape: shapeOf(endpoint),
     withToken,
     takesBytes: described?.takesBytes,
-    answersBytes: described?.answersBytes,
+    answersBytes: rest?.answersBytes ?? described?.answersBytes,
+    rest: bound?.request,
     body: fault === undefined ? withoutSecrets(described?.request, parseExact(call.text)) : {},
     namespace: call.namespace === "" ? undefined : call.namespace,
   });
@@ -52,7 +57,7 @@ export function SnippetTabs({ endpoint, call, withToken, described }: SnippetTab
             <Code text={shown.code} comment={shown.comment} />
           </pre>
         ) : (
-          <p class="notice warning">Correct the JSON of the request first. {fault}</p>
+          <p class="notice warning">Correct the request first. {fault}</p>
         )}
       </Tabs>
       {endpoint.clientStreaming && !described?.takesBytes && (

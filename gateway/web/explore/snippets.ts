@@ -4,6 +4,8 @@
  * snippet as it is written here.
  */
 
+import type { RestRequest } from "./rest.js";
+
 export type Shape = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
 
 export interface SnippetCall {
@@ -21,6 +23,8 @@ export interface SnippetCall {
   readonly answersBytes?: boolean | undefined;
   /** Where it is not the caller's own; only for calls without a token. */
   readonly namespace?: string | undefined;
+  /** The same call at a REST path, which takes the place of `path` and `body`. */
+  readonly rest?: RestRequest | undefined;
 }
 
 export interface Snippet {
@@ -33,9 +37,16 @@ export interface Snippet {
 
 /**
  * The snippets that can make the call with nothing installed. A stream of messages from the client needs a WebSocket,
- * for which curl, Python and Go have no client.
+ * for which curl, Python and Go have no client. A call at a REST path is written for curl and fetch.
  */
 export function snippetsFor(call: SnippetCall): Snippet[] {
+  const snippets = allSnippets(call);
+  return call.rest === undefined ? snippets : snippets.filter(({ id }) => REST.has(id));
+}
+
+const REST: ReadonlySet<string> = new Set(["curl", "node", "browser"]);
+
+function allSnippets(call: SnippetCall): Snippet[] {
   const socket = needsSocket(call);
   const all: readonly (Omit<Snippet, "code"> & { readonly code: string | undefined })[] = [
     { id: "curl", title: "curl", comment: "#", code: socket ? undefined : curl(call) },
@@ -53,11 +64,21 @@ function needsSocket({ shape, takesBytes = false }: SnippetCall): boolean {
   return shape === "bidi_streaming" || (shape === "client_streaming" && !takesBytes);
 }
 
-function sendsFile(call: SnippetCall): boolean {
-  return call.takesBytes === true && !needsSocket(call);
+function methodOf({ rest }: SnippetCall): string {
+  return rest?.method ?? "POST";
 }
 
-function urlOf({ origin, path, withToken }: SnippetCall): string {
+/** What is sent as JSON; undefined for nothing. */
+function bodyOf({ rest, body }: SnippetCall): unknown {
+  return rest === undefined ? body : rest.body;
+}
+
+function sendsFile(call: SnippetCall): boolean {
+  return call.rest === undefined && call.takesBytes === true && !needsSocket(call);
+}
+
+function urlOf({ origin, path, withToken, rest }: SnippetCall): string {
+  if (rest !== undefined) return origin + rest.path;
   return origin + (withToken ? path : path.replace(/^\/v1/, ""));
 }
 
@@ -69,6 +90,7 @@ function socketUrlOf(call: SnippetCall): string {
 function headersOf(call: SnippetCall): [name: string, value: string][] {
   const { withToken, namespace } = call;
   const own: [string, string][] = namespace === undefined || withToken ? [] : [["Platform-Namespace", namespace]];
+  if (bodyOf(call) === undefined) return own;
   return [...own, ["Content-Type", sendsFile(call) ? "application/octet-stream" : "application/json"]];
 }
 
@@ -80,10 +102,22 @@ function curl(call: SnippetCall): string {
   const headers = headersOf(call).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`);
   const token = call.withToken ? ['-H "Authorization: Bearer $PORTICO_TOKEN"'] : [];
   const start = call.shape === "server_streaming" ? "curl -N" : "curl";
-  const data = sendsFile(call) ? `-X POST -T ${FILE}` : `-d ${shell(indented(call.body, 2))}`;
+  const data = sendsFile(call) ? [`-X POST -T ${FILE}`] : [...curlMethod(call), ...curlBody(call)];
   // Without --fail an error would be written to the file.
   const answer = call.answersBytes ? [`--fail-with-body -o ${ANSWER}`] : [];
-  return [`${start} ${shell(urlOf(call))}`, ...token, ...headers, data, ...answer].join(" \\\n  ");
+  return [`${start} ${shell(urlOf(call))}`, ...token, ...headers, ...data, ...answer].join(" \\\n  ");
+}
+
+/** curl sends POST where there is a body, and GET where there is none. */
+function curlMethod(call: SnippetCall): string[] {
+  const method = methodOf(call);
+  if (method === "HEAD") return ["-I"];
+  return method === (bodyOf(call) === undefined ? "GET" : "POST") ? [] : [`-X ${method}`];
+}
+
+function curlBody(call: SnippetCall): string[] {
+  const body = bodyOf(call);
+  return body === undefined ? [] : [`-d ${shell(indented(body, 2))}`];
 }
 
 function node(call: SnippetCall): string {
@@ -108,22 +142,28 @@ ${read}
 `;
 }
 
-function jsonBody({ body }: SnippetCall): string {
-  return `JSON.stringify(${indented(body, 2)})`;
+function jsonBody(call: SnippetCall): string | undefined {
+  const body = bodyOf(call);
+  return body === undefined ? undefined : `JSON.stringify(${indented(body, 2)})`;
 }
 
-function fetched(call: SnippetCall, token: string, body: string): string {
+function fetched(call: SnippetCall, token: string, body: string | undefined): string {
   const lines = headersOf(call).map(([name, value]) => `\n    ${quoted(name)}: ${quoted(value)},`);
   const authorization = call.withToken ? [`\n    Authorization: \`Bearer \${${token}}\`,`] : [];
+  const headers = [...authorization, ...lines].join("");
+  const options = [
+    `method: ${quoted(methodOf(call))},`,
+    ...(headers === "" ? [] : [`headers: {${headers}\n  },`]),
+    ...(body === undefined ? [] : [`body: ${body},`]),
+  ];
   return `const response = await fetch(${quoted(urlOf(call))}, {
-  method: "POST",
-  headers: {${[...authorization, ...lines].join("")}
-  },
-  body: ${body},
+  ${options.join("\n  ")}
 });`;
 }
 
-function readJson({ shape }: SnippetCall): string {
+function readJson(call: SnippetCall): string {
+  const { shape } = call;
+  if (methodOf(call) === "HEAD") return "console.log(response.status);";
   if (shape !== "server_streaming") return "console.log(response.status, await response.json());";
   return `let rest = "";
 for await (const text of response.body.pipeThrough(new TextDecoderStream())) {

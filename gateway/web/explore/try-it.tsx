@@ -6,7 +6,7 @@ import { askToSignIn } from "../session/sign-in.js";
 import { useKeptFocus } from "../state/focus.js";
 import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
-import { TextField } from "../ui/field.js";
+import { SelectField, TextField } from "../ui/field.js";
 import { type CallProgress, type CallTarget, useHttpCall, useWebSocketCall } from "./call-progress.js";
 import { Code } from "./code.js";
 import type { EndpointDocument, Message } from "./document.js";
@@ -15,6 +15,7 @@ import { faultOf, parseExact } from "./json-text.js";
 import { Prose } from "./prose.js";
 import { RequestEditor } from "./request-editor.js";
 import { ResponseView } from "./response-view.js";
+import { boundCall, type RestPath, type RestRequest, restKey } from "./rest.js";
 import { withoutSecrets } from "./secrets.js";
 import type { Endpoint } from "./services.js";
 
@@ -25,20 +26,28 @@ export interface TryItState {
   readonly asNobody: boolean;
   /** Empty for the caller's own. */
   readonly namespace: string;
+  /** The REST path that is called, as `restKey` has it; empty for a call by name. */
+  readonly rest: string;
 }
 
 interface TryItProps {
+  /** The REST paths of the endpoint that the form can fill in. */
+  readonly paths: readonly RestPath[];
   readonly endpoint: Endpoint;
   readonly described: EndpointDocument | undefined;
   readonly call: TryItState;
   readonly onCall: (call: TryItState) => void;
 }
 
-export function TryIt({ endpoint, described, call, onCall }: TryItProps) {
+export function TryIt({ endpoint, described, paths, call, onCall }: TryItProps) {
   const session = useSession();
   const withToken = session !== undefined && !call.asNobody;
   const path = withToken ? endpoint.path : endpoint.path.replace(/^\/v1/, "");
-  const target = { path, withToken, namespace: call.namespace || undefined };
+  const rest = paths.find((one) => restKey(one) === call.rest);
+  const bound = rest && boundCall(rest, call.text);
+  const { method, path: called } = bound?.request ?? { method: "POST", path };
+  const target = { method, path: called, withToken, namespace: call.namespace || undefined };
+  const body = bound === undefined ? call.text : bodyText(bound.request);
   // An endpoint of which nothing is known may take something away.
   const asks = described?.destructive !== false;
   const confirm: ControlsProps["confirm"] = (onConfirm, onClose) => (
@@ -59,12 +68,37 @@ export function TryIt({ endpoint, described, call, onCall }: TryItProps) {
         <CallAs call={call} onCall={onCall} />
       </header>
       {session === undefined && !endpoint.open && <NeedsToken />}
-      <Controls target={target} text={call.text} confirm={asks ? confirm : undefined}>
+      {paths.length > 0 && (
+        <SelectField
+          label="Call"
+          options={[["", `POST ${path}, by name`], ...paths.map((one) => [restKey(one), restKey(one)] as const)]}
+          value={call.rest}
+          onInput={(rest) => onCall({ ...call, rest })}
+        />
+      )}
+      <Controls target={target} text={call.text} body={body} fault={bound?.fault} confirm={asks ? confirm : undefined}>
         <RequestEditor described={described} text={call.text} onText={(text) => onCall({ ...call, text })} />
+        {bound !== undefined && <BoundLine bound={bound} />}
         {/* A browser can send no headers with a WebSocket. */}
         {!withToken && !endpoint.clientStreaming && <NamespaceField call={call} onCall={onCall} />}
       </Controls>
     </section>
+  );
+}
+
+function bodyText(request: RestRequest | undefined): string | undefined {
+  return request?.body === undefined ? undefined : JSON.stringify(request.body, null, 2);
+}
+
+/** The request line that is sent, as it follows from what is filled in. */
+function BoundLine({ bound: { request, fault } }: { readonly bound: ReturnType<typeof boundCall> }) {
+  return request === undefined ? (
+    <p class="notice warning">{fault}</p>
+  ) : (
+    <output class="path" aria-label="Request line">
+      <span class="method">{request.method}</span>
+      <code>{request.path}</code>
+    </output>
   );
 }
 
@@ -120,12 +154,16 @@ function CallAs({ call, onCall }: Pick<TryItProps, "call" | "onCall">) {
 interface ControlsProps {
   readonly target: CallTarget;
   readonly text: string;
+  /** What is sent: JSON text, or undefined for no body. */
+  readonly body: string | undefined;
+  /** Why nothing can be sent. */
+  readonly fault: string | undefined;
   /** Asks before anything is sent; undefined where there is nothing to ask. */
   readonly confirm: ((onConfirm: () => void, onClose: () => void) => VNode) | undefined;
   readonly children: ComponentChildren;
 }
 
-function HttpControls({ target, text, confirm, children }: ControlsProps) {
+function HttpControls({ target, text, body, fault, confirm, children }: ControlsProps) {
   const { progress, send, cancel } = useHttpCall();
   const busy = progress?.state === "open";
   return (
@@ -134,9 +172,9 @@ function HttpControls({ target, text, confirm, children }: ControlsProps) {
       text={text}
       editor={children}
       confirm={confirm}
-      onSend={busy ? undefined : () => send(target, text)}
+      onSend={busy || fault !== undefined ? undefined : () => send(target, body)}
     >
-      <Button type="submit" kind="primary" busy={busy}>
+      <Button type="submit" kind="primary" busy={busy} disabled={fault !== undefined}>
         Send
       </Button>
       {busy && <Button onClick={cancel}>Cancel</Button>}

@@ -68,7 +68,12 @@ function findChromium(): string {
 }
 
 /** A new page, in a browser session of its own. */
-export async function visit(t: Test, { browser, origin }: Setting, path: string, options: PageOptions = {}) {
+export async function visit(
+  t: Test,
+  { browser, origin }: Pick<Setting, "browser" | "origin">,
+  path: string,
+  options: PageOptions = {},
+) {
   const { width = 1280, height = 900, scheme = "light" } = options;
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, baseURL: origin });
   t.teardown(() => context.close());

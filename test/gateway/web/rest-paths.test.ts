@@ -1,7 +1,17 @@
-// The REST paths that the page of an endpoint shows, and their calls by curl.
+// The REST paths that the page of an endpoint shows, and the calls that its form and its code make at them.
 import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
-import { curlOf, restPathsOf } from "../../../gateway/web/explore/rest.js";
+import {
+  canFill,
+  curlOf,
+  type Json,
+  type RestPath,
+  type RestRequest,
+  restKey,
+  restPathsOf,
+  restRequest,
+} from "../../../gateway/web/explore/rest.js";
+import { snippetsFor } from "../../../gateway/web/explore/snippets.js";
 import { endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
 import { buildAnnotated } from "../../support/descriptors.js";
 
@@ -19,19 +29,94 @@ t.test("an endpoint has the paths of its annotations", async (t) => {
   t.strictSame(restPathsOf(document, "Library.Talk"), []);
 });
 
-t.test("a call by curl has method, token and body where they are needed", async (t) => {
-  const calls: Readonly<Record<string, string>> = {
-    "GET /lib/shelves/{shelvesId}": "curl 'http://x/lib/shelves/shelvesId'",
-    "GET /v1/lib/shelves/{shelvesId}":
-      "curl -H \"Authorization: Bearer $PORTICO_TOKEN\" 'http://x/v1/lib/shelves/shelvesId'",
-    "DELETE /lib/shelves/{shelvesId}:purge": "curl -X DELETE 'http://x/lib/shelves/shelvesId:purge'",
-    "POST /lib/tags": "curl -X POST -H 'Content-Type: application/json' -d '{}' 'http://x/lib/tags'",
-    "POST /lib/file/{name}":
-      "curl -X POST -H 'Content-Type: application/octet-stream' -T file.bin 'http://x/lib/file/name'",
-  };
-  const all = ["Library.Get", "Library.Put"].flatMap((endpoint) => restPathsOf(document, endpoint));
-  for (const [name, expected] of Object.entries(calls)) {
-    const found = all.find(({ method, path }) => `${method} ${path}` === name);
-    t.equal(found && curlOf(found, "http://x"), expected, name);
+const all = ["Library.Get", "Library.Put", "Library.Part"].flatMap((endpoint) => restPathsOf(document, endpoint));
+
+function pathNamed(key: string): RestPath {
+  const found = all.find((one) => restKey(one) === key);
+  if (found === undefined) throw new Error(`no ${key} among ${all.map(restKey).join(", ")}`);
+  return found;
+}
+
+t.test("a request is written as method, path, query and body", async (t) => {
+  const rows: readonly [key: string, request: object, path: string, body?: unknown][] = [
+    ["GET /lib/{name=shelves/*}", { name: "shelves/a b", tags: ["x", "y"] }, "/lib/shelves/a%20b?tags=x&tags=y"],
+    [
+      "GET /lib/{name=shelves/*}",
+      { name: "shelves/1", book: { author: { id: "7" } }, kind: null },
+      "/lib/shelves/1?book.author.id=7",
+    ],
+    // A slash in the value of one segment is no step.
+    ["GET /lib/left/{left}", { left: "a/b" }, "/lib/left/a%2Fb"],
+    ["GET /lib/files/{name=**}", { name: "a/b c.txt" }, "/lib/files/a/b%20c.txt"],
+    ["GET /lib/files/{name=**}", {}, "/lib/files/"],
+    [
+      "GET /lib/shelves/{shelf}/books/{book.id}",
+      { shelf: 1, book: { id: "2", title: "x" } },
+      "/lib/shelves/1/books/2?book.title=x",
+    ],
+    ["DELETE /lib/{name=shelves/*}:purge", { name: "shelves/1" }, "/lib/shelves/1:purge"],
+    ["PUT /lib/all/{name}", { name: "a", shelf: "1" }, "/lib/all/a", { shelf: "1" }],
+    [
+      "POST /lib/shelves/{shelf}/books",
+      { shelf: 1, book: { title: "x" }, page_size: 3 },
+      "/lib/shelves/1/books?page_size=3",
+      { title: "x" },
+    ],
+    ["POST /lib/shelves/{shelf}/books", { shelf: 1 }, "/lib/shelves/1/books", {}],
+    ["POST /lib/tags", { tags: ["x"] }, "/lib/tags", ["x"]],
+  ];
+  for (const [key, request, path, body] of rows) {
+    const [method] = key.split(" ");
+    t.strictSame(
+      restRequest(pathNamed(key), request as Json),
+      { method, path, body },
+      `${key} ${JSON.stringify(request)}`,
+    );
   }
+});
+
+t.test("a request that a path cannot carry is told to the visitor", async (t) => {
+  const rows: readonly [key: string, request: object, message: RegExp][] = [
+    ["GET /lib/{name=shelves/*}", {}, /^name is a part of the path: fill it in/],
+    ["GET /lib/{name=shelves/*}", { name: "racks/1" }, /^name is a part of the path: it must be like shelves\/\*/],
+    ["GET /lib/left/{left}", { left: "" }, /^left is a part of the path: fill it in/],
+    ["GET /lib/left/{left}", { left: ".." }, /a browser cannot send \.\. in it/],
+    ["GET /lib/left/{left}", { left: { a: 1 } }, /^left is a part of the path, so it is one value/],
+    ["GET /lib/left/{left}", { left: "a", books: [{}] }, /^books is a list of messages/],
+  ];
+  for (const [key, request, message] of rows) {
+    t.throws(() => restRequest(pathNamed(key), request as Json), { message }, `${key} ${JSON.stringify(request)}`);
+  }
+});
+
+t.test("a path whose body is bytes is shown as a call by curl, and not in the form", async (t) => {
+  const file = pathNamed("POST /lib/file/{name}");
+  t.equal(canFill(file), false);
+  const expected = "curl -X POST -H 'Content-Type: application/octet-stream' -T file.bin 'http://x/lib/file/name'";
+  t.equal(curlOf(file, "http://x"), expected);
+  t.equal(canFill(pathNamed("POST /lib/tags")), true);
+});
+
+t.test("code for a call at a path is curl and fetch", async (t) => {
+  const code = (request: RestRequest): Record<string, string> => {
+    const call = {
+      origin: "http://x",
+      path: "/v1/library/Library.Get",
+      shape: "unary",
+      withToken: false,
+      body: {},
+    } as const;
+    return Object.fromEntries(snippetsFor({ ...call, rest: request }).map(({ id, code }) => [id, code]));
+  };
+  const get = code({ method: "GET", path: "/lib/shelves/1?tags=x&tags=y", body: undefined });
+  t.strictSame(Object.keys(get), ["curl", "node", "browser"]);
+  t.equal(get.curl, "curl 'http://x/lib/shelves/1?tags=x&tags=y'");
+  t.match(get.node, 'await fetch("http://x/lib/shelves/1?tags=x&tags=y", {\n  method: "GET",\n});');
+  const patch = code({ method: "PATCH", path: "/lib/b", body: { title: "it's" } });
+  const data = `-d '{"title":"it'\\''s"}'`;
+  t.equal(patch.curl, `curl http://x/lib/b \\\n  -H 'Content-Type: application/json' \\\n  -X PATCH \\\n  ${data}`);
+  t.match(
+    patch.browser,
+    'method: "PATCH",\n  headers: {\n    "Content-Type": "application/json",\n  },\n  body: JSON.stringify(',
+  );
 });

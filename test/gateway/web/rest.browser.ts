@@ -1,0 +1,60 @@
+// The form of an endpoint sends a call by one of its REST paths: with its method, fields in the path, a query and a body.
+import t from "tap";
+import { Pages } from "../../../gateway/own/pages.js";
+import { deploy, login, post } from "../deployment.js";
+import { createLibrary } from "../dialects/http-rule/library.js";
+import { checkClean, launch, screenshot, untilDrawn, visit } from "./browser.js";
+
+t.test("a call by a REST path", async (t) => {
+  const own = [new Pages({ folder: "dist/console" })];
+  const { handler, door, logged, close } = await deploy(t.testdir(), { services: [createLibrary()], own });
+  t.teardown(close);
+  const rule = { id: "library", scope: "<public>", resource: "service:library:*", access: "GRANTED", priority: 1 };
+  await post(handler, "/v1/auth/rules/create", { rule }, await login(handler, "admin"));
+  const setting = { browser: await launch(t), origin: `http://127.0.0.1:${door.address.port}` };
+
+  await t.test("GET: fields go into the path and the query", async (t) => {
+    const watched = await visit(t, setting, "/explore/library/Library.Get");
+    const { page } = watched;
+    await page.getByLabel("Call", { exact: true }).selectOption("GET /lib/{name=shelves/*}");
+    const tryIt = page.locator(".try-it");
+    await tryIt.getByText("name is a part of the path: fill it in").waitFor();
+    await tryIt.getByRole("textbox", { name: /^name/ }).first().fill("racks/1");
+    await tryIt.getByText("it must be like shelves/*").waitFor();
+    await tryIt.getByRole("textbox", { name: /^name/ }).first().fill("shelves/poetry & prose");
+    await tryIt
+      .getByLabel(/^shelf/)
+      .first()
+      .fill("7");
+    const line = page.getByLabel("Request line");
+    t.equal(await line.innerText(), "GET\n/lib/shelves/poetry%20%26%20prose?shelf=7");
+    await tryIt.getByRole("button", { name: "Send" }).click();
+    await tryIt.getByText('"shelves/poetry & prose"').waitFor();
+    const sent = logged.find(({ endpoint }) => endpoint === "library:Library.Get");
+    t.match(sent, { method: "GET", dialect: "http-rule", status: 200 });
+    const code = page.locator(".snippets pre");
+    t.match(await code.innerText(), /^curl '[^']*\/lib\/shelves\/poetry%20%26%20prose\?shelf=7'$/);
+    t.same(await page.locator(".snippets").getByRole("tab").allInnerTexts(), ["curl", "Node.js", "Browser"]);
+    await screenshot(page, "explore-rest");
+    checkClean(t, watched);
+  });
+
+  await t.test("PUT: the rest is the body, and a path is chosen in the list too", async (t) => {
+    const watched = await visit(t, setting, "/explore/library/Library.Put", { width: 390, scheme: "dark" });
+    const { page } = watched;
+    await page.getByRole("button", { name: "Try PUT /lib/all/{name}", exact: true }).click();
+    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByLabel("Request as JSON").fill('{"name":"a/b","shelf":"9007199254740993","tags":["x"]}');
+    t.equal(await page.getByLabel("Request line").innerText(), "PUT\n/lib/all/a%2Fb");
+    await page.locator(".try-it").getByRole("button", { name: "Send" }).click();
+    await page.locator(".try-it").getByText('"9007199254740993"').waitFor();
+    t.match(
+      logged.find(({ endpoint }) => endpoint === "library:Library.Put"),
+      { method: "PUT", status: 200 },
+    );
+    await untilDrawn(page);
+    await screenshot(page, "explore-rest-phone");
+    t.equal(await page.evaluate("document.documentElement.scrollWidth"), 390, "nothing is wider than a phone");
+    checkClean(t, watched);
+  });
+});
