@@ -5,22 +5,21 @@
  * The texts are compared, not the bytes they stand for: base64 has several texts for one sequence of bytes.
  */
 import { timingSafeEqual } from "node:crypto";
+import { asBuffer } from "../buffer.js";
 import { CallContext } from "../gen/portico/auth/v1/delegation.js";
 import type { Key } from "./context-keys.js";
 import { hmacSha256 } from "./hmac.js";
 
 /** The name of the metadata. */
 export const CONTEXT = "x-portico-context";
-/** Of an HMAC-SHA256 (RFC 2104 §5 asks for at least half of it). */
-const MAC_BYTES = 16;
-/** In base64url. */
+/** Of a signature, the first 16 bytes of an HMAC-SHA256 (RFC 2104 §5 asks for at least half of it), in base64url. */
 const MAC_LENGTH = 22;
 /** A context names a caller with all its scopes and limits. */
 const MAX_LENGTH = 64 * 1024;
 
 /** @param ticket the key of tickets. */
 export function signContext(context: CallContext, key: Key, ticket: Uint8Array): string {
-  const payload = Buffer.from(CallContext.encode(context).finish()).toString("base64url");
+  const payload = asBuffer(CallContext.encode(context).finish()).toString("base64url");
   const signed = `${payload}.${sign(payload, ticket)}`;
   return `${signed}.${sign(signed, key.secret)}`;
 }
@@ -54,11 +53,22 @@ export function macOf(text: string): string {
   return text.slice(-MAC_LENGTH);
 }
 
+/** By the code of a character of base64url, the character whose last four bits are 0: 16 bytes end within a character. */
+const LAST: string[] = [];
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+for (let value = 0; value < DIGITS.length; value++) LAST[DIGITS.charCodeAt(value)] = DIGITS[value & 0b110000] as string;
+
 function sign(text: string, key: Uint8Array): string {
-  return hmacSha256(text, key).toString("base64url", 0, MAC_BYTES);
+  const hmac = hmacSha256(text, key);
+  return hmac.slice(0, MAC_LENGTH - 1) + LAST[hmac.charCodeAt(MAC_LENGTH - 1)];
 }
 
+const given = Buffer.alloc(MAC_LENGTH);
+const expected = Buffer.alloc(MAC_LENGTH);
+
 function isMac(mac: string, text: string, key: Uint8Array): boolean {
-  const given = Buffer.from(mac, "latin1");
-  return given.length === MAC_LENGTH && timingSafeEqual(given, Buffer.from(sign(text, key), "latin1"));
+  if (mac.length !== MAC_LENGTH) return false;
+  given.latin1Write(mac, 0);
+  expected.latin1Write(sign(text, key), 0);
+  return timingSafeEqual(given, expected);
 }

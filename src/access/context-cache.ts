@@ -3,8 +3,8 @@
  * that is kept costs one lookup in a map on either side.
  *
  * A context expires with the lease in which it was signed, by the authority's time. The authority waits as long for a
- * gateway that it cannot reach. So one is kept from its caller's second call in a lease on: where callers call more rarely
- * than that, it would be dropped unused, and objects that live for seconds cost the garbage collector most.
+ * gateway that it cannot reach. So a context is kept only where its caller calls several times in a lease. Where it calls
+ * more rarely, the context would hardly be used, and objects that live for seconds cost the garbage collector most.
  */
 import { BoundedMap } from "../bounded-map.js";
 import type { Endpoint } from "../contract/endpoint.js";
@@ -25,6 +25,10 @@ import type { Policy } from "./policy.js";
  */
 const MAX_KEPT = 20_000;
 const MAX_BYTES = 24 * 1024 ** 2;
+/** A signed context is kept where its caller calls at least so often until it expires. */
+const MIN_CALLS = 8;
+/** Contexts that are kept because their calls are under way: the last ones. */
+const MAX_LATEST = 64;
 /** What a signed context takes beside its text, and a verified one with its caller. */
 const SIGNED_BYTES = 400;
 const VERIFIED_BYTES = 800;
@@ -64,6 +68,8 @@ export class ContextCache {
   /** By their signatures. */
   readonly #verified = new BoundedMap<string, Verified>(MAX_KEPT, { maxBytes: MAX_BYTES, bytesOf: bytesOfVerified });
   readonly #seen = new SeenOnce();
+  /** The last contexts that calls came with: each call is admitted twice, most often at once (src/rpc/running-call.ts). */
+  readonly #latest: (Verified | undefined)[] = new Array(MAX_LATEST).fill(undefined);
 
   constructor(policy: Policy, callers: CallerCache) {
     this.#policy = policy;
@@ -74,22 +80,26 @@ export class ContextCache {
   sign({ endpoint, caller, namespace, namespaceId }: Admission): Metadata {
     const { keys } = this.#policy.current;
     const known = caller instanceof KnownCaller ? caller : undefined;
-    const name = `${known?.hash ?? namespace} ${endpoint.resource}`;
-    const kept = this.#signed.get(name);
     const end = this.#policy.lease.end;
-    const isSame = kept?.caller === known && kept?.namespaceId === namespaceId;
-    if (kept !== undefined && isSame && kept.version === keys.version) {
-      if (kept.end === end || performance.now() < kept.renewal) return kept.metadata;
+    if (known === undefined || known.isSignedKept) {
+      const kept = this.#signed.get(nameOf(known?.hash ?? namespace, endpoint));
+      const isSame = kept?.caller === known && kept?.namespaceId === namespaceId;
+      if (kept !== undefined && isSame && kept.version === keys.version) {
+        if (kept.end === end || performance.now() < kept.renewal) return kept.metadata;
+      }
     }
     const text = this.#sign(endpoint, { namespace, namespaceId: namespaceId ?? "", caller: known }, end);
     if (text === undefined) return NO_METADATA;
     const metadata: Metadata = [[CONTEXT, text]];
     const now = performance.now();
-    if (known !== undefined && known.signedUntil <= now) {
-      known.signedUntil = end;
-      return metadata;
+    if (known !== undefined) {
+      const isRare = now - known.signedAt > (end - now) / MIN_CALLS;
+      known.signedAt = now;
+      if (isRare) return metadata;
+      known.isSignedKept = true;
     }
     const renewal = (now + end) / 2;
+    const name = nameOf(known?.hash ?? namespace, endpoint);
     this.#signed.set(name, { metadata, caller: known, namespaceId, version: keys.version, end, renewal });
     return metadata;
   }
@@ -117,10 +127,18 @@ export class ContextCache {
     return signContext(context, key, keys.ticket);
   }
 
-  /** What a context says, where it is known here already. Looked up by its end: a text as long takes time to hash. */
+  /** What a context says, where it is known here already. */
   find(text: string): Verified | undefined {
-    const known = this.#verified.get(macOf(text));
-    if (known?.text !== text || known.version !== this.#policy.current.keys.version) return undefined;
+    const place = placeOf(text) % MAX_LATEST;
+    let known = this.#latest[place];
+    if (known?.text !== text) {
+      if (!this.#seen.has(text)) return undefined;
+      // By its end: a text as long takes time to hash.
+      known = this.#verified.get(macOf(text));
+      if (known?.text !== text) return undefined;
+      this.#latest[place] = known;
+    }
+    if (known.version !== this.#policy.current.keys.version) return undefined;
     return known.caller === undefined || this.#callers.isCurrent(known.caller) ? known : undefined;
   }
 
@@ -169,41 +187,49 @@ export class ContextCache {
     };
   }
 
-  /** Keeps a context that comes for the second time. It is good until something changes about its caller or the keys. */
+  /**
+   * Keeps a context for the call that came with it, and for later ones where it comes for the second time. It is good until
+   * something changes about its caller or the keys.
+   */
   keep(verified: Verified): void {
-    const mac = macOf(verified.text);
-    if (this.#seen.has(mac)) this.#verified.set(mac, verified);
-    else this.#seen.add(mac);
+    const { text } = verified;
+    this.#latest[placeOf(text) % MAX_LATEST] = verified;
+    if (this.#seen.has(text)) this.#verified.set(macOf(text), verified);
+    else this.#seen.add(text);
   }
 
   /** Forgets all contexts. */
   clear(): void {
     this.#signed.clear();
     this.#verified.clear();
+    this.#latest.fill(undefined);
   }
 }
 
-/** Which signatures came lately: one for each place, and those that came last. What it forgets is verified once more. */
+/** Which contexts came lately: one for each place, the last one. What it forgets is verified once more. */
 class SeenOnce {
   readonly #places = new Uint32Array(2 ** 16);
 
-  has(mac: string): boolean {
-    return this.#places[placeOf(mac)] === markOf(mac);
+  has(text: string): boolean {
+    return this.#places[placeOf(text)] === markOf(text);
   }
 
-  add(mac: string): void {
-    this.#places[placeOf(mac)] = markOf(mac);
+  add(text: string): void {
+    this.#places[placeOf(text)] = markOf(text);
   }
 }
 
-/** Of a signature, which is random: 16 bits of its first three characters in base64url. */
-function placeOf(mac: string): number {
-  return ((mac.charCodeAt(0) << 12) ^ (mac.charCodeAt(1) << 6) ^ mac.charCodeAt(2)) & 0xffff;
+/** 16 bits of a context's signature, which is random: of three characters in base64url. The very last has only 2 bits. */
+function placeOf(text: string): number {
+  const end = text.length - 2;
+  return ((text.charCodeAt(end) << 12) ^ (text.charCodeAt(end - 1) << 6) ^ text.charCodeAt(end - 2)) & 0xffff;
 }
 
-/** The four characters after them, as an unsigned number of 32 bits. */
-function markOf(mac: string): number {
-  const [a, b, c, d] = [mac.charCodeAt(3), mac.charCodeAt(4), mac.charCodeAt(5), mac.charCodeAt(6)];
+/** The four characters before them, as an unsigned number of 32 bits. */
+function markOf(text: string): number {
+  const end = text.length - 5;
+  const [a, b] = [text.charCodeAt(end), text.charCodeAt(end - 1)];
+  const [c, d] = [text.charCodeAt(end - 2), text.charCodeAt(end - 3)];
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }
 
@@ -225,20 +251,25 @@ export function lateContext(endpoint: Endpoint): StatusError {
  * all of them may not fit in a header. `reportUse` is false, because the gateway has noted the use of the key.
  */
 function toMessage(caller: KnownCaller, { segments }: Endpoint): Caller {
-  const { namespace, account, scopes, expires, limits, enrolment } = caller;
+  const { namespace, account, scopes, expires, resources, limits, enrolment } = caller;
   const end = BigInt(Math.floor(expires / 1000));
   return {
     namespace,
     account,
-    scopes: [...scopes],
+    scopes: scopes as string[],
     expires: { seconds: end, nanos: 0 },
-    resources: caller.resources.filter((_, index) => matches(limits[index] as Resource, segments)),
+    resources: limits.length === 0 ? [] : resources.filter((_, index) => matches(limits[index] as Resource, segments)),
     reportUse: false,
     enrolment: enrolment ?? "",
   };
 }
 
 const NO_BYTES = Buffer.alloc(0);
+
+/** @param whose the hash of a caller's token, or the namespace of calls without a caller */
+function nameOf(whose: string, { resource }: Endpoint): string {
+  return `${whose} ${resource}`;
+}
 
 function bytesOfSigned({ metadata }: Signed): number {
   return SIGNED_BYTES + (metadata[0]?.[1].length ?? 0);

@@ -15,23 +15,32 @@ interface Messages {
 
 const known = new WeakMap<Uint8Array, Messages>();
 /** Where inner messages are put together; longer ones get memory of their own. */
-const scratch = Buffer.alloc(8 * 1024);
-const result = Buffer.alloc(HASH);
+const scratch = Buffer.alloc(4 * 1024);
+/** The views of its first bytes, by their length: making a view takes about as long as hashing it. */
+const views: (Buffer | undefined)[] = new Array(scratch.length + 1).fill(undefined);
 
 /**
  * The HMAC of a text in UTF-8.
  * @param key of at most 64 bytes, which do not change
- * @returns a buffer that is good until the next call
+ * @returns in base64url, 43 characters
  */
-export function hmacSha256(text: string, key: Uint8Array): Buffer {
+export function hmacSha256(text: string, key: Uint8Array): string {
   const { inner, outer } = messagesOf(key);
-  const length = BLOCK + Buffer.byteLength(text);
-  const message = length <= scratch.length ? scratch : Buffer.allocUnsafe(length);
+  const message = messageOf(BLOCK + Buffer.byteLength(text));
   message.set(inner);
-  message.write(text, BLOCK);
-  outer.write(hash("sha256", message.subarray(0, length), "binary"), BLOCK, "latin1");
-  result.write(hash("sha256", outer, "binary"), "latin1");
-  return result;
+  message.utf8Write(text, BLOCK);
+  outer.latin1Write(hash("sha256", message, "binary"), BLOCK);
+  return hash("sha256", outer, "base64url");
+}
+
+/** @returns a buffer of that length, which is good until the next call */
+function messageOf(length: number): Buffer {
+  if (length > scratch.length) return Buffer.allocUnsafe(length);
+  const found = views[length];
+  if (found !== undefined) return found;
+  const view = scratch.subarray(0, length);
+  views[length] = view;
+  return view;
 }
 
 function messagesOf(key: Uint8Array): Messages {

@@ -32,8 +32,9 @@ export class KnownCaller implements Caller, Powers {
   noted = false;
   /** Whether it was used again since it was kept, or since an eviction passed it over. */
   used = false;
-  /** Until when the last context counts that was signed for it and not kept (ContextCache), in monotonic time. */
-  signedUntil = 0;
+  /** When the last context was signed for it (ContextCache), in monotonic time, and whether one was ever kept. */
+  signedAt = Number.NEGATIVE_INFINITY;
+  isSignedKept = false;
   /** The version of callers (CallerChanges) at which it was last known to be right. */
   confirmedAt: number;
 

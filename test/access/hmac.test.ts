@@ -4,30 +4,32 @@ import fc from "fast-check";
 import t from "tap";
 import { hmacSha256 } from "../../src/access/hmac.js";
 
-const expected = (text: string, key: Uint8Array) => createHmac("sha256", key).update(text).digest();
+const expected = (text: string, key: Uint8Array) => createHmac("sha256", key).update(text).digest("base64url");
 
 t.test("it is that of RFC 4231, test case 2", async (t) => {
   const mac = hmacSha256("what do ya want for nothing?", Buffer.from("Jefe"));
-  t.equal(mac.toString("hex"), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  t.equal(
+    Buffer.from(mac, "base64url").toString("hex"),
+    "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+  );
 });
 
 t.test("it is that of node:crypto for any text and key", async (t) => {
   const key = fc.uint8Array({ maxLength: 64 });
   const text = fc.string({ unit: "binary", maxLength: 200 });
-  fc.assert(fc.property(text, key, (text, key) => hmacSha256(text, key).equals(expected(text, key))));
+  fc.assert(fc.property(text, key, (text, key) => hmacSha256(text, key) === expected(text, key)));
   const one = randomBytes(32);
-  for (const length of [0, 1, 8_127, 8_128, 8_129, 64 * 1024]) {
+  for (const length of [0, 1, 4_031, 4_032, 4_033, 64 * 1024]) {
     for (const unit of ["x", "\u0141", "\u{1f600}"]) {
       const text = unit.repeat(length);
-      t.ok(hmacSha256(text, one).equals(expected(text, one)), `${length} of ${unit}`);
+      t.ok(hmacSha256(text, one) === expected(text, one), `${length} of ${unit}`);
     }
   }
 });
 
 t.test("texts that differ in a character alone have different ones", async (t) => {
   const key = randomBytes(32);
-  const first = Buffer.from(hmacSha256("A", key));
-  t.notSame(hmacSha256("\u0141", key), first, "U+0141 is no U+0041, although its lower byte is");
+  t.not(hmacSha256("\u0141", key), hmacSha256("A", key), "U+0141 is no U+0041, although its lower byte is");
 });
 
 t.test("a key that is too long is refused", async (t) => {
