@@ -19,6 +19,12 @@ const BEHAVIOURS: Readonly<Record<string, (call: Call) => Promise<string> | stri
   "ask who": async (call) => (await call.client(HelloworldService, "front").call({ name: "who" })).message,
   "ask helloworld": async (call) => (await call.client(HelloworldService, "helloworld").call({ name: "Ada" })).message,
   "ask nobody": async (call) => (await call.client(HelloworldService, "nobody").call({ name: "Ada" })).message,
+  // Says what the caller sent as x-tenant, and what that cost.
+  tenant: (call) => {
+    call.sendHeaders([["x-cost", "3"]]);
+    call.setTrailers([["x-key-bin", Buffer.from([1, 2])]]);
+    return call.metadata.filter(([name]) => name.startsWith("x-tenant")).join();
+  },
   wait: async ({ signal }) => {
     process.stdout.write("waiting\n");
     await new Promise((resolve) => {
@@ -38,6 +44,6 @@ const { address } = await serve(
       else yield* call.client(HelloworldService, "front").stream({ name: "", messages });
     },
   },
-  { name: "front", descriptors: descriptorsOf("helloworld") },
+  { name: "front", descriptors: descriptorsOf("helloworld"), metadata: ["x-tenant", "x-cost", "x-key-bin"] },
 );
 process.stdout.write(`served at ${address}\n`);

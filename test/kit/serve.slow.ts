@@ -69,6 +69,14 @@ t.test("it can be called as soon as it is served", async (t) => {
   t.match(front.errors(), /"err":\{"type":"Error","message":"\/secret\/place cannot be opened","stack":/);
 });
 
+t.test("headers that it names reach it, and its metadata callers", async (t) => {
+  await served(t);
+  const sent = { ...admin, "x-tenant": "acme", "x-tenant-other": "no" };
+  const answer = await fetch(`${http}/front/Call?name=tenant`, { headers: sent });
+  t.match(await answer.json(), { message: "x-tenant,acme" });
+  t.match(Object.fromEntries(answer.headers), { "x-cost": "3", "x-key-bin": "AQI" });
+});
+
 t.test("it calls others for its own caller, as far as the rules allow both", async (t) => {
   await served(t);
   t.same(await greet("ask who"), [200, "admin of default"]);

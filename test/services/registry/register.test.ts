@@ -129,6 +129,20 @@ for (const kind of ["inProcess", "grpc"] as const) {
         /cannot register a unix socket: only the configuration may name one/,
       ],
       [
+        "metadata that never passes",
+        enrolment,
+        greeter({ metadata: ["x-tenant", "set-cookie"] }),
+        Code.INVALID_ARGUMENT,
+        /metadata must be a list of at most 64 names in lower case/,
+      ],
+      [
+        "metadata without end",
+        enrolment,
+        greeter({ metadata: Array.from({ length: 65 }, (_, index) => `x-${index}`) }),
+        Code.INVALID_ARGUMENT,
+        /metadata must be a list of at most 64 names in lower case/,
+      ],
+      [
         "broken descriptors",
         enrolment,
         greeter({ descriptors: Buffer.from("?") }),
