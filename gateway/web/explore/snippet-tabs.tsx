@@ -27,7 +27,8 @@ let lastChoice = "curl";
 export function SnippetTabs({ endpoint, call, withToken, described, rest }: SnippetTabsProps) {
   const [chosen, setChosen] = useState(lastChoice);
   const bound = rest && boundCall(rest, call.text, described?.request);
-  const fault = faultOf(call.text) ?? roundingFault(call.text) ?? bound?.fault;
+  const jsonFault = faultOf(call.text) ?? roundingFault(call.text);
+  const fault = jsonFault === undefined ? bound?.fault : `Correct the JSON of the request first. ${jsonFault}`;
   const snippets = snippetsFor({
     origin: location.origin,
     path: endpoint.path,
@@ -57,7 +58,7 @@ export function SnippetTabs({ endpoint, call, withToken, described, rest }: Snip
             <Code text={shown.code} comment={shown.comment} />
           </pre>
         ) : (
-          <p class="notice warning">Correct the request first. {fault}</p>
+          <p class="notice warning">{fault}</p>
         )}
       </Tabs>
       {endpoint.clientStreaming && !described?.takesBytes && (
