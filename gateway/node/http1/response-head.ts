@@ -22,13 +22,24 @@ export function responseHead(
   let saysLength = false;
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string;
-    const line = `${name}: ${headers[at + 1]}`;
-    if (UNSENDABLE.test(line)) continue;
-    text += `${line}\r\n`;
+    const value = headers[at + 1] as string;
+    if (!isSendable(name, value, at)) continue;
+    text += `${name}: ${value}\r\n`;
     if (name === "Content-Length") saysLength = true;
   }
   if (length !== undefined && !saysLength) text += `Content-Length: ${length}\r\n`;
   return `${text}Date: ${currentDate()}\r\n${connection}\r\n`;
+}
+
+/** The last headers that were sent, each at its place: most responses have the same, but for an id. */
+const lastSent: string[] = [];
+
+function isSendable(name: string, value: string, at: number): boolean {
+  if (lastSent[at] === name && lastSent[at + 1] === value) return true;
+  if (UNSENDABLE.test(name) || UNSENDABLE.test(value)) return false;
+  lastSent[at] = name;
+  lastSent[at + 1] = value;
+  return true;
 }
 
 let date = "";
