@@ -10,6 +10,7 @@ import type { ClientSocket, ConnectionLimits, PortConnection } from "./connectio
 import { Http1Connection, type Http1Options } from "./http1/connection.js";
 import { ResponseBatch } from "./http1/response-batch.js";
 import { serveHttp2 } from "./http2/connection.js";
+import { shareReads } from "./shared-reads.js";
 import { createSecureServer } from "./tls.js";
 import { type WebSocketLimits, WebSockets } from "./websocket.js";
 
@@ -71,8 +72,12 @@ export class HttpPort {
     };
     // A connection decides itself what the end of its client's bytes means.
     const accept = (socket: ClientSocket): void => this.#accept(socket);
-    if (tls === undefined) this.#server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
-    else {
+    if (tls === undefined) {
+      this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+        shareReads(socket);
+        accept(socket);
+      });
+    } else {
       const accepts = { h2: (socket: ClientSocket) => this.#acceptHttp2(socket), "http/1.1": accept };
       const secure = createSecureServer({ tls, handshakeTime: headerTime, accepts });
       this.#server = secure.server;

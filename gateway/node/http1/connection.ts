@@ -14,6 +14,7 @@ import {
   type PortConnection,
 } from "../connection.js";
 import { TOO_SLOW } from "../faults.js";
+import { unshareReads } from "../shared-reads.js";
 import type { WebSockets } from "../websocket.js";
 import { CHUNKED, Exchange, type ExchangeConnection, type Head } from "./exchange.js";
 import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
@@ -158,7 +159,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     let at = 0;
     while (at < chunk.length && !this.#isDeaf) {
       if (!this.#mayRead()) {
-        this.#held = chunk.subarray(at);
+        this.#held = Buffer.from(chunk.subarray(at));
         this.socket.pause();
         return;
       }
@@ -251,7 +252,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     if (this.#bodyLeft !== undefined) {
       const end = Math.min(chunk.length, from + this.#bodyLeft);
       this.#bodyLeft -= end - from;
-      body.receive(chunk.subarray(from, end));
+      body.receive(chunk, from, end);
       if (this.#bodyLeft === 0) this.#endBody(exchange, body);
       return end;
     }
@@ -259,7 +260,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     const outcome = parser.parse(chunk, from);
     const { end, pieces } = parser;
     if (pieces.length > 0) parser.pieces = [];
-    for (const piece of pieces) body.receive(piece);
+    for (const piece of pieces) body.receive(piece, 0, piece.length);
     if (outcome === Outcome.END) this.#endBody(exchange, body);
     if (outcome !== Outcome.FAULT) return end;
     this.#fail(parser.fault as HttpError);
@@ -292,6 +293,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     const head = this.#held ?? Buffer.alloc(0);
     this.#held = undefined;
     this.#detach();
+    unshareReads(this.socket);
     this.#memory?.close();
     const { session, headers } = response;
     const { method, rawHeaders } = exchange;

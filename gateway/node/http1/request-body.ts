@@ -62,13 +62,15 @@ export class RequestBody {
     return this.#mode === "held" ? this.#size < MAX_UNASKED : !this.#isPaused;
   }
 
-  receive(piece: Buffer): void {
+  /** More has arrived, in memory that may be read into again. */
+  receive(chunk: Buffer, start: number, end: number): void {
+    if (this.#mode === "dropped") return;
+    const piece = Buffer.allocUnsafe(end - start);
+    chunk.copy(piece, 0, start, end);
     if (this.#mode === "collected") this.#collect(piece);
     else if (this.#mode === "held") this.#hold(piece);
-    else if (this.#mode === "passed on") {
-      if (this.#isPaused || this.#pieces.length > 0) this.#pieces.push(piece);
-      else this.#pass(piece);
-    }
+    else if (this.#isPaused || this.#pieces.length > 0) this.#pieces.push(piece);
+    else this.#pass(piece);
   }
 
   /** All of it has arrived. */
@@ -164,7 +166,7 @@ export class RequestBody {
     const isWhole = piece.length === this.#announced && piece.length <= MIN_RESERVED;
     if (this.#size > this.#maxBytes) this.fail(this.#tooLarge());
     else if (isWhole) this.#pieces.push(piece);
-    else if (this.#tryResize(this.#reserved + piece.length + PIECE_OVERHEAD)) this.#pieces.push(ownBytes(piece));
+    else if (this.#tryResize(this.#reserved + piece.length + PIECE_OVERHEAD)) this.#pieces.push(piece);
     else this.fail(NO_MEMORY);
   }
 
@@ -226,9 +228,4 @@ export class RequestBody {
     this.#reserved = bytes;
     return true;
   }
-}
-
-/** A small part of what arrived together is copied, since it would keep the rest in memory. */
-function ownBytes(piece: Buffer): Buffer {
-  return 2 * piece.length < piece.buffer.byteLength ? Buffer.from(piece) : piece;
 }
