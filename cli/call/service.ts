@@ -24,7 +24,12 @@ export const services = gatewayCommand({
   summary: "list the services that you may call",
   examples: ["portico services", "portico services -o name"],
   async run({ io, client, output }) {
-    await printList(io, output, await collection.list(client), COLUMNS);
+    const listed = await collection.list(client);
+    await printList(io, output, listed, COLUMNS);
+    if (output !== undefined) return;
+    for (const { name, problems } of listed) {
+      for (const problem of problems) io.stderr.write(`Not served as ${name} declares it: ${visibleLines(problem)}\n`);
+    }
   },
 });
 

@@ -18,6 +18,7 @@ import {
 import { type DataStore, Instance, Joined, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { checkInstance } from "./check-instance.js";
 import { type Contract, isContractOf, readContract } from "./contract.js";
+import { type Problem, SharedNames } from "./shared-names.js";
 
 const MAX_INSTANCES = 10_000;
 const MAX_INSTANCES_OF_SERVICE = 1_000;
@@ -66,6 +67,7 @@ export class Directory {
   readonly #services = new Map<string, readonly Entry[]>();
   /** How many entries hold each contract. */
   readonly #contracts = new Map<Contract, number>();
+  readonly #names = new SharedNames();
   #bytes = 0;
   readonly #watches = new Set<Watch>();
   readonly #log: Logger;
@@ -124,6 +126,12 @@ export class Directory {
     }
     replaced?.onPutOut(aborted(`another instance of ${service} registered with the id ${id}`));
     return () => this.#leave(entry);
+  }
+
+  /** What is not served as the newest instance of a service declares it. */
+  problemsOf(service: string): Problem[] {
+    const entry = this.#services.get(service)?.at(-1);
+    return entry === undefined ? [] : this.#names.problemsOf(service, entry.contract, entry.instance.bindingPrefix);
   }
 
   /** Sends every instance, then each change, until the signal is aborted. */
@@ -210,11 +218,13 @@ export class Directory {
     const holders = this.#contracts.get(contract) ?? 0;
     if (holders === 0) this.#bytes += contract.descriptors.length;
     this.#contracts.set(contract, holders + 1);
+    this.#names.add(instance.service, contract, instance.bindingPrefix);
   }
 
   #remove(entry: Entry): void {
     const { instance, contract } = entry;
     this.#entries.delete(keyOf(instance));
+    this.#names.delete(instance.service, contract, instance.bindingPrefix);
     const others = (this.#services.get(instance.service) ?? []).filter((other) => other !== entry);
     if (others.length > 0) this.#services.set(instance.service, others);
     else this.#services.delete(instance.service);

@@ -20,7 +20,7 @@ import {
   type Service as ListedService,
   type ListResponse,
   type RegisterRequest,
-  RegisterResponse,
+  type RegisterResponse,
   RegistryService,
   type WatchResponse,
 } from "../../src/gen/portico/registry/v1/registry.js";
@@ -30,6 +30,7 @@ import { Directory, type Entry } from "./directory.js";
 import { ForeignServices } from "./foreign.js";
 import { printProto } from "./print-proto.js";
 import { Reach } from "./reach.js";
+import type { Problem } from "./shared-names.js";
 
 /** How long a stream may be open before its first message, in milliseconds. */
 const REGISTER_TIME = 10_000;
@@ -82,16 +83,6 @@ export function createRegistry(options: RegistryOptions): Registry {
 
   const visibleTo = (context: Context) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);
 
-  const list = async (context: Context): Promise<ListResponse> => {
-    const services = await Promise.all(
-      [...directory.services].map(async ([name, entries]) => {
-        const endpoints = endpointsOf(entries).filter(visibleTo(context));
-        return endpoints.length === 0 ? [] : [listService(name, endpoints, await reach.count(name, entries))];
-      }),
-    );
-    return { services: services.flat().sort((a, b) => (a.name < b.name ? -1 : 1)) };
-  };
-
   const describe = async ({ service }: DescribeRequest, context: Context): Promise<DescribeResponse> => {
     const name = service.toLowerCase();
     const entries = directory.services.get(name) ?? [];
@@ -100,7 +91,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       throw notFound(`There is no service ${JSON.stringify(service.slice(0, 64))} to be seen`);
     }
     return {
-      service: listService(name, endpoints, await reach.count(name, entries)),
+      service: listService({ name, endpoints, problems: [], instances: await reach.count(name, entries) }),
       proto: printProto(endpoints.map((endpoint) => endpoint.method)),
     };
   };
@@ -114,7 +105,7 @@ export function createRegistry(options: RegistryOptions): Registry {
           register: (requests, context) => register(directory, requests, context),
           watch: (_request, context) => watch(directory, context),
           resolve: ({ service }) => ({ addresses: addressesOf(directory.services.get(service) ?? []) }),
-          list: (_request, context) => list(context),
+          list: (_request, context) => list(directory, reach, visibleTo(context)),
           describe,
         }),
       ],
@@ -127,6 +118,26 @@ export function createRegistry(options: RegistryOptions): Registry {
       directory.close();
     },
   };
+}
+
+/** The services of which something is visible, sorted by name. */
+async function list(
+  directory: Directory,
+  reach: Reach,
+  isVisible: (endpoint: Endpoint) => boolean,
+): Promise<ListResponse> {
+  const visible = [...directory.services].flatMap(([name, entries]) => {
+    const endpoints = endpointsOf(entries).filter(isVisible);
+    return endpoints.length === 0 ? [] : [{ name, entries, endpoints }];
+  });
+  const names = new Set(visible.map(({ name }) => name));
+  const services = await Promise.all(
+    visible.map(async ({ name, entries, endpoints }) => {
+      const problems = directory.problemsOf(name).filter(({ other }) => other === undefined || names.has(other));
+      return listService({ name, endpoints, problems, instances: await reach.count(name, entries) });
+    }),
+  );
+  return { services: services.sort((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
 function watch(directory: Directory, context: Context): AsyncGenerator<WatchResponse, void, undefined> {
@@ -152,7 +163,7 @@ async function* register(
   const token = context.system ? undefined : (context.caller as KnownCaller).sha256;
   const leave = directory.join(instance, { local: context.system, token, onPutOut: putOut });
   try {
-    yield RegisterResponse.fromPartial({});
+    yield { problems: directory.problemsOf(instance.service).map(({ text }) => text) };
     const { done } = await Promise.race([stream.next(), isPutOut]);
     if (!done) throw invalidArgument("a stream registers one instance; open another stream");
   } finally {
@@ -216,8 +227,15 @@ function endpointsOf(entries: readonly Entry[]): readonly Endpoint[] {
   return [...found.values()];
 }
 
-/** A service with those of its endpoints that are to be shown. */
-function listService(name: string, endpoints: readonly Endpoint[], instances: number): ListedService {
+/** What is to be shown of a service. */
+interface Shown {
+  readonly name: string;
+  readonly endpoints: readonly Endpoint[];
+  readonly problems: readonly Problem[];
+  readonly instances: number;
+}
+
+function listService({ name, endpoints, problems, instances }: Shown): ListedService {
   const grpcServices = [...new Set(endpoints.map(({ method }) => method.parent))];
   const main = grpcServices.find((grpcService) => grpcService.name.toLowerCase() === name) ?? grpcServices[0];
   return {
@@ -226,6 +244,7 @@ function listService(name: string, endpoints: readonly Endpoint[], instances: nu
     endpoints: endpoints.map(listEndpoint),
     instances,
     subject: main === undefined ? "" : subjectOf(main),
+    problems: problems.map(({ text }) => text),
   };
 }
 

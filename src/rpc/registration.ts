@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { ConfigError } from "../config.js";
 import { Code, StatusError } from "../errors.js";
 import { follow } from "../follow.js";
-import { type Instance, RegistryService } from "../gen/portico/registry/v1/registry.js";
+import { type Instance, type RegisterResponse, RegistryService } from "../gen/portico/registry/v1/registry.js";
 import type { Channel } from "./channel.js";
 import { stream } from "./client.js";
 import type { Metadata } from "./metadata.js";
@@ -54,13 +54,18 @@ export function register(options: RegistrationOptions): Registration {
   });
   // The rejection is for those who call `registered`; without them it is not an error.
   registered.catch(() => {});
+  const told = new Set<string>();
   const keep = () =>
     follow({
       source: "the registry",
       attempt: ({ signal, answered }) =>
-        hold(options, signal, () => {
+        hold(options, signal, ({ problems }) => {
           answered();
           log.info({ addresses: instance.addresses }, "registered");
+          for (const problem of problems.filter((problem) => !told.has(problem))) {
+            told.add(problem);
+            log.warn({ problem }, "the service is registered, and not served as declared");
+          }
           onRegistered();
         }),
       onFailure({ error, repeated }) {
@@ -87,9 +92,9 @@ export function registrationClosed(): StatusError {
 async function hold(
   { channel, metadata, instance }: RegistrationOptions,
   signal: AbortSignal,
-  onHeld: () => void,
+  onHeld: (answer: RegisterResponse) => void,
 ): Promise<void> {
   const call = stream(channel, RegistryService.register, { metadata, signal });
   call.send({ instance });
-  for await (const _held of call.responses) onHeld();
+  for await (const answer of call.responses) onHeld(answer);
 }

@@ -44,6 +44,11 @@ export interface Service {
    * `portico.options.v1.subject`.
    */
   readonly subject: string;
+  /**
+   * What of the contract is not served as declared, in words, as of the newest instance. A path or a name that another service
+   * has too is told to callers who may see that service.
+   */
+  readonly problems: readonly string[];
 }
 
 /** Knows which services run, where their instances are, and which endpoints they have. */

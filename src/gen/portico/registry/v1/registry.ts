@@ -26,6 +26,11 @@ export interface RegisterRequest {
 }
 
 export interface RegisterResponse {
+  /**
+   * What of the contract is not served as declared, in words for the operator of the service: paths and names that another service
+   * has too, and annotations `google.api.http` that cannot be used. The instance is registered all the same.
+   */
+  problems: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -125,6 +130,11 @@ export interface Service {
    * `portico.options.v1.subject`.
    */
   subject: string;
+  /**
+   * What of the contract is not served as declared, in words, as of the newest instance. A path or a name that another service
+   * has too is told to callers who may see that service.
+   */
+  problems: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -231,11 +241,14 @@ export const RegisterRequest: MessageFns<RegisterRequest> = {
 };
 
 function createBaseRegisterResponse(): RegisterResponse {
-  return { _unknownFields: {} };
+  return { problems: [], _unknownFields: {} };
 }
 
 export const RegisterResponse: MessageFns<RegisterResponse> = {
   encode(message: RegisterResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.problems) {
+      writer.uint32(10).string(v!);
+    }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
         const tag = parseInt(key, 10);
@@ -260,6 +273,14 @@ export const RegisterResponse: MessageFns<RegisterResponse> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.problems.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -283,8 +304,9 @@ export const RegisterResponse: MessageFns<RegisterResponse> = {
   create<I extends Exact<DeepPartial<RegisterResponse>, I>>(base?: I): RegisterResponse {
     return RegisterResponse.fromPartial(base ?? ({} as any));
   },
-  fromPartial<I extends Exact<DeepPartial<RegisterResponse>, I>>(_: I): RegisterResponse {
+  fromPartial<I extends Exact<DeepPartial<RegisterResponse>, I>>(object: I): RegisterResponse {
     const message = createBaseRegisterResponse();
+    message.problems = object.problems?.map((e) => e) || [];
     return message;
   },
 };
@@ -1005,7 +1027,7 @@ export const ListResponse: MessageFns<ListResponse> = {
 };
 
 function createBaseService(): Service {
-  return { name: "", summary: "", endpoints: [], instances: 0, subject: "", _unknownFields: {} };
+  return { name: "", summary: "", endpoints: [], instances: 0, subject: "", problems: [], _unknownFields: {} };
 }
 
 export const Service: MessageFns<Service> = {
@@ -1024,6 +1046,9 @@ export const Service: MessageFns<Service> = {
     }
     if (message.subject !== "") {
       writer.uint32(42).string(message.subject);
+    }
+    for (const v of message.problems) {
+      writer.uint32(50).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1089,6 +1114,14 @@ export const Service: MessageFns<Service> = {
             message.subject = reader.string();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.problems.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1119,6 +1152,7 @@ export const Service: MessageFns<Service> = {
     message.endpoints = object.endpoints?.map((e) => Endpoint.fromPartial(e)) || [];
     message.instances = object.instances ?? 0;
     message.subject = object.subject ?? "";
+    message.problems = object.problems?.map((e) => e) || [];
     return message;
   },
 };

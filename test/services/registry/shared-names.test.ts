@@ -1,0 +1,85 @@
+// What the registry tells of services that declare a path or a gRPC service that another one has too.
+import { pino } from "pino";
+import t from "tap";
+import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
+import { unary } from "../../../src/rpc/client.js";
+import { NO_METADATA } from "../../../src/rpc/metadata.js";
+import { register } from "../../../src/rpc/registration.js";
+import { buildAnnotated } from "../../support/descriptors.js";
+import { until } from "../../support/until.js";
+import { greeter } from "./instances.js";
+import { openMesh } from "./mesh.js";
+
+const mesh = await openMesh(t);
+const channel = mesh.connect();
+const LIBRARY = buildAnnotated("test/gateway/dialects/http-rule", "library.proto");
+
+const library = (service: string, changes: Partial<Instance> = {}): Instance =>
+  Instance.fromPartial({
+    ...{ service, id: "one", addresses: ["127.0.0.1:9000"], descriptors: LIBRARY, grpcServices: ["library.Library"] },
+    ...changes,
+  });
+
+/** What `portico services` has of a service. */
+async function problemsOf(service: string, metadata = mesh.admin): Promise<string[]> {
+  const { services } = await unary(channel, RegistryService.list, {}, { metadata });
+  return services.find(({ name }) => name === service)?.problems ?? [];
+}
+
+/** Registers the instance as its process would. @returns the problems that its log has */
+async function registered(instance: Instance): Promise<{ told: string[]; close: () => void }> {
+  const told: string[] = [];
+  const write = (line: string) => {
+    const { problem } = JSON.parse(line);
+    if (problem !== undefined) told.push(problem);
+  };
+  const metadata = await mesh.enrol(instance.service);
+  const registration = register({ channel, metadata, instance, log: pino({}, { write }) });
+  await registration.registered();
+  return { told, close: () => registration.close() };
+}
+
+const FAULT = /Library\.Shadow: GET \/lib\/\{nothing\}: /;
+
+t.test("a service that joins is told of its own annotations, and of paths and names of others", async (t) => {
+  const first = await registered(library("books"));
+  t.teardown(first.close);
+  t.equal(first.told.length, 1);
+  t.match(first.told[0], FAULT, "an annotation that cannot be used");
+
+  const second = await registered(library("archive"));
+  t.match(second.told[0], FAULT);
+  t.match(second.told[1], /^library\.Library is a gRPC service of books too: .* header Portico-Service/);
+  t.ok(second.told.includes("GET /lib/shelves/* is a path of books too; it calls archive"));
+  t.ok(second.told.length <= 20, "and there is a bound");
+
+  t.ok((await problemsOf("books")).includes("GET /lib/shelves/* is a path of archive too; it calls archive"));
+  second.close();
+  await until(async () => (await problemsOf("books")).length === 1);
+});
+
+t.test("a prefix keeps paths apart", async (t) => {
+  t.teardown(mesh.registry.add(library("one")));
+  t.teardown(mesh.registry.add(library("two", { bindingPrefix: "/two" })));
+  t.notOk((await problemsOf("two")).some((problem) => problem.includes("is a path of one")));
+});
+
+t.test("nothing is told any more when the other has gone, with its last instance", async (t) => {
+  const leaveOne = mesh.registry.add(greeter());
+  const leaveTwo = mesh.registry.add(greeter({ id: "two" }));
+  const has = async () => (await problemsOf("helloworld")).length;
+  t.equal(await has(), 1);
+  leaveOne();
+  t.equal(await has(), 1);
+  leaveTwo();
+  t.equal(await has(), 0);
+});
+
+t.test("who may not see the other service is not told of it", async (t) => {
+  t.teardown(mesh.registry.add(greeter()));
+  const rule = { id: "hidden", scope: "<public>", resource: "service:greeter:*", access: Access.DENIED, priority: 9 };
+  await unary(channel, RulesService.create, { rule }, { metadata: mesh.admin });
+  t.equal((await problemsOf("helloworld")).length, 1);
+  t.same(await problemsOf("helloworld", NO_METADATA), []);
+});
