@@ -16,6 +16,7 @@ import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { isOfStatement, NotInChargeError, SUCCESSFUL, toPostgresError } from "./postgres-errors.js";
+import { sharesSessions } from "./postgres-pooler.js";
 import type { PostgresAddress } from "./postgres-url.js";
 import type { StoreError } from "./store.js";
 
@@ -72,6 +73,10 @@ const STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('defau
   current_setting('synchronous_commit') AS "synchronousCommit",
   CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline,
   (SELECT count(*)::int FROM pg_stat_activity WHERE usename = current_user AND wait_event = 'SyncRep') AS held`;
+
+const SHARED_SESSIONS =
+  "a pooler gives its sessions to other clients between two transactions. Have it pool sessions (PgBouncer: " +
+  "pool_mode = session), or name the server itself";
 
 type Kind = "read" | "write";
 
@@ -205,7 +210,7 @@ export class Database {
       const client = new pg.Client(this.#config(server));
       try {
         await client.connect();
-        await this.#setUp(client, kind);
+        await this.#setUp(client, kind, server);
         this.#current = server;
         return client;
       } catch (error) {
@@ -276,7 +281,7 @@ export class Database {
       ...this.#config(server),
       max: MAX_CONNECTIONS,
       idleTimeoutMillis: 0,
-      onConnect: (client) => this.#setUp(client, kind),
+      onConnect: (client) => this.#setUp(client, kind, server),
     });
     // Of an idle connection, which the pool then drops.
     pool.on("error", () => undefined);
@@ -284,7 +289,7 @@ export class Database {
   }
 
   /** @throws {Error} where the server must not be used. */
-  async #setUp(client: pg.ClientBase, kind: Kind): Promise<void> {
+  async #setUp(client: pg.ClientBase, kind: Kind, server: number): Promise<void> {
     // Without a listener a connection that is lost would end the process. What it was busy with fails by itself.
     client.on("error", () => undefined);
     const { rows } = await client.query(STATE);
@@ -298,6 +303,7 @@ export class Database {
     if (kind === "write" && held >= MAX_HELD) {
       throw new Error(`${held} earlier writes still wait for a synchronous standby, which is away`);
     }
+    if (await sharesSessions(client, this.#config(server))) throw new Error(SHARED_SESSIONS);
     const weak = !["on", "remote_apply"].includes(synchronousCommit);
     const settings: Record<string, string> = {
       ...ALWAYS,

@@ -1,0 +1,106 @@
+/** A pooler between Portico and Postgres (PgBouncer): sessions may be pooled; pooled transactions are refused at the start. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { openServiceStore, openStore } from "../../src/store/open.js";
+import { freePort } from "../support/ports.js";
+import { noPostgres, PASSWORD, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { temporaryFolder } from "../support/temporary.js";
+import { inTime, until } from "../support/until.js";
+
+const isInstalled = spawnSync("pgbouncer", ["--version"]).status === 0;
+const skip = noPostgres || (isInstalled ? false : "there is no pgbouncer here");
+/** It refuses to run as root. */
+const USER = process.getuid?.() === 0 ? ["--reuid=postgres", "--regid=postgres", "--clear-groups"] : [];
+
+/** Starts a pooler, and gives the URL of the database through it. It ends with the test. */
+async function pooled(t: Test, server: PostgresServer, mode: string): Promise<string> {
+  const port = await freePort();
+  const folder = temporaryFolder(t);
+  const users = join(folder, "users.txt");
+  writeFileSync(users, `"portico" "${PASSWORD}"\n`);
+  const settings = [
+    "[databases]",
+    `portico = host=127.0.0.1 port=${server.port} dbname=portico`,
+    "[pgbouncer]",
+    `listen_addr = 127.0.0.1`,
+    `listen_port = ${port}`,
+    "unix_socket_dir =",
+    "auth_type = scram-sha-256",
+    `auth_file = ${users}`,
+    `pool_mode = ${mode}`,
+  ];
+  const file = join(folder, "pgbouncer.ini");
+  writeFileSync(file, `${settings.join("\n")}\n`);
+  chmodSync(folder, 0o755);
+  const child = spawn("setpriv", [...USER, "--pdeathsig=KILL", "pgbouncer", file], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let log = "";
+  for (const output of [child.stdout, child.stderr]) output.setEncoding("utf8").on("data", (text) => (log += text));
+  t.teardown(async () => {
+    const ended = once(child, "exit");
+    if (child.exitCode === null && child.kill("SIGKILL")) await inTime(ended, "the pooler ends");
+  });
+  const what = () => `the pooler listens; it logged ${log}`;
+  await until(() => listens(port), { what });
+  return server.url("portico", { through: port });
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  const connected = await once(socket, "connect").then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return connected;
+}
+
+const REFUSED = {
+  transaction: /^store postgres:.* cannot be used: .*Have it pool sessions \(PgBouncer: pool_mode = session\)/,
+  statement: /^store postgres:.* cannot be used: transaction blocks not allowed in statement pooling mode$/,
+};
+
+t.test("a pooler", { skip }, async (t) => {
+  const server = await startPostgres(t);
+
+  t.test("of sessions serves two authorities, and passes on what one tells the other", async (t) => {
+    const url = await pooled(t, server, "session");
+    const [one, other] = [await openStore(url, ""), await openStore(url, "")];
+    t.teardown(() => Promise.all([one.close(), other.close()]));
+    t.equal(await one.collection("log").create("1", "a"), true);
+    t.same(await other.collection("log").get("1"), "a");
+    let told = 0;
+    other.follow("log", () => told++);
+    // It is called when it begins to listen, too.
+    await until(() => told > 0, { what: () => "the other one listens" });
+    const before = told;
+    await one.collection("log").create("2", "b");
+    await until(() => told > before, { what: () => "the other one is told" });
+    const writes = Array.from({ length: 40 }, (_, key) => one.collection("usage").create(`${key}`, "x"));
+    t.same(new Set(await Promise.all(writes)), new Set([true]));
+  });
+
+  t.test("of sessions serves services", async (t) => {
+    const store = await openServiceStore(await pooled(t, server, "session"), "");
+    t.teardown(() => store.close());
+    await store.commit([{ kind: "set", key: "a", value: "1", expires: undefined }]);
+    t.match(await store.get(["a"]), [{ value: "1" }]);
+  });
+
+  for (const [mode, message] of Object.entries(REFUSED)) {
+    t.test(`of ${mode}s is refused at the start`, async (t) => {
+      const url = await pooled(t, server, mode);
+      for (const open of [openStore, openServiceStore]) {
+        await t.rejects(
+          open(url, "").then((store) => store.close()),
+          { message },
+        );
+      }
+    });
+  }
+});
