@@ -39,11 +39,21 @@ export interface OpenCall {
   leave(): void;
 }
 
+/** A call whose client sends messages for as long as it likes. */
+export interface Conversation extends OpenCall {
+  /** Sends a message. Resolves when the operating system has taken it. */
+  send(message: object): Promise<void>;
+  /** Sends no more. */
+  end(): void;
+}
+
 export interface DialectClient {
   readonly name: string;
   /** Whether fields that the contract lacks are refused; else they reach the service as they are. */
   readonly refusesUnknown: boolean;
   open(asked: Asked): OpenCall;
+  /** Opens a call of an endpoint that takes a stream; undefined where the dialect has none. */
+  readonly converse?: ((asked: Omit<Asked, "message" | "gzip">) => Conversation) | undefined;
   /** A message with a field that the contract lacks, as it is encoded. */
   readonly unknown: Buffer;
 }
@@ -184,6 +194,7 @@ export function dialectSuite(t: Test, it: Scene, client: DialectClient): void {
       t.match(end.details[0], /google\.rpc\.RetryInfo/);
     });
     streams(t, it, client);
+    if (client.converse !== undefined) conversations(t, it, client.converse);
     unknownFields(t, client);
     compression(t, client);
   });
@@ -236,6 +247,102 @@ function streams(t: Test, it: Scene, client: DialectClient): void {
     t.ok(it.feed.produced * 16_384 < 64 * 2 ** 20, `${it.feed.produced} messages of 16 KiB`);
     call.leave();
     await inTime(it.feed.idle(), "the end of the call at the service");
+  });
+}
+
+/** Bytes that may be on their way to a service that does not read. */
+const MAX_UNREAD = 48 * 2 ** 20;
+/** After so long, in milliseconds, a message that is not taken waits for the service. */
+const PAUSE_MS = 1_000;
+
+/** Endpoints to which the client sends a stream, one answer or a stream coming back. */
+function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["converse"]>): void {
+  const chat = { path: "/feed.Feed/Chat" };
+
+  t.test("a stream of messages has one answer", async (t) => {
+    const call = converse({ path: "/feed.Feed/Collect" });
+    for (const number of ["1", "2", "3"]) void call.send({ number });
+    call.end();
+    const { end, messages } = await ended(call);
+    t.equal(end.code, Code.OK, end.message);
+    t.match(messages, [{ count: "3", total: "6" }]);
+  });
+
+  t.test("a stream without messages has its answer, too", async (t) => {
+    const call = converse({ path: "/feed.Feed/Collect" });
+    call.end();
+    const { end, messages } = await ended(call);
+    t.equal(end.code, Code.OK, end.message);
+    t.match(messages, [{ count: "0" }]);
+  });
+
+  t.test("both sides talk in turn", async (t) => {
+    const call = converse(chat);
+    for (const number of ["1", "2", "3"]) {
+      void call.send({ number });
+      await until(() => call.heard().messages.length === Number(number));
+    }
+    call.end();
+    const { end, messages } = await ended(call);
+    t.equal(end.code, Code.OK, end.message);
+    t.match(messages, [{ number: "1" }, { number: "2" }, { number: "3" }]);
+  });
+
+  t.test("a conversation ends when the rule that admitted it is gone", async (t) => {
+    const call = converse(chat);
+    void call.send({ number: "1" });
+    await until(() => call.heard().messages.length === 1);
+    await createRule(it, { id: "revoked", ...DENIED, resource: "service:feed:Feed.Chat" });
+    const { end } = await ended(call);
+    await deleteRule(it, "revoked");
+    t.equal(end.code, Code.UNAUTHENTICATED);
+    t.match(end.message, /Unauthorized call made to feed:Feed.Chat/);
+    await until(() => it.feed.open === 0);
+  });
+
+  t.test("a rule that is gone before the first message refuses it", async (t) => {
+    const resource = "service:feed:Feed.Chat";
+    it.decided.length = 0;
+    const call = converse(chat);
+    await until(() => it.decided.includes(resource));
+    await createRule(it, { id: "revoked", ...DENIED, resource });
+    void call.send({ number: "1" });
+    const { end, messages } = await ended(call);
+    await deleteRule(it, "revoked");
+    t.equal(end.code, Code.UNAUTHENTICATED);
+    t.same(messages, []);
+  });
+
+  t.test("the deadline of a conversation", async (t) => {
+    const call = converse({ ...chat, timeoutMs: 300 });
+    void call.send({ number: "1" });
+    t.equal((await ended(call)).end.code, Code.DEADLINE_EXCEEDED);
+    await until(() => it.feed.open === 0);
+  });
+
+  t.test("the service hears of a client that leaves a conversation", async (t) => {
+    const call = converse(chat);
+    void call.send({ number: "1" });
+    await until(() => call.heard().messages.length === 1);
+    t.equal(it.feed.open, 1);
+    call.leave();
+    await until(() => it.feed.open === 0);
+  });
+
+  t.test("a client waits for a service that does not read", async (t) => {
+    const call = converse({ path: "/feed.Feed/Stall" });
+    const padding = "a".repeat(32 * 1024);
+    let taken = 0;
+    for (let isTaken = true; isTaken && taken < MAX_UNREAD; taken += padding.length) {
+      const pause = new Promise<false>((resolve) => setTimeout(resolve, PAUSE_MS, false));
+      isTaken = await Promise.race([call.send({ padding }).then(() => true), pause]);
+    }
+    t.ok(taken < MAX_UNREAD, `${taken} bytes`);
+    // A rule ends also a call in which nothing moves.
+    await createRule(it, { id: "revoked", ...DENIED, resource: "service:feed:Feed.Stall" });
+    await inTime(it.feed.idle(), "the end of the call at the service");
+    await deleteRule(it, "revoked");
+    call.leave();
   });
 }
 

@@ -1,9 +1,18 @@
 /** Small clients of each dialect, over real sockets: what they hear is parsed again with each piece that comes. */
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:http2";
+import type { Writable } from "node:stream";
+import { WebSocket } from "ws";
 import type { Address } from "../../../../src/address.js";
 import { Code } from "../../../../src/errors.js";
-import { type Asked, type DialectClient, gzip, type Heard, type OpenCall } from "../../../contract/dialect.js";
+import {
+  type Asked,
+  type Conversation,
+  type DialectClient,
+  gzip,
+  type Heard,
+  type OpenCall,
+} from "../../../contract/dialect.js";
 
 /** What has come of a response. */
 interface Response {
@@ -24,22 +33,54 @@ interface Dialect {
   readonly name: string;
   write(asked: Asked): Written;
   read(response: Response): Heard;
+  /** A message of a stream; undefined where streams are WebSockets. */
+  readonly frame?: (message: Buffer) => Buffer;
 }
 
 /** A client by HTTP/1.1, or by HTTP/2. */
 function clientOf(
-  dialect: Dialect & Pick<DialectClient, "refusesUnknown" | "unknown">,
+  dialect: Dialect & Pick<DialectClient, "refusesUnknown" | "unknown" | "converse">,
   address: Address,
   isHttp2: boolean,
 ): DialectClient {
-  const { name, refusesUnknown, unknown } = dialect;
+  const { name, refusesUnknown, unknown, frame } = dialect;
+  const begin = (written: Written): OpenRequest => (isHttp2 ? beginHttp2 : beginHttp1)(address, written, dialect.read);
   return {
     ...{ name: `${name} over HTTP/${isHttp2 ? 2 : 1.1}`, refusesUnknown, unknown },
-    open: (asked) => (isHttp2 ? openHttp2 : openHttp1)(address, dialect.write(asked), dialect.read),
+    open(asked) {
+      const written = dialect.write(asked);
+      const call = begin(written);
+      call.body.end(written.body);
+      return call;
+    },
+    converse:
+      frame === undefined ? dialect.converse : (asked): Conversation => converse(begin, dialect.write, frame, asked),
   };
 }
 
-function openHttp1({ host, port }: Address, { path, headers, body }: Written, read: Dialect["read"]): OpenCall {
+/** A request whose headers are sent, and its body not yet. */
+interface OpenRequest extends OpenCall {
+  readonly body: Writable;
+  /** Sends the headers without waiting for the body. */
+  flush(): void;
+}
+
+function converse(
+  begin: (written: Written) => OpenRequest,
+  write: Dialect["write"],
+  frame: NonNullable<Dialect["frame"]>,
+  asked: Omit<Asked, "message">,
+): Conversation {
+  const { body, flush, ...call } = begin(write({ ...asked, message: {} }));
+  flush();
+  return {
+    ...call,
+    send: (message) => new Promise((resolve) => body.write(frame(encoded(message)), () => resolve())),
+    end: () => body.end(),
+  };
+}
+
+function beginHttp1({ host, port }: Address, { path, headers }: Written, read: Dialect["read"]): OpenRequest {
   const response: Response = { status: 0, headers: {}, trailers: {}, body: Buffer.alloc(0), isOver: false };
   const outgoing = request({ host, port, path, method: "POST", headers, agent: false });
   outgoing.on("error", () => {});
@@ -54,15 +95,16 @@ function openHttp1({ host, port }: Address, { path, headers, body }: Written, re
       response.isOver = true;
     });
   });
-  outgoing.end(body);
   return {
+    body: outgoing,
+    flush: () => outgoing.flushHeaders(),
     heard: () => read(response),
     pause: () => outgoing.socket?.pause(),
     leave: () => outgoing.destroy(),
   };
 }
 
-function openHttp2({ host, port }: Address, { path, headers, body }: Written, read: Dialect["read"]): OpenCall {
+function beginHttp2({ host, port }: Address, { path, headers }: Written, read: Dialect["read"]): OpenRequest {
   const response: Response = { status: 0, headers: {}, trailers: {}, body: Buffer.alloc(0), isOver: false };
   const session = connect(`http://${host}:${port}`);
   session.on("error", () => {});
@@ -84,12 +126,11 @@ function openHttp2({ host, port }: Address, { path, headers, body }: Written, re
     response.isOver = true;
     session.close();
   });
-  stream.end(body);
   const leave = (): void => {
     stream.removeAllListeners("end"); // Node tells a stream that it destroys itself of its end.
     session.destroy();
   };
-  return { heard: () => read(response), pause: () => stream.pause(), leave };
+  return { body: stream, flush() {}, heard: () => read(response), pause: () => stream.pause(), leave };
 }
 
 const UNKNOWN_JSON = Buffer.from('{"nowhere":1}');
@@ -161,6 +202,39 @@ const json: Dialect = {
   },
 };
 
+/** A WebSocket, by which JSON has the shapes in which the client sends a stream. */
+function webSocket({ host, port }: Address, asked: Omit<Asked, "message">): Conversation {
+  const { path, headers } = json.write({ ...asked, message: {} });
+  const { "content-type": _, ...others } = headers;
+  const socket = new WebSocket(`ws://${host}:${port}${path}`, { headers: others });
+  const messages: unknown[] = [];
+  let end: Heard["end"];
+  socket.on("error", ({ message }) => {
+    end = { code: Code.UNKNOWN, message, details: [] };
+  });
+  socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+  socket.on("close", (status) => {
+    if (status === 1000) end = SUCCESS;
+    if (end !== undefined) return;
+    // The error object is the last frame.
+    const { Code: code = 0, Detail: message = `${status}` } = (messages.pop() ?? {}) as {
+      Code?: number;
+      Detail?: string;
+    };
+    end = { code: CODES[code] ?? Code.UNKNOWN, message, details: [] };
+  });
+  const opened = new Promise<void>((resolve) => socket.on("open", resolve));
+  const write = (text: string): Promise<void> =>
+    opened.then(() => new Promise((resolve) => socket.send(text, () => resolve())));
+  return {
+    send: (message) => write(JSON.stringify(message)),
+    end: () => void write(""),
+    heard: () => ({ messages: messages.slice(), end, isCompressed: false }),
+    pause: () => socket.pause(),
+    leave: () => socket.terminate(),
+  };
+}
+
 function codeNamed(name: string): Code {
   return Code[(name === "canceled" ? "CANCELLED" : name.toUpperCase()) as keyof typeof Code];
 }
@@ -204,6 +278,7 @@ const isStream = (path: string): boolean => path.startsWith("/feed.");
 /** Unary calls and streams, which Connect writes differently. */
 const connectDialect: Dialect = {
   name: "Connect",
+  frame: (message) => frame(message, false),
   write(asked) {
     const { path, message, timeoutMs, gzip: isGzip = false } = asked;
     const stream = isStream(path);
@@ -250,15 +325,16 @@ function grpcEnd(trailers: IncomingHttpHeaders): Heard["end"] {
 /** gRPC, gRPC-Web, and gRPC-Web in base64. */
 function grpcDialect(name: string, type: string): Dialect {
   const isText = type.endsWith("-text");
+  const inText = (bytes: Buffer): Buffer => (isText ? Buffer.from(bytes.toString("base64")) : bytes);
   return {
     name,
+    frame: (message) => inText(frame(message, false)),
     write(asked) {
       const { path, message, timeoutMs, gzip: isGzip = false } = asked;
       const headers: Record<string, string> = { ...common(asked), "content-type": `${type}+${subtype(message)}` };
       if (timeoutMs !== undefined) headers["grpc-timeout"] = `${timeoutMs}m`;
       if (isGzip) Object.assign(headers, { "grpc-encoding": "gzip", "grpc-accept-encoding": "gzip" });
-      const body = frame(encoded(message), isGzip);
-      return { path, headers, body: isText ? Buffer.from(body.toString("base64")) : body };
+      return { path, headers, body: inText(frame(encoded(message), isGzip)) };
     },
     read({ headers, trailers, body, isOver }) {
       const contentType = headers["content-type"] ?? "";
@@ -295,7 +371,7 @@ export function clientsOf(address: Address): readonly DialectClient[] {
   const grpc = grpcDialect("gRPC", "application/grpc");
   const grpcWeb = grpcDialect("gRPC-Web", "application/grpc-web");
   return [
-    clientOf({ ...json, ...inJson }, address, false),
+    clientOf({ ...json, ...inJson, converse: (asked) => webSocket(address, asked) }, address, false),
     clientOf({ ...json, ...inJson }, address, true),
     clientOf({ ...httpRule, ...inJson }, address, false),
     clientOf({ ...httpRule, ...inJson }, address, true),
