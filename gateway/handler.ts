@@ -4,6 +4,7 @@
  */
 import { dialectsOf } from "./dialects/dialects.js";
 import type { GatewayRequest, GatewayResponse, Handler } from "./http.js";
+import { type OverloadOptions, takeTurns } from "./overload.js";
 import { admit } from "./stages/admit.js";
 import { call, deadlineOf } from "./stages/call.js";
 import { Cors, checkCors } from "./stages/cors.js";
@@ -11,16 +12,19 @@ import { readCredentials } from "./stages/credentials.js";
 import { checkHeaders, checkWellFormed } from "./stages/headers.js";
 import type { StageOptions } from "./stages/options.js";
 import { RequestState } from "./stages/record.js";
-import { reject, respond } from "./stages/respond.js";
+import { refuse, reject, respond } from "./stages/respond.js";
 import { findRoute } from "./stages/route.js";
 
-export type HandlerOptions = Omit<StageOptions, "cors" | "dialects">;
+export type HandlerOptions = Omit<StageOptions, "cors" | "dialects"> & OverloadOptions;
 
 /** The handler of all requests to the gateway's HTTP port. It neither throws nor rejects. */
 export function createHandler(options: HandlerOptions): Handler {
   const dialects = dialectsOf(options);
   const stages: StageOptions = { ...options, cors: new Cors(options.config.cors), dialects };
-  return (request) => handle(request, stages);
+  const { overload } = options;
+  const handler: Handler = (request) => handle(request, stages);
+  if (overload === undefined) return handler;
+  return takeTurns(overload, handler, (request, reason) => refuse(request, reason, stages));
 }
 
 async function handle(request: GatewayRequest, options: StageOptions): Promise<GatewayResponse> {

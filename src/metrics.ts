@@ -39,6 +39,9 @@ export class Metrics {
   readonly #calls = new Family("portico_grpc_call", "Calls answered over gRPC, by code");
   readonly contentType = this.#process.contentType;
 
+  /** Whose refusals are counted; undefined in a process that refuses nothing for overload. */
+  overload: { readonly refused: number } | undefined;
+
   constructor() {
     collectDefaultMetrics({ register: this.#process });
   }
@@ -55,8 +58,18 @@ export class Metrics {
 
   /** All metrics in the text format. */
   async text(): Promise<string> {
-    return [...this.#requests.lines(), ...this.#calls.lines(), await this.#process.metrics()].join("\n");
+    const refused = this.overload === undefined ? [] : refusedLines(this.overload.refused);
+    return [...this.#requests.lines(), ...this.#calls.lines(), ...refused, await this.#process.metrics()].join("\n");
   }
+}
+
+function refusedLines(count: number): string[] {
+  const name = "portico_overload_refused_total";
+  return [
+    `# HELP ${name} Requests refused with 503 because they had waited too long for the processor.`,
+    `# TYPE ${name} counter`,
+    `${name} ${count}`,
+  ];
 }
 
 /** The counts of one kind of call, by endpoint. */

@@ -15,6 +15,8 @@ import { type Address, parseGrpcTarget } from "../../src/address.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/certificates.js";
 import { ConfigError, SETTINGS } from "../../src/config.js";
 import { GATEWAY } from "../../src/contract/names.js";
+import type { Logger } from "../../src/log.js";
+import { Overload } from "../../src/overload.js";
 import { messageLimits, type ProcessContext } from "../../src/process/context.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
 import { listening } from "../../src/process/listen.js";
@@ -40,6 +42,19 @@ function followHttpCertificates({ config, log, shutdown }: ProcessContext): Cert
   const { httpTlsClientCa, httpTlsCert } = SETTINGS;
   const reason = "clients show certificates only to a port that speaks TLS";
   throw new ConfigError(`${httpTlsClientCa.variable} is set without ${httpTlsCert.variable}: ${reason}`);
+}
+
+/** How often the log says how many requests were refused, in milliseconds. */
+const REFUSALS_MS = 10_000;
+
+/** Writes to the log how many requests have been refused since it was called before. */
+function reporterOf(overload: Overload, log: Logger): () => void {
+  let reported = 0;
+  return () => {
+    const refused = overload.refused - reported;
+    reported = overload.refused;
+    if (refused > 0) log.warn({ refused }, "requests were refused with 503: more came than this process can answer");
+  };
 }
 
 /** What a gateway follows, in this process or in another. */
@@ -73,11 +88,17 @@ export async function openGateway(
   shutdown.add(() => usage.close());
   const own = [health, documents, pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
-  const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage });
+  const overload = new Overload();
+  metrics.overload = overload;
+  const reports = setInterval(reporterOf(overload, log), REFUSALS_MS).unref();
+  shutdown.add(() => clearInterval(reports));
+  const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage, overload });
   const tls = followHttpCertificates(context);
   // A port that is open before the gateway can answer refuses calls that another gateway on it would have answered.
   await waitForAuthority(Promise.all([guard.ready(), catalog.arrived]));
-  const server = await listening("http", config, () => listen(handler, config.http, { ...config, budget, tls }));
+  const server = await listening("http", config, () =>
+    listen(handler, config.http, { ...config, budget, overload, tls }),
+  );
   shutdown.onBegin(() => server.leave());
   shutdown.add((drainMs) => server.close(drainMs));
   const admin = await openAdminPort(context, health);

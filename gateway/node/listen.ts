@@ -4,6 +4,7 @@ import type { Address } from "../../src/address.js";
 import type { Certificates } from "../../src/certificates.js";
 import type { Config } from "../../src/config.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
+import type { Overload } from "../../src/overload.js";
 import { HttpError } from "../errors.js";
 import type { Handler } from "../http.js";
 import type { ClientSocket, ConnectionLimits, PortConnection } from "./connection.js";
@@ -19,6 +20,8 @@ export type Limits = ConnectionLimits &
   Pick<WebSocketLimits, "heartbeatMs"> & {
     /** The memory budget of this process; default: one of the port's own. */
     readonly budget?: MemoryBudget | undefined;
+    /** Is told of each connection. */
+    readonly overload?: Overload | undefined;
     /** With it the port speaks TLS. */
     readonly tls?: Certificates | undefined;
   };
@@ -54,7 +57,7 @@ export class HttpPort {
   #leaving = false;
 
   constructor(handler: Handler, limits: Limits) {
-    const { budget = new MemoryBudget(limits), tls, headerTime, bodyTime, keepAlive } = limits;
+    const { budget = new MemoryBudget(limits), overload, tls, headerTime, bodyTime, keepAlive } = limits;
     const checkMs = Math.min(CHECK_MS, headerTime / 2, bodyTime / 2, keepAlive / 2);
     this.#options = {
       handler,
@@ -83,6 +86,7 @@ export class HttpPort {
       this.#server = secure.server;
       this.#closeHandshakes = secure.closeHandshakes;
     }
+    if (overload !== undefined) this.#server.on("connection", () => overload.onConnection());
     this.#server.maxConnections = limits.maxConnections;
     this.#checks = setInterval(() => this.#checkTime(), checkMs).unref();
   }

@@ -5,12 +5,12 @@
 import { StatusError } from "../../src/errors.js";
 import type { Logger } from "../../src/log.js";
 import type { Target } from "../catalog/target.js";
-import { type Failure, NO_MEMORY, toFailure } from "../errors.js";
+import { type Failure, type HttpError, NO_MEMORY, toFailure } from "../errors.js";
 import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http.js";
 import { encoded, isLarge } from "./compress.js";
 import { isLoopbackHost } from "./cors.js";
 import type { StageOptions } from "./options.js";
-import { type RequestState, record } from "./record.js";
+import { RequestState, record } from "./record.js";
 
 /** Largest response, in bytes, for which no memory is reserved: the system most likely takes it at once. */
 const MAX_UNRESERVED = 16 * 1024;
@@ -62,6 +62,13 @@ export function reject(
   const failure = reportFailure(thrown, state, options.log);
   const response = complete(request, state, state.dialect.writeError(request, failure, state), options);
   return recorded(request, state, response, failure.status, options);
+}
+
+/** The response to a request that is not handled. It is counted but not logged, because a flood of refusals must be cheap. */
+export function refuse(request: GatewayRequest, reason: HttpError, options: StageOptions): GatewayResponse {
+  const state = new RequestState(request, options.dialects.of(request));
+  options.metrics.request(undefined, reason.status, 0);
+  return complete(request, state, state.dialect.writeError(request, toFailure(reason), state), options);
 }
 
 /**

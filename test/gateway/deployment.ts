@@ -30,6 +30,7 @@ import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registr
 import { createLog } from "../../src/log.js";
 import type { MemoryBudget } from "../../src/memory-budget.js";
 import { Metrics } from "../../src/metrics.js";
+import type { Overload } from "../../src/overload.js";
 import type { CallStart, Channel, Verify } from "../../src/rpc/channel.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
@@ -82,6 +83,8 @@ export interface DeployOptions {
   readonly budget?: MemoryBudget;
   /** With it the port speaks TLS. */
   readonly tls?: Certificates | undefined;
+  /** Default: requests begin at once. */
+  readonly overload?: Overload;
   /** Of the catalog. */
   readonly maxMessage?: number;
   /** How instances with an address are reached; default over our own HTTP/2. */
@@ -191,6 +194,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     log,
     metrics,
     heartbeatMs: options.heartbeatMs,
+    overload: options.overload,
   });
   const door = await listen(handler, config.http, {
     ...config,
@@ -198,6 +202,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     stallMs: options.stallMs,
     budget: options.budget,
     tls: options.tls,
+    overload: options.overload,
   });
   await guard.ready();
   await arrival(catalog);

@@ -1,0 +1,167 @@
+// Requests that wait at the HTTP port, on an event loop that the test turns by hand: how they are answered, and how refused.
+import t, { type Test } from "tap";
+import { MAX_WAIT_MS, Overload } from "../../../src/overload.js";
+import { HTTP_VERSIONS, httpClient, type Received, type Sent } from "../../support/http-client.js";
+import { inTime, until } from "../../support/until.js";
+import { deploy } from "../deployment.js";
+import { fillTurn, ManualLoop } from "./manual-loop.js";
+
+/** Counts the calls that have come to wait, and those whose callers have gone. */
+class ObservedOverload extends Overload {
+  waiting = 0;
+  cancelled = 0;
+
+  override wait(...call: Parameters<Overload["wait"]>): ReturnType<Overload["wait"]> {
+    this.waiting++;
+    const entry = super.wait(...call);
+    const cancel = (): void => {
+      this.cancelled++;
+      entry.cancel();
+    };
+    return { cancel };
+  }
+}
+
+async function start(t: Test) {
+  const loop = new ManualLoop();
+  const overload = new ObservedOverload(loop);
+  const deployment = await deploy(t.testdir(), { overload });
+  t.teardown(() => deployment.close());
+  deployment.metrics.overload = overload;
+  deployment.logged.length = 0;
+  deployment.dispatched.length = 0;
+  fillTurn(overload, loop);
+  /** Lets everything that waits have its turn. */
+  const turn = (): void => {
+    loop.turn();
+    loop.turn();
+  };
+  const waiting = (count = 1) => until(() => overload.waiting === count);
+  return { ...deployment, loop, overload, turn, waiting };
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+const CALL: Sent = { method: "POST", path: "/helloworld/call", headers: JSON_TYPE, body: '{"name":"Ada"}' };
+const DETAIL = "The gateway has more requests than it can answer in time; try again later";
+const RPC = "/helloworld.Helloworld/Call";
+const EMPTY_ENVELOPE = "\0\0\0\0\0";
+
+const DIALECTS: readonly { dialect: string; sent: Sent; check(t: Test, answer: Received): void }[] = [
+  {
+    dialect: "JSON",
+    sent: CALL,
+    check(t, { status, headers, body }) {
+      t.equal(status, 503);
+      t.equal(headers["retry-after"], "1");
+      t.ok(headers["x-request-id"]);
+      const error = { Id: "gateway", Code: 503, Detail: DETAIL, Status: "Service Unavailable" };
+      t.same(JSON.parse(body), error);
+    },
+  },
+  {
+    dialect: "Connect",
+    sent: { method: "POST", path: RPC, headers: { "content-type": "application/proto" }, body: "" },
+    check(t, { status, body }) {
+      t.equal(status, 503);
+      t.match(JSON.parse(body), { code: "unavailable", message: DETAIL });
+    },
+  },
+  {
+    dialect: "Connect's streams",
+    sent: {
+      method: "POST",
+      path: RPC,
+      headers: { "content-type": "application/connect+json" },
+      body: EMPTY_ENVELOPE,
+    },
+    check(t, { status, body }) {
+      t.equal(status, 200);
+      t.match(JSON.parse(body.slice(5)), { error: { code: "unavailable", message: DETAIL } });
+    },
+  },
+  {
+    dialect: "gRPC",
+    sent: { method: "POST", path: RPC, headers: { "content-type": "application/grpc" }, body: EMPTY_ENVELOPE },
+    check(t, { status, headers }) {
+      t.equal(status, 200);
+      t.equal(headers["grpc-status"], "14");
+      t.equal(headers["grpc-message"], DETAIL);
+    },
+  },
+  {
+    dialect: "gRPC-Web",
+    sent: {
+      method: "POST",
+      path: RPC,
+      headers: { "content-type": "application/grpc-web+proto" },
+      body: EMPTY_ENVELOPE,
+    },
+    check(t, { status, body }) {
+      t.equal(status, 200);
+      t.match(body, /grpc-status: ?14/);
+    },
+  },
+];
+
+for (const version of HTTP_VERSIONS) {
+  for (const { dialect, sent, check } of DIALECTS) {
+    t.test(
+      `${dialect} over ${version}: a request that has waited too long is refused as the dialect writes errors`,
+      async (t) => {
+        const it = await start(t);
+        const answer = httpClient(t, version, it.door.address).send(sent);
+        await it.waiting();
+        it.loop.turn();
+        it.loop.milliseconds += MAX_WAIT_MS + 1;
+        it.turn();
+        check(t, await inTime(answer, "the refusal"));
+        t.same(it.dispatched, [], "the service was not called");
+        t.match(await it.metrics.text(), /^portico_overload_refused_total 1$/m);
+        t.same(it.logged, [], "a flood of refusals writes no log lines");
+      },
+    );
+  }
+
+  t.test(`${version}: a request that waits is answered when its turn has come`, async (t) => {
+    const it = await start(t);
+    const answer = httpClient(t, version, it.door.address).send(CALL);
+    await it.waiting();
+    it.turn();
+    t.match(await inTime(answer, "the answer"), { status: 200, body: /Ada/ });
+    t.match(await it.metrics.text(), /^portico_overload_refused_total 0$/m);
+  });
+
+  t.test(`${version}: a request whose client goes away while it waits does not reach the service`, async (t) => {
+    const it = await start(t);
+    const client = httpClient(t, version, it.door.address);
+    const gone = client.open({ path: "/helloworld/call?name=Gone" });
+    gone.head.catch(() => {});
+    await it.waiting();
+    gone.leave();
+    await until(() => it.overload.cancelled === 1);
+    it.turn();
+    t.same(it.dispatched, []);
+  });
+}
+
+t.test("while calls to one service wait, a call to another and /readyz are answered at once", async (t) => {
+  const it = await start(t);
+  const client = httpClient(t, "HTTP/1.1", it.door.address);
+  const send = (path: string) => inTime(client.send({ path }), path);
+  const flood = ["1", "2", "3"].map((name) => send(`/helloworld/call?name=${name}`));
+  await it.waiting(3);
+  it.loop.turn();
+  t.equal((await send("/readyz")).status, 200);
+  t.equal((await send("/probe/tell")).status, 200);
+  t.same(it.dispatched, ["service:probe:Probe.Tell"]);
+  it.turn();
+  for (const { status } of await Promise.all(flood)) t.equal(status, 200);
+});
+
+t.test("a request that waits is told when the server stops", async (t) => {
+  const it = await start(t);
+  const answer = httpClient(t, "HTTP/1.1", it.door.address).send(CALL);
+  await it.waiting();
+  await inTime(it.door.close(0), "the stop");
+  t.match(await inTime(answer, "the refusal"), { status: 503, body: /Portico is stopping/ });
+});

@@ -1,0 +1,162 @@
+// When calls begin, wait and are refused, on an event loop that the test turns by hand.
+import t, { type Test } from "tap";
+import { MAX_TURN_MS, MAX_UNTIMED, MAX_WAIT_MS, Overload } from "../../../src/overload.js";
+import { fillTurn, ManualLoop } from "./manual-loop.js";
+
+/** Waiting calls that take so long each, and what became of them in order. */
+function open() {
+  const loop = new ManualLoop();
+  const overload = new Overload(loop);
+  const happened: string[] = [];
+  const wait = (group: string, name: string, milliseconds = 0) =>
+    overload.wait(group, {
+      begin: () => {
+        happened.push(name);
+        loop.milliseconds += milliseconds;
+      },
+      refuse: () => happened.push(`${name} refused`),
+    });
+  return { loop, overload, happened, wait };
+}
+
+const names = (group: string, count: number) => Array.from({ length: count }, (_, index) => `${group}${index}`);
+
+t.test("a few calls begin without a look at the clock", async (t) => {
+  const { loop, overload } = open();
+  for (let call = 0; call < MAX_UNTIMED; call++) t.ok(overload.mayBegin());
+  t.notOk(overload.mayBegin());
+  t.ok(loop.isIdle, "nothing was asked of the loop");
+});
+
+t.test("more calls begin until the turn has taken its time", async (t) => {
+  const { loop, overload } = open();
+  t.ok(overload.tryBegin("a"));
+  loop.milliseconds += MAX_TURN_MS - 0.1;
+  t.ok(overload.tryBegin("a"));
+  loop.milliseconds += 0.1;
+  t.notOk(overload.tryBegin("a"));
+  t.notOk(overload.tryBegin("b"));
+});
+
+t.test("where nothing waits at the end of a turn, calls begin again without a look at the clock", async (t) => {
+  const { loop, overload } = open();
+  fillTurn(overload, loop);
+  t.notOk(overload.mayBegin());
+  loop.turn();
+  t.ok(overload.mayBegin());
+  t.ok(loop.isIdle);
+});
+
+t.test("a call that waits begins in a later turn than the one in which it came", async (t) => {
+  const { loop, overload, happened, wait } = open();
+  fillTurn(overload, loop);
+  wait("a", "a0");
+  loop.turn();
+  t.same(happened, [], "the loop may still find that its caller has gone");
+  loop.turn();
+  t.same(happened, ["a0"]);
+  t.ok(loop.isIdle);
+});
+
+t.test("a call whose caller has gone does not begin", async (t) => {
+  const { loop, overload, happened, wait } = open();
+  fillTurn(overload, loop);
+  wait("a", "a0").cancel();
+  wait("a", "a1");
+  wait("b", "b0").cancel();
+  for (let turn = 0; turn < 3; turn++) loop.turn();
+  t.same(happened, ["a1"]);
+  t.ok(loop.isIdle);
+  t.equal(overload.refused, 0);
+});
+
+t.test("calls begin one after the other until the turn has taken its time", async (t) => {
+  const { loop, overload, happened, wait } = open();
+  fillTurn(overload, loop);
+  for (const name of names("a", 5)) wait("a", name, MAX_TURN_MS / 2);
+  loop.turn();
+  loop.turn();
+  t.same(happened, ["a0", "a1"]);
+  loop.turn();
+  loop.turn();
+  t.same(happened, ["a0", "a1", "a2", "a3", "a4"]);
+});
+
+t.test("groups take turns, whatever the length of their queues", async (t) => {
+  const { loop, overload, happened, wait } = open();
+  fillTurn(overload, loop);
+  for (const name of names("a", 3)) wait("a", name);
+  wait("b", "b0");
+  loop.turn();
+  loop.turn();
+  t.same(happened, ["a0", "b0", "a1", "a2"]);
+});
+
+t.test("a call of a group of which none waits begins at once", async (t) => {
+  const { loop, overload, wait } = open();
+  fillTurn(overload, loop);
+  for (const name of names("a", 3)) wait("a", name, MAX_TURN_MS);
+  loop.turn();
+  t.notOk(overload.tryBegin("a"));
+  t.ok(overload.tryBegin("b"));
+});
+
+const waits: readonly (readonly [title: string, waited: number, outcome: string])[] = [
+  ["a call that has waited as long as it may begins", MAX_WAIT_MS, "a0"],
+  ["a call that has waited longer is refused", MAX_WAIT_MS + 1, "a0 refused"],
+];
+for (const [title, waited, outcome] of waits) {
+  t.test(title, async (t) => {
+    const { loop, overload, happened, wait } = open();
+    fillTurn(overload, loop);
+    wait("a", "a0");
+    loop.turn();
+    loop.milliseconds += waited;
+    loop.turn();
+    t.same(happened, [outcome]);
+    t.equal(overload.refused, outcome === "a0" ? 0 : 1);
+  });
+}
+
+t.test("calls that came later are not refused with those that waited too long", async (t) => {
+  const { loop, overload, happened, wait } = open();
+  fillTurn(overload, loop);
+  wait("a", "a0");
+  loop.turn();
+  loop.milliseconds += MAX_WAIT_MS + 1;
+  wait("a", "a1");
+  loop.turn();
+  loop.turn();
+  t.same(happened, ["a0 refused", "a1"]);
+});
+
+t.test("a turn that accepted a connection begins no call, because more connections may wait", async (t) => {
+  const { loop, overload, happened } = accepting(t);
+  overload.onConnection();
+  loop.turn();
+  t.same(happened, ["a0"]);
+  loop.turn();
+  t.same(happened, ["a0", "a1"], "the next one does");
+});
+
+t.test("connections put calls off for a bounded time", async (t) => {
+  const { loop, overload, happened } = accepting(t);
+  for (let turn = 0; turn < 20 && happened.length < 2; turn++) {
+    overload.onConnection();
+    loop.milliseconds += 0.5;
+    loop.turn();
+  }
+  t.same(happened, ["a0", "a1"]);
+});
+
+/** A queue in which calls wait that take a turn each, and of which the first has just begun. */
+function accepting(t: Test) {
+  const opened = open();
+  const { loop, overload, happened, wait } = opened;
+  fillTurn(overload, loop);
+  for (const name of names("a", 2)) wait("a", name, MAX_TURN_MS);
+  loop.turn();
+  loop.turn();
+  t.same(happened, ["a0"]);
+  return opened;
+}
