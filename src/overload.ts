@@ -9,6 +9,11 @@
 export const MAX_UNTIMED = 32;
 /** How long calls begin in one turn of the event loop, in milliseconds. */
 export const MAX_TURN_MS = 2;
+/**
+ * How long calls are refused in a turn that begins calls, in milliseconds. The others wait on: a flood that asks again when it is
+ * refused must not take the time of calls that can be answered.
+ */
+export const MAX_REFUSE_MS = 0.5;
 /** How long turns may only accept connections while calls wait, in milliseconds: the loop accepts one a turn. */
 const MAX_ACCEPT_MS = 1;
 /** A call that has waited longer is refused, in milliseconds. */
@@ -44,7 +49,9 @@ export class Overload {
   /** Calls that have begun since it was last known that none waits. */
   #untimed = 0;
   /** Those that wait, in the order of their turns. */
-  readonly #groups = new Map<string, Group>();
+  readonly #groups = new Map<string, Queue>();
+  /** Those that have waited too long and are to be refused, oldest first. */
+  readonly #late = new Queue();
   /** Calls that came in this turn. They begin in a later one: by then the loop has found those whose callers have gone. */
   #arrived: { readonly group: string; readonly entry: Entry }[] = [];
   /** Until when calls begin in this turn; undefined while no turn is timed. */
@@ -91,7 +98,7 @@ export class Overload {
     const now = this.#loop.now();
     const mayAcceptMore = this.#accepted && now - this.#lastBegun < MAX_ACCEPT_MS;
     this.#accepted = false;
-    if (mayAcceptMore) this.#leaveTurn(now);
+    if (mayAcceptMore) this.#leaveTurn();
     else {
       this.#turnEnd = now + MAX_TURN_MS;
       this.#beginNext();
@@ -109,17 +116,26 @@ export class Overload {
         this.#loop.afterMicrotasks(this.#beginNext);
         return;
       }
+      this.#late.push(entry);
+    }
+    this.#lastBegun = now;
+    this.#refuse(Math.max(this.#turnEnd as number, now + MAX_REFUSE_MS));
+    this.#leaveTurn();
+  };
+
+  #refuse(end: number): void {
+    while (this.#loop.now() < end) {
+      const entry = this.#late.shift();
+      if (entry === undefined) return;
       this.refused++;
       entry.call.refuse();
     }
-    this.#lastBegun = now;
-    this.#leaveTurn(now);
-  };
+  }
 
-  #leaveTurn(now: number): void {
+  #leaveTurn(): void {
     for (const { group, entry } of this.#arrived) this.#push(group, entry);
     this.#arrived = [];
-    if (this.#groups.size > 0) this.#turnEnd = this.#openTurn(now);
+    if (this.#groups.size > 0 || !this.#late.isEmpty) this.#turnEnd = this.#openTurn(this.#loop.now());
     else {
       this.#turnEnd = undefined;
       this.#untimed = 0;
@@ -127,9 +143,12 @@ export class Overload {
   }
 
   #push(name: string, entry: Entry): void {
-    const group = this.#groups.get(name);
-    if (group === undefined) this.#groups.set(name, new Group(entry));
-    else group.push(entry);
+    let group = this.#groups.get(name);
+    if (group === undefined) {
+      group = new Queue();
+      this.#groups.set(name, group);
+    }
+    group.push(entry);
   }
 
   /** The oldest call of the group whose turn it is. */
@@ -137,7 +156,7 @@ export class Overload {
     for (const [name, group] of this.#groups) {
       this.#groups.delete(name);
       const entry = group.shift();
-      if (group.first !== undefined) this.#groups.set(name, group);
+      if (!group.isEmpty) this.#groups.set(name, group);
       if (entry !== undefined) return entry;
     }
     return undefined;
@@ -158,26 +177,27 @@ class Entry {
   }
 }
 
-/** The waiting calls of a group, oldest first: a linked list, because it may be long. */
-class Group {
-  first: Entry | undefined;
-  #last: Entry;
+/** Calls, oldest first: a linked list, because it may be long. */
+class Queue {
+  #first: Entry | undefined;
+  #last: Entry | undefined;
 
-  constructor(entry: Entry) {
-    this.first = entry;
-    this.#last = entry;
+  get isEmpty(): boolean {
+    return this.#first === undefined;
   }
 
   push(entry: Entry): void {
-    this.#last.next = entry;
+    entry.next = undefined;
+    if (this.#first === undefined) this.#first = entry;
+    else (this.#last as Entry).next = entry;
     this.#last = entry;
   }
 
-  /** Undefined where all were cancelled. */
+  /** The first that is not cancelled. */
   shift(): Entry | undefined {
-    let entry = this.first;
+    let entry = this.#first;
     while (entry?.isCancelled) entry = entry.next;
-    this.first = entry?.next;
+    this.#first = entry?.next;
     return entry;
   }
 }

@@ -3,7 +3,7 @@
  * docs/faults.md.
  *
  *     npm run test:faults
- *     FAULTS=revocation npm run test:faults       one part of the page: revocation, availability, machines or hostile
+ *     FAULTS=revocation npm run test:faults       one part of the page: revocation, availability, machines, hostile or overload
  *     FAULTS='the clock' npm run test:faults      the faults with these words; the page is left alone
  */
 import { spawnSync } from "node:child_process";
@@ -27,7 +27,9 @@ const PAGE = "docs/faults.md";
 const wanted = process.env.FAULTS;
 /** Of the titles of those to try; undefined where whole parts are. */
 const words =
-  wanted === undefined || ["revocation", "availability", "machines", "hostile"].includes(wanted) ? undefined : wanted;
+  wanted === undefined || ["revocation", "availability", "machines", "hostile", "overload"].includes(wanted)
+    ? undefined
+    : wanted;
 const builds = new Map<string, Promise<string>>();
 const skipped: string[] = [];
 
@@ -98,7 +100,8 @@ const PARTS: Record<string, () => Promise<string[]>> = {
   revocation: async () => [...HEAD, ...(await tryAll([...REVOCATION, ...LATE, ...PAST]))],
   availability: async () => [...HEAD, ...(await tryAll(AVAILABILITY))],
   machines: tryOnMachines,
-  hostile: async () => [await hostileConnections()],
+  hostile: async () => [await tableOf("test/faults/hostile.ts")],
+  overload: async () => [await tableOf("test/faults/overload.ts")],
 };
 
 /** Tries the faults between machines in turn, on one cluster. */
@@ -122,13 +125,14 @@ async function tryOnMachines(): Promise<string[]> {
   return [...MACHINE_HEAD, ...rows];
 }
 
-async function hostileConnections(): Promise<string> {
-  const args = ["--import=tsx", "test/faults/hostile.ts"];
+/** The table that a script prints. */
+async function tableOf(script: string): Promise<string> {
+  const args = ["--import=tsx", script];
   const { status, stdout } = spawnSync(process.execPath, args, {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
   });
-  t.equal(status, 0, "hostile connections have their figures");
+  t.equal(status, 0, `${script} has its figures`);
   return stdout.trim();
 }
 

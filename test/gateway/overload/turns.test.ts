@@ -1,6 +1,6 @@
 // When calls begin, wait and are refused, on an event loop that the test turns by hand.
 import t, { type Test } from "tap";
-import { MAX_TURN_MS, MAX_UNTIMED, MAX_WAIT_MS, Overload } from "../../../src/overload.js";
+import { MAX_REFUSE_MS, MAX_TURN_MS, MAX_UNTIMED, MAX_WAIT_MS, Overload } from "../../../src/overload.js";
 import { fillTurn, ManualLoop } from "./manual-loop.js";
 
 /** Waiting calls that take so long each, and what became of them in order. */
@@ -117,6 +117,36 @@ for (const [title, waited, outcome] of waits) {
     t.equal(overload.refused, outcome === "a0" ? 0 : 1);
   });
 }
+
+t.test("refusals take a small part of a turn in which calls begin; the other late calls wait on", async (t) => {
+  const { loop, overload, happened, wait } = open();
+  fillTurn(overload, loop);
+  const refuse = (): void => {
+    loop.milliseconds += MAX_REFUSE_MS / 2;
+  };
+  // While the first call takes its time, others become late, and two arrive.
+  overload.wait("long", {
+    begin() {
+      loop.milliseconds += MAX_WAIT_MS + 1;
+      wait("fresh", "fresh0", MAX_TURN_MS);
+      wait("fresh", "fresh1", MAX_TURN_MS);
+    },
+    refuse,
+  });
+  for (const name of names("late", 6)) overload.wait(name, { begin: () => t.fail(name), refuse });
+  loop.turn();
+  loop.turn();
+  t.same(happened, []);
+  loop.turn();
+  t.same(happened, ["fresh0"]);
+  t.equal(overload.refused, 2);
+  loop.turn();
+  t.same(happened, ["fresh0", "fresh1"]);
+  t.equal(overload.refused, 4);
+  loop.turn();
+  t.equal(overload.refused, 6);
+  t.ok(loop.isIdle);
+});
 
 t.test("calls that came later are not refused with those that waited too long", async (t) => {
   const { loop, overload, happened, wait } = open();

@@ -1,0 +1,181 @@
+// Callers of one path, in a process of their own: the load of overload.ts.
+//
+//     node --import=tsx test/faults/overload-client.ts '{"port":8080,"path":"/readyz","seconds":5,"callers":100,"rate":50,"kept":true}'
+//
+// Writes one line of JSON, an `Outcome`. Calls of the first second are not counted.
+import { connect, type Socket } from "node:net";
+
+export interface Load {
+  readonly port: number;
+  readonly path: string;
+  readonly seconds: number;
+  /** Most calls at once. A call beyond them is lost: there is no connection for it. */
+  readonly callers: number;
+  /** Calls a second that begin, whatever became of others. Without it a caller calls again as soon as it has its answer. */
+  readonly rate?: number | undefined;
+  /** Whether callers connect before the load begins, and keep their connections; else each call opens one. */
+  readonly kept: boolean;
+}
+
+export interface Outcome {
+  /** Calls a second, by what they ended with in time: an answer with 200, with 503, none. */
+  readonly granted: number;
+  readonly refused: number;
+  readonly lost: number;
+  /** Of calls that were granted, in milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** How long a caller waits for an answer, in milliseconds. Then it closes its connection. */
+const PATIENCE = 1_000;
+/** What is not counted at the beginning, in milliseconds. */
+const WARM_UP = 1_000;
+/** Connections that are opened at once before the load begins. */
+const CONNECTING = 8;
+
+const load: Load = JSON.parse(process.argv[2] as string);
+const closing = load.kept ? "" : "Connection: close\r\n";
+const REQUEST = Buffer.from(`GET ${load.path} HTTP/1.1\r\nHost: 127.0.0.1:${load.port}\r\n${closing}\r\n`);
+
+let begin = 0;
+let end = Number.POSITIVE_INFINITY;
+const times: number[] = [];
+let refused = 0;
+let lost = 0;
+
+const isCounted = (started: number): boolean => started >= begin + WARM_UP && started < end - PATIENCE;
+
+class Caller {
+  #socket: Socket | undefined;
+  started = 0;
+  isWaiting = false;
+  #head = "";
+  #status = 0;
+  /** Bytes of the body that are still to come; -1 before the head has come. */
+  #left = -1;
+
+  call(): void {
+    this.started = performance.now();
+    this.isWaiting = true;
+    this.#left = -1;
+    this.#head = "";
+    waiting.push({ caller: this, since: this.started });
+    if (this.#socket === undefined) this.connect();
+    this.#socket?.write(REQUEST);
+  }
+
+  connect(onConnected = (): void => {}): void {
+    const socket = connect({ host: "127.0.0.1", port: load.port, noDelay: true }, onConnected);
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => this.#onData(chunk));
+    socket.on("error", () => {}); // The event "close" follows.
+    socket.on("close", () => {
+      if (this.#socket !== socket) return;
+      this.#socket = undefined;
+      if (this.isWaiting) this.#end(0);
+    });
+  }
+
+  #onData(chunk: Buffer): void {
+    if (!this.isWaiting) return;
+    if (this.#left >= 0) this.#left -= chunk.length;
+    else {
+      this.#head += chunk.toString("latin1");
+      const headEnd = this.#head.indexOf("\r\n\r\n");
+      if (headEnd < 0) return;
+      this.#status = Number(this.#head.slice(9, 12));
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(this.#head)?.[1] ?? 0);
+      this.#left = length - (this.#head.length - headEnd - 4);
+    }
+    if (this.#left <= 0) this.#end(this.#status);
+  }
+
+  giveUp(): void {
+    this.#disconnect();
+    this.#end(0);
+  }
+
+  #disconnect(): void {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.destroy();
+  }
+
+  #end(status: number): void {
+    this.isWaiting = false;
+    const took = performance.now() - this.started;
+    if (!load.kept) this.#disconnect();
+    if (isCounted(this.started)) {
+      if (took > PATIENCE || (status !== 200 && status !== 503)) lost++;
+      else if (status === 503) refused++;
+      else times.push(took);
+    }
+    if (load.rate !== undefined) idle.push(this);
+    // Where there was no answer the next call must not begin in the same turn, for ever.
+    else if (status === 0) setTimeout(() => this.call(), 1);
+    else this.call();
+  }
+}
+
+/** Calls in the order of their starts; those that have ended are skipped when their time is up. */
+const waiting: { readonly caller: Caller; readonly since: number }[] = [];
+let checked = 0;
+const idle: Caller[] = [];
+let callers = 0;
+let begun = 0;
+
+function tick(): void {
+  const now = performance.now();
+  if (load.rate !== undefined) beginDue(Math.floor(((Math.min(now, end) - begin) * load.rate) / 1000), now);
+  for (; checked < waiting.length; checked++) {
+    const { caller, since } = waiting[checked] as (typeof waiting)[number];
+    if (now - since < PATIENCE) break;
+    if (caller.isWaiting && caller.started === since) caller.giveUp();
+  }
+  if (checked > 10_000) {
+    waiting.splice(0, checked);
+    checked = 0;
+  }
+  if (now < end) setTimeout(tick, 1);
+  else report();
+}
+
+function beginDue(due: number, now: number): void {
+  for (; begun < due; begun++) {
+    const caller = idle.pop() ?? newCaller();
+    if (caller !== undefined) caller.call();
+    else if (isCounted(now)) lost++;
+  }
+}
+
+function newCaller(): Caller | undefined {
+  if (callers === load.callers) return undefined;
+  callers++;
+  return new Caller();
+}
+
+async function connectNext(): Promise<void> {
+  for (let caller = newCaller(); caller !== undefined; caller = newCaller()) {
+    await new Promise<void>((resolve) => caller?.connect(resolve));
+    idle.push(caller);
+  }
+}
+
+function report(): void {
+  times.sort((a, b) => a - b);
+  const at = (share: number): number => times[Math.floor((times.length - 1) * share)] ?? 0;
+  const perSecond = (count: number): number => count / (load.seconds - (WARM_UP + PATIENCE) / 1000);
+  const counts = { granted: perSecond(times.length), refused: perSecond(refused), lost: perSecond(lost) };
+  const outcome: Outcome = { ...counts, p50: at(0.5), p99: at(0.99) };
+  process.stdout.write(`${JSON.stringify(outcome)}\n`, () => process.exit());
+}
+
+if (load.kept) await Promise.all(Array.from({ length: CONNECTING }, connectNext));
+begin = performance.now();
+end = begin + load.seconds * 1000;
+if (load.rate === undefined) {
+  const all = load.kept ? idle.splice(0) : Array.from({ length: load.callers }, () => new Caller());
+  for (const caller of all) caller.call();
+}
+tick();
