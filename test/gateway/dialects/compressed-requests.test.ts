@@ -1,6 +1,7 @@
 // Bodies of requests may be compressed in the dialects that have one message in the body (RFC 9110 §8.4), up to a bound.
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
+import { connect } from "node:http2";
 import { json } from "node:stream/consumers";
 import zlib from "node:zlib";
 import t from "tap";
@@ -121,4 +122,17 @@ t.test("what a body becomes counts to the memory of the process", async (t) => {
     t.match(await client.send(sent), { status: 200 });
     await until(() => budget.reserved === before, { what: () => `the release of ${budget.reserved - before} bytes` });
   }
+});
+
+t.test("it does not count any more while the client reads the response", async (t) => {
+  // A client that takes one byte of the response.
+  const session = connect(`http://127.0.0.1:${it.door.address.port}`, { settings: { initialWindowSize: 1 } });
+  t.teardown(() => session.destroy());
+  const before = budget.reserved;
+  const headers = { ":method": "POST", ":path": "/relay/Call", "content-type": "application/json" };
+  const stream = session.request({ ...headers, "content-encoding": "gzip" });
+  stream.end(zlib.gzipSync(note("a".repeat(100_000))));
+  await once(stream, "response");
+  const held = (): number => budget.reserved - before;
+  t.ok(held() > 90_000 && held() < 150_000, `${held()} bytes for a response of 100 kB`);
 });
