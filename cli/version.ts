@@ -2,16 +2,21 @@
 import { readFileSync } from "node:fs";
 import packageJson from "../package.json" with { type: "json" };
 
-/** `portico 0.1.0 (a07101e)`: the version, and the commit that the program was built from, where that is known. */
+/**
+ * `portico 0.1.0 (a07101e, HTTP parser of undici 7.30.2)`: the version, the commit that the program was built from, and the package
+ * whose parser was bundled, where they are known.
+ */
 export function versionText(): string {
-  const commit = builtFrom();
-  return `portico ${packageJson.version}${commit === undefined ? "" : ` (${commit})`}`;
+  const record = beside("built-from.json");
+  const parser = record && `HTTP parser of undici ${JSON.parse(record).llhttp.undici}`;
+  const details = [beside("commit"), parser].filter(Boolean).join(", ");
+  return `portico ${packageJson.version}${details && ` (${details})`}`;
 }
 
-function builtFrom(): string | undefined {
+/** What scripts/build.mjs has written beside the bundle: the commit only in a checkout. */
+function beside(file: string): string | undefined {
   try {
-    // scripts/build.mjs writes this file beside the bundle, in a checkout.
-    return readFileSync(new URL("commit", import.meta.url), "utf8");
+    return readFileSync(new URL(file, import.meta.url), "utf8");
   } catch {
     return undefined;
   }

@@ -74,7 +74,9 @@ for (const [command, { args, program, root }] of Object.entries(INSTALLATIONS)) 
     const portico = (...words: string[]) =>
       execFileSync(join(folder, program), words, { cwd: folder, env, encoding: "utf8" });
 
-    const version = existsSync(".git") ? /^portico \d[\d.]+ \([0-9a-f]{7,}(-modified)?\)\n$/ : /^portico \d[\d.]+\n$/;
+    const version = existsSync(".git")
+      ? /^portico \d[\d.]+ \([0-9a-f]{7,}(-modified)?, HTTP parser of undici 7\.\d+\.\d+\)\n$/
+      : /^portico \d[\d.]+ \(HTTP parser of undici 7\.\d+\.\d+\)\n$/;
     t.match(portico("--version"), version, "with the commit, where it was made in a checkout");
     portico("new", "greeter");
     t.ok(existsSync(join(folder, "greeter/package.json")), "portico new works");

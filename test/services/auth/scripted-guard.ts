@@ -17,6 +17,12 @@ const INTERVAL = 50;
 /** How soon it comes back, in milliseconds. */
 const RETRY = 20;
 
+export interface ScriptedGuardOptions {
+  readonly enrolment?: string | undefined;
+  /** How often it pings, in milliseconds. */
+  readonly interval?: number;
+}
+
 export class ScriptedGuard {
   /** IDs of the rules of the namespace `default` that it has applied. */
   readonly rules = new Set<string>();
@@ -43,10 +49,10 @@ export class ScriptedGuard {
   readonly #timer: NodeJS.Timeout;
 
   /** With an enrolment token it is of another process; without, of the authority's. */
-  constructor(t: Test, channel: Channel, { enrolment }: { enrolment?: string | undefined } = {}) {
+  constructor(t: Test, channel: Channel, { enrolment, interval = INTERVAL }: ScriptedGuardOptions = {}) {
     this.#channel = channel;
     this.#options = enrolment ? { metadata: [["authorization", `Bearer ${enrolment}`]] } : { admission: SYSTEM };
-    this.#timer = setInterval(() => this.ping(), INTERVAL);
+    this.#timer = setInterval(() => this.ping(), interval);
     t.teardown(() => this.cut());
     void this.#follow();
   }
