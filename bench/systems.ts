@@ -58,7 +58,7 @@ export async function prepare(folder: string): Promise<System[]> {
   ];
 }
 
-async function role(name: string, args: string[], env: Record<string, string>) {
+export async function role(name: string, args: string[], env: Record<string, string>) {
   const port = await freePort();
   const isFront = name === "gateway";
   const addresses = {

@@ -20,19 +20,24 @@ export interface ErrorReply {
 }
 
 /** Converts anything thrown into the reply that the client gets. Parameters as of `writeErrorReply`. */
-export function toErrorReply(id: string, thrown: unknown, types?: Registry): ErrorReply {
-  return writeErrorReply(id, toFailure(thrown), types);
+export function toErrorReply(id: string, thrown: unknown, target?: Typed): ErrorReply {
+  return writeErrorReply(id, toFailure(thrown), target);
 }
 
 /**
  * @param id the service that the request was directed to, or `gateway`
- * @param types of that service, to write the details of its errors
+ * @param target has the types of that service, to write the details of its errors
  */
-export function writeErrorReply(id: string, failure: Failure, types?: Registry): ErrorReply {
+export function writeErrorReply(id: string, failure: Failure, target?: Typed): ErrorReply {
   const { status, message, details, headers } = failure;
   const error = { Id: id, Code: status, Detail: message || reason(status), Status: reason(status) };
-  const body = details.length === 0 ? error : { ...error, Details: details.map((detail) => readable(detail, types)) };
+  const body = details.length === 0 ? error : { ...error, Details: details.map((detail) => readable(detail, target?.types)) };
   return { status, headers, body: JSON.stringify(body) };
+}
+
+/** What has a service's own types, which are asked for only where a failure has details. */
+interface Typed {
+  readonly types: Registry;
 }
 
 let standardTypes: Registry | undefined;

@@ -103,16 +103,19 @@ export class Bindings {
 }
 
 /** The bindings of an endpoint: those that were read before, as long as the prefix is the same. */
-export function bindingsFor({ endpoint: { method } }: Target, prefix: string): MethodBindings {
-  const known = read.get(method);
+export function bindingsFor({ endpoint }: Target, prefix: string): MethodBindings {
+  if (!endpoint.annotated) return NONE;
+  const known = read.get(endpoint);
   if (known?.prefix === prefix) return known.bindings;
-  const bindings = bindingsOf(method, prefix);
-  read.set(method, { prefix, bindings });
+  const bindings = bindingsOf(endpoint.method, prefix);
+  read.set(endpoint, { prefix, bindings });
   return bindings;
 }
 
+const NONE: MethodBindings = { bindings: [], problems: [] };
+
 const read = new WeakMap<
-  Target["endpoint"]["method"],
+  Target["endpoint"],
   { readonly prefix: string; readonly bindings: MethodBindings }
 >();
 

@@ -1,14 +1,15 @@
 /**
- * The contracts of all instances, compiled. Many instances have the same contract, and many services the same descriptors, so
- * each is compiled once and counted by its users.
+ * The contracts of all instances. Many instances have the same contract, and many services the same descriptors, so each is
+ * read once and counted by its users.
  */
 import { createHash } from "node:crypto";
-import type { FileRegistry } from "@bufbuild/protobuf";
-import { type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
+import type { Registry } from "@bufbuild/protobuf";
+import { DescriptorSet } from "../../src/contract/descriptor-set.js";
+import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Codec } from "../../src/json/codec.js";
-import { type CodecType, compileCodecs } from "../../src/json/compile.js";
+import { type CodecOptions, type CodecType, compileCodecs } from "../../src/json/compile.js";
 
 /** A contract as an instance announces it. */
 export type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices">;
@@ -23,14 +24,31 @@ export interface Contract {
   uses: number;
 }
 
-interface Schema {
+/** Descriptors, whose types are parsed at the first call: of many services most are not called for long. */
+class Schema {
   /** Of the descriptors, and of how their JSON is written. */
   readonly hash: string;
-  readonly descriptors: Buffer;
-  readonly types: FileRegistry;
-  readonly codec: (type: CodecType) => Codec;
+  readonly descriptors: DescriptorSet;
+  readonly #options: CodecOptions;
+  #compile: ((type: CodecType) => Codec) | undefined;
   /** How many contracts hold it. */
-  uses: number;
+  uses = 0;
+
+  constructor(hash: string, descriptors: DescriptorSet, options: CodecOptions) {
+    this.hash = hash;
+    this.descriptors = descriptors;
+    this.#options = options;
+  }
+
+  /** All types. What has a codec keeps them. */
+  get types(): Registry {
+    return this.descriptors.types;
+  }
+
+  codec(type: CodecType): Codec {
+    this.#compile ??= compileCodecs(this.types, this.#options);
+    return this.#compile(type);
+  }
 }
 
 export interface ContractsOptions {
@@ -50,7 +68,7 @@ export class Contracts {
   }
 
   /**
-   * The compiled contract, for one more user, who must release it.
+   * The contract, for one more user, who must release it.
    * @throws {Error} when the bytes are no descriptors, or lack one of the gRPC services
    */
   hold({ service, descriptors, grpcServices }: Announced): Contract {
@@ -59,8 +77,9 @@ export class Contracts {
     const hash = [service, schemaHash, ...grpcServices].join(" ");
     let contract = this.#contracts.get(hash);
     if (contract === undefined) {
-      const schema = this.#schemas.get(schemaHash) ?? this.#compile(schemaHash, descriptors, omitZeros);
-      contract = { hash, schema, endpoints: endpointsOf(service, schema.types, grpcServices), grpcServices, uses: 0 };
+      const schema = this.#schemas.get(schemaHash) ?? this.#read(schemaHash, descriptors, omitZeros);
+      const endpoints = endpointsOf(service, schema.descriptors, grpcServices);
+      contract = { hash, schema, endpoints, grpcServices, uses: 0 };
       this.#contracts.set(hash, contract);
       this.#schemas.set(schemaHash, schema);
       schema.uses++;
@@ -77,9 +96,7 @@ export class Contracts {
     if (contract.schema.uses === 0) this.#schemas.delete(contract.schema.hash);
   }
 
-  #compile(hash: string, descriptors: Buffer, omitZeros: boolean): Schema {
-    const types = readDescriptors(descriptors);
-    const { maxMessage } = this.#options;
-    return { hash, descriptors, types, codec: compileCodecs(types, { omitZeros, maxMessage }), uses: 0 };
+  #read(hash: string, descriptors: Buffer, omitZeros: boolean): Schema {
+    return new Schema(hash, new DescriptorSet(descriptors), { omitZeros, maxMessage: this.#options.maxMessage });
   }
 }

@@ -40,7 +40,7 @@ export interface InstancesOptions extends ConnectOptions {
   readonly closing: AbortSignal;
 }
 
-/** An instance that the registry has announced, its contract compiled. */
+/** An instance that the registry has announced, its contract read. */
 export interface KnownInstance {
   readonly service: string;
   readonly id: string;
@@ -55,7 +55,7 @@ export interface KnownInstance {
   readonly contract: Contract;
 }
 
-/** Compiles what the registry announces. @throws {Error} when its descriptors cannot be used */
+/** Reads what the registry announces. @throws {Error} when its descriptors cannot be used */
 export function toKnownInstance(instance: Instance, contracts: Contracts): KnownInstance {
   const { service, id, addresses, reflected, metadata, bindingPrefix } = instance;
   const contract = contracts.hold(instance);
@@ -211,7 +211,7 @@ export class Instances {
     const { service, contracts, readContract, log, closing } = this.#options;
     try {
       const { schema, grpcServices } = link.contract;
-      const known = { service, descriptors: schema.descriptors, grpcServices: [...grpcServices] };
+      const known = { service, descriptors: schema.descriptors.bytes, grpcServices: [...grpcServices] };
       const read = await readContract(connection, known);
       link.readError = undefined;
       if (read === undefined) return true;

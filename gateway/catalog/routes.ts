@@ -192,7 +192,7 @@ function routesOf(service: string, targets: readonly Target[]): Map<string, Rout
     if (endpoint.callers === Callers.ENROLLED) continue;
     const versioned: Route = { target, versioned: true };
     const unversioned: Route = { target, versioned: false };
-    for (const path of pathsOf(endpoint, endpoint.method.parent.typeName === main)) {
+    for (const path of pathsOf(endpoint, endpoint.grpcService === main)) {
       routes.set(`/v1/${service}/${path}`, versioned);
       routes.set(`/${service}/${path}`, unversioned);
       if (path === "call") routes.set(`/${service}`, unversioned);
@@ -212,6 +212,6 @@ function pathsOf({ segments: { endpoint } }: Endpoint, short: boolean): string[]
 /** The full name of the gRPC service whose name may be left out; undefined where instances differ about which that is. */
 function mainOf(targets: readonly Target[]): string | undefined {
   const short = targets.filter(({ endpoint }) => endpoint.shortPath);
-  const names = new Set(short.map(({ endpoint }) => endpoint.method.parent.typeName));
+  const names = new Set(short.map(({ endpoint }) => endpoint.grpcService));
   return names.size === 1 ? [...names][0] : undefined;
 }

@@ -2,7 +2,7 @@
  * What the gateway calls: an endpoint with its codecs and the channel that leads to the instances which have it. While a
  * service is updated its instances may have different contracts; then an endpoint has a target for each contract.
  */
-import type { DescField, FileRegistry } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Codec } from "../../src/json/codec.js";
@@ -69,10 +69,12 @@ export class Alternatives {
   }
 }
 
-/** Its codecs are compiled at their first use: a service may have thousands of endpoints that are never called. */
+/** Its types are parsed and its codecs compiled at their first use: many endpoints of many services are never called. */
 export class Target {
   /** The targets of the same endpoint by other contracts, this one included; undefined where all instances have one contract. */
   alternatives: Alternatives | undefined;
+  #input: DescMessage | undefined;
+  #output: DescMessage | undefined;
   #request: Codec | undefined;
   #response: Codec | undefined;
 
@@ -86,8 +88,20 @@ export class Target {
   ) {}
 
   /** The service's own message types. */
-  get types(): FileRegistry {
+  get types(): Registry {
     return this.contract.schema.types;
+  }
+
+  /** The type of its requests. */
+  get input(): DescMessage {
+    this.#input ??= this.endpoint.method.input;
+    return this.#input;
+  }
+
+  /** The type of its responses. */
+  get output(): DescMessage {
+    this.#output ??= this.endpoint.method.output;
+    return this.#output;
   }
 
   /** The codec of one field of its request or response. */
@@ -101,12 +115,12 @@ export class Target {
   }
 
   get request(): Codec {
-    this.#request ??= this.contract.schema.codec(this.endpoint.method.input);
+    this.#request ??= this.contract.schema.codec(this.input);
     return this.#request;
   }
 
   get response(): Codec {
-    this.#response ??= this.contract.schema.codec(this.endpoint.method.output);
+    this.#response ??= this.contract.schema.codec(this.output);
     return this.#response;
   }
 }

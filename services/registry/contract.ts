@@ -3,7 +3,7 @@
  * tools and servers, so they are first put in order (imports before importers, JSON names filled in, well-known files
  * added), and whatever is ambiguous or exceeds the bounds is refused here, once, for everything that reads them later.
  */
-import { create, createFileRegistry, type FileRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type Registry, toBinary } from "@bufbuild/protobuf";
 import { protoCamelCase } from "@bufbuild/protobuf/reflect";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import * as wkt from "@bufbuild/protobuf/wkt";
@@ -14,7 +14,8 @@ import {
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
 import { asBuffer } from "../../src/buffer.js";
-import { type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
+import { DescriptorSet } from "../../src/contract/descriptor-set.js";
+import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
 import { isOwnSet } from "../../src/contract/own-files.js";
 
 /** In bytes; leaves room for the rest of an instance in a message of 4 MiB. */
@@ -54,10 +55,10 @@ export function readContract(service: string, descriptors: Uint8Array, grpcServi
   if (descriptors.length > MAX_DESCRIPTORS) {
     throw new Error(`descriptors are ${descriptors.length} bytes; at most ${MAX_DESCRIPTORS} are accepted`);
   }
-  const { types, given, ordered } = readSet(descriptors);
+  const { set, given, ordered } = readSet(descriptors);
   const own = grpcServices.filter((name) => !isInfrastructure(name));
   checkServiceNames(own);
-  const endpoints = endpointsOf(service, types, own);
+  const endpoints = endpointsOf(service, set, own);
   checkEndpoints(endpoints);
   return { given: { descriptors: given, grpcServices }, descriptors: ordered, grpcServices: own, endpoints };
 }
@@ -66,15 +67,15 @@ export function readContract(service: string, descriptors: Uint8Array, grpcServi
  * The types that descriptors describe.
  * @throws {Error} when the bytes are not usable descriptors.
  */
-export function typesOf(descriptors: Uint8Array): FileRegistry {
-  return readSet(descriptors).types;
+export function typesOf(descriptors: Uint8Array): Registry {
+  return readSet(descriptors).set.types;
 }
 
 /** Descriptors put in order: as they came, as they are sent on, and as they are used here. */
 interface ReadSet {
   readonly given: Buffer;
   readonly ordered: Buffer;
-  readonly types: FileRegistry;
+  readonly set: DescriptorSet;
 }
 
 /** Each set is read once: reading is slow, and the services of a process share theirs. */
@@ -85,16 +86,23 @@ function readSet(descriptors: Uint8Array): ReadSet {
   if (known !== undefined) return known;
   const given = asBuffer(descriptors);
   // Those of Portico's own files are in order.
-  const found = isOwnSet(given) ? { given, ordered: given, types: readDescriptors(given) } : readAndOrder(given);
+  const found = isOwnSet(given) ? { given, ordered: given, set: new DescriptorSet(given) } : readAndOrder(given);
   read.set(descriptors, found);
   return found;
 }
 
 function readAndOrder(given: Buffer): ReadSet {
-  const { set, changed } = inOrder(parse(given).file);
+  const { set: files, changed } = inOrder(parse(given).file);
   // Most are in order already: then one copy does.
-  const ordered = changed ? serialize(set) : given;
-  return { given, ordered, types: createFileRegistry(set) };
+  const ordered = changed ? serialize(files) : given;
+  const set = new DescriptorSet(ordered);
+  checkTypes(set);
+  return { given, ordered, set };
+}
+
+/** Parses all types once, so that those who read the descriptors later find no fault. @throws {Error} */
+function checkTypes(set: DescriptorSet): void {
+  void set.types;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Comments of a .proto file, found by the element that they belong to. */
-import type { DescFile } from "@bufbuild/protobuf";
-import type { FileDescriptorProto } from "@bufbuild/protobuf/wkt";
+import { type DescFile, fromBinary } from "@bufbuild/protobuf";
+import { type FileDescriptorProto, type SourceCodeInfo, SourceCodeInfoSchema } from "@bufbuild/protobuf/wkt";
 
 type Comments = ReadonlyMap<object, string>;
 
@@ -10,10 +10,22 @@ const known = new WeakMap<DescFile, Comments>();
 export function commentOf(element: { readonly proto: object }, file: DescFile): string {
   let comments = known.get(file);
   if (comments === undefined) {
-    comments = readComments(file.proto);
+    comments = readComments(file.proto, sourceInfoOf(file));
     known.set(file, comments);
   }
   return comments.get(element.proto) ?? "";
+}
+
+const unparsed = new WeakMap<DescFile, Uint8Array>();
+
+/** Keeps the google.protobuf.SourceCodeInfo of a file that was parsed without it, for `commentOf`. */
+export function setSourceInfo(file: DescFile, bytes: Uint8Array): void {
+  unparsed.set(file, bytes);
+}
+
+function sourceInfoOf(file: DescFile): SourceCodeInfo | undefined {
+  const bytes = unparsed.get(file);
+  return bytes === undefined ? file.proto.sourceCodeInfo : fromBinary(SourceCodeInfoSchema, bytes);
 }
 
 /** The first paragraph of a comment, on one line. */
@@ -21,9 +33,9 @@ export function summaryOf(comment: string): string {
   return (comment.split(/\n\s*\n/, 1)[0] ?? "").replaceAll("\n", " ");
 }
 
-function readComments(file: FileDescriptorProto): Comments {
+function readComments(file: FileDescriptorProto, sourceInfo: SourceCodeInfo | undefined): Comments {
   const comments = new Map<object, string>();
-  for (const { path, leadingComments, trailingComments } of file.sourceCodeInfo?.location ?? []) {
+  for (const { path, leadingComments, trailingComments } of sourceInfo?.location ?? []) {
     const text = clean(leadingComments || trailingComments);
     const element = text === "" ? undefined : elementAt(file, path);
     if (element !== undefined) comments.set(element, text);

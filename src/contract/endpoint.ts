@@ -1,17 +1,14 @@
 /** Endpoints: what can be called of a service, by the one canonical name that rules, routes, logs, metrics and errors use. */
+import { type DescMethod, type DescService, getOption, hasExtension, type Registry } from "@bufbuild/protobuf";
 import {
-  createFileRegistry,
-  type DescMethod,
-  type DescService,
-  type FileRegistry,
-  fromBinary,
-  getOption,
-  hasExtension,
-} from "@bufbuild/protobuf";
-import { FileDescriptorSetSchema, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+  type MethodDescriptorProto,
+  MethodOptions_IdempotencyLevel,
+  type ServiceDescriptorProto,
+} from "@bufbuild/protobuf/wkt";
 import { Callers } from "../gen/portico/options/v1/options.js";
+import { DescriptorSet } from "./descriptor-set.js";
+import { hasHttpRule } from "./http-rule.js";
 import { SELF_GOVERNED } from "./names.js";
-import { ownRegistryOf } from "./own-files.js";
 import type { Resource } from "./resource.js";
 
 export { Callers };
@@ -45,6 +42,16 @@ export interface Endpoint {
   readonly postOnly: boolean;
   /** Whether a path may leave the gRPC service's name out: it is named like the service, or is the service's only one. */
   readonly shortPath: boolean;
+  /** Full name of the gRPC service, `helloworld.Helloworld`. */
+  readonly grpcService: string;
+  /** The method's name, `Call`. */
+  readonly methodName: string;
+  /** Whether the method has a `google.api.http` annotation. */
+  readonly annotated: boolean;
+  /**
+   * The method with its message types. Of an endpoint that was read from a DescriptorSet it is parsed now, unless something has
+   * kept it: then an object of its own each time.
+   */
   readonly method: DescMethod;
 }
 
@@ -52,41 +59,62 @@ export interface Endpoint {
  * Reads a serialized google.protobuf.FileDescriptorSet with all its imports.
  * @throws {Error} when the bytes are not one, or an import is missing.
  */
-export function readDescriptors(bytes: Uint8Array): FileRegistry {
-  const known = read.get(bytes);
-  if (known !== undefined) return known;
-  const registry = ownRegistryOf(bytes) ?? createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
-  read.set(bytes, registry);
-  return registry;
+export function readDescriptors(bytes: Uint8Array): Registry {
+  let types = read.get(bytes);
+  if (types === undefined) {
+    types = new DescriptorSet(bytes).types;
+    read.set(bytes, types);
+  }
+  return types;
 }
 
 /** Each set is read once: reading is slow, and the services of a process share theirs. */
-const read = new WeakMap<Uint8Array, FileRegistry>();
+const read = new WeakMap<Uint8Array, Registry>();
+
+/** A gRPC service as the endpoints are made of it. */
+interface GrpcService {
+  readonly typeName: string;
+  readonly proto: ServiceDescriptorProto;
+  readonly types: () => Registry;
+}
 
 /**
  * The endpoints of a service, given the full names of the gRPC services it serves. Two gRPC services whose short names
  * agree but for case go by their full names, so that every canonical name stands for one endpoint.
+ * @param types of a DescriptorSet, which is not kept in memory in parsed form, or parsed ones
  * @throws {Error} when the descriptors lack one of the gRPC services.
  */
-export function endpointsOf(service: string, registry: FileRegistry, grpcServices: readonly string[]): Endpoint[] {
-  const found = grpcServices.map((name) => {
-    const grpcService = registry.getService(name);
-    if (grpcService === undefined) throw new Error(`service ${service}: its descriptors lack the gRPC service ${name}`);
-    return grpcService;
+export function endpointsOf(
+  service: string,
+  types: DescriptorSet | Registry,
+  grpcServices: readonly string[],
+): Endpoint[] {
+  const found = grpcServices.map((typeName): GrpcService => {
+    const isSet = types instanceof DescriptorSet;
+    const proto = isSet ? types.declarationOf(typeName) : types.getService(typeName)?.proto;
+    if (proto === undefined) {
+      throw new Error(`service ${service}: its descriptors lack the gRPC service ${typeName}`);
+    }
+    return { typeName, proto, types: isSet ? () => types.types : () => types };
   });
   const main = mainOf(service, found);
-  const sharers = (short: string) => found.filter((other) => other.name.toLowerCase() === short.toLowerCase()).length;
+  const sharers = (short: string) => found.filter(({ proto }) => isNamed(proto, short)).length;
   return found.flatMap((grpcService) => {
-    const prefix = sharers(grpcService.name) > 1 ? grpcService.typeName : grpcService.name;
-    return grpcService.methods.map((method) => endpointOf(service, prefix, grpcService === main, method, registry));
+    const { typeName, proto } = grpcService;
+    const prefix = sharers(proto.name) > 1 ? typeName : proto.name;
+    return proto.method.map((_, index) => new MethodEndpoint(service, prefix, grpcService === main, grpcService, index));
   });
 }
 
 /** The gRPC service that is meant where a path names none. */
-function mainOf(service: string, grpcServices: readonly DescService[]): DescService | undefined {
-  const namesakes = grpcServices.filter(({ name }) => name.toLowerCase() === service.toLowerCase());
+function mainOf(service: string, grpcServices: readonly GrpcService[]): GrpcService | undefined {
+  const namesakes = grpcServices.filter(({ proto }) => isNamed(proto, service));
   const meant = namesakes.length > 0 ? namesakes : grpcServices;
   return meant.length === 1 ? meant[0] : undefined;
+}
+
+function isNamed(grpcService: ServiceDescriptorProto, name: string): boolean {
+  return grpcService.name.toLowerCase() === name.toLowerCase();
 }
 
 /**
@@ -94,50 +122,75 @@ function mainOf(service: string, grpcServices: readonly DescService[]): DescServ
  * service's name is left out where it may be.
  */
 export function pathOf(endpoint: Endpoint): string {
-  const { service, method, shortPath } = endpoint;
-  return shortPath ? `/${service}/${method.name}` : `/${service}/${grpcServiceOf(endpoint)}/${method.name}`;
+  const { service, methodName, shortPath } = endpoint;
+  return shortPath ? `/${service}/${methodName}` : `/${service}/${grpcServiceOf(endpoint)}/${methodName}`;
 }
 
 /** The gRPC service's name as it stands in the endpoint's: `Helloworld` of `helloworld:Helloworld.Call`. */
-export function grpcServiceOf({ service, name, method }: Endpoint): string {
-  return name.slice(service.length + 1, -method.name.length - 1);
+export function grpcServiceOf({ service, name, methodName }: Endpoint): string {
+  return name.slice(service.length + 1, -methodName.length - 1);
 }
 
-/** @param prefix what the gRPC service is called in names */
-function endpointOf(
-  service: string,
-  prefix: string,
-  shortPath: boolean,
-  method: DescMethod,
-  registry: FileRegistry,
-): Endpoint {
-  const endpoint = `${prefix}.${method.name}`;
-  const callers = SELF_GOVERNED.has(service) ? callersOf(method, registry) : undefined;
-  return {
-    service,
-    name: `${service}:${endpoint}`,
-    resource: `service:${service}:${endpoint}`,
-    segments: { type: "service", name: service.toLowerCase(), endpoint: endpoint.toLowerCase() },
-    path: `/${method.parent.typeName}/${method.name}`,
-    shape: method.methodKind,
-    callers,
-    destructive: SELF_GOVERNED.has(service) && isDestructive(method, registry),
-    deprecated: method.deprecated || method.parent.deprecated,
-    postOnly: callers !== undefined && method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
-    shortPath,
-    method,
-  };
+class MethodEndpoint implements Endpoint {
+  readonly service: string;
+  readonly name: string;
+  readonly resource: string;
+  readonly segments: Resource;
+  readonly path: string;
+  readonly shape: Shape;
+  readonly callers: Callers | undefined;
+  readonly destructive: boolean;
+  readonly deprecated: boolean;
+  readonly postOnly: boolean;
+  readonly shortPath: boolean;
+  readonly grpcService: string;
+  readonly methodName: string;
+  readonly annotated: boolean;
+  readonly #types: () => Registry;
+  readonly #index: number;
+
+  /** @param prefix what the gRPC service is called in names. @param index of the method */
+  constructor(service: string, prefix: string, shortPath: boolean, { typeName, proto, types }: GrpcService, index: number) {
+    const method = proto.method[index] as MethodDescriptorProto;
+    const endpoint = `${prefix}.${method.name}`;
+    this.service = service;
+    this.name = `${service}:${endpoint}`;
+    this.resource = `service:${service}:${endpoint}`;
+    this.segments = { type: "service", name: service.toLowerCase(), endpoint: endpoint.toLowerCase() };
+    this.path = `/${typeName}/${method.name}`;
+    this.shape = shapeOf(method);
+    this.#types = types;
+    this.#index = index;
+    this.grpcService = typeName;
+    const own = SELF_GOVERNED.has(service);
+    this.callers = own ? callersOf(this.method, types()) : undefined;
+    this.destructive = own && isDestructive(this.method, types());
+    this.deprecated = (method.options?.deprecated ?? false) || (proto.options?.deprecated ?? false);
+    this.postOnly = own && method.options?.idempotencyLevel !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+    this.shortPath = shortPath;
+    this.methodName = method.name;
+    this.annotated = hasHttpRule(method);
+  }
+
+  get method(): DescMethod {
+    return this.#types().getService(this.grpcService)?.methods[this.#index] as DescMethod;
+  }
+}
+
+function shapeOf({ clientStreaming, serverStreaming }: MethodDescriptorProto): Shape {
+  if (clientStreaming) return serverStreaming ? "bidi_streaming" : "client_streaming";
+  return serverStreaming ? "server_streaming" : "unary";
 }
 
 /** The declared callers; an endpoint that declares none is for administrators, so that forgetting opens nothing. */
-function callersOf(method: DescMethod, registry: FileRegistry): Callers {
+function callersOf(method: DescMethod, registry: Registry): Callers {
   const option = registry.getExtension("portico.options.v1.callers");
   const declared = option === undefined ? undefined : (getOption(method, option) as Callers);
   return declared || Callers.ADMIN;
 }
 
 /** An endpoint that declares neither option counts as destructive, so that forgetting it is safe. */
-function isDestructive(method: DescMethod, registry: FileRegistry): boolean {
+function isDestructive(method: DescMethod, registry: Registry): boolean {
   if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return false;
   const option = registry.getExtension("portico.options.v1.destructive");
   if (option === undefined || method.proto.options === undefined) return true;

@@ -4,6 +4,7 @@
  */
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import type { MethodDescriptorProto } from "@bufbuild/protobuf/wkt";
 import { HttpRule } from "../gen/google/api/http.js";
 import { type PathTemplate, parsePathTemplate } from "./path-template.js";
 
@@ -36,7 +37,7 @@ const NONE: Bindings = { bindings: [], problems: [] };
 
 /** The bindings of a method, with a prefix such as `/api` before each path. */
 export function bindingsOf(method: DescMethod, prefix = ""): Bindings {
-  const bytes = annotationOf(method);
+  const bytes = annotationOf(method.proto);
   if (bytes === undefined) return NONE;
   const bindings: Binding[] = [];
   const problems: string[] = [];
@@ -60,8 +61,13 @@ export function bindingsOf(method: DescMethod, prefix = ""): Bindings {
   return { bindings, problems };
 }
 
+/** Whether a method has the annotation. */
+export function hasHttpRule(method: MethodDescriptorProto): boolean {
+  return annotationOf(method) !== undefined;
+}
+
 /** The annotation in wire bytes. Descriptors are read without the extension, so it is an unknown field. */
-function annotationOf({ proto: { options } }: DescMethod): Uint8Array | undefined {
+function annotationOf({ options }: MethodDescriptorProto): Uint8Array | undefined {
   const fields = options?.$unknown?.filter(({ no, wireType }) => no === HTTP && wireType === WireType.LengthDelimited);
   if (fields === undefined || fields.length === 0) return undefined;
   // Several occurrences of a message are merged by putting their bytes one after the other.

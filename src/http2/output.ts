@@ -5,8 +5,9 @@
  */
 import type { Duplex } from "node:stream";
 
-/** Bytes of a slab. */
-const SLAB = 65_536;
+/** Bytes of the first slab, and of a slab at most. Each is twice as large as the one before: most connections of many are idle. */
+const FIRST_SLAB = 1_024;
+const MAX_SLAB = 65_536;
 /** Payloads below this size, in bytes, are copied. */
 const COPY_BELOW = 4_096;
 
@@ -15,6 +16,8 @@ export class Output {
   buffer: Buffer = Buffer.alloc(0);
   at = 0;
   #from = 0;
+  /** Bytes of the next slab. */
+  #nextSlab = FIRST_SLAB;
   readonly #pieces: Uint8Array[] = [];
   /** Bytes in the pieces. */
   #bytes = 0;
@@ -28,7 +31,8 @@ export class Output {
   reserve(bytes: number): void {
     if (this.buffer.length - this.at >= bytes) return;
     this.#cut();
-    this.buffer = Buffer.allocUnsafeSlow(Math.max(SLAB, bytes));
+    this.buffer = Buffer.allocUnsafeSlow(Math.max(this.#nextSlab, bytes));
+    this.#nextSlab = Math.min(2 * this.#nextSlab, MAX_SLAB);
     this.at = 0;
     this.#from = 0;
   }

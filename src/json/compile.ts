@@ -8,7 +8,7 @@
  *     write/   wire to JSON: `WireReader` reads the bytes, `Layout` finds the fields, `ObjectWriter` writes to `TextWriter`
  */
 import { Buffer, constants } from "node:buffer";
-import type { DescField, DescMessage, FileRegistry } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
 import type { Codec } from "./codec.js";
 import { FieldCodec, fieldValueReader, typeOfField } from "./field-codec.js";
 import type { MessageReader, MessageReaders } from "./read/field.js";
@@ -47,7 +47,7 @@ const MAX_COPIES = 4;
 export type CodecType = DescMessage | DescField;
 
 /** Gives a function from a type to its codec, which is the same one each time. */
-export function compileCodecs(registry: FileRegistry, options: CodecOptions = {}): (type: CodecType) => Codec {
+export function compileCodecs(registry: Registry, options: CodecOptions = {}): (type: CodecType) => Codec {
   const extensions = extensionsByType(registry);
   const extensionsOf = ({ typeName }: DescMessage) => extensions.get(typeName) ?? [];
   const find = (name: string) => registry.getMessage(name);

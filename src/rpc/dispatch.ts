@@ -5,7 +5,7 @@
  *
  * Health and reflection are served beside the services, without a guard: any caller may know what they answer.
  */
-import type { FileRegistry } from "@bufbuild/protobuf";
+import type { Registry } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
 import { type Admission, type Guard, SYSTEM } from "../access/admission.js";
 import { CONTEXT } from "../access/call-context.js";
@@ -70,7 +70,7 @@ export class Dispatcher {
     this.#loading = { ...this.#environment, admit: this.#admitLoaded };
     this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
     const open = unguarded ?? [this.health.service, createReflection([...services, this.health.service])];
-    const registries = new Map<Uint8Array, FileRegistry>();
+    const registries = new Map<Uint8Array, Registry>();
     for (const service of [...services, ...open]) {
       const registry = registries.get(service.descriptors) ?? readDescriptors(service.descriptors);
       registries.set(service.descriptors, registry);
@@ -110,7 +110,7 @@ export class Dispatcher {
     for (const { running } of this.#methods.values()) for (const call of running ?? []) call.stop(reason);
   }
 
-  #add(service: Service, registry: FileRegistry, unguarded: boolean): void {
+  #add(service: Service, registry: Registry, unguarded: boolean): void {
     const names = service.parts.map((part) => part.grpcService);
     const endpoints = new Map(endpointsOf(service.name, registry, names).map((endpoint) => [endpoint.path, endpoint]));
     for (const part of service.parts) {
@@ -128,7 +128,7 @@ export class Dispatcher {
 
   /** Adds the endpoints of a part that is loaded for the first call of one of them. */
   #addLazy(part: LazyPart, endpoints: readonly Endpoint[]): void {
-    const own = endpoints.filter(({ method }) => method.parent.typeName === part.grpcService);
+    const own = endpoints.filter(({ grpcService }) => grpcService === part.grpcService);
     for (const endpoint of own) {
       const load = async (): Promise<ServedMethod> => {
         const loaded = await part.load();

@@ -17,7 +17,7 @@ t.test("a service's types are looked through once, however many errors and detai
   const detail = anyPack(DurationSchema, { $typeName: DurationSchema.typeName, seconds: 1n, nanos: 0 });
   const details = Array(20).fill({ typeUrl: detail.typeUrl, value: Buffer.from(detail.value) });
   const error = new StatusError(Code.NOT_FOUND, "none", { details });
-  const bodies = [toErrorReply("shop", error, types).body, toErrorReply("shop", error, types).body];
+  const bodies = [toErrorReply("shop", error, { types }).body, toErrorReply("shop", error, { types }).body];
   const Details = Array(20).fill({ "@type": "type.googleapis.com/google.protobuf.Duration", value: "1s" });
   for (const body of bodies) t.same(JSON.parse(body).Details, Details);
   t.equal(times, 1);

@@ -47,8 +47,8 @@ export function bindingFor(target: Target, { binding }: BoundRoute): Binding {
 }
 
 /** The message that the body of a binding is: of the request, of one of its fields, or undefined where it is no message. */
-function bodyTypeOf({ body }: Binding, { endpoint }: Target): DescMessage | undefined {
-  return body === "*" ? endpoint.method.input : body?.message;
+function bodyTypeOf({ body }: Binding, target: Target): DescMessage | undefined {
+  return body === "*" ? target.input : body?.message;
 }
 
 /** Whether the body is raw bytes with a content type, instead of JSON. */

@@ -42,7 +42,7 @@ export const json: Dialect = {
   writeMessage: (_request, target, message, answer) => withMetadata(writeMessage(target, message), answer),
   openStream,
   writeError: (_request, failure, { service, target, answer }) =>
-    withMetadata(writeErrorReply(service, failure, target?.types), answer),
+    withMetadata(writeErrorReply(service, failure, target), answer),
 };
 
 const POST_ONLY = allowing("POST", "OPTIONS");

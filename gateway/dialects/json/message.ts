@@ -21,7 +21,7 @@ export function isPlain({ shape }: Endpoint): boolean {
 
 /** Refuses a body of a content type that the endpoint's request does not take. @throws {HttpError} 415, 400 with another method */
 export function checkBody(request: GatewayRequest, target: Target): void {
-  const { input } = target.endpoint.method;
+  const { input } = target;
   const { contentType } = request.headers;
   if (!isJson(contentType) && !isHttpBody(input) && !isForm(contentType, input)) throw notJson();
   checkCoding(request.headers, takesPieces(request, target));
@@ -47,20 +47,19 @@ export function isJson(contentType = ""): boolean {
 }
 
 /** Whether a POST's body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
-export function takesPieces(_request: GatewayRequest, { endpoint }: Target): boolean {
-  return endpoint.shape === "client_streaming" && isHttpBody(endpoint.method.input);
+export function takesPieces(_request: GatewayRequest, target: Target): boolean {
+  return target.endpoint.shape === "client_streaming" && isHttpBody(target.input);
 }
 
 /** The message of a POST, from its body; of a GET, from its query. @throws {JsonError} @throws {HttpError} 400 */
 export function readMessage(
   { method, target, headers: { contentType = "" } }: GatewayRequest,
-  { endpoint, request }: Target,
+  { input, request }: Target,
   pieces: readonly Uint8Array[],
 ): Uint8Array {
   if (method !== "POST") return request.readQuery(parseQuery(queryOf(target)));
   checkNoQuery(target);
   const body = joined(pieces);
-  const { input } = endpoint.method;
   if (isHttpBody(input)) return encodeHttpBody({ contentType, data: body });
   if (body.length === 0) return request.read(EMPTY_OBJECT);
   return isJson(contentType) ? request.read(body) : readForm(input, request, contentType, body);
@@ -97,7 +96,7 @@ export const EMPTY_OBJECT = Buffer.from("{}");
 
 /** The reply of a unary call. @throws {HttpError} 502 for bytes that are no message of the response type, or too large a one */
 export function writeMessage(target: Target, message: Uint8Array): Reply {
-  if (isHttpBody(target.endpoint.method.output)) {
+  if (isHttpBody(target.output)) {
     const { contentType, data } = decodeHttpBody(target.endpoint.service, message);
     return { status: 200, contentType, body: data, headers: RAW_HEADERS };
   }
@@ -118,7 +117,7 @@ export function writeJson(target: Target, message: Uint8Array): string {
 }
 
 /** The error of a service whose answer cannot be read or written. */
-export function toAnswerError({ endpoint: { service, method } }: Target, cause: unknown): HttpError {
-  const what = cause instanceof TooLargeError ? `too much: ${cause.message}` : `what is no ${method.output.typeName}`;
+export function toAnswerError({ endpoint: { service }, output }: Target, cause: unknown): HttpError {
+  const what = cause instanceof TooLargeError ? `too much: ${cause.message}` : `what is no ${output.typeName}`;
   return new HttpError(502, `${service} answered with ${what}`, { cause });
 }

@@ -121,7 +121,7 @@ export class Mcp implements Dialect {
     const call = this.#callOf(request);
     call.admitted = true;
     const { argumentsText } = call;
-    const isObject = isObjectInJson(target.endpoint.method.input);
+    const isObject = isObjectInJson(target.input);
     return target.request.read(Buffer.from(isObject ? argumentsText : (memberText(argumentsText, VALUE) ?? "null")));
   }
 

@@ -37,7 +37,7 @@ export function toolName(endpoint: Endpoint): string {
 }
 
 function fullName(endpoint: Endpoint): string {
-  return `${endpoint.service}.${grpcServiceOf(endpoint)}.${endpoint.method.name}`;
+  return `${endpoint.service}.${grpcServiceOf(endpoint)}.${endpoint.methodName}`;
 }
 
 /** The endpoints that are tools for a caller, in the order of their names. */

@@ -45,6 +45,9 @@ const NO_HTTP2 = new Error("it speaks TLS, but not HTTP/2");
 /** Maximum bytes of a read, as many as Node reads. */
 const READ_SIZE = 64 * 1024;
 
+/** Where all plain connections are read: node:net hands over the bytes of one before it reads another. */
+const sharedRead = Buffer.allocUnsafeSlow(READ_SIZE);
+
 /** See client-connection.ts: a connection that does not answer is closed after 5 s, while calls wait. */
 const KEEPALIVE = { after: 2_500, timeout: 2_500 };
 
@@ -165,7 +168,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
    */
   #openSocket(): Socket {
     const { tls } = this.#options;
-    const read = Buffer.allocUnsafeSlow(READ_SIZE);
+    // With TLS a write may make bytes of another read ready, while those before are handled.
+    const read = tls === undefined ? sharedRead : Buffer.allocUnsafeSlow(READ_SIZE);
     const where = this.#where();
     const onRead = (size: number): boolean => socket.emit("data", read.subarray(0, size));
     const options = { ...where, onread: { buffer: read, callback: onRead } };

@@ -3,5 +3,5 @@ import { type ErrorReply, writeErrorReply } from "../../../error-object.js";
 import type { StreamOptions } from "../../../stages/stream-call.js";
 
 export function toErrorObject(error: Error, { target, toFailure }: StreamOptions): ErrorReply {
-  return writeErrorReply(target.endpoint.service, toFailure(error), target.types);
+  return writeErrorReply(target.endpoint.service, toFailure(error), target);
 }

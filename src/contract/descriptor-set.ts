@@ -1,0 +1,200 @@
+/**
+ * Descriptors of a service, held as bytes and parsed when something asks for its types. Files of equal content, such as
+ * google/protobuf/timestamp.proto, are held and parsed once in a process, however many services have them.
+ *
+ * What callers need of every service, its gRPC services and methods, is read without parsing messages and fields, which take
+ * ten times the memory of their bytes.
+ */
+import { createHash } from "node:crypto";
+import { createFileRegistry, createRegistry, type DescFile, fromBinary, type Registry } from "@bufbuild/protobuf";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { FileDescriptorProtoSchema, type ServiceDescriptorProto, ServiceDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { asBuffer } from "../buffer.js";
+import { setSourceInfo } from "./comments.js";
+
+/** The types of a service, some of them maybe not parsed yet. */
+export class DescriptorSet {
+  readonly #files: readonly DescriptorFile[];
+  #types: WeakRef<Registry> | undefined;
+
+  /**
+   * Reads a serialized google.protobuf.FileDescriptorSet, each file after those that it imports. The bytes are copied.
+   * @throws {Error} when the bytes are not one, or an import is missing
+   */
+  constructor(bytes: Uint8Array) {
+    const found = new Map<string, DescriptorFile>();
+    for (const file of filesOf(bytes)) {
+      const read = fileOf(file, found);
+      found.set(read.name, read);
+    }
+    this.#files = [...found.values()];
+  }
+
+  /** The set as it was read, from new memory. */
+  get bytes(): Buffer {
+    const writer = new BinaryWriter();
+    for (const { bytes } of this.#files) writer.tag(1, WireType.LengthDelimited).bytes(bytes);
+    return asBuffer(writer.finish());
+  }
+
+  /**
+   * All types. They are parsed now where nothing has kept them since they were parsed before.
+   * @throws {Error} where a file contradicts itself
+   */
+  get types(): Registry {
+    let types = this.#types?.deref();
+    if (types === undefined) {
+      types = createRegistry(...this.#files.map((file) => file.parsed));
+      this.#types = new WeakRef(types);
+    }
+    return types;
+  }
+
+  /** The declaration of a gRPC service, by its full name. @throws {Error} when it is malformed */
+  declarationOf(grpcService: string): ServiceDescriptorProto | undefined {
+    const dot = grpcService.lastIndexOf(".");
+    const [scope, name] = [grpcService.slice(0, Math.max(dot, 0)), grpcService.slice(dot + 1)];
+    for (const file of this.#files) {
+      if (file.scope !== scope) continue;
+      for (const bytes of file.services) {
+        const declared = fromBinary(ServiceDescriptorProtoSchema, bytes);
+        if (declared.name === name) return declared;
+      }
+    }
+    return undefined;
+  }
+}
+
+/** The bytes of each file (field 1) in a serialized google.protobuf.FileDescriptorSet. */
+export function* filesOf(set: Uint8Array): Generator<Uint8Array> {
+  const reader = new BinaryReader(set);
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field === 1 && wireType === WireType.LengthDelimited) yield reader.bytes();
+    else reader.skip(wireType, field);
+  }
+}
+
+/** A file with all that it imports, shared by the sets that have it. */
+class DescriptorFile {
+  readonly key: string;
+  readonly bytes: Buffer;
+  readonly name: string;
+  /** The package. */
+  readonly scope: string;
+  /** The google.protobuf.ServiceDescriptorProto of each gRPC service. */
+  readonly services: readonly Uint8Array[];
+  readonly #imports: ReadonlyMap<string, DescriptorFile>;
+  /** Kept of a file that another one imports: such files are few, and many services use them. */
+  #kept: DescFile | undefined;
+  #parsed: WeakRef<DescFile> | undefined;
+  #isImported = false;
+
+  constructor(key: string, bytes: Buffer, { name, scope, services }: Head, imports: ReadonlyMap<string, DescriptorFile>) {
+    this.key = key;
+    this.bytes = bytes;
+    this.name = name;
+    this.scope = scope;
+    this.services = services;
+    this.#imports = imports;
+    for (const file of imports.values()) file.#isImported = true;
+  }
+
+  get parsed(): DescFile {
+    const parsed = this.#kept ?? this.#parsed?.deref() ?? this.#parse();
+    if (this.#isImported) this.#kept = parsed;
+    return parsed;
+  }
+
+  #parse(): DescFile {
+    const { rest, sourceInfo } = withoutSourceInfo(this.bytes);
+    const proto = fromBinary(FileDescriptorProtoSchema, rest);
+    const parsed = createFileRegistry(proto, (name) => this.#imports.get(name)?.parsed).getFile(this.name) as DescFile;
+    if (sourceInfo !== undefined) setSourceInfo(parsed, sourceInfo);
+    this.#parsed = new WeakRef(parsed);
+    return parsed;
+  }
+}
+
+/** The files of all sets that are in use, by content. */
+const files = new Map<string, WeakRef<DescriptorFile>>();
+const forgotten = new FinalizationRegistry<string>((key) => {
+  if (files.get(key)?.deref() === undefined) files.delete(key);
+});
+
+/**
+ * The file of these bytes: the one that another set has, if any.
+ * @param before the files before it in its set, by name
+ * @throws {Error} when the bytes are not a file, or an import is missing
+ */
+function fileOf(bytes: Uint8Array, before: ReadonlyMap<string, DescriptorFile>): DescriptorFile {
+  const head = headOf(bytes);
+  const imports = new Map<string, DescriptorFile>();
+  const hash = createHash("sha256").update(bytes);
+  for (const name of head.imports) {
+    const file = before.get(name);
+    if (file === undefined) throw new Error(`Cannot find ${name}, imported by ${head.name}`);
+    imports.set(name, file);
+    hash.update(file.key);
+  }
+  const key = hash.digest("base64");
+  const known = files.get(key)?.deref();
+  if (known !== undefined) return known;
+  const own = Buffer.from(bytes);
+  const file = new DescriptorFile(key, own, headOf(own), imports);
+  files.set(key, new WeakRef(file));
+  forgotten.register(file, key);
+  return file;
+}
+
+/** What is read of a google.protobuf.FileDescriptorProto without parsing its types. */
+interface Head {
+  readonly name: string;
+  readonly scope: string;
+  readonly imports: readonly string[];
+  readonly services: readonly Uint8Array[];
+}
+
+/** Field numbers in google.protobuf.FileDescriptorProto. */
+const NAME = 1;
+const PACKAGE = 2;
+const DEPENDENCY = 3;
+const SERVICE = 6;
+const SOURCE_CODE_INFO = 9;
+
+function headOf(bytes: Uint8Array): Head {
+  let [name, scope] = ["", ""];
+  const imports: string[] = [];
+  const services: Uint8Array[] = [];
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (wireType !== WireType.LengthDelimited) reader.skip(wireType, field);
+    else if (field === NAME) name = reader.string();
+    else if (field === PACKAGE) scope = reader.string();
+    else if (field === DEPENDENCY) imports.push(reader.string());
+    else if (field === SERVICE) services.push(reader.bytes());
+    else reader.skip(wireType, field);
+  }
+  return { name, scope, imports, services };
+}
+
+/** A file's bytes with its comments taken out, which take more than half of the time and memory of parsing. */
+function withoutSourceInfo(bytes: Uint8Array): { readonly rest: Uint8Array; readonly sourceInfo: Uint8Array | undefined } {
+  const reader = new BinaryReader(bytes);
+  const pieces: Uint8Array[] = [];
+  let sourceInfo: Uint8Array | undefined;
+  let start = 0;
+  while (reader.pos < reader.len) {
+    const { pos } = reader;
+    const [field, wireType] = reader.tag();
+    if (field !== SOURCE_CODE_INFO || wireType !== WireType.LengthDelimited) {
+      reader.skip(wireType, field);
+      continue;
+    }
+    sourceInfo = reader.bytes();
+    pieces.push(bytes.subarray(start, pos));
+    start = reader.pos;
+  }
+  return { rest: sourceInfo === undefined ? bytes : Buffer.concat([...pieces, bytes.subarray(start)]), sourceInfo };
+}
