@@ -7,10 +7,10 @@ import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { create, createFileRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
-  FieldDescriptorProto_Label as Label,
-  FieldDescriptorProto_Type as Type,
   FileDescriptorProtoSchema,
   FileDescriptorSetSchema,
+  FieldDescriptorProto_Label as Label,
+  FieldDescriptorProto_Type as Type,
 } from "@bufbuild/protobuf/wkt";
 import { pino } from "pino";
 import { parseGrpcTarget } from "../src/address.js";
@@ -44,11 +44,17 @@ export function contractOf(service: string): Pick<Instance, "descriptors" | "grp
   const scope = `bench.${service.replaceAll("-", "_")}.v1`;
   const messages = ["Record", "Address", "Item", "Price"].map((name) => messageOf(scope, name));
   for (const endpoint of ENDPOINTS) {
-    messages.push(messageOf(scope, `${endpoint}Request`), ...(endpoint === "List" ? [messageOf(scope, "ListResponse")] : []));
+    messages.push(
+      messageOf(scope, `${endpoint}Request`),
+      ...(endpoint === "List" ? [messageOf(scope, "ListResponse")] : []),
+    );
   }
   const location = messages.flatMap(({ field }, index) => [
     { path: [4, index], leadingComments: ` What ${service} keeps of one of its records, and how it is told apart.\n` },
-    ...field.map((_, at) => ({ path: [4, index, 2, at], leadingComments: " As the caller gave it, at most 100 bytes.\n" })),
+    ...field.map((_, at) => ({
+      path: [4, index, 2, at],
+      leadingComments: " As the caller gave it, at most 100 bytes.\n",
+    })),
   ]);
   const method = ENDPOINTS.map((name) => ({
     name,

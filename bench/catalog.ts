@@ -35,11 +35,9 @@ const PATIENCE = 60_000;
 /** On this signal a process collects garbage and writes what it uses. */
 const MEMORY_HOOK = `data:text/javascript,${encodeURIComponent(`
 import { writeFileSync } from "node:fs";
-import { writeHeapSnapshot } from "node:v8";
 process.on("SIGUSR2", () => {
   for (let i = 0; i < 3; i++) gc();
   writeFileSync(process.env.BENCH_MEMORY, JSON.stringify(process.memoryUsage()));
-  if (process.env.BENCH_SNAPSHOT) writeHeapSnapshot(process.env.BENCH_SNAPSHOT);
 });
 `)}`;
 
@@ -56,7 +54,8 @@ async function main(): Promise<void> {
       "| services | authority, MiB | first answer, s | all answered, s | processor until then, s | gateway, MiB: at its first answer | once all were called | a change, processor ms of the gateway | calls meanwhile, ms: median | maximum |",
     );
     console.log("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
-    for (const count of values.services.split(",").map(Number)) console.log(await measure(count, installation, values.heap));
+    for (const count of values.services.split(",").map(Number))
+      console.log(await measure(count, installation, values.heap));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -79,7 +78,11 @@ async function measure(count: number, { folder, token }: Installation, heap: boo
     const before = memory(authority.pid as number).now;
 
     const began = performance.now();
-    const gateway = launch({ ...program, args, env: { ...program.env, BENCH_MEMORY: hook, BENCH_SNAPSHOT: process.env.BENCH_SNAPSHOT ?? "" } });
+    const gateway = launch({
+      ...program,
+      args,
+      env: { ...program.env, BENCH_MEMORY: hook },
+    });
     children.push(gateway);
     const pid = gateway.pid as number;
     const calls = new Calls(port, token);
@@ -149,7 +152,9 @@ async function enrol(target: string, token: string, names: readonly string[]): P
   const found: [string, string][] = [];
   for (let start = 0; start < names.length; start += 64) {
     const some = names.slice(start, start + 64);
-    found.push(...(await Promise.all(some.map(async (name): Promise<[string, string]> => [name, (await create(name)).secret]))));
+    found.push(
+      ...(await Promise.all(some.map(async (name): Promise<[string, string]> => [name, (await create(name)).secret]))),
+    );
   }
   channel.close();
   return found;

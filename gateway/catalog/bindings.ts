@@ -114,10 +114,7 @@ export function bindingsFor({ endpoint }: Target, prefix: string): MethodBinding
 
 const NONE: MethodBindings = { bindings: [], problems: [] };
 
-const read = new WeakMap<
-  Target["endpoint"],
-  { readonly prefix: string; readonly bindings: MethodBindings }
->();
+const read = new WeakMap<Target["endpoint"], { readonly prefix: string; readonly bindings: MethodBindings }>();
 
 /** Why a binding is never called, or not at all its paths. */
 function problemOf(entry: BoundTarget, isRoute: (path: string) => boolean): string | undefined {

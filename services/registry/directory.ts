@@ -28,7 +28,7 @@ const MAX_WATCHES = 1_000;
 /** Changed instances that a watch has not been sent; more than there can be at its start. */
 const MAX_BEHIND = 2 * MAX_INSTANCES;
 /** Of a message to a watch, in bytes, unless one instance alone is larger. */
-const MESSAGE_SIZE = 3 * 1024 ** 2;
+const MESSAGE_SIZE = 256 * 1024;
 
 /** How an instance joins. */
 export interface JoinOptions {

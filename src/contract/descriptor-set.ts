@@ -8,8 +8,11 @@
 import { createHash } from "node:crypto";
 import { createFileRegistry, createRegistry, type DescFile, fromBinary, type Registry } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { FileDescriptorProtoSchema, type ServiceDescriptorProto, ServiceDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { asBuffer } from "../buffer.js";
+import {
+  FileDescriptorProtoSchema,
+  type ServiceDescriptorProto,
+  ServiceDescriptorProtoSchema,
+} from "@bufbuild/protobuf/wkt";
 import { setSourceInfo } from "./comments.js";
 
 /** The types of a service, some of them maybe not parsed yet. */
@@ -34,7 +37,7 @@ export class DescriptorSet {
   get bytes(): Buffer {
     const writer = new BinaryWriter();
     for (const { bytes } of this.#files) writer.tag(1, WireType.LengthDelimited).bytes(bytes);
-    return asBuffer(writer.finish());
+    return Buffer.from(writer.finish());
   }
 
   /**
@@ -90,7 +93,12 @@ class DescriptorFile {
   #parsed: WeakRef<DescFile> | undefined;
   #isImported = false;
 
-  constructor(key: string, bytes: Buffer, { name, scope, services }: Head, imports: ReadonlyMap<string, DescriptorFile>) {
+  constructor(
+    key: string,
+    bytes: Buffer,
+    { name, scope, services }: Head,
+    imports: ReadonlyMap<string, DescriptorFile>,
+  ) {
     this.key = key;
     this.bytes = bytes;
     this.name = name;
@@ -180,7 +188,10 @@ function headOf(bytes: Uint8Array): Head {
 }
 
 /** A file's bytes with its comments taken out, which take more than half of the time and memory of parsing. */
-function withoutSourceInfo(bytes: Uint8Array): { readonly rest: Uint8Array; readonly sourceInfo: Uint8Array | undefined } {
+function withoutSourceInfo(bytes: Uint8Array): {
+  readonly rest: Uint8Array;
+  readonly sourceInfo: Uint8Array | undefined;
+} {
   const reader = new BinaryReader(bytes);
   const pieces: Uint8Array[] = [];
   let sourceInfo: Uint8Array | undefined;

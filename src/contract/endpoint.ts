@@ -102,7 +102,9 @@ export function endpointsOf(
   return found.flatMap((grpcService) => {
     const { typeName, proto } = grpcService;
     const prefix = sharers(proto.name) > 1 ? typeName : proto.name;
-    return proto.method.map((_, index) => new MethodEndpoint(service, prefix, grpcService === main, grpcService, index));
+    return proto.method.map(
+      (_, index) => new MethodEndpoint(service, prefix, grpcService === main, grpcService, index),
+    );
   });
 }
 
@@ -150,7 +152,13 @@ class MethodEndpoint implements Endpoint {
   readonly #index: number;
 
   /** @param prefix what the gRPC service is called in names. @param index of the method */
-  constructor(service: string, prefix: string, shortPath: boolean, { typeName, proto, types }: GrpcService, index: number) {
+  constructor(
+    service: string,
+    prefix: string,
+    shortPath: boolean,
+    { typeName, proto, types }: GrpcService,
+    index: number,
+  ) {
     const method = proto.method[index] as MethodDescriptorProto;
     const endpoint = `${prefix}.${method.name}`;
     this.service = service;

@@ -24,14 +24,14 @@ function endpoint(service: string, grpcService: string, method: string): Endpoin
   const model = HELLO[0] as Endpoint;
   const short = grpcService.slice(grpcService.lastIndexOf(".") + 1);
   const name = `${grpcService}.${method}`;
-  const parent = { ...model.method.parent, name: short, typeName: `p.${grpcService}` };
   return {
     ...model,
     service,
     name: `${service}:${name}`,
     shortPath: short.toLowerCase() === service,
     segments: { type: "service", name: service, endpoint: name.toLowerCase() },
-    method: { ...model.method, name: method, parent } as Endpoint["method"],
+    grpcService: `p.${grpcService}`,
+    methodName: method,
   };
 }
 

@@ -51,7 +51,7 @@ const SIZES = [10, 60_000, 300_000];
 
 for (const [kind, typeName, contentType, body, fields] of KINDS) {
   const input = types.getMessage(typeName)!;
-  const target = { endpoint: { method: { input } }, request: codecOf(input) } as Target;
+  const target = { input, request: codecOf(input) } as Target;
   const read = (text: string): Uint8Array => {
     const bytes = Buffer.from(body(text));
     const pieces = [bytes.subarray(0, 3), bytes.subarray(3, 7), bytes.subarray(7)];

@@ -91,7 +91,7 @@ export interface WatchResponse {
   left: Instance[];
   /**
    * Whether every instance that existed when the watch began has been sent. Then an instance that is known from an earlier
-   * watch and was not sent again has left. The first message sets it if all instances fit into about 3 MiB.
+   * watch and was not sent again has left. The first message sets it if all instances fit into one message.
    */
   complete: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
