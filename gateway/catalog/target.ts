@@ -111,7 +111,7 @@ export class Target {
 
   /** Whether its answers hold what the contract declares as secret. */
   get hasSecrets(): boolean {
-    return holdsSecrets(this.endpoint.method.output);
+    return holdsSecrets(this.output);
   }
 
   get request(): Codec {

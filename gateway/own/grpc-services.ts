@@ -86,8 +86,7 @@ export class GrpcServices {
 function grpcServicesOf(targets: readonly Target[]): GrpcService[] {
   const found = new Map<string, GrpcService>();
   for (const target of targets) {
-    const { service, method } = target.endpoint;
-    const name = method.parent.typeName;
+    const { service, grpcService: name } = target.endpoint;
     const known = found.get(name);
     if (known === undefined) found.set(name, { name, service, targets: [target] });
     else known.targets.push(target);

@@ -33,10 +33,15 @@ export class DescriptorSet {
     this.#files = [...found.values()];
   }
 
+  /** A serialized google.protobuf.FileDescriptorProto for each file, each after those that it imports. */
+  get fileBytes(): readonly Buffer[] {
+    return this.#files.map(({ bytes }) => bytes);
+  }
+
   /** The set as it was read, from new memory. */
   get bytes(): Buffer {
     const writer = new BinaryWriter();
-    for (const { bytes } of this.#files) writer.tag(1, WireType.LengthDelimited).bytes(bytes);
+    for (const bytes of this.fileBytes) writer.tag(1, WireType.LengthDelimited).bytes(bytes);
     return Buffer.from(writer.finish());
   }
 

@@ -14,7 +14,7 @@ import {
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
 import { asBuffer } from "../buffer.js";
-import { filesOf } from "../contract/own-files.js";
+import { DescriptorSet, filesOf } from "../contract/descriptor-set.js";
 
 /** A gRPC service of a descriptor set, and who it is for the caller of the index. */
 export interface Owned<Owner> {
@@ -52,10 +52,10 @@ export class FileIndex<Owner> {
 
   /**
    * Adds a descriptor set. Of several files that fit a lookup, the one that was added first is found.
-   * @param descriptors serialized google.protobuf.FileDescriptorSet with all imports
+   * @param descriptors with all imports; as bytes a serialized google.protobuf.FileDescriptorSet
    * @param owned the gRPC services that are served; a file belongs to those which need it, or where none does, to all
    */
-  add(descriptors: Uint8Array, owned: readonly Owned<Owner>[]): void {
+  add(descriptors: Uint8Array | DescriptorSet, owned: readonly Owned<Owner>[]): void {
     const set = fileSetOf(descriptors);
     const files = [...set.values()];
     const needed = new Map<DescriptorFile, Owner[]>();
@@ -172,12 +172,13 @@ export function withImports({ file, set }: FoundFile): DescriptorFile[] {
 }
 
 /** By descriptor set: indexes are made anew with each change of the catalog, and most sets are as before. */
-const sets = new WeakMap<Uint8Array, FileSet>();
+const sets = new WeakMap<Uint8Array | DescriptorSet, FileSet>();
 
-function fileSetOf(descriptors: Uint8Array): FileSet {
+function fileSetOf(descriptors: Uint8Array | DescriptorSet): FileSet {
   let set = sets.get(descriptors);
   if (set === undefined) {
-    const files = [...filesOf(descriptors)].map((bytes) => new DescriptorFile(asBuffer(bytes)));
+    const all = descriptors instanceof DescriptorSet ? descriptors.fileBytes : filesOf(descriptors);
+    const files = [...all].map((bytes) => new DescriptorFile(asBuffer(bytes)));
     // Of several files with one name the first is used.
     set = new Map(files.reverse().map((file) => [file.name, file]));
     sets.set(descriptors, set);
