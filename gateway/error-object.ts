@@ -31,7 +31,8 @@ export function toErrorReply(id: string, thrown: unknown, target?: Typed): Error
 export function writeErrorReply(id: string, failure: Failure, target?: Typed): ErrorReply {
   const { status, message, details, headers } = failure;
   const error = { Id: id, Code: status, Detail: message || reason(status), Status: reason(status) };
-  const body = details.length === 0 ? error : { ...error, Details: details.map((detail) => readable(detail, target?.types)) };
+  const body =
+    details.length === 0 ? error : { ...error, Details: details.map((detail) => readable(detail, target?.types)) };
   return { status, headers, body: JSON.stringify(body) };
 }
 

@@ -102,9 +102,7 @@ export function endpointsOf(
   return found.flatMap((grpcService) => {
     const { typeName, proto } = grpcService;
     const prefix = sharers(proto.name) > 1 ? typeName : proto.name;
-    return proto.method.map(
-      (_, index) => new MethodEndpoint(service, prefix, grpcService === main, grpcService, index),
-    );
+    return proto.method.map((_, index) => endpointOf(service, prefix, grpcService === main, grpcService, index));
   });
 }
 
@@ -133,56 +131,37 @@ export function grpcServiceOf({ service, name, methodName }: Endpoint): string {
   return name.slice(service.length + 1, -methodName.length - 1);
 }
 
-class MethodEndpoint implements Endpoint {
-  readonly service: string;
-  readonly name: string;
-  readonly resource: string;
-  readonly segments: Resource;
-  readonly path: string;
-  readonly shape: Shape;
-  readonly callers: Callers | undefined;
-  readonly destructive: boolean;
-  readonly deprecated: boolean;
-  readonly postOnly: boolean;
-  readonly shortPath: boolean;
-  readonly grpcService: string;
-  readonly methodName: string;
-  readonly annotated: boolean;
-  readonly #types: () => Registry;
-  readonly #index: number;
-
-  /** @param prefix what the gRPC service is called in names. @param index of the method */
-  constructor(
-    service: string,
-    prefix: string,
-    shortPath: boolean,
-    { typeName, proto, types }: GrpcService,
-    index: number,
-  ) {
-    const method = proto.method[index] as MethodDescriptorProto;
-    const endpoint = `${prefix}.${method.name}`;
-    this.service = service;
-    this.name = `${service}:${endpoint}`;
-    this.resource = `service:${service}:${endpoint}`;
-    this.segments = { type: "service", name: service.toLowerCase(), endpoint: endpoint.toLowerCase() };
-    this.path = `/${typeName}/${method.name}`;
-    this.shape = shapeOf(method);
-    this.#types = types;
-    this.#index = index;
-    this.grpcService = typeName;
-    const own = SELF_GOVERNED.has(service);
-    this.callers = own ? callersOf(this.method, types()) : undefined;
-    this.destructive = own && isDestructive(this.method, types());
-    this.deprecated = (method.options?.deprecated ?? false) || (proto.options?.deprecated ?? false);
-    this.postOnly = own && method.options?.idempotencyLevel !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-    this.shortPath = shortPath;
-    this.methodName = method.name;
-    this.annotated = hasHttpRule(method);
-  }
-
-  get method(): DescMethod {
-    return this.#types().getService(this.grpcService)?.methods[this.#index] as DescMethod;
-  }
+/** @param prefix what the gRPC service is called in names. @param index of the method */
+function endpointOf(
+  service: string,
+  prefix: string,
+  shortPath: boolean,
+  { typeName, proto, types }: GrpcService,
+  index: number,
+): Endpoint {
+  const declared = proto.method[index] as MethodDescriptorProto;
+  const endpoint = `${prefix}.${declared.name}`;
+  const method = (): DescMethod => types().getService(typeName)?.methods[index] as DescMethod;
+  const own = SELF_GOVERNED.has(service);
+  return {
+    service,
+    name: `${service}:${endpoint}`,
+    resource: `service:${service}:${endpoint}`,
+    segments: { type: "service", name: service.toLowerCase(), endpoint: endpoint.toLowerCase() },
+    path: `/${typeName}/${declared.name}`,
+    shape: shapeOf(declared),
+    callers: own ? callersOf(method(), types()) : undefined,
+    destructive: own && isDestructive(method(), types()),
+    deprecated: (declared.options?.deprecated ?? false) || (proto.options?.deprecated ?? false),
+    postOnly: own && declared.options?.idempotencyLevel !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+    shortPath,
+    grpcService: typeName,
+    methodName: declared.name,
+    annotated: hasHttpRule(declared),
+    get method() {
+      return method();
+    },
+  };
 }
 
 function shapeOf({ clientStreaming, serverStreaming }: MethodDescriptorProto): Shape {

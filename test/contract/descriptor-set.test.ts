@@ -28,9 +28,9 @@ t.test("endpoints know all but their messages' fields without types being parsed
   const [lazy] = endpointsOf("url", set, ["url.Url"]);
   const [eager] = endpointsOf("url", types, ["url.Url"]);
   t.equal(parsed, 0);
-  t.same({ ...lazy }, { ...eager });
   t.equal(lazy?.method, eager?.method);
   t.equal(parsed, 1);
+  t.same(lazy, eager);
 });
 
 t.test("files of equal content are shared, also where other files of the sets differ", async (t) => {
