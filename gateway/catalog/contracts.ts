@@ -40,7 +40,6 @@ class Schema {
     this.#options = options;
   }
 
-  /** All types. What has a codec keeps them. */
   get types(): Registry {
     return this.descriptors.types;
   }

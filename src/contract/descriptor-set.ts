@@ -1,5 +1,5 @@
 /**
- * Descriptors of a service, held as bytes and parsed when something asks for its types. Files of equal content, such as
+ * Descriptors of a service, held as bytes until something asks for its types. Files of equal content, such as
  * google/protobuf/timestamp.proto, are held and parsed once in a process, however many services have them.
  *
  * What callers need of every service, its gRPC services and methods, is read without parsing messages and fields, which take
@@ -15,10 +15,10 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import { setSourceInfo } from "./comments.js";
 
-/** The types of a service, some of them maybe not parsed yet. */
+/** The files of a service. */
 export class DescriptorSet {
   readonly #files: readonly DescriptorFile[];
-  #types: WeakRef<Registry> | undefined;
+  #types: Registry | undefined;
 
   /**
    * Reads a serialized google.protobuf.FileDescriptorSet, each file after those that it imports. The bytes are copied.
@@ -45,17 +45,10 @@ export class DescriptorSet {
     return Buffer.from(writer.finish());
   }
 
-  /**
-   * All types. They are parsed now where nothing has kept them since they were parsed before.
-   * @throws {Error} where a file contradicts itself
-   */
+  /** All types, parsed at the first call. @throws {Error} where a file contradicts itself */
   get types(): Registry {
-    let types = this.#types?.deref();
-    if (types === undefined) {
-      types = createRegistry(...this.#files.map((file) => file.parsed));
-      this.#types = new WeakRef(types);
-    }
-    return types;
+    this.#types ??= createRegistry(...this.#files.map((file) => file.parsed));
+    return this.#types;
   }
 
   /** The declaration of a gRPC service, by its full name. @throws {Error} when it is malformed */
@@ -93,10 +86,7 @@ class DescriptorFile {
   /** The google.protobuf.ServiceDescriptorProto of each gRPC service. */
   readonly services: readonly Uint8Array[];
   readonly #imports: ReadonlyMap<string, DescriptorFile>;
-  /** Kept of a file that another one imports: such files are few, and many services use them. */
-  #kept: DescFile | undefined;
-  #parsed: WeakRef<DescFile> | undefined;
-  #isImported = false;
+  #parsed: DescFile | undefined;
 
   constructor(
     key: string,
@@ -110,13 +100,11 @@ class DescriptorFile {
     this.scope = scope;
     this.services = services;
     this.#imports = imports;
-    for (const file of imports.values()) file.#isImported = true;
   }
 
   get parsed(): DescFile {
-    const parsed = this.#kept ?? this.#parsed?.deref() ?? this.#parse();
-    if (this.#isImported) this.#kept = parsed;
-    return parsed;
+    this.#parsed ??= this.#parse();
+    return this.#parsed;
   }
 
   #parse(): DescFile {
@@ -124,7 +112,6 @@ class DescriptorFile {
     const proto = fromBinary(FileDescriptorProtoSchema, rest);
     const parsed = createFileRegistry(proto, (name) => this.#imports.get(name)?.parsed).getFile(this.name) as DescFile;
     if (sourceInfo !== undefined) setSourceInfo(parsed, sourceInfo);
-    this.#parsed = new WeakRef(parsed);
     return parsed;
   }
 }

@@ -48,10 +48,7 @@ export interface Endpoint {
   readonly methodName: string;
   /** Whether the method has a `google.api.http` annotation. */
   readonly annotated: boolean;
-  /**
-   * The method with its message types. Of an endpoint that was read from a DescriptorSet it is parsed now, unless something has
-   * kept it: then an object of its own each time.
-   */
+  /** The method with its message types. Of an endpoint that was read from a DescriptorSet they are parsed at the first use. */
   readonly method: DescMethod;
 }
 
@@ -81,7 +78,7 @@ interface GrpcService {
 /**
  * The endpoints of a service, given the full names of the gRPC services it serves. Two gRPC services whose short names
  * agree but for case go by their full names, so that every canonical name stands for one endpoint.
- * @param types of a DescriptorSet, which is not kept in memory in parsed form, or parsed ones
+ * @param types a DescriptorSet, which is not parsed for this, or its types
  * @throws {Error} when the descriptors lack one of the gRPC services.
  */
 export function endpointsOf(
