@@ -85,7 +85,8 @@ async function list(
 }
 
 function isAskedFor(tally: Tally, { service, endpoint }: ListUsageRequest): boolean {
-  if (service === "") return !SELF_GOVERNED.has(tally.service);
+  // Calls of Portico itself are listed only where they are asked for.
+  if (service === "") return !SELF_GOVERNED.has(tally.service) && tally.service !== GATEWAY;
   return tally.service === service && (endpoint === "" || tally.endpoint === endpoint);
 }
 

@@ -121,6 +121,17 @@ t.test("a stream is logged as every stream is", async (t) => {
   t.match(await logLine(it, endpoint), { dialect: "grpc", method: "POST", namespace: "default" });
 });
 
+t.test("a name that is too long is not looked up, and not repeated", async (t) => {
+  const asked = reflection(t);
+  const long = "a.".repeat(10_000);
+  for (const question of [symbol(long), file(long)]) {
+    const answer = await asked.ask(question);
+    const error = answer.$case === "errorResponse" ? answer.value : undefined;
+    t.equal(error?.errorCode, Code.NOT_FOUND);
+    t.ok((error?.errorMessage.length ?? 0) < 2_000);
+  }
+});
+
 /** A service whose file imports one that another service has, too, with other contents. */
 function withCommonFile(name: string): { service: string; descriptors: Buffer; grpcServices: string[] } {
   const type = { name: `Of${name}` };

@@ -55,6 +55,7 @@ t.test("calls are summed up by the minute and by endpoint", async (t) => {
     tally(1, { endpoint: "Helloworld.Stream" }),
   );
   await report(opened, tally(6), tally(7, { service: "auth", endpoint: "Auth.Login" }));
+  await report(opened, tally(1, { service: "gateway", endpoint: "Health.Check" }));
   now += 5 * MINUTE;
   await report(opened, tally(1));
   const { period, periods, endpoints } = await list(opened);

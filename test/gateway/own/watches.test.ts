@@ -1,0 +1,27 @@
+// A process holds a bounded number of health watches.
+import t from "tap";
+import { Routes } from "../../../gateway/catalog/routes.js";
+import { GrpcHealth } from "../../../gateway/own/grpc-health.js";
+import { GrpcServices } from "../../../gateway/own/grpc-services.js";
+import { Code } from "../../../src/errors.js";
+import { HealthCheckResponse_ServingStatus as Serving } from "../../../src/gen/grpc/health/v1/health.js";
+
+const MAX_WATCHES = 10_000;
+
+t.test("one watch too many is refused, until another ends", async (t) => {
+  const { part } = new GrpcHealth({
+    services: new GrpcServices(new Routes(), { allows: () => true }),
+    health: { isReady: true, isLeaving: false },
+    viewerOf: () => ({ caller: undefined, namespace: "default", only: undefined }),
+  });
+  const { watch } = part.implementation;
+  // biome-ignore lint/suspicious/noExplicitAny: of the call it knows the signal alone.
+  const open = (signal: AbortSignal): AsyncGenerator => watch?.({ service: "" }, { signal } as any);
+  const { signal } = new AbortController();
+  const first = open(signal);
+  const watches = [first, ...Array.from({ length: MAX_WATCHES - 1 }, () => open(signal))];
+  for (const each of watches) await each.next();
+  await t.rejects(open(signal).next(), { code: Code.RESOURCE_EXHAUSTED });
+  await first.return(undefined);
+  t.match(await open(signal).next(), { value: { status: Serving.SERVING } });
+});
