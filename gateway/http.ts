@@ -101,6 +101,8 @@ export interface BodyStream {
   open(sink: BodySink): void;
   /** More may be written, after a `write` that returned false. */
   onDrain(): void;
+  /** For a stream that is not recorded as a call: has the listener called once when it has ended, with the HTTP status to record. */
+  onEnd?(listener: (status: number) => void): void;
 }
 
 export function isStream(body: GatewayResponse["body"]): body is BodyStream {

@@ -72,7 +72,7 @@ export function refuse(request: GatewayRequest, reason: HttpError, options: Stag
 }
 
 /**
- * Records a request that has ended. A stream is recorded when it ends.
+ * Records a request that has ended. A stream is recorded when it ends: that of a call by the call itself.
  * @param status of HTTP, also where the dialect has its own
  */
 function recorded(
@@ -83,7 +83,9 @@ function recorded(
   options: StageOptions,
 ): GatewayResponse {
   const { session, body, length } = response;
-  if (session === undefined && !isStream(body)) record(request, state, { status, length }, options);
+  if (session !== undefined) return response;
+  if (!isStream(body)) record(request, state, { status, length }, options);
+  else body.onEnd?.((status) => record(request, state, { status, length }, options));
   return response;
 }
 

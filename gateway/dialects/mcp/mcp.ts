@@ -250,7 +250,7 @@ export class Mcp implements Dialect {
     const { guard } = this.#options;
     const subscriptions = this.#subscriptions;
     const body = new SubscriptionStream({ id, toolsListChanged, admission: viewer, admit, guard, subscriptions });
-    request.onAbort(() => body.end());
+    request.onAbort(({ status }) => body.end(status));
     return { status: 200, headers: UNBUFFERED, contentType: "text/event-stream", body };
   }
 }

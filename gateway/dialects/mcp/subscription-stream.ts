@@ -27,16 +27,18 @@ export class SubscriptionStream implements BodyStream, StreamListener {
   /** The client reads no more for now. A change meanwhile is told once it does. */
   #full = false;
   #changed = false;
-  #over = false;
+  /** The HTTP status to record, once it has ended. */
+  #ended: number | undefined;
+  #onEnd: (status: number) => void = () => {};
 
   constructor(options: SubscriptionOptions) {
     this.#options = options;
     const { admission, admit, guard, subscriptions, toolsListChanged } = options;
     this.#followed = guard.follow(admission, this);
     this.#heartbeat = setInterval(() => this.#full || this.#sink?.write(":\n\n"), HEARTBEAT_MS);
-    const end = (): void => this.end();
+    const refuse = (): void => this.onRefused();
     this.#unwatch = toolsListChanged
-      ? subscriptions.watch(admission, { admit, onChange: () => this.#onChange(), onEnd: end })
+      ? subscriptions.watch(admission, { admit, onChange: () => this.#onChange(), onEnd: refuse })
       : () => {};
   }
 
@@ -44,7 +46,12 @@ export class SubscriptionStream implements BodyStream, StreamListener {
     this.#sink = sink;
     const { toolsListChanged } = this.#options;
     this.#notify("subscriptions/acknowledged", { notifications: toolsListChanged ? { toolsListChanged } : {} });
-    if (this.#over) sink.end();
+    if (this.#ended !== undefined) sink.end();
+  }
+
+  onEnd(listener: (status: number) => void): void {
+    if (this.#ended === undefined) this.#onEnd = listener;
+    else listener(this.#ended);
   }
 
   onDrain(): void {
@@ -53,26 +60,27 @@ export class SubscriptionStream implements BodyStream, StreamListener {
   }
 
   onRefused(): void {
-    this.end();
+    this.end(401);
   }
 
   onResumed(): void {
     if (this.#changed) this.#onChange();
   }
 
-  /** Ends the stream; the client may listen again. */
-  end(): void {
-    if (this.#over) return;
-    this.#over = true;
+  /** Ends the stream; the client may listen again. @param status of HTTP, to be recorded */
+  end(status: number): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = status;
     clearInterval(this.#heartbeat);
     this.#unwatch();
     this.#followed.end();
     this.#sink?.end();
+    this.#onEnd(status);
   }
 
   #onChange(): void {
     this.#changed = true;
-    if (this.#over || this.#full || this.#sink === undefined || !this.#followed.mayPass()) return;
+    if (this.#ended !== undefined || this.#full || this.#sink === undefined || !this.#followed.mayPass()) return;
     this.#changed = false;
     this.#notify("tools/list_changed", {});
   }

@@ -1,5 +1,6 @@
 // A client that listens is told when the list of its tools changes, by a rule or a service, and only then; with its token it ends.
 import t from "tap";
+import { until as holds } from "../../../support/until.js";
 import { login, post } from "../../deployment.js";
 import { createRule, deleteRule, open, scene, until } from "../json/streams/client.js";
 
@@ -24,6 +25,12 @@ const listen = (notifications: object, token?: string) =>
 const ACKNOWLEDGED =
   /"notifications\/subscriptions\/acknowledged","params":\{"_meta":\{"io.modelcontextprotocol\/subscriptionId":"s"\},"notifications":\{"toolsListChanged":true\}/;
 const CHANGED = /"notifications\/tools\/list_changed"/;
+/** The line of the log about a request, once there is one. */
+const lineOf = async (requestId: unknown) => {
+  const line = () => scenery.logged.find((one) => one.requestId === requestId);
+  await holds(() => line() !== undefined);
+  return line();
+};
 const deny = (id: string, resource: string) => ({ id, scope: "<public>", access: "DENIED", resource, priority: 10 });
 
 t.test("a rule that takes a tool away, and one that gives it back", async (t) => {
@@ -62,12 +69,22 @@ t.test("who asks for nothing is told nothing; a rule that changes no list is not
   other.response.destroy();
 });
 
+t.test("a stream has a line in the log when it has ended", async (t) => {
+  const { response, headers } = await listen({ toolsListChanged: true });
+  await until(response, ACKNOWLEDGED);
+  const requestId = headers["x-request-id"];
+  t.notOk(scenery.logged.some((line) => line.requestId === requestId));
+  response.destroy();
+  t.match(await lineOf(requestId), { method: "POST", dialect: "mcp", path: "/mcp", status: 499 });
+});
+
 t.test("it ends with the caller's token", async (t) => {
   const token = await login(handler, "admin");
-  const { text, isComplete } = await listen({ toolsListChanged: true }, token);
+  const { headers, text, isComplete } = await listen({ toolsListChanged: true }, token);
   const all = text();
   await post(handler, "/v1/auth/Logout", {}, token);
   t.match(await all, ACKNOWLEDGED, "the stream has ended");
   t.equal(isComplete(), true, "in an orderly way");
+  t.match(await lineOf(headers["x-request-id"]), { dialect: "mcp", path: "/mcp", status: 401 });
   t.ok(admin);
 });
