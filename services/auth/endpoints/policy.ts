@@ -27,6 +27,7 @@ import {
 } from "../../../src/gen/portico/auth/v1/policy.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { toTimestamp } from "../../../src/time.js";
+import { apart, coalesced } from "../log/coalesced.js";
 import type { Follower, Journal } from "../log/journal.js";
 import type { Holder, Leases, Owner } from "../log/leases.js";
 import type { State } from "../log/state.js";
@@ -40,6 +41,8 @@ const MAX_UNSENT_BYTES = 512 * 1024;
 /** Most rules in one part of a snapshot. The largest rule has some 500 bytes, so a part has well under 1 MiB. */
 const MAX_PART = 1_500;
 const MAX_UNSENT_PONGS = 100;
+/** How often the store is read for pongs at most, as a part of the lease: a pong waits that long where many guards ping. */
+const READINGS_A_LEASE = 100;
 /** Most tokens that are resolved at once, and most bytes of their callers: they go out in one message. */
 const MAX_BATCH = 1_000;
 const MAX_BATCH_BYTES = 1024 ** 2;
@@ -53,11 +56,25 @@ interface Options {
   readonly stopping: AbortSignal;
 }
 
+interface WatchOptions extends Options {
+  /**
+   * Makes sure of this authority's claim, and then reads the log to its end. Pings that come together share both.
+   * @throws {StatusError} UNAVAILABLE when the store fails
+   */
+  readonly read: () => Promise<void>;
+}
+
 /** The gRPC service portico.auth.v1.Policy. */
 export function policy(options: Options): Part {
+  const { journal, leases, storeWatch } = options;
   setMaxListeners(0, options.stopping); // One for each guard.
+  const claimAndSync = async (): Promise<void> => {
+    await leases.prepare();
+    await journal.sync();
+  };
+  const read = coalesced(() => storeWatch.run(claimAndSync), apart(leases.leaseMs / READINGS_A_LEASE));
   return part("portico.auth.v1.Policy", PolicyService, {
-    watch: (requests, context) => watch(options, requests, context),
+    watch: (requests, context) => watch({ ...options, read }, requests, context),
     resolve: (request) => resolve(options.journal, request),
     batchResolve: (request) => batchResolve(options.journal, request),
     listNamespaceIds: () => listNamespaceIds(options.journal),
@@ -65,7 +82,7 @@ export function policy(options: Options): Part {
 }
 
 async function* watch(
-  options: Options,
+  options: WatchOptions,
   requests: AsyncIterable<WatchRequest>,
   context: Context,
 ): AsyncGenerator<WatchResponse> {
@@ -103,7 +120,7 @@ function ownerOf({ caller, system }: Context): Owner {
 
 /** Follows what the guard sends, until it closes its side. */
 async function listen(
-  options: Options,
+  options: WatchOptions,
   requests: AsyncIterable<WatchRequest>,
   holder: Holder,
   watcher: Watcher,
@@ -111,11 +128,20 @@ async function listen(
   const { journal, leases, keyUses } = options;
   /** The newest ping that is without a pong. */
   let unanswered: bigint | undefined;
-  const answer = async (): Promise<void> => {
-    if (unanswered === undefined || !leases.mayGrant(holder)) return;
+  let answering = false;
+  // Not awaited: what the guard has applied counts at once, also while the store is read for its ping.
+  const answer = (): void => {
+    if (answering || unanswered === undefined || !leases.mayGrant(holder)) return;
     const sequence = unanswered;
     unanswered = undefined;
-    await pong(options, holder, watcher, sequence);
+    answering = true;
+    pong(options, holder, watcher, sequence).then(
+      () => {
+        answering = false;
+        answer();
+      },
+      (error) => watcher.end(error),
+    );
   };
   for await (const { message } of requests) {
     if ((message?.$case === "start") === watcher.started) {
@@ -129,11 +155,11 @@ async function listen(
       case "ping":
         for (const sha256 of message.value.usedKeys) keyUses.record(sha256);
         unanswered = message.value.sequence;
-        await answer();
+        answer();
         break;
       case "applied":
         leases.applied(holder, Math.min(Number(message.value.revision), journal.state.revision));
-        await answer();
+        answer();
         break;
     }
   }
@@ -146,15 +172,13 @@ function enrolmentOf({ caller, system }: Context): string {
 
 /** Answers a ping, which grants the guard a lease. */
 async function pong(
-  { journal, leases, storeWatch, stopping }: Options,
+  { journal, leases, stopping, read }: WatchOptions,
   holder: Holder,
   watcher: Watcher,
   sequence: bigint,
 ): Promise<void> {
-  await storeWatch.run(async () => {
-    await leases.prepare();
-    await journal.sync();
-  });
+  await read();
+  if (watcher.ended) return;
   // From here to the grant nothing may be awaited: a change committed in between would not know of it.
   const { revision } = journal.state;
   watcher.pong({
@@ -197,6 +221,10 @@ class Watcher implements Follower {
 
   get started(): boolean {
     return this.#unfollow !== undefined;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
   }
 
   /** Begins with a snapshot: the revision that the guard has may be of another history, before a backup was restored. */

@@ -1,0 +1,67 @@
+// The store is read for pings of many guards together, and a guard is heard meanwhile.
+import t, { type Test } from "tap";
+import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { openStore } from "../../../src/store/open.js";
+import { deferred } from "../../support/deferred.js";
+import { until } from "../../support/until.js";
+import { FaultyStore } from "./faulty-store.js";
+import { type Open, open } from "./open.js";
+import { Watch } from "./watch.js";
+
+const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+/** The step with which an authority on SQLite begins to answer a ping: it makes sure of its claim. */
+const CLAIM = "before keys claims";
+
+async function opened(t: Test): Promise<Open & { store: FaultyStore }> {
+  const folder = t.testdir();
+  const inner = await openStore("sqlite:", folder);
+  t.teardown(() => inner.close());
+  const store = new FaultyStore(inner);
+  const it = await open(t, { folder, store, leaseMs: 60_000 });
+  return { ...it, store };
+}
+
+/** A guard that has a lease. */
+async function follow(t: Test, { channel }: Open): Promise<Watch> {
+  const watch = new Watch(t, channel);
+  watch.start();
+  const { revision } = await watch.next("snapshot");
+  watch.applied(revision);
+  await watch.ping();
+  return watch;
+}
+
+t.test("pings that come together share a reading of the store", async (t) => {
+  const it = await opened(t);
+  const guards = await Promise.all(Array.from({ length: 20 }, () => follow(t, it)));
+  let readings = 0;
+  it.store.onStep = (step) => {
+    if (step === CLAIM) readings++;
+  };
+  await Promise.all(guards.map((guard) => guard.ping()));
+  t.ok(readings > 0 && readings <= 3, `${readings} readings for 20 pings`);
+});
+
+t.test("what a guard has applied counts while the store is read for its ping", async (t) => {
+  const it = await opened(t);
+  const token = await it.login();
+  const guard = await follow(t, it);
+  const reading = deferred();
+  let begun = false;
+  it.store.onStep = (step) => {
+    if (step !== CLAIM || begun) return;
+    begun = true;
+    return reading.promise;
+  };
+  guard.sendPing();
+  await until(() => begun, { what: () => "the store is read for the ping" });
+  let created = false;
+  const creating = it.call(RulesService.create, { rule }, token).then(() => {
+    created = true;
+  });
+  guard.applied((await guard.next("changes")).revision);
+  await until(() => created, { what: () => "the rule holds, which the guard has applied" });
+  reading.resolve();
+  await creating;
+  t.match(await guard.first(), { $case: "pong" }, "the ping is answered after it");
+});
