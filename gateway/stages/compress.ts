@@ -20,7 +20,7 @@ export function isLarge({ body }: Reply): boolean {
 
 /**
  * The reply as it is sent: compressed where the client accepts that. Not compressed are bytes that would not become smaller,
- * what must not be transformed, and messages with a secret: next to what the caller has chosen of them, their compressed length
+ * what the client wants as it is, and messages with a secret: next to what the caller has chosen of them, their compressed length
  * tells of the secret (https://www.breachattack.com).
  * @param reply a large one
  * @throws {HttpError} 503 where there is no memory for the reply
@@ -34,7 +34,7 @@ export function encoded(request: GatewayRequest, state: RequestState, reply: Rep
   const plain = { ...reply, headers: [...headers, ...VARY] };
   const { acceptEncoding } = request.headers;
   const coding = acceptEncoding === undefined ? undefined : preferredCoding(acceptEncoding);
-  if (coding === undefined || isNotToBeTransformed(request.rawHeaders, headers)) return plain;
+  if (coding === undefined || NO_TRANSFORM.test(listOf(request.rawHeaders, "cache-control"))) return plain;
   if (body.length > MAX_AT_ONCE && !request.tryReserveResponse(body.length)) throw NO_MEMORY;
   const complete = (bytes: Uint8Array | undefined): Reply =>
     bytes === undefined
@@ -42,10 +42,6 @@ export function encoded(request: GatewayRequest, state: RequestState, reply: Rep
       : { ...reply, body: bytes, headers: [...weakened(headers), ...VARY, "Content-Encoding", coding] };
   const compressed = compress(coding, body);
   return compressed instanceof Promise ? compressed.then(complete) : complete(compressed);
-}
-
-function isNotToBeTransformed(...lists: readonly (readonly string[])[]): boolean {
-  return lists.some((headers) => NO_TRANSFORM.test(listOf(headers, "cache-control")));
 }
 
 /** The headers with a weak ETag in place of a strong one: the bytes are others than those that it names (RFC 9110 §8.8.3.3). */

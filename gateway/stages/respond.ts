@@ -119,7 +119,7 @@ function complete(
   { cors, config: { httpTlsCert } }: StageOptions,
 ): GatewayResponse {
   if (session !== undefined) return { status, headers: ["X-Request-Id", requestId], body, length: 0, session };
-  const standard = own.includes("Cache-Control") || own.includes("cache-control") ? NO_SNIFFING : STANDARD;
+  const standard = own.includes("Cache-Control") ? NO_SNIFFING : STANDARD;
   const corsHeaders = cors.headers(request.headers);
   const headers = [...standard, "X-Request-Id", requestId];
   if (corsHeaders.length + own.length > 0) headers.push(...corsHeaders, ...own);

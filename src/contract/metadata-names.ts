@@ -2,12 +2,33 @@
 
 /**
  * Names that pass never, and beginnings of names: those by which a client could speak in the gateway's name, of one connection
- * (RFC 9110 §7.6.1), and those by which a response does something to the gateway's origin or to a proxy before it.
+ * (RFC 9110 §7.6.1), those by which a response does something to the gateway's origin or to a proxy before it, and those by
+ * which a response could be stored, and then be given to others without a decision.
  */
 const NEVER = new Set([
-  ...["accept-ch", "alt-svc", "authentication-info", "authorization", "clear-site-data", "connection", "cookie"],
-  ...["critical-ch", "date", "document-policy", "expect-ct", "feature-policy", "host", "http2-settings"],
-  ...["integrity-policy", "keep-alive", "link", "location", "nel", "origin-agent-cluster", "permissions-policy"],
+  ...["accept-ch", "age", "alt-svc", "authentication-info", "authorization", "cache-control", "clear-site-data"],
+  ...[
+    "connection",
+    "cookie",
+    "critical-ch",
+    "date",
+    "document-policy",
+    "expect-ct",
+    "expires",
+    "feature-policy",
+    "host",
+    "http2-settings",
+  ],
+  ...[
+    "integrity-policy",
+    "keep-alive",
+    "link",
+    "location",
+    "nel",
+    "origin-agent-cluster",
+    "permissions-policy",
+    "pragma",
+  ],
   ...["public-key-pins", "referrer-policy", "refresh", "report-to", "reporting-endpoints", "service-worker-allowed"],
   ...["set-cookie", "set-login", "sourcemap", "speculation-rules", "strict-transport-security", "te"],
   ...["timing-allow-origin", "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent"],
@@ -22,10 +43,10 @@ const NEVER_BEFORE = [
 
 /** Names of HTTP that pass only where they are named. */
 const HTTP = new Set([
-  ...["accept", "accept-charset", "accept-encoding", "accept-language", "accept-ranges", "age", "allow"],
-  ...["cache-control", "etag", "expect", "expires", "forwarded", "from", "if-match", "if-modified-since"],
+  ...["accept", "accept-charset", "accept-encoding", "accept-language", "accept-ranges", "allow"],
+  ...["etag", "expect", "forwarded", "from", "if-match", "if-modified-since"],
   ...["if-none-match", "if-range", "if-unmodified-since", "last-event-id", "last-modified", "max-forwards", "origin"],
-  ...["pragma", "priority", "range", "referer", "retry-after", "server", "vary", "x-forwarded-for"],
+  ...["priority", "range", "referer", "retry-after", "server", "vary", "x-forwarded-for"],
   ...["x-forwarded-host", "x-forwarded-proto", "x-real-ip"],
 ]);
 

@@ -60,13 +60,19 @@ const files: [why: string, text: string, message: RegExp][] = [
     '{"services": [{"name": "a", "target": "h:1", "bindings": {"prefix": "api/"}}]}',
     /services\[0\] .*: bindings must be an object such as \{"prefix": "\/api"\}/,
   ],
-  ...[["x-Tenant"], ["x tenant"], ["authorization"], ["content-encoding"], ["alt-svc"], "x-tenant"].map(
-    (metadata): (typeof files)[number] => [
-      `metadata ${JSON.stringify(metadata)}`,
-      JSON.stringify({ services: [{ name: "a", target: "h:1", metadata }] }),
-      /services\[0\] .*: metadata must be a list of at most 64 names in lower case, such as \["x-tenant"\]/,
-    ],
-  ),
+  ...[
+    ["x-Tenant"],
+    ["x tenant"],
+    ["authorization"],
+    ["content-encoding"],
+    ["alt-svc"],
+    ["cache-control"],
+    "x-tenant",
+  ].map((metadata): (typeof files)[number] => [
+    `metadata ${JSON.stringify(metadata)}`,
+    JSON.stringify({ services: [{ name: "a", target: "h:1", metadata }] }),
+    /services\[0\] .*: metadata must be a list of at most 64 names in lower case, such as \["x-tenant"\]/,
+  ]),
   [
     "descriptors not a path",
     '{"services": [{"name": "a", "target": "h:1", "descriptors": 7}]}',
