@@ -24,7 +24,7 @@ export async function visitConsole(t: Test, path: string): Promise<ConsoleVisit>
 /** A new page, of a Portico that is there already. */
 export async function visitAgain(
   t: Test,
-  setting: Setting,
+  setting: Pick<Setting, "browser" | "origin">,
   path: string,
   options?: PageOptions,
 ): Promise<ConsoleVisit> {

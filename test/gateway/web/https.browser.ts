@@ -1,0 +1,95 @@
+// The pages over https, with a certificate of an authority of one's own that the browser was told to trust: they come over
+// HTTP/2, and their calls and streams too; a WebSocket gets a connection of HTTP/1.1, since RFC 8441 is not offered.
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import t from "tap";
+import { createAuthority } from "../../http2/certificates.js";
+import { installation } from "../../support/installation.js";
+import { start } from "../../support/process.js";
+import { inTime } from "../../support/until.js";
+import { checkClean, launch, trusting, visit } from "./browser.js";
+import { visitAgain } from "./console-browser.js";
+
+/** The protocols (ALPN) over which a page and all that it loaded or called came. */
+function protocolsOf(page: Page): Promise<string[]> {
+  const entries = `[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]`;
+  return page.evaluate<string[]>(`[...new Set(${entries}.map(({ nextHopProtocol }) => nextHopProtocol))]`);
+}
+
+/** Runs in the page: the messages of a WebSocket that is sent one, until it is closed; and the code that it was closed with. */
+const CONVERSE = `async (path, message) => {
+  const socket = new WebSocket(location.origin.replace(/^http/, "ws") + path);
+  const messages = [];
+  socket.onopen = () => socket.send(JSON.stringify(message));
+  socket.onmessage = ({ data }) => messages.push(JSON.parse(data).message);
+  const { code } = await new Promise((resolve) => { socket.onclose = resolve; });
+  return { messages, code };
+}`;
+
+/** Runs in the page: the first messages of a stream of events. */
+const LISTEN = `async (path, count) => {
+  const source = new EventSource(path);
+  const messages = [];
+  await new Promise((resolve, reject) => {
+    source.onmessage = ({ data }) => messages.push(JSON.parse(data).message) === count && resolve();
+    source.onerror = () => messages.length < count && reject(new Error("the stream broke off"));
+  });
+  source.close();
+  return messages;
+}`;
+
+t.test("over https", async (t) => {
+  const own = createAuthority("authority").issue("localhost");
+  const folder = t.testdir({ "own.pem": own.cert, "own.key": own.key });
+  const portico = await start(["server"], {
+    PORTICO_DATA: await installation(join(folder, "data")),
+    PORTICO_OWN_SERVICES: "helloworld",
+    PORTICO_HTTP_TLS_CERT: join(folder, "own.pem"),
+    PORTICO_HTTP_TLS_KEY: join(folder, "own.key"),
+  });
+  t.teardown(() => portico.stop());
+  const origin = portico.address("HTTP");
+  const setting = { browser: await launch(t, trusting(own)), origin };
+
+  await t.test("an endpoint is called from its page", async (t) => {
+    const watched = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
+    const { page } = watched;
+    await page.getByRole("textbox", { name: "name" }).fill("Ada");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator(".try-it").getByText("Hello Ada").first().waitFor();
+    t.match(await page.locator(".snippets pre").innerText(), `curl ${origin}/helloworld/Call`);
+    t.same(await protocolsOf(page), ["h2"]);
+    checkClean(t, watched);
+  });
+
+  await t.test("a person signs in at the console", async (t) => {
+    const { page, watched, signIn, go } = await visitAgain(t, setting, "/console");
+    await signIn();
+    await go("Rules");
+    await page.getByText("default").first().waitFor();
+    t.same(await protocolsOf(page), ["h2"]);
+    checkClean(t, watched);
+  });
+
+  await t.test("streams of events and lines come over HTTP/2", async (t) => {
+    const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Stream");
+    await page.getByRole("textbox", { name: "messages" }).fill("3");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("complete").waitFor();
+    const events = page.evaluate<string[]>(`(${LISTEN})("/helloworld/stream?name=Ada&messages=2", 2)`);
+    t.same(await inTime(events, "two events"), ["Hello Ada", "Hello Ada"]);
+    t.same(await protocolsOf(page), ["h2"]);
+  });
+
+  await t.test("a WebSocket is opened over HTTP/1.1", async (t) => {
+    const { page } = await visit(t, setting, "/explore");
+    const client = await page.context().newCDPSession(page);
+    const handshakes: { status: number; headersText?: string }[] = [];
+    await client.send("Network.enable");
+    client.on("Network.webSocketHandshakeResponseReceived", ({ response }) => handshakes.push(response));
+    const talk = page.evaluate(`(${CONVERSE})("/helloworld/stream", { name: "Ada", messages: 2 })`);
+    t.same(await inTime(talk, "the end of the WebSocket"), { messages: ["Hello Ada", "Hello Ada"], code: 1000 });
+    t.match(handshakes, [{ status: 101, headersText: /^HTTP\/1\.1 101 / }]);
+    t.same(await protocolsOf(page), ["h2"], "beside the connection of the page");
+  });
+});
