@@ -1,7 +1,9 @@
 /**
- * An authority of the simulation: the real Journal, Leases, SharedClaims and Reports, on a store whose answers take time and
+ * An authority of the simulation: the real Journal, Leases, Claims and Reports, on a store whose answers take time and
  * sometimes seconds. Streams are simulated; what is done with their messages is as in services/auth/endpoints/policy.ts.
  */
+
+import { type Claims, LocalClaims } from "../../../services/auth/log/claims.js";
 import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
 import { type Holder, Leases } from "../../../services/auth/log/leases.js";
 import { Reports } from "../../../services/auth/log/reports.js";
@@ -35,17 +37,25 @@ export class SimulatedAuthority {
   readonly #options: SimulationOptions;
   readonly #journal: Journal;
   readonly #leases: Leases;
-  readonly #reports: Reports;
+  readonly #claims: Claims;
+  readonly #reports: Reports | undefined;
 
   private constructor(options: SimulationOptions, journal: Journal, store: Store, isUp: { up: boolean }) {
     const { time, rate, leaseMs } = options;
     const now = (): number => time.now * rate;
-    const clock = { now: () => time.now, atLeast: () => undefined };
-    const claims = new SharedClaims({ store, journal, clock, name: "simulated", log: silent, now, leaseMs });
+    const common = { log: silent, now, leaseMs };
     this.#options = options;
     this.#journal = journal;
-    this.#leases = new Leases({ leaseMs, claims, now, log: silent });
-    this.#reports = new Reports({ journal, leases: this.#leases, claims, log: silent });
+    if (store.mayBeStale) {
+      const clock = { now: () => time.now, atLeast: () => undefined };
+      const claims = new SharedClaims({ ...common, store, journal, clock, name: "simulated" });
+      this.#claims = claims;
+      this.#leases = new Leases({ ...common, claims });
+      this.#reports = new Reports({ journal, leases: this.#leases, claims, log: silent });
+    } else {
+      this.#claims = new LocalClaims({ ...common, rows: store.collection("grantors"), store: "simulated" });
+      this.#leases = new Leases({ ...common, claims: this.#claims });
+    }
     store.follow("log", () => void journal.sync().catch(() => undefined));
     Object.defineProperty(this, "up", { get: () => isUp.up, set: (up) => (isUp.up = up) });
   }
@@ -54,13 +64,15 @@ export class SimulatedAuthority {
     const isUp = { up: true };
     const store = slow(options, isUp);
     const journal = await openJournal(store, () => options.time.now);
-    return new SimulatedAuthority(options, journal, store, isUp);
+    const authority = new SimulatedAuthority(options, journal, store, isUp);
+    await authority.#claims.open();
+    return authority;
   }
 
   /** kill -9: nothing that was under way goes on, and every stream breaks. */
   kill(): void {
     this.up = false;
-    this.#reports.close();
+    this.#reports?.close();
   }
 
   /** Makes a change, and resolves with its revision when that is acknowledged. */

@@ -28,6 +28,12 @@ for (const seed of FULL ? [1, 2] : [1]) {
   });
 }
 
+t.test("several authorities on a file: no guard decides without an acknowledged change", async (t) => {
+  const { changes, wrongful } = await run({ seed: 5, guards: 100, seconds: 5 * SECONDS, isLocal: true });
+  t.equal(wrongful, 0);
+  t.ok(changes > 0, "changes are acknowledged");
+});
+
 t.test("each change is acknowledged within the span of the longest lease, and what the readings take", async (t) => {
   const { times, wrongful } = await run({ seed: 3, guards: 100, seconds: 5 * SECONDS, stalls: 0 });
   t.equal(wrongful, 0);
@@ -35,7 +41,10 @@ t.test("each change is acknowledged within the span of the longest lease, and wh
   t.ok((times.at(-1) ?? 0) <= bound, `${times.at(-1)} of ${bound} ms`);
 });
 
-t.test("the simulation notices where a change does not wait for the leases of other authorities", async (t) => {
-  const { wrongful } = await run({ seed: 4, guards: 50, seconds: 15, waitsForOthers: false });
-  t.ok(wrongful > 0);
-});
+for (const isLocal of [false, true]) {
+  const where = isLocal ? "on a file" : "on a server";
+  t.test(`${where}, the simulation notices a change that does not wait for other authorities' leases`, async (t) => {
+    const { wrongful } = await run({ seed: 4, guards: 50, seconds: 15, waitsForOthers: false, isLocal });
+    t.ok(wrongful > 0);
+  });
+}

@@ -3,6 +3,7 @@
  * real code. Every guard that decides is compared with what was acknowledged, at each step of time.
  */
 import { Code } from "../../../src/errors.js";
+import type { Store } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { SimulatedAuthority, type SimulatedStream, type SimulationOptions } from "./simulated-authority.js";
 import { randomOf, VirtualTime } from "./virtual-time.js";
@@ -23,6 +24,8 @@ export interface Setting {
   readonly guards: number;
   readonly seconds: number;
   readonly waitsForOthers?: boolean;
+  /** Whether the store is of one machine, such as a file, where authorities retire each other's claims (LocalClaims). */
+  readonly isLocal?: boolean;
   /** The share of the store's answers that take seconds. */
   readonly stalls?: number;
 }
@@ -40,7 +43,7 @@ class World {
   readonly authorities: SimulatedAuthority[] = [];
   readonly guards: Guard[] = [];
   readonly times: number[] = [];
-  readonly store = openMemoryStore({ mayBeStale: true });
+  readonly store: Store;
   readonly setting: Setting;
   acknowledged = 0;
   changes = 0;
@@ -50,6 +53,7 @@ class World {
 
   constructor(setting: Setting) {
     this.setting = setting;
+    this.store = openMemoryStore({ mayBeStale: setting.isLocal !== true });
     this.random = randomOf(setting.seed);
   }
 
