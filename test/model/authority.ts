@@ -122,9 +122,9 @@ function commit(steps: Steps, index: number): void {
   if (folded.length !== store.log.length || steps.setting.committer === 1 - index) return;
   // A guard knows the letters apart only as changes: which authority makes which does not matter.
   const entry = "abc"[store.log.length] ?? "z";
-  const begin = (next: State, phase: Change["phase"]): void => {
+  const begin = (next: State, phase: Change["phase"], followed = entry, revision = store.log.length + 1): void => {
     const left = spanOf(authorityOf(next, index), steps);
-    authorityOf(next, index).change = { entry, revision: store.log.length + 1, left, phase, rows: [], ends: 0 };
+    authorityOf(next, index).change = { entry: followed, revision, left, phase, rows: [], ends: 0 };
   };
   if (!steps.has("claims are read after the commit")) {
     steps.event("change", `authority ${index} reads the claims before it commits change ${entry}`, (next) => {
@@ -136,13 +136,22 @@ function commit(steps: Steps, index: number): void {
     begin(next, "read");
     append(next, index, entry);
   });
+  const pair = "abc".slice(store.log.length, store.log.length + 2);
+  if (pair.length < 2) return;
+  for (const [at, followed] of [...pair].entries()) {
+    steps.event("pair", `authority ${index} commits changes ${pair} together, of which ${followed} waits`, (next) => {
+      const before = steps.has("each of several changes waits for its own revision") ? at : 0;
+      begin(next, "read", followed, store.log.length + 1 + before);
+      append(next, index, pair);
+    });
+  }
 }
 
-/** The entry is in the log, and folded in. */
-export function append(next: State, index: number, entry: string): void {
-  next.store.log += entry;
+/** The entries are in the log, and folded in. */
+export function append(next: State, index: number, entries: string): void {
+  next.store.log += entries;
   authorityOf(next, index).fenced = true;
-  fold(next, index, authorityOf(next, index).folded + entry);
+  fold(next, index, authorityOf(next, index).folded + entries);
 }
 
 /** Leases.settled: the own guards and the claims of others. */

@@ -74,13 +74,13 @@ function followStream(steps: Steps, at: number): void {
       if (own.authorityEnd) own.answer = "ping";
     });
   }
-  if (news !== undefined) {
-    const what = `revision ${news.length}${news && ` (${news})`}`;
+  for (const history of messagesOf(steps, at)) {
+    const what = `revision ${history.length}${history && ` (${history})`}`;
     // Policy.onApplied, PolicyState.apply
     steps.add(followed ? `${who} applies ${what}` : `${who} receives ${what} on its second stream`, (next) => {
       const own = streamOf(next, at);
-      [own.has, own.news] = [news, undefined];
-      if (followed) apply(next, at, news);
+      [own.has, own.news] = [history, history === news ? undefined : news];
+      if (followed) apply(next, at, history);
     });
   }
   const isDue = pong >= 0 && (pong <= (has?.length ?? -1) || !steps.has("a pong counts once its revision is applied"));
@@ -96,6 +96,15 @@ function followStream(steps: Steps, at: number): void {
   steps.event("break", `a connection of ${who} breaks`, (next) => {
     Object.assign(streamOf(next, at), { guardEnd: false, news: undefined, ping: -1, pong: -1 });
   });
+}
+
+/** What the guard may receive next: all that is under way, or the first of two changes that were written together. */
+function messagesOf({ state, setting }: Steps, at: number): History[] {
+  const { news, has } = streamOf(state, at);
+  if (news === undefined) return [];
+  const first = news.slice(0, -1);
+  const isApart = setting.budget.pair !== undefined && has !== undefined && first.length > has.length;
+  return isApart ? [news, first] : [news];
 }
 
 /** Succession.#followIfReady, Policy.onFollowed */

@@ -59,6 +59,11 @@ export const SAFEGUARDS: readonly Safeguard[] = [
     setting: alone({ change: 1, ping: 1, break: 1 }),
   },
   {
+    name: "each of several changes waits for its own revision",
+    code: "services/auth/log/journal.ts, commit",
+    setting: alone({ pair: 1, ping: 1 }),
+  },
+  {
     name: "a stream passes no message without a lease",
     code: "src/access/open-streams.ts, mayPass",
     setting: alone({ change: 1, ping: 1, call: 1 }),
@@ -183,6 +188,8 @@ export const LARGE_SETTINGS: readonly (readonly [title: string, setting: Setting
     { ...alone({ change: 1, ping: 1, crash: 1, start: 1, call: 1 }), authorities: [2], restartLeases: [1] },
   ],
   ["SQLite: either of two authorities makes a change", { ...two({ change: 1, ping: 2 }), committer: undefined }],
+  ["SQLite: two changes written together, and one after them", two({ pair: 1, change: 1, ping: 1 })],
+  ["Postgres: two changes written together", shared({ pair: 1, ping: 1 })],
   ["Postgres: a guard goes to the other authority", shared({ change: 1, ping: 1, open: 1 })],
   ["Postgres: authorities are killed and start", shared({ change: 1, ping: 1, crash: 1, start: 1 })],
 ];

@@ -6,6 +6,8 @@ import { clone, type State } from "./state.js";
 export interface Budget {
   /** Changes that take access away. */
   readonly change?: number;
+  /** Two changes that an authority writes in one step (decide.ts). One of them, any, is followed to its acknowledgement. */
+  readonly pair?: number;
   /** Pings of all guards. */
   readonly ping?: number;
   /** Streams of guards that open after the first ones. */
