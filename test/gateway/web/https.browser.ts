@@ -13,7 +13,10 @@ import { visitAgain } from "./console-browser.js";
 /** The protocols (ALPN) over which a page and all that it loaded or called came. */
 function protocolsOf(page: Page): Promise<string[]> {
   const entries = `[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]`;
-  return page.evaluate<string[]>(`[...new Set(${entries}.map(({ nextHopProtocol }) => nextHopProtocol))]`);
+  // A request that the page has given up has none.
+  return page.evaluate<string[]>(
+    `[...new Set(${entries}.map(({ nextHopProtocol }) => nextHopProtocol).filter((protocol) => protocol !== ""))]`,
+  );
 }
 
 /** Runs in the page: the messages of a WebSocket that is sent one, until it is closed; and the code that it was closed with. */
