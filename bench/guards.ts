@@ -4,6 +4,8 @@
  * a line for each number of guards.
  *
  *     node --import=tsx guards.ts [--guards=100,1000]
+ *
+ * PORTICO_STORE names an empty Postgres to measure on. BENCH_DIST names the folder of another build.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -66,6 +68,7 @@ async function measure(count: number): Promise<string> {
     PORTICO_GRPC: target,
     PORTICO_ADMIN: "127.0.0.1:0",
     PORTICO_LOG_LEVEL: "warn",
+    PORTICO_STORE: process.env.PORTICO_STORE ?? "sqlite:",
   };
   const authority = launch({ role: "authority", command: process.execPath, args: [PROGRAM, "authority"], env });
   const helpers: ChildProcess[] = [];
