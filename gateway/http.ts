@@ -101,8 +101,11 @@ export interface BodyStream {
   open(sink: BodySink): void;
   /** More may be written, after a `write` that returned false. */
   onDrain(): void;
-  /** For a stream that is not recorded as a call: has the listener called once when it has ended, with the HTTP status to record. */
-  onEnd?(listener: (status: number) => void): void;
+  /**
+   * For a stream that is not recorded as a call: has the listener called once when it has ended, with the HTTP status to record.
+   * Not named as a member of `PieceReader`: an object may be both.
+   */
+  onClosed?(listener: (status: number) => void): void;
 }
 
 export function isStream(body: GatewayResponse["body"]): body is BodyStream {

@@ -85,7 +85,7 @@ function recorded(
   const { session, body, length } = response;
   if (session !== undefined) return response;
   if (!isStream(body)) record(request, state, { status, length }, options);
-  else body.onEnd?.((status) => record(request, state, { status, length }, options));
+  else body.onClosed?.((status) => record(request, state, { status, length }, options));
   return response;
 }
 

@@ -29,7 +29,7 @@ export class SubscriptionStream implements BodyStream, StreamListener {
   #changed = false;
   /** The HTTP status to record, once it has ended. */
   #ended: number | undefined;
-  #onEnd: (status: number) => void = () => {};
+  #onClosed: (status: number) => void = () => {};
 
   constructor(options: SubscriptionOptions) {
     this.#options = options;
@@ -49,8 +49,8 @@ export class SubscriptionStream implements BodyStream, StreamListener {
     if (this.#ended !== undefined) sink.end();
   }
 
-  onEnd(listener: (status: number) => void): void {
-    if (this.#ended === undefined) this.#onEnd = listener;
+  onClosed(listener: (status: number) => void): void {
+    if (this.#ended === undefined) this.#onClosed = listener;
     else listener(this.#ended);
   }
 
@@ -75,7 +75,7 @@ export class SubscriptionStream implements BodyStream, StreamListener {
     this.#unwatch();
     this.#followed.end();
     this.#sink?.end();
-    this.#onEnd(status);
+    this.#onClosed(status);
   }
 
   #onChange(): void {
