@@ -67,6 +67,49 @@ export function explore<State>(model: Model<State>, maxStates: number): Explorat
   return result();
 }
 
+/** What must be reached from every state, and by which steps. */
+export interface Goal<State> {
+  readonly isReached: (state: State) => boolean;
+  /** Whether the step may be counted on: it is no fault, and nothing that somebody may or may not do. */
+  readonly isCertain: (from: State, to: State) => boolean;
+}
+
+/**
+ * The nearest state from which certain steps never lead to the goal; undefined where there is none. Then the goal is reached
+ * sooner or later, whatever has happened before, if each step that is possible again and again is taken at some time.
+ */
+export function findStuck<State>(model: Model<State>, goal: Goal<State>): readonly string[] | undefined {
+  const before: [number, string][] = [[-1, ""]];
+  const numbers = new Map([[model.key(model.initial), 0]]);
+  const states = [model.initial];
+  /** For each state those from which a certain step leads to it. */
+  const sources: number[][] = [[]];
+  for (let number = 0; number < states.length; number++) {
+    const state = states[number] as State;
+    for (const [label, next] of model.steps(state)) {
+      const key = model.key(next);
+      const found = numbers.get(key) ?? states.push(next) - 1;
+      if (!numbers.has(key)) {
+        numbers.set(key, found);
+        before.push([number, label]);
+        sources.push([]);
+      }
+      if (goal.isCertain(state, next)) sources[found]?.push(number);
+    }
+  }
+  const lead = states.map(goal.isReached);
+  const open = [...lead.keys()].filter((number) => lead[number]);
+  for (let number = open.pop(); number !== undefined; number = open.pop()) {
+    for (const source of sources[number] ?? []) {
+      if (lead[source]) continue;
+      lead[source] = true;
+      open.push(source);
+    }
+  }
+  const stuck = lead.indexOf(false);
+  return stuck < 0 ? undefined : traceTo(stuck, before);
+}
+
 function traceTo(last: number, before: readonly (readonly [number, string])[]): string[] {
   const trace: string[] = [];
   for (let at = last; at > 0; ) {

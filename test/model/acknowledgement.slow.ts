@@ -1,0 +1,43 @@
+// Every change is acknowledged, whatever has happened before: from each state of the model, the steps that need no further fault, ping or
+// stream lead to a state in which no change waits.
+import t from "tap";
+import { FULL } from "../support/full.js";
+import { findStuck, type Goal } from "./explore.js";
+import { modelOf } from "./model.js";
+import { LARGE_SETTINGS, SAFEGUARDS } from "./safeguards.js";
+import type { Setting } from "./setting.js";
+import type { State } from "./state.js";
+
+/** What else may happen, such as a fault, is counted by the budget. */
+const acknowledged: Goal<State> = {
+  isReached: ({ authorities }) => authorities.every(({ change }) => change === undefined),
+  isCertain: (from, to) => Object.entries(from.budget).every(([kind, left]) => to.budget[kind] === left),
+};
+
+const small = SAFEGUARDS.filter(({ large }) => !large).map(({ name, setting }) => [name, setting] as const);
+const settings = new Map(
+  [...small, ...(FULL ? LARGE_SETTINGS : [])].map(([title, setting]) => [JSON.stringify(setting), title]),
+);
+
+for (const [text, title] of settings) {
+  t.test(`${title}: a change that waits can always be acknowledged`, async (t) => {
+    const stuck = findStuck(modelOf(JSON.parse(text) as Setting), acknowledged);
+    t.equal(stuck, undefined, stuck?.join("\n"));
+  });
+}
+
+t.test(
+  "a protocol that waits for a guard's word, and not for the end of its lease, is found to be stuck",
+  async (t) => {
+    const model = modelOf({ guards: 1, authorities: [1], budget: { change: 1, ping: 1, break: 1 }, store: "sqlite" });
+    const patient = {
+      ...model,
+      steps: (state: State) => model.steps(state).filter(([label]) => label !== "a tick passes"),
+    };
+    const stuck = findStuck(patient, acknowledged);
+    t.ok(
+      stuck?.some((label) => label.endsWith("breaks")),
+      "where its connection breaks before it has said so",
+    );
+  },
+);
