@@ -22,7 +22,7 @@ const settings = new Map(
 for (const [text, title] of settings) {
   t.test(`${title}: a change that waits can always be acknowledged`, async (t) => {
     const stuck = findStuck(modelOf(JSON.parse(text) as Setting), acknowledged);
-    t.equal(stuck, undefined, stuck?.join("\n"));
+    t.equal(stuck, undefined, (stuck ?? []).join("\n"));
   });
 }
 
