@@ -1,6 +1,6 @@
 /**
  * Shares the processor of this process among calls while there are more than it can answer. A turn of the event loop begins
- * calls for a few milliseconds; what else has arrived waits. A call that has waited too long is refused, because its caller
+ * calls for a bounded time; what else has arrived waits. A call that has waited too long is refused, because its caller
  * would most likely have given up before the answer. Groups of calls, such as those to one service, take turns, so a flood of one
  * group hardly delays another.
  */
@@ -8,7 +8,11 @@
 /** How many calls begin without a look at the clock, while none waits. */
 export const MAX_UNTIMED = 32;
 /** How long calls begin in one turn of the event loop, in milliseconds. */
-export const MAX_TURN_MS = 2;
+export const MAX_TURN_MS = 25;
+/** The same in an overload: the loop has to accept connections and find out which callers have gone. */
+export const MAX_OVERLOADED_TURN_MS = 2;
+/** A call that begins after it has waited longer than this shows an overload, in milliseconds. It ends when none waits. */
+export const MAX_NORMAL_WAIT_MS = 100;
 /**
  * How long calls are refused in a turn that begins calls, in milliseconds. The others wait on: a flood that asks again when it is
  * refused must not take the time of calls that can be answered.
@@ -56,6 +60,8 @@ export class Overload {
   #arrived: { readonly group: string; readonly entry: Entry }[] = [];
   /** Until when calls begin in this turn; undefined while no turn is timed. */
   #turnEnd: number | undefined;
+  /** How long a turn begins calls now, in milliseconds. */
+  #turnMs = MAX_TURN_MS;
   #accepted = false;
   /** When a turn began calls last. */
   #lastBegun = 0;
@@ -91,7 +97,7 @@ export class Overload {
 
   #openTurn(now: number): number {
     this.#loop.atTurnEnd(this.#onTurnEnd);
-    return now + MAX_TURN_MS;
+    return now + this.#turnMs;
   }
 
   readonly #onTurnEnd = (): void => {
@@ -100,7 +106,7 @@ export class Overload {
     this.#accepted = false;
     if (mayAcceptMore) this.#leaveTurn();
     else {
-      this.#turnEnd = now + MAX_TURN_MS;
+      this.#turnEnd = now + this.#turnMs;
       this.#beginNext();
     }
   };
@@ -111,7 +117,9 @@ export class Overload {
     for (; now < (this.#turnEnd as number); now = this.#loop.now()) {
       const entry = this.#next();
       if (entry === undefined) break;
-      if (now - entry.since <= MAX_WAIT_MS) {
+      const waited = now - entry.since;
+      if (waited > MAX_NORMAL_WAIT_MS) this.#turnMs = MAX_OVERLOADED_TURN_MS;
+      if (waited <= MAX_WAIT_MS) {
         entry.call.begin();
         this.#loop.afterMicrotasks(this.#beginNext);
         return;
@@ -138,6 +146,7 @@ export class Overload {
     if (this.#groups.size > 0 || !this.#late.isEmpty) this.#turnEnd = this.#openTurn(this.#loop.now());
     else {
       this.#turnEnd = undefined;
+      this.#turnMs = MAX_TURN_MS;
       this.#untimed = 0;
     }
   }

@@ -275,8 +275,10 @@ function readable({ status, headers, body }: GatewayResponse): Answer {
   const byName: Record<string, string> = {};
   for (let at = 0; at < headers.length; at += 2) {
     const name = (headers[at] as string).toLowerCase();
-    if (name in byName) throw new Error(`the answer has two headers ${name}`);
-    byName[name] = headers[at + 1] as string;
+    const value = headers[at + 1] as string;
+    // Vary is a list, and several lines of it are one (RFC 9110 §5.3).
+    if (name in byName && name !== "vary") throw new Error(`the answer has two headers ${name}`);
+    byName[name] = name in byName ? `${byName[name]}, ${value}` : value;
   }
   if (isStream(body)) throw new Error("the answer is a stream");
   return { status, headers: byName, body: typeof body === "string" ? body : Buffer.from(body).toString() };

@@ -88,6 +88,10 @@ function numbers(count: number, make: (at: number) => string): string {
   return Array.from({ length: count }, (_, at) => make(at)).join();
 }
 
+/** On a busy machine a run may be slow by chance: then there are more. */
+const MIN_ROUNDS = 4;
+const MAX_ROUNDS = 30;
+
 const SMALL = 64 * 1024;
 
 for (const [title, [type, text]] of Object.entries(texts)) {
@@ -160,11 +164,13 @@ t.test("lists that take turns cost little more than lists one after the other, h
   const codec = codecOfLists(lists);
   const turns = repeated(count, (w, at) => w.tag((at % lists) + 1, WireType.Varint).int32(1));
   const runs = repeated(count, (w, at) => w.tag(Math.floor((at / count) * lists) + 1, WireType.Varint).int32(1));
+  const isWanted = (best: number, worst: number) => worst < best * 5 + 1;
   const [best, worst] = bestOf(
     () => codec.write(runs),
     () => codec.write(turns),
+    isWanted,
   );
-  t.ok(worst < best * 5 + 1, `${best.toFixed(2)} and ${worst.toFixed(2)} ms`);
+  t.ok(isWanted(best, worst), `${best.toFixed(2)} and ${worst.toFixed(2)} ms`);
 });
 
 /** The codec of a message of nothing but lists. */
@@ -187,14 +193,19 @@ function codecOfLists(count: number): Codec {
 
 /** Four times as much may take ten times as long, where sixteen would be quadratic. Of some runs the best counts. */
 function notQuadratic(title: string, small: () => unknown, large: () => unknown): void {
-  const [best, bestLarge] = bestOf(small, large);
-  t.ok(bestLarge < best * 10 + 1, `${title}: ${best.toFixed(2)} and ${bestLarge.toFixed(2)} ms`);
+  const isLinear = (best: number, bestLarge: number) => bestLarge < best * 10 + 1;
+  const [best, bestLarge] = bestOf(small, large, isLinear);
+  t.ok(isLinear(best, bestLarge), `${title}: ${best.toFixed(2)} and ${bestLarge.toFixed(2)} ms`);
 }
 
-/** The lowest cost of each, taking turns. */
-function bestOf(one: () => unknown, other: () => unknown): [one: number, other: number] {
+/** The lowest cost of each, taking turns until they are as wanted. */
+function bestOf(
+  one: () => unknown,
+  other: () => unknown,
+  isWanted: (one: number, other: number) => boolean,
+): [one: number, other: number] {
   let [best, bestOther] = [Infinity, Infinity];
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < MAX_ROUNDS && (round < MIN_ROUNDS || !isWanted(best, bestOther)); round++) {
     best = Math.min(best, cost(one));
     bestOther = Math.min(bestOther, cost(other));
   }

@@ -1,4 +1,5 @@
 /** How the message of a call is read, from a JSON body or from the query. */
+import { CODING_LIST } from "../../../gateway/content-coding.js";
 import { GREETING, HELLO, type HttpCase, NAME, PROBE } from "./case.js";
 
 /** probe.Fields as it is answered with nothing set. */
@@ -83,17 +84,17 @@ export const bodies: readonly HttpCase[] = [
     id: "helloworld",
   },
   {
-    title: "a compressed body is refused",
+    title: "a body in an unknown coding is refused",
     method: "POST",
     target: "/helloworld",
     headers: [
       ["Content-Type", "application/json"],
-      ["Content-Encoding", "gzip"],
+      ["Content-Encoding", "compress"],
     ],
     body: NAME,
     status: 415,
     id: "helloworld",
-    has: { "accept-encoding": "identity" },
+    has: { "accept-encoding": CODING_LIST },
   },
   {
     title: "malformed JSON is refused",

@@ -1,5 +1,5 @@
 /** An event loop that a test turns by hand. */
-import { type EventLoop, MAX_UNTIMED, type Overload } from "../../../src/overload.js";
+import { type EventLoop, MAX_TURN_MS, MAX_UNTIMED, type Overload } from "../../../src/overload.js";
 
 export class ManualLoop implements EventLoop {
   milliseconds = 0;
@@ -33,5 +33,5 @@ export function fillTurn(overload: Overload, loop: ManualLoop): void {
   for (let call = 0; call < MAX_UNTIMED; call++) overload.mayBegin();
   overload.mayBegin();
   overload.tryBegin("before");
-  loop.milliseconds += 10;
+  loop.milliseconds += MAX_TURN_MS;
 }

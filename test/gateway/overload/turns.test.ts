@@ -1,6 +1,14 @@
 // When calls begin, wait and are refused, on an event loop that the test turns by hand.
 import t, { type Test } from "tap";
-import { MAX_REFUSE_MS, MAX_TURN_MS, MAX_UNTIMED, MAX_WAIT_MS, Overload } from "../../../src/overload.js";
+import {
+  MAX_NORMAL_WAIT_MS,
+  MAX_OVERLOADED_TURN_MS,
+  MAX_REFUSE_MS,
+  MAX_TURN_MS,
+  MAX_UNTIMED,
+  MAX_WAIT_MS,
+  Overload,
+} from "../../../src/overload.js";
 import { fillTurn, ManualLoop } from "./manual-loop.js";
 
 /** Waiting calls that take so long each, and what became of them in order. */
@@ -81,6 +89,31 @@ t.test("calls begin one after the other until the turn has taken its time", asyn
   loop.turn();
   t.same(happened, ["a0", "a1", "a2", "a3", "a4"]);
 });
+
+const lengths: readonly (readonly [title: string, waited: number, begun: readonly string[]])[] = [
+  ["turns stay long while calls wait no longer than is normal", MAX_NORMAL_WAIT_MS, ["a0", "a1", "a2"]],
+  ["turns become short when a call has waited longer", MAX_NORMAL_WAIT_MS + 1, ["a0", "a1"]],
+];
+for (const [title, waited, begun] of lengths) {
+  t.test(title, async (t) => {
+    const { loop, overload, happened, wait } = open();
+    fillTurn(overload, loop);
+    wait("a", "a0", MAX_TURN_MS);
+    loop.turn();
+    loop.milliseconds += waited;
+    for (const name of ["a1", "a2"]) wait("a", name, MAX_OVERLOADED_TURN_MS);
+    loop.turn();
+    t.same(happened, ["a0"]);
+    loop.turn();
+    t.same(happened, begun);
+    loop.turn();
+    loop.turn();
+    t.ok(loop.isIdle, "and where none waits, they are long again");
+    t.ok(overload.tryBegin("a"));
+    loop.milliseconds += MAX_TURN_MS - 0.1;
+    t.ok(overload.tryBegin("a"));
+  });
+}
 
 t.test("groups take turns, whatever the length of their queues", async (t) => {
   const { loop, overload, happened, wait } = open();
