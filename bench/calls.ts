@@ -8,11 +8,10 @@
  * others are measured; all get their load from the same generator (load.ts). A whole run takes some fifteen minutes and
  * writes docs/performance.md; a quick one, or one of some systems, is only printed.
  */
-import { type ChildProcess, execFileSync, fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { connect as connectTcp } from "node:net";
-import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { verdicts } from "./aims.js";
@@ -30,11 +29,12 @@ import {
   SMALL,
   STREAMS,
 } from "./bodies.js";
-import { ENVOY_VERSION } from "./envoy.js";
 import type { Measurement, Window } from "./load.js";
-import { isInstalled, launch, memory, stop } from "./processes.js";
+import { machine } from "./machine.js";
+import { memory, stop } from "./processes.js";
 import { writeReport } from "./report.js";
-import type { Results, SystemResult, Telling } from "./results.js";
+import { median, type Results, type SystemResult, type Telling } from "./results.js";
+import { start } from "./starting.js";
 import { prepare, type System } from "./systems.js";
 
 interface Point {
@@ -104,9 +104,6 @@ const QUICK = {
   ],
 };
 
-/** How long a system may take to its first answer, in milliseconds. */
-const PATIENCE = 20_000;
-
 async function main(): Promise<void> {
   const { values: options } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string" } } });
   const plan = options.quick ? QUICK : WHOLE;
@@ -145,7 +142,7 @@ async function takeTurn(
   const children: ChildProcess[] = [];
   const running = { system, children };
   try {
-    starts.push(await start(system, children));
+    starts.push(await start(system, children, () => answersSmallCall(system)));
     await checkAnswers(system);
     await load(generator, running, MAIN_POINT, 0, plan.firstWarmUp);
     for (const point of plan.points.filter((point) => isMeasured(system, point))) {
@@ -157,21 +154,10 @@ async function takeTurn(
   }
 }
 
-/** Milliseconds from the start of the process that callers reach to its first answer; what is behind it runs already. */
-async function start(system: System, children: ChildProcess[]): Promise<number> {
-  const { programs } = system;
-  for (const program of programs.slice(0, -1)) {
-    children.push(launch(program));
-    await listens(program.port);
-  }
-  const begin = performance.now();
-  children.push(launch(programs.at(-1)!));
-  await until(system.name, async () => {
-    const response = await call(system, SMALL.request);
-    await response.arrayBuffer();
-    return response.status === 200;
-  });
-  return performance.now() - begin;
+async function answersSmallCall(system: System): Promise<boolean> {
+  const response = await call(system, SMALL.request);
+  await response.arrayBuffer();
+  return response.status === 200;
 }
 
 async function checkAnswers(system: System): Promise<void> {
@@ -187,27 +173,6 @@ async function checkAnswers(system: System): Promise<void> {
     const lines = (await response.text()).trimEnd().split("\n");
     if (lines.length !== messages || lines.some((line) => JSON.stringify(JSON.parse(line)) !== answerTo(request)))
       throw new Error(`${system.name} answers ${name} wrongly: ${lines.length} lines, ${lines[0]?.slice(0, 200)}`);
-  }
-}
-
-function listens(port: number): Promise<void> {
-  return until(`port ${port}`, async () => {
-    const socket = connectTcp(port, "127.0.0.1");
-    try {
-      await once(socket, "connect");
-      return true;
-    } finally {
-      socket.destroy();
-    }
-  });
-}
-
-/** Asks again every few milliseconds. */
-async function until(what: string, happens: () => Promise<boolean>): Promise<void> {
-  for (const late = Date.now() + PATIENCE; ; ) {
-    if (await happens().catch(() => false)) return;
-    if (Date.now() > late) throw new Error(`${what}: no answer within ${PATIENCE} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 3));
   }
 }
 
@@ -287,38 +252,6 @@ function telling(windows: (Measurement & { readonly memory: number[] })[]): Tell
     generator: of(({ generator }) => generator),
     processor: ofEach(({ processor }) => processor),
     memory: ofEach(({ memory }) => memory),
-  };
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!;
-}
-
-function machine(loadBefore: number): Results["machine"] {
-  const version = (command: string, ...args: string[]) =>
-    isInstalled(command) ? execFileSync(command, args, { encoding: "utf8" }).trim() : undefined;
-  const modules = (name: string): string =>
-    JSON.parse(readFileSync(join(import.meta.dirname, "node_modules", name, "package.json"), "utf8")).version;
-  return {
-    date: new Date().toISOString().slice(0, 16),
-    commit: execFileSync("git", ["describe", "--always", "--dirty"], { encoding: "utf8" }).trim(),
-    cores: cpus().length,
-    model: cpus()[0]!.model,
-    memory: Math.round(totalmem() / 1024 ** 3),
-    kernel: release(),
-    loadBefore,
-    versions: {
-      node: process.version.slice(1),
-      go: version("go", "env", "GOVERSION")?.slice(2),
-      rust: version("rustc", "--version")?.split(" ")[1],
-      envoy: ENVOY_VERSION,
-      ...Object.fromEntries(
-        ["@grpc/grpc-js", "fastify", "moleculer", "moleculer-web", "@connectrpc/connect"].map((name) => [
-          name,
-          modules(name),
-        ]),
-      ),
-    },
   };
 }
 

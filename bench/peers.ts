@@ -9,7 +9,7 @@ import type { System } from "./systems.js";
 const ROOT = join(import.meta.dirname, "..");
 const PATH = "/v1/helloworld/call";
 /** The path that gRPC has for the endpoint. */
-const GRPC_PATH = "/helloworld.Helloworld/Call";
+export const GRPC_PATH = "/helloworld.Helloworld/Call";
 
 type Run = System["programs"][number];
 
@@ -78,6 +78,18 @@ function buf(cwd: string, ...args: string[]): void {
   execFileSync(join(ROOT, "node_modules/.bin/buf"), args, { cwd, stdio: "inherit" });
 }
 
+const TYPE = "type.googleapis.com/envoy.extensions.filters.http";
+/** Filters of Envoy that make gRPC of another dialect. */
+const FILTERS = {
+  grpc_web: { name: "envoy.filters.http.grpc_web", typed_config: { "@type": `${TYPE}.grpc_web.v3.GrpcWeb` } },
+  connect_grpc_bridge: {
+    name: "envoy.filters.http.connect_grpc_bridge",
+    typed_config: { "@type": `${TYPE}.connect_grpc_bridge.v3.FilterConfig` },
+  },
+};
+/** Before each filter of systems/envoy.yaml. */
+const FILTER_INDENT = `\n${" ".repeat(18)}`;
+
 const NO_GO = "there is no Go";
 const GO = join(import.meta.dirname, "go");
 let goIsBuilt = false;
@@ -126,7 +138,15 @@ async function rustGateway(): Promise<System> {
   return system(name, [service, gateway], PATH, { authorization: `Bearer ${TOKEN}` });
 }
 
-async function envoy(folder: string): Promise<System> {
+/**
+ * @param contract file of the FileDescriptorSet
+ * @param filters further ones, for dialects other than JSON
+ */
+export async function envoy(
+  folder: string,
+  contract = descriptors(folder),
+  filters: readonly (keyof typeof FILTERS)[] = [],
+): Promise<System> {
   const name = "Envoy → Go gRPC";
   const program = installEnvoy();
   if ("missing" in program) return leftOut(name, program.missing);
@@ -135,7 +155,11 @@ async function envoy(folder: string): Promise<System> {
   const port = await freePort();
   const { token, keys } = tokenFor("bench");
   const file = join(folder, "envoy.yaml");
-  const values = { port, service: service.port, descriptors: descriptors(folder), keys: JSON.stringify(keys) };
+  const yaml = filters
+    .map((filter) => JSON.stringify(FILTERS[filter]))
+    .map((filter) => `- ${filter}`)
+    .join(FILTER_INDENT);
+  const values = { port, service: service.port, descriptors: contract, keys: JSON.stringify(keys), filters: yaml };
   writeFileSync(file, filledIn("systems/envoy.yaml", values));
   const args = ["-c", file, "--concurrency", "1", "--log-level", "error", "--use-dynamic-base-id"];
   const gateway = { role: "gateway", command: program.command, args, port };

@@ -48,3 +48,7 @@ export interface Telling {
   /** Resident MiB of each process. */
   readonly memory: readonly number[];
 }
+
+export function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!;
+}

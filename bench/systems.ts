@@ -29,8 +29,7 @@ const PATH = "/v1/helloworld/call";
 
 /** Builds what is to be built, and gives every system. `folder` is for what they write. */
 export async function prepare(folder: string): Promise<System[]> {
-  execFileSync(process.execPath, ["scripts/build.mjs"], { cwd: ROOT, stdio: "inherit" });
-  const portico = await install(join(folder, "portico"));
+  const portico = await buildAndInstall(folder);
   const answers = join(folder, "answers.json");
   writeFileSync(
     answers,
@@ -56,6 +55,12 @@ export async function prepare(folder: string): Promise<System[]> {
     await meshBeforeGo("Portico mesh → Go gRPC", await copy(portico)),
     ...(await peers(folder, ceiling)),
   ];
+}
+
+/** Builds Portico, and makes an installation in `folder`. */
+export async function buildAndInstall(folder: string): Promise<Installation> {
+  execFileSync(process.execPath, ["scripts/build.mjs"], { cwd: ROOT, stdio: "inherit" });
+  return install(join(folder, "portico"));
 }
 
 export async function role(name: string, args: string[], env: Record<string, string>) {
@@ -100,12 +105,19 @@ export async function mesh(
   return system(name, [authority, service, gateway], token);
 }
 
-/** A mesh whose service is the one behind grpc-gateway, Envoy and the gateway in Rust. */
-async function meshBeforeGo(name: string, { folder, token }: Installation): Promise<System> {
+/**
+ * A mesh whose service is the one behind grpc-gateway, Envoy and the gateway in Rust.
+ * @param contract file of the FileDescriptorSet
+ */
+export async function meshBeforeGo(
+  name: string,
+  { folder, token }: Installation,
+  contract = descriptors(folder),
+): Promise<System> {
   const service = await goService();
   if (service === undefined) return { ...system(name, [], token), missing: "there is no Go" };
   const target = `127.0.0.1:${service.port}`;
-  const entry = { name: "helloworld", target, descriptors: descriptors(folder) };
+  const entry = { name: "helloworld", target, descriptors: contract };
   writeFileSync(join(folder, "portico.json"), JSON.stringify({ services: [entry] }));
   const data = { PORTICO_DATA: folder };
   const authority = await role("authority", ["authority"], data);

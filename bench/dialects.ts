@@ -1,0 +1,127 @@
+/**
+ * What a call costs a gateway in each dialect: Portico beside Envoy, before the same gRPC service in Go.
+ *
+ *     npm run bench:dialects [-- --quick]
+ *
+ * Both gateways run throughout and take turns in each row, so that what else the machine does falls on both alike; of the
+ * rounds the median counts, without the first, which warms up. h2load (nghttp2) sends the load: a fixed number of
+ * calls, 64 at once. A whole run takes some five minutes and writes its tables into docs/performance.md; a quick one is only
+ * printed.
+ */
+import { type ChildProcess, execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs, promisify } from "node:util";
+import { type Body, LARGE, SMALL } from "./bodies.js";
+import { ANNOTATED_PATH, annotate, ask, DIALECTS, type Dialect } from "./dialect-calls.js";
+import { type DialectRow, print, write } from "./dialect-report.js";
+import { machine } from "./machine.js";
+import { descriptors, envoy } from "./peers.js";
+import { isInstalled, processorTime, stop } from "./processes.js";
+import { median } from "./results.js";
+import { start } from "./starting.js";
+import { buildAndInstall, meshBeforeGo, type System } from "./systems.js";
+
+const BODIES = [SMALL, LARGE];
+
+/** Calls of a window by payload, which take about a second. */
+const WHOLE = {
+  rounds: 5,
+  calls: new Map([
+    [SMALL, 20_000],
+    [LARGE, 2_000],
+  ]),
+};
+const QUICK = {
+  rounds: 1,
+  calls: new Map([
+    [SMALL, 8_000],
+    [LARGE, 1_000],
+  ]),
+};
+
+/** How long a window may take, in milliseconds. */
+const PATIENCE = 60_000;
+
+interface Gateway {
+  readonly system: System;
+  readonly pid: number;
+}
+
+async function main(): Promise<void> {
+  const { values: options } = parseArgs({ options: { quick: { type: "boolean" } } });
+  if (!isInstalled("h2load")) throw new Error("There is no h2load: install the Debian package nghttp2-client.");
+  const { rounds, calls } = options.quick ? QUICK : WHOLE;
+  const folder = mkdtempSync(join(tmpdir(), "portico-dialects-"));
+  const children: ChildProcess[] = [];
+  try {
+    const systems = await prepare(folder);
+    const description = machine(loadavg()[0]!);
+    const [portico, peer] = [await startGateway(systems[0], children), await startGateway(systems[1], children)];
+    const rows: DialectRow[] = [];
+    for (const body of BODIES) {
+      for (const dialect of DIALECTS) {
+        const file = join(folder, "request");
+        writeFileSync(file, dialect.request(body));
+        const times: { portico: number[]; envoy: number[] } = { portico: [], envoy: [] };
+        for (let round = 0; round <= rounds; round++) {
+          times.portico.push(await load(portico, dialect, body, file, calls.get(body)!));
+          times.envoy.push(await load(peer, dialect, body, file, calls.get(body)!));
+        }
+        const [ours, theirs] = [median(times.portico.slice(1)), median(times.envoy.slice(1))];
+        rows.push({ dialect: dialect.name, body: body.name, portico: ours, envoy: theirs });
+      }
+    }
+    print(rows);
+    if (!options.quick) write(rows, description, rounds);
+  } finally {
+    await Promise.all(children.map(stop));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @returns Portico and Envoy, which read the same contract */
+async function prepare(folder: string): Promise<[System, System]> {
+  const contract = descriptors(folder);
+  annotate(contract);
+  const portico = await meshBeforeGo("Portico", await buildAndInstall(folder), contract);
+  const peer = await envoy(folder, contract, ["connect_grpc_bridge", "grpc_web"]);
+  // An annotated method has no other path for JSON in Envoy.
+  return [portico, { ...peer, path: ANNOTATED_PATH }];
+}
+
+async function startGateway(system: System, children: ChildProcess[]): Promise<Gateway> {
+  if (system.missing !== undefined) throw new Error(`${system.name} cannot be measured: ${system.missing}`);
+  await start(system, children, async () => (await ask(system, DIALECTS[0]!, SMALL)).length > 0);
+  return { system, pid: children.at(-1)!.pid! };
+}
+
+/** Sees to it that the answer is right, and sends a window of calls. @returns µs of the gateway's processor a call */
+async function load({ system, pid }: Gateway, dialect: Dialect, body: Body, file: string, calls: number) {
+  const answer = await ask(system, dialect, body);
+  const { port } = system.programs.at(-1)!;
+  const headers = { ...system.headers, ...dialect.headers };
+  const connections =
+    dialect.streams === undefined ? ["--h1", "-c64"] : [`-c${64 / dialect.streams}`, `-m${dialect.streams}`];
+  const before = processorTime(pid);
+  const { stdout } = await promisify(execFile)(
+    "h2load",
+    [
+      ...connections,
+      `-n${calls}`,
+      `-d${file}`,
+      ...Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]),
+      `http://127.0.0.1:${port}${dialect.path ?? system.path}`,
+    ],
+    { timeout: PATIENCE },
+  );
+  const time = (processorTime(pid) - before) / calls;
+  const succeeded = Number(/ (\d+) succeeded/.exec(stdout)?.[1]);
+  const received = Number(/\((\d+)\) data/.exec(stdout)?.[1]);
+  if (succeeded !== calls || received !== calls * answer.length)
+    throw new Error(`${system.name}, ${dialect.name}, ${body.name}: not all answers are right:\n${stdout}`);
+  return time;
+}
+
+await main();
