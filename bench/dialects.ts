@@ -3,10 +3,10 @@
  *
  *     npm run bench:dialects [-- --quick]
  *
- * Both gateways run throughout and take turns in each row, so that what else the machine does falls on both alike; of the
- * rounds the median counts, without the first, which warms up. h2load (nghttp2) sends the load: a fixed number of
- * calls, 64 at once. A whole run takes some five minutes and writes its tables into docs/performance.md; a quick one is only
- * printed.
+ * Both gateways run throughout and take turns in each row, and the rows in rounds, so that what else the machine does
+ * falls on all alike; of the rounds the median counts, without the first, which warms up. h2load (nghttp2) sends the load: a
+ * fixed number of calls, 64 at once. A whole run takes some five minutes and writes its tables into docs/performance.md; a
+ * quick one is only printed.
  */
 import { type ChildProcess, execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -59,25 +59,42 @@ async function main(): Promise<void> {
     const systems = await prepare(folder);
     const description = machine(loadavg()[0]!);
     const [portico, peer] = [await startGateway(systems[0], children), await startGateway(systems[1], children)];
-    const rows: DialectRow[] = [];
-    for (const body of BODIES) {
-      for (const dialect of DIALECTS) {
-        const file = join(folder, "request");
-        writeFileSync(file, dialect.request(body));
-        const times: { portico: number[]; envoy: number[] } = { portico: [], envoy: [] };
-        for (let round = 0; round <= rounds; round++) {
-          times.portico.push(await load(portico, dialect, body, file, calls.get(body)!));
-          times.envoy.push(await load(peer, dialect, body, file, calls.get(body)!));
-        }
-        const [ours, theirs] = [median(times.portico.slice(1)), median(times.envoy.slice(1))];
-        rows.push({ dialect: dialect.name, body: body.name, portico: ours, envoy: theirs });
-      }
+    const rows = BODIES.flatMap((body) => DIALECTS.map((dialect) => new Row(folder, body, dialect)));
+    for (let round = 0; round <= rounds; round++) {
+      for (const row of rows) await row.measure(portico, peer, calls.get(row.body)!);
     }
-    print(rows);
-    if (!options.quick) write(rows, description, rounds);
+    const found = rows.map((row) => row.found());
+    print(found);
+    if (!options.quick) write(found, description, rounds);
   } finally {
     await Promise.all(children.map(stop));
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+class Row {
+  readonly body: Body;
+  readonly #dialect: Dialect;
+  /** Of the request's body. */
+  readonly #file: string;
+  readonly #times: { readonly portico: number[]; readonly envoy: number[] } = { portico: [], envoy: [] };
+
+  constructor(folder: string, body: Body, dialect: Dialect) {
+    this.body = body;
+    this.#dialect = dialect;
+    this.#file = join(mkdtempSync(join(folder, "request-")), "body");
+    writeFileSync(this.#file, dialect.request(body));
+  }
+
+  async measure(portico: Gateway, envoy: Gateway, calls: number): Promise<void> {
+    this.#times.portico.push(await load(portico, this.#dialect, this.body, this.#file, calls));
+    this.#times.envoy.push(await load(envoy, this.#dialect, this.body, this.#file, calls));
+  }
+
+  found(): DialectRow {
+    const { portico, envoy } = this.#times;
+    const name = { dialect: this.#dialect.name, body: this.body.name };
+    return { ...name, portico: median(portico.slice(1)), envoy: median(envoy.slice(1)) };
   }
 }
 

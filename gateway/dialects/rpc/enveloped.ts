@@ -113,18 +113,19 @@ export class Enveloped implements Dialect {
     const { protocol, codec } = this.#options;
     const written = codec.write(target, message);
     const encoding = isWorthCompressing(written, target) ? protocol.answerEncoding(request.headers) : undefined;
-    if (encoding === undefined) return this.#reply(envelope(0, written), protocol.headers, answer);
+    if (encoding === undefined) return this.#reply(0, written, protocol.headers, answer);
     const headers = [...protocol.headers, protocol.encodingHeader, encoding];
-    const frame = (compressed: Uint8Array | undefined): Buffer =>
-      compressed === undefined ? envelope(0, written) : envelope(COMPRESSED, compressed);
+    const reply = (compressed: Uint8Array | undefined): Reply =>
+      compressed === undefined
+        ? this.#reply(0, written, headers, answer)
+        : this.#reply(COMPRESSED, compressed, headers, answer);
     const compressed = compress(encoding, written);
-    if (!(compressed instanceof Promise)) return this.#reply(frame(compressed), headers, answer);
-    return compressed.then((late) => this.#reply(frame(late), headers, answer));
+    return compressed instanceof Promise ? compressed.then(reply) : reply(compressed);
   }
 
-  #reply(frame: Buffer, headers: readonly string[], answer: AnswerMetadata): Reply {
+  #reply(flag: number, message: Uint8Array, headers: readonly string[], answer: AnswerMetadata): Reply {
     const end = this.#options.protocol.end(undefined, answer.trailers);
-    const bytes = end.frame === undefined ? frame : Buffer.concat([frame, end.frame]);
+    const bytes = envelope(flag, message, end.frame);
     return {
       status: 200,
       headers: answer.headers.length === 0 ? headers : addMetadata([...headers], answer.headers),

@@ -40,11 +40,15 @@ export interface End {
 /** The flag of a compressed message. */
 export const COMPRESSED = 1;
 
-/** A frame of a flag and a length. */
-export function envelope(flag: number, message: Uint8Array): Buffer {
-  const frame = Buffer.allocUnsafe(5 + message.length);
+const NO_BYTES = new Uint8Array(0);
+
+/** A frame of a flag and a length, and the bytes behind it: copied once, since a message may be large. */
+export function envelope(flag: number, message: Uint8Array, behind: Uint8Array = NO_BYTES): Buffer {
+  const end = 5 + message.length;
+  const frame = Buffer.allocUnsafe(end + behind.length);
   frame[0] = flag;
   frame.writeUInt32BE(message.length, 1);
   frame.set(message, 5);
+  frame.set(behind, end);
   return frame;
 }
