@@ -54,12 +54,14 @@ t.test("the authority's own guard has a place when all others are taken", async 
 t.test("streams that break again and again take no room", async (t) => {
   const opened = await open(t, { leaseMs: LONG });
   const token = await enrol(opened, "shop");
-  for (let count = 0; count < 1_100; count++) {
+  const comeAndGo = async (): Promise<void> => {
     const watch = await join(t, opened, token);
     await watch.ping();
     watch.cancel();
     while ((await watch.first().catch(() => undefined)) !== undefined);
-  }
+  };
+  // Fifty at a time, because pings that come together wait once for the store to be read.
+  for (let count = 0; count < 1_100; count += 50) await Promise.all(Array.from({ length: 50 }, comeAndGo));
   await t.resolves(join(t, opened, token));
 });
 
