@@ -73,6 +73,7 @@ function sized(message: Uint8Array): Buffer {
 async function startService(maxMessage: number): Promise<number> {
   const child = spawn(grpcServer, ["-port", "0"], { stdio: ["pipe", "pipe", "inherit"] });
   process.once("exit", () => child.kill());
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit());
   const request = new BinaryWriter()
     .tag(1, WireType.Varint)
     .int32(2) // gRPC

@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { goProgram } from "../../../outside/tools.js";
+import { killGroup } from "../../../scripts/kill-group.js";
 import { FULL } from "../../../support/full.js";
 
 const MODULE = "connectrpc.com/conformance";
@@ -69,10 +70,16 @@ interface Outcome {
 }
 
 async function runSuite(runner: string, parameters: readonly string[]): Promise<Outcome> {
-  const child = spawn(runner, parameters, { timeout: TIME });
+  const child = spawn(runner, parameters, { detached: true });
+  const endAll = (): void => killGroup(child.pid as number);
+  const timer = setTimeout(endAll, TIME);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
-  const [status, signal] = await once(child, "close");
+  const closed = once(child, "close");
+  // A server that outlives the runner would keep its output open.
+  child.once("exit", endAll);
+  const [status, signal] = await closed;
+  clearTimeout(timer);
   const ended = signal === null ? output.slice(-4_000) : `the suite did not end within ${TIME} ms`;
   return {
     passed: Number(/(\d+) passed/.exec(output)?.[1] ?? 0),
