@@ -8,7 +8,7 @@
 /** How many calls begin without a look at the clock, while none waits. */
 export const MAX_UNTIMED = 32;
 /** How long calls begin in one turn of the event loop, in milliseconds. */
-export const MAX_TURN_MS = 25;
+export const MAX_TURN_MS = 50;
 /** The same in an overload: the loop has to accept connections and find out which callers have gone. */
 export const MAX_OVERLOADED_TURN_MS = 2;
 /** A call that begins after it has waited longer than this shows an overload, in milliseconds. It ends when none waits. */
