@@ -70,7 +70,7 @@ export function explore<State>(model: Model<State>, maxStates: number): Explorat
 /** What must be reached from every state, and by which steps. */
 export interface Goal<State> {
   readonly isReached: (state: State) => boolean;
-  /** Whether the step may be counted on: it is no fault, and nothing that somebody may or may not do. */
+  /** Whether the step may be counted on: it is neither a fault nor a choice. */
   readonly isCertain: (from: State, to: State) => boolean;
 }
 
