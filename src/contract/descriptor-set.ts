@@ -148,10 +148,13 @@ function fileOf(bytes: Uint8Array, before: ReadonlyMap<string, DescriptorFile>):
 }
 
 /** What is read of a google.protobuf.FileDescriptorProto without parsing its types. */
-interface Head {
+export interface Head {
   readonly name: string;
+  /** Its package; empty for none. */
   readonly scope: string;
+  /** Names of the files that it imports. */
   readonly imports: readonly string[];
+  /** Each a serialized google.protobuf.ServiceDescriptorProto. */
   readonly services: readonly Uint8Array[];
 }
 
@@ -162,7 +165,11 @@ const DEPENDENCY = 3;
 const SERVICE = 6;
 const SOURCE_CODE_INFO = 9;
 
-function headOf(bytes: Uint8Array): Head {
+/**
+ * @param bytes a serialized google.protobuf.FileDescriptorProto
+ * @throws {Error} when they are not one
+ */
+export function headOf(bytes: Uint8Array): Head {
   let [name, scope] = ["", ""];
   const imports: string[] = [];
   const services: Uint8Array[] = [];

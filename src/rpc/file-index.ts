@@ -14,7 +14,7 @@ import {
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
 import { asBuffer } from "../buffer.js";
-import { DescriptorSet, filesOf } from "../contract/descriptor-set.js";
+import { DescriptorSet, filesOf, headOf } from "../contract/descriptor-set.js";
 
 /** A gRPC service of a descriptor set, and who it is for the caller of the index. */
 export interface Owned<Owner> {
@@ -197,28 +197,21 @@ interface Declarations {
 /** A serialized google.protobuf.FileDescriptorProto. Only the fields that an index needs are read at first. */
 export class DescriptorFile {
   readonly bytes: Buffer;
-  name = "";
-  package = "";
-  readonly imports: string[] = [];
+  readonly name: string;
+  readonly package: string;
+  readonly imports: readonly string[];
   /** Full names. */
   readonly grpcServices: readonly string[];
   #declarations: Declarations | undefined;
 
   constructor(bytes: Buffer) {
+    const { name, scope, imports, services } = headOf(bytes);
     this.bytes = bytes;
-    const services: string[] = [];
-    const reader = new BinaryReader(bytes);
-    while (reader.pos < reader.len) {
-      const [field, wireType] = reader.tag();
-      if (wireType !== WireType.LengthDelimited) reader.skip(wireType, field);
-      else if (field === 1) this.name = reader.string();
-      else if (field === 2) this.package = reader.string();
-      else if (field === 3) this.imports.push(reader.string());
-      else if (field === 6) services.push(nameIn(reader.bytes()));
-      else reader.skip(wireType, field);
-    }
-    const scope = this.package === "" ? "" : `${this.package}.`;
-    this.grpcServices = services.map((service) => scope + service);
+    this.name = name;
+    this.package = scope;
+    this.imports = imports;
+    const prefix = scope === "" ? "" : `${scope}.`;
+    this.grpcServices = services.map((service) => prefix + nameIn(service));
   }
 
   get declarations(): Declarations {
