@@ -17,6 +17,8 @@ const MAX_OUTPUT = 16_384;
 const COMPILED = /(?:file:\/\/)?(?:[^\s():]*\/)?(\.tap\/built\/\d+\/[^():]+\.js):(\d+):(\d+)/g;
 /** A line of a stack in tap, which says nothing about the test. */
 const IN_TAP = /\n *at [^\n]*\bnode_modules\/(?:@tapjs|tap|async-hook-domain)\/[^\n{]*/g;
+/** Where the lines of the test's source begin in tap's text of a failure. */
+const SOURCE_LINES = /\n *\| /;
 /** What a test prints on stderr to have it shown also where it passes: a figure, a seed. */
 const NOTE = "note: ";
 /** Characters of the names that lead to a failed test. */
@@ -79,7 +81,14 @@ class Run {
     this.#ended.set(name, passed);
     const count = `${this.#ended.size}`.padStart(`${FILES.size}`.length);
     const seconds = (details.duration_ms / 1000).toFixed(1).padStart(6);
-    return `${passed ? "passed" : "FAILED"} ${seconds} s  ${count}/${FILES.size}  ${name}\n`;
+    const line = `${passed ? "passed" : "FAILED"} ${seconds} s  ${count}/${FILES.size}  ${name}\n`;
+    return line + (passed ? "" : this.#reasons(name));
+  }
+
+  /** Briefly why a file failed: whoever sees only the beginning of the output, as of a log cut off, learns that much. */
+  #reasons(name) {
+    const own = this.#failures.filter(({ file }) => file === name);
+    return own.map(({ title, error }) => `   ${title}: ${shorten(error.split(SOURCE_LINES)[0])}\n`).join("");
   }
 
   #endOfProgram({ file, details }) {
@@ -92,7 +101,7 @@ class Run {
     const isWhole = isProgram({ name, file, nesting });
     const title = isWhole ? "the process itself" : shorten([...this.#names.slice(1, nesting), name].join(" › "));
     const where = isWhole ? filesOf(file).join(", ") : placeOf(file, line, column);
-    this.#failures.push({ where, title, error: describe(error) });
+    this.#failures.push({ file: this.#names[0], where, title, error: describe(error) });
   }
 
   #keep({ file, message }) {

@@ -51,7 +51,7 @@ async function scene(t: Parameters<typeof openDoor>[0]): Promise<Scene> {
   const bob = await door.login("bob", PASSWORD);
   const token = await enrol("helloworld");
   const context = async (at = endpoint): Promise<string> => {
-    const [entry] = guard.sign(await ask(guard, at, { token: bob }));
+    const [entry] = guard.contextOf(await ask(guard, at, { token: bob })).metadata;
     return String(entry?.[1]);
   };
   return { ...door, token, bob, service: await joinAt(t, door.channel, token), context, enrol };
@@ -65,12 +65,12 @@ t.test("a service takes the caller from a context that the gateway signed", asyn
 
 t.test("a gateway keeps a context of a caller that calls often, and signs each one of others anew", async (t) => {
   const { guard, bob } = await scene(t);
-  const sign = async () => guard.sign(await ask(guard, endpoint, { token: bob }));
+  const sign = async () => guard.contextOf(await ask(guard, endpoint, { token: bob })).metadata;
   const seldom = async () => {
     const admission = await ask(guard, endpoint, { token: bob });
     const caller = admission.caller as KnownCaller;
     caller.signedAt -= 5_000;
-    return guard.sign(admission);
+    return guard.contextOf(admission).metadata;
   };
   const rare = [await sign(), await seldom(), await seldom()].map(([entry]) => entry);
   t.equal(new Set(rare).size, 3, "five seconds apart");
@@ -104,9 +104,22 @@ t.test(
   },
 );
 
+t.test("a context that is read late says what held when its call was admitted", async (t) => {
+  const { guard, service, bob, call, admin } = await scene(t);
+  const admission = await ask(guard, endpoint, { token: bob });
+  const told = readContext(String(guard.contextOf(admission).metadata[0]?.[1])) as CallContext;
+  const late = guard.contextOf(admission);
+  await call(AccountsService.setScopes, { name: "bob", scopes: [] }, admin);
+  const context = String(late.metadata[0]?.[1]);
+  t.equal(late.metadata[0]?.[1], context, "it is signed once");
+  const { caller, revision } = readContext(context) as CallContext;
+  t.same({ caller, revision }, { caller: told.caller, revision: told.revision });
+  t.equal(await codeOf(service, endpoint, { context }), Code.UNAUTHENTICATED, "its caller has lost the scope since");
+});
+
 t.test("a context holds no token", async (t) => {
   const { guard, bob } = await scene(t);
-  const sign = async () => guard.sign(await ask(guard, endpoint, { token: bob }));
+  const sign = async () => guard.contextOf(await ask(guard, endpoint, { token: bob })).metadata;
   const [entry] = await sign();
   t.equal(entry?.[0], CONTEXT);
   t.notMatch(entry?.[1], bob);

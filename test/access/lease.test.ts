@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import t from "tap";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { Code, StatusError } from "../../src/errors.js";
+import { until } from "../support/until.js";
 import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
@@ -106,12 +107,18 @@ t.test("without answers, nothing is decided after the lease; with answers, all i
 t.test("the lease counts from the ping, however late its answer", async (t) => {
   const { script, guard } = await start(t, { answersPings: false, leaseMs: 400 });
   await script.until(() => script.stream.pings.length > 0);
-  const [ping] = script.stream.pings;
-  await pause(250);
-  script.stream.pong(ping);
-  await guard.ready();
-  const granted = await lastGrant(guard);
-  t.ok(granted < (ping?.received ?? 0) + script.leaseMs, "none of the time on the way is given back");
+  let [granted, asked] = [Number.NEGATIVE_INFINITY, 0];
+  // Where the process is held up, the answer comes too late for any lease.
+  for (let attempt = 0; attempt < 50 && granted < asked; attempt++) {
+    const ping = script.stream.pings.at(-1);
+    asked = ping?.received ?? 0;
+    await pause(250);
+    script.stream.pong(ping);
+    await pause(1);
+    granted = await lastGrant(guard);
+  }
+  t.ok(granted > asked, "it was granted");
+  t.ok(granted < asked + script.leaseMs, "none of the time on the way is given back");
 });
 
 t.test("an answer later than the lease gives none", async (t) => {
@@ -179,7 +186,7 @@ t.test("pings keep coming, several a lease, and the next answer extends the leas
   const { script, guard } = await start(t, { leaseMs: 500 });
   await guard.ready();
   await script.until(() => script.stream.pings.length >= 12);
-  t.equal(guard.state, "ready");
+  await until(() => guard.state === "ready");
   const [first, last] = [script.stream.pings[1], script.stream.pings[11]];
   t.ok((last?.received ?? 0) - (first?.received ?? 0) > script.leaseMs, "they were answered for longer than a lease");
   t.equal(script.streams.length, 1);

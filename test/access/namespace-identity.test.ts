@@ -33,7 +33,7 @@ async function scene(t: Parameters<typeof openDoor>[0]) {
     idOf: async (name: string) => (await list()).get(name),
     /** What a gateway sends with a call. */
     contextOf: async (shown: Parameters<typeof ask>[2]) =>
-      String(guard.sign(await ask(guard, endpoint, { namespace, ...shown }))[0]?.[1]),
+      String(guard.contextOf(await ask(guard, endpoint, { namespace, ...shown })).metadata[0]?.[1]),
   };
 }
 

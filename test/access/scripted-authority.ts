@@ -109,6 +109,8 @@ export class ScriptedAuthority {
   answersPings = true;
   /** Whether streams are taken at all. */
   reachable = true;
+  /** When a stream was not taken, in milliseconds of `performance.now()`. */
+  readonly refusedAt: number[] = [];
   /** The rules of the namespace `default`, as in the table of rules. */
   rules = ["<public> granted *:*:*"];
   /** Who has which token, by its SHA-256 in hexadecimal. */
@@ -203,7 +205,10 @@ export class ScriptedAuthority {
   }
 
   async *#watch(requests: AsyncIterable<WatchRequest>): AsyncGenerator<WatchResponse> {
-    if (!this.reachable) throw new StatusError(Code.UNAVAILABLE, "the script takes no streams");
+    if (!this.reachable) {
+      this.refusedAt.push(performance.now());
+      throw new StatusError(Code.UNAVAILABLE, "the script takes no streams");
+    }
     const watched = new Watched(this);
     this.streams.push(watched);
     void watched.listen(requests);

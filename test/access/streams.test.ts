@@ -280,7 +280,7 @@ t.test("a stream ends when its token expires", async (t) => {
 });
 
 t.test("a stream survives a short loss of the authority", async (t) => {
-  const { script, guard } = await ready(t, { leaseMs: 400 });
+  const { script, guard } = await ready(t, { leaseMs: 1_500 });
   const { refusals } = await opened(t, guard);
   script.answersPings = false;
   await until(() => guard.state !== "ready");
@@ -290,7 +290,7 @@ t.test("a stream survives a short loss of the authority", async (t) => {
 });
 
 t.test("no message passes while no lease runs, and the stream is told when messages may pass again", async (t) => {
-  const { script, guard } = await ready(t, { leaseMs: 400 });
+  const { script, guard } = await ready(t, { leaseMs: 1_500 });
   const [waiting, silent] = [await opened(t, guard), await opened(t, guard)];
   t.ok(waiting.mayPass());
   script.answersPings = false;
@@ -330,7 +330,7 @@ t.test("no message passes while the caller is looked up again, though a lease ru
 });
 
 t.test("a stream that waits is not resumed where it is refused", async (t) => {
-  const { script, guard } = await ready(t, { leaseMs: 400 });
+  const { script, guard } = await ready(t, { leaseMs: 1_500 });
   const stream = await opened(t, guard);
   script.answersPings = false;
   await until(() => guard.state !== "ready");

@@ -27,6 +27,13 @@ export async function timeOf(act: Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
+/** The shortest of some times, of which a busy machine may prolong most; ends with the first that is short enough. */
+async function shortest(enough: number, measure: () => Promise<number>): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < 20 && best >= enough; attempt++) best = Math.min(best, await measure());
+  return best;
+}
+
 /** The store with another behaviour of its rows of claims. */
 export function withFaults(store: Store, faults: Partial<Collection>): Store {
   const rows = { ...store.collection("grantors"), ...faults };
@@ -38,9 +45,9 @@ const CHANGE = 1;
 
 const BEHAVIOURS: Record<string, Check> = {
   "in a fresh installation, and for its own leases, nobody is waited for": async (t, { open }) => {
-    const claims = await open(LONG);
+    const claims = await open(100 * LONG);
     await claims.hold();
-    t.ok((await timeOf(claims.settled(CHANGE))) < LONG);
+    t.ok((await timeOf(claims.settled(CHANGE))) < 50 * LONG);
   },
   "an authority with a shorter lease waits for the longer span of the one before it": async (t, { open }) => {
     await (await open(LONG)).hold();
@@ -50,13 +57,15 @@ const BEHAVIOURS: Record<string, Check> = {
     await after.settled(CHANGE);
     const waited = performance.now() - start;
     t.ok(waited >= leaseSpan(LONG) - EARLY, `waited ${waited} ms`);
-    t.ok((await timeOf(after.settled(CHANGE))) < LONG, "once");
+    t.ok((await shortest(LONG, () => timeOf(after.settled(CHANGE)))) < LONG, "once");
   },
   "the first change waits for at most what is left since the start": async (t, { open }) => {
-    await (await open(LONG)).hold();
-    const after = await open(SHORT);
-    await sleep(LONG / 2);
-    const waited = await timeOf(after.settled(CHANGE));
+    const waited = await shortest(0.8 * LONG, async () => {
+      await (await open(LONG)).hold();
+      const after = await open(SHORT);
+      await sleep(LONG / 2);
+      return timeOf(after.settled(CHANGE));
+    });
     t.ok(waited < 0.8 * LONG, `waited ${waited} ms`);
   },
   "an authority killed while it waited leaves the wait to the next": async (t, { open }) => {
@@ -113,13 +122,13 @@ const BEHAVIOURS: Record<string, Check> = {
     await t.rejects(claims.hold(), { message: "The authority is shutting down" });
   },
   "an authority that withdraws leaves what is left of its leases": async (t, { open, rows }) => {
-    const claims = await open(10 * LONG);
+    const claims = await open(100 * LONG);
     await claims.hold();
     await claims.withdraw(LONG);
     t.equal((await rows.keys()).length, 1);
     // The next authority waits from when it reads the rows, as it opens.
     const waited = await timeOf(open(SHORT).then((next) => next.settled(CHANGE)));
-    t.ok(waited >= LONG - EARLY && waited < 5 * LONG, `${waited} ms`);
+    t.ok(waited >= LONG - EARLY && waited < 50 * LONG, `${waited} ms`);
   },
 };
 

@@ -58,7 +58,7 @@ t.test("metrics have the names and labels that are told", async (t) => {
   const text = await (await fetch(portico.address("Metrics"))).text();
   const rows = tablesOf(page).find(({ header }) => header[0] === "metric")?.rows ?? [];
   const names = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name);
-  t.equal(rows.length, 6);
+  t.ok(rows.length > 5, "the table of metrics is found");
   for (const [metrics = "", labels = ""] of rows) {
     for (const metric of names(metrics)) {
       t.match(text, new RegExp(`^# TYPE ${metric} `, "m"));

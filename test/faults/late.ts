@@ -19,13 +19,8 @@ const slowBody: Fault = {
       file: "gateway/stages/admit.ts",
       edits: [
         [
-          "const early = guard.admit(credentials, endpoint);",
-          "const early = guard.admit(credentials, endpoint);kept = early;",
-        ],
-        ["let body = NO_BODY;", "let body = NO_BODY; let kept: ReturnType<Guard['admit']> | undefined;"],
-        [
-          "const admitted = guard.admit(credentials, endpoint);",
-          "const admitted = kept ?? guard.admit(credentials, endpoint);",
+          "return admitAgain(received, guard, credentials, endpoint);",
+          "return received.then(async (body) => ({ admission: await early, body }));",
         ],
       ],
     },

@@ -80,6 +80,8 @@ export interface DeployOptions {
   readonly services?: readonly Service[];
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
+  /** Of the port. */
+  readonly holdMs?: number;
   readonly budget?: MemoryBudget;
   /** With it the port speaks TLS. */
   readonly tls?: Certificates | undefined;
@@ -121,7 +123,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     admit: (credentials, endpoint) => (guard as OpenGuard).admit(credentials, endpoint),
     allows: (caller, namespace, endpoint) => (guard as OpenGuard).allows(caller, namespace, endpoint),
     follow: (admission, listener) => (guard as OpenGuard).follow(admission, listener),
-    sign: (admission) => (guard as OpenGuard).sign(admission),
+    contextOf: (admission) => (guard as OpenGuard).contextOf(admission),
     onChange: (listener) => (guard as OpenGuard).onChange(listener),
   };
   const registry = createRegistry({
@@ -200,6 +202,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     ...config,
     heartbeatMs: options.heartbeatMs,
     stallMs: options.stallMs,
+    holdMs: options.holdMs,
     budget: options.budget,
     tls: options.tls,
     overload: options.overload,

@@ -130,7 +130,7 @@ t.test("a unary call without a deadline gets one", async (t) => {
     });
     t.equal(code, Code.DEADLINE_EXCEEDED);
     const took = Date.now() - begun;
-    t.ok(took >= (least ?? 0) - 2 && took < 1_000, `after ${least} ms`);
+    t.ok(took >= (least ?? 0) - 2 && took < 30_000, `${took} ms, not ${least}`);
   }
 });
 
@@ -163,7 +163,7 @@ t.test("a unary call that is answered synchronously costs no promise, timer or c
   const hook = createHook({ init: (_id, type) => made.push(type) });
   const call = (within: () => void): Promise<void> =>
     new Promise((resolve) => {
-      const start = { path: RawService.one.path, metadata: [], deadline: Date.now() + 1_000 };
+      const start = { path: RawService.one.path, metadata: [], deadline: Date.now() + 60_000 };
       const message = Buffer.from("a");
       within();
       const call = channel.open(start, { onMessage() {}, onEnd: () => resolve() });

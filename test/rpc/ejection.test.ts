@@ -32,7 +32,7 @@ async function calls(balancer: Balancer, count: number, repeatable = false): Pro
 function end(balancer: Balancer, repeatable: boolean): Promise<string> {
   return new Promise((resolve) => {
     let answer = "";
-    const start = { path: RawService.one.path, metadata: [], deadline: Date.now() + 5_000, repeatable };
+    const start = { path: RawService.one.path, metadata: [], deadline: Date.now() + 60_000, repeatable };
     const call = balancer.open(start, {
       onMessage: (message) => {
         answer = Buffer.from(message).toString();

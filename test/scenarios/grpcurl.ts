@@ -2,7 +2,7 @@
  * A small stand-in for grpcurl (https://github.com/fullstorydev/grpcurl), which is not everywhere. It knows nothing of
  * Portico: it asks the server, by reflection, what there is to call.
  *
- *     grpcurl -plaintext 127.0.0.1:8081 list
+ *     grpcurl -plaintext [-H 'name: value'] 127.0.0.1:8081 list
  *     grpcurl -plaintext [-H 'name: value'] [-d '{"json":1}'] 127.0.0.1:8081 helloworld.Helloworld/Call
  */
 import { parseArgs } from "node:util";
@@ -50,14 +50,19 @@ async function call(path: string): Promise<void> {
   }
 }
 
-function send(path: string, request: Buffer): Promise<Uint8Array | ServiceError> {
+/** The header, which reflection gets as well as the call. */
+function metadata(): Metadata {
   const [name = "", value = ""] = values.header.split(/: */, 2);
   const metadata = new Metadata();
   metadata.set(name, value);
+  return metadata;
+}
+
+function send(path: string, request: Buffer): Promise<Uint8Array | ServiceError> {
   const client = new Client(address, credentials.createInsecure());
   const bytes = (message: Buffer) => message;
   return new Promise<Uint8Array | ServiceError>((resolve) => {
-    client.makeUnaryRequest(path, bytes, bytes, request, metadata, options, (error, response) =>
+    client.makeUnaryRequest(path, bytes, bytes, request, metadata(), options, (error, response) =>
       resolve(error ?? response ?? Buffer.alloc(0)),
     );
   }).finally(() => client.close());
@@ -73,7 +78,7 @@ async function ask(question: object): Promise<any> {
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   const { v1 } = (loadPackageDefinition(proto) as any).grpc.reflection;
   const client = new v1.ServerReflection(address, credentials.createInsecure());
-  const stream = client.ServerReflectionInfo(new Metadata(), options);
+  const stream = client.ServerReflectionInfo(metadata(), options);
   stream.end(question);
   try {
     for await (const answer of stream) return answer;

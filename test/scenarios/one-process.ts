@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Test } from "tap";
 import { installation } from "../support/installation.js";
+import { freePort } from "../support/ports.js";
 import { start } from "../support/process.js";
 import { GRPCURL } from "./grpcurl-program.js";
 import { replay } from "./transcript.js";
@@ -24,16 +25,23 @@ export async function replayInOneProcess(
 ): Promise<void> {
   const data = await installation(t.testdir());
   await prepare?.(data);
-  const env = { PORTICO_DATA: data, PORTICO_OWN_SERVICES: ownServices, ...more };
+  // None that the system gives to others while the server is stopped.
+  const http = `127.0.0.1:${await freePort()}`;
+  const env = { PORTICO_DATA: data, PORTICO_OWN_SERVICES: ownServices, PORTICO_HTTP: http, ...more };
   let portico = await start(["server"], env);
   t.teardown(() => portico.stop());
-  const url = portico.address("HTTP");
   const stop = async () => void (await portico.stop());
   const restart = async () => {
     await stop();
-    portico = await start(["server"], { ...env, PORTICO_HTTP: new URL(url).host });
+    portico = await start(["server"], env);
   };
   const text = transcript.endsWith(".txt") ? readFileSync(`test/scenarios/${transcript}`, "utf8") : transcript;
   const values = { grpc: portico.address("gRPC") };
-  await replay(t, text, { url, data, values, programs: { grpcurl: GRPCURL }, events: { stop, restart } });
+  await replay(t, text, {
+    url: portico.address("HTTP"),
+    data,
+    values,
+    programs: { grpcurl: GRPCURL },
+    events: { stop, restart },
+  });
 }

@@ -17,7 +17,7 @@
  * `$` is a command; a line that ends in `\` goes on in the next. What follows is all that the terminal shows, stdout and
  * stderr together. `«…»` is typed at a prompt, and with `hidden` the terminal must not show it; `«^C»` and `«^D»` are keys. `{name}`
  * stands for a value that is known, or else for one word, which is known from then on. `…` stands for any text in a
- * line. `!` is something that happens outside of the terminal. `http://127.0.0.1:8080` stands for the real address.
+ * line. `!` is something that happens outside of the terminal. `127.0.0.1:8080` stands for the real address.
  *
  * Each command runs in a real terminal of its own, by bash.
  */
@@ -31,7 +31,7 @@ import type { Test } from "tap";
 import { deferred } from "../support/deferred.js";
 
 const PROGRAM = "dist/portico.js";
-const DOCUMENTED = "http://127.0.0.1:8080";
+const DOCUMENTED = "127.0.0.1:8080";
 const TIMEOUT_MS = 10_000;
 
 export interface Step {
@@ -123,7 +123,7 @@ interface Circumstances {
 async function perform(t: Test, step: Step, { target, known, terminal }: Circumstances): Promise<boolean> {
   const password = join(target.data, "admin-password");
   if (existsSync(password)) known.set("password", readFileSync(password, "utf8").trim());
-  const local = (text: string) => text.replaceAll(DOCUMENTED, target.url);
+  const local = (text: string) => text.replaceAll(DOCUMENTED, new URL(target.url).host);
   const screen = new Screen(fill(local(step.text), known), terminal);
   const expected = local(step.shown.join("\n"));
   for (const { 0: prompt, index } of expected.matchAll(TYPED)) {

@@ -4,15 +4,16 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { installation } from "../../support/installation.js";
+import { freePort } from "../../support/ports.js";
 import { administrator, answered, call, type Portico, start } from "../../support/process.js";
 import { until } from "../../support/until.js";
 
 /** Long enough that a start on a busy machine takes less. */
 const LEASE = "15s";
 const data = await installation(t.testdir());
-const settings = { PORTICO_DATA: data, PORTICO_LEASE: LEASE };
+const grpc = `127.0.0.1:${await freePort()}`;
+const settings = { PORTICO_DATA: data, PORTICO_LEASE: LEASE, PORTICO_GRPC: grpc };
 let authority = await start(["authority"], settings);
-const grpc = authority.address("gRPC");
 const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: grpc };
 const service = await start(["service", "helloworld"], joined);
 const gateway = await start(["gateway"], joined);
@@ -42,7 +43,7 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
       }
     })();
     await authority.stop(signal);
-    authority = await start(["authority"], { ...settings, PORTICO_GRPC: grpc });
+    authority = await start(["authority"], settings);
     // A call to the authority itself shows that the gateway has it again.
     await answered(() => call(`${http}/auth/WhoAmI`, {}, admin), 200);
     const enough = total(statuses) + 20;

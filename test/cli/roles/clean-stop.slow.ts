@@ -23,5 +23,5 @@ t.test("after a stop under load and a start, deleting a rule does not wait for a
   const started = performance.now();
   const { status } = await call(`${after.address("HTTP")}/v1/auth/Rules/Delete`, { id: "default" }, admin);
   t.equal(status, 200);
-  t.ok(performance.now() - started < 8_000, "a lease would take 60 s, and the call 10");
+  t.ok(performance.now() - started < 30_000, "a lease would take 60 s");
 });

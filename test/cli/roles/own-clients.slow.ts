@@ -16,7 +16,8 @@ import { createService } from "../../../src/kit/service.js";
 import { createLog } from "../../../src/log.js";
 import { createContext } from "../../../src/process/context.js";
 import { Shutdown } from "../../../src/process/shutdown.js";
-import { type CallOptions, unary } from "../../../src/rpc/client.js";
+import type { Channel } from "../../../src/rpc/channel.js";
+import { unary } from "../../../src/rpc/client.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import type { Metadata } from "../../../src/rpc/metadata.js";
 
@@ -62,27 +63,28 @@ const login = { account: "admin", password: PASSWORD, namespace: "" };
 const { accessToken: token } = await unary(channel, AuthService.login, login);
 const bearer: Metadata = [["authorization", `Bearer ${token}`]];
 
-/** The options of a call as the gateway of this process makes it, for the administrator or for nobody. */
-async function callTo(name: string, as: string | undefined): Promise<CallOptions> {
+/** A channel whose calls begin as the gateway of this process begins them, for the administrator or for nobody. */
+async function channelTo(name: string, as: string | undefined): Promise<Channel> {
   const endpoint = core.grpc.dispatcher.endpoints.find((one) => one.name === name) as Endpoint;
   const admission = await core.guard.admit({ token: as, namespace: undefined, tokenRequired: false }, endpoint);
-  return { admission, metadata: core.guard.sign(admission) };
+  const context = core.guard.contextOf(admission);
+  return {
+    state: "ready",
+    open: (start, listener) => channel.open({ ...start, admission, context }, listener),
+    close() {},
+  };
 }
 
 /** What another service says to the asking one. */
 async function ask(service: string, as?: string): Promise<string> {
-  return (await unary(channel, UrlService.resolve, { name: service }, await callTo("url:Url.Resolve", as))).address;
+  return (await unary(await channelTo("url:Url.Resolve", as), UrlService.resolve, { name: service })).address;
 }
 
 t.test("it calls a service of this process for its caller", async (t) => {
   t.equal(await ask("helloworld", token), "Hello Ada");
   t.equal(await ask("helloworld"), "Hello Ada", "and for nobody, where the rules let everyone in");
-  const streamed = await unary(
-    channel,
-    UrlService.shorten,
-    { address: "helloworld" },
-    await callTo("url:Url.Shorten", token),
-  );
+  const shorten = await channelTo("url:Url.Shorten", token);
+  const streamed = await unary(shorten, UrlService.shorten, { address: "helloworld" });
   t.equal(streamed.address, "Hello AdaHello Ada");
 });
 

@@ -7,13 +7,15 @@ import { HealthService } from "../../../src/gen/grpc/health/v1/health.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { installation } from "../../support/installation.js";
+import { freePort } from "../../support/ports.js";
 import { administrator, call, type Portico, start } from "../../support/process.js";
 
 const data = await installation(t.testdir());
 /** So long that a gateway on a busy machine does not lose it between two answers. */
 const lease = "3s";
-let authority = await start(["authority"], { PORTICO_DATA: data, PORTICO_LEASE: lease });
-const grpc = authority.address("gRPC");
+const grpc = `127.0.0.1:${await freePort()}`;
+const settings = { PORTICO_DATA: data, PORTICO_LEASE: lease, PORTICO_GRPC: grpc };
+let authority = await start(["authority"], settings);
 const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: grpc };
 const service = await start(["service", "helloworld"], joined);
 const gateway = await start(["gateway"], joined);
@@ -52,7 +54,7 @@ await t.test("watches and registrations do not hold up an authority that stops",
   const started = performance.now();
   t.equal(await authority.stop(), 0);
   t.ok(performance.now() - started < 5_000, "less than the time that calls in flight would get");
-  authority = await start(["authority"], { PORTICO_DATA: data, PORTICO_LEASE: lease, PORTICO_GRPC: grpc });
+  authority = await start(["authority"], settings);
   await until(200);
 });
 
@@ -96,7 +98,7 @@ await t.test("and the service says by gRPC health that it does not serve", async
 });
 
 await t.test("and recovers by itself, with the service, when the authority is back", async (t) => {
-  authority = await start(["authority"], { PORTICO_DATA: data, PORTICO_LEASE: lease, PORTICO_GRPC: grpc });
+  authority = await start(["authority"], settings);
   await until(200);
   t.match((await call(hello)).body, { message: "Hello Ada" });
 });

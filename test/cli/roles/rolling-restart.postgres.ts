@@ -14,6 +14,8 @@ const CALLERS = 4;
 const MESSAGES = 10_000;
 /** In milliseconds; one that is read slowly takes some ten seconds. */
 const STREAM_TIME = 120_000;
+/** Bytes of a stream after which its reader pauses: by chunks, a stream of small ones would take minutes. */
+const PAUSE_EVERY = 65_536;
 /** Messages large enough that the kernel's buffers do not take a stream whole. */
 const NAME = "x".repeat(1_000);
 
@@ -48,14 +50,21 @@ class Load {
   readonly outcomes = new Outcomes();
   readonly #several: Several;
   readonly #loops: Promise<void>[] = [];
+  /** Streams under way. */
+  readonly #streams = new Set<Promise<void>>();
   #over = false;
   #acknowledged: number[] = [];
 
   constructor(several: Several) {
     this.#several = several;
     for (let caller = 0; caller < CALLERS; caller++) this.#loops.push(this.#repeat(() => this.#call(), 20));
-    for (const gateway of several.gateways) this.#loops.push(this.#repeat(() => this.#stream(gateway), 20));
+    for (const gateway of several.gateways) this.#loops.push(this.#repeat(() => this.#readStream(gateway), 20));
     this.#loops.push(this.#repeat(() => this.#revoke(), 200));
+  }
+
+  /** Until the streams that are under way have ended. A slow reader learns late that its stream was cut off. */
+  async streamsEnd(): Promise<void> {
+    await inTime(Promise.all(this.#streams), "the streams under way end", STREAM_TIME + 1_000);
   }
 
   async stop(): Promise<void> {
@@ -83,6 +92,13 @@ class Load {
     this.outcomes.add(status === 200 ? "call: ok" : `call: ${status} ${body.Detail}`);
   }
 
+  async #readStream(gateway: Member): Promise<void> {
+    const stream = this.#stream(gateway);
+    this.#streams.add(stream);
+    await stream;
+    this.#streams.delete(stream);
+  }
+
   /** A stream at one gateway, read slowly; it must end complete. */
   async #stream({ address }: Member): Promise<void> {
     try {
@@ -90,11 +106,17 @@ class Load {
         signal: AbortSignal.timeout(STREAM_TIME),
       });
       let lines = 0;
+      let unpaused = 0;
+      let end = "";
       for await (const chunk of response.body!) {
         for (const byte of chunk) if (byte === 10) lines++;
-        if (!this.#over) await sleep(50);
+        unpaused += chunk.length;
+        end = Buffer.from(chunk).toString().slice(-200);
+        if (unpaused < PAUSE_EVERY || this.#over) continue;
+        unpaused = 0;
+        await sleep(50);
       }
-      this.outcomes.add(lines === MESSAGES ? "stream: ok" : `stream: ${lines} lines, status ${response.status}`);
+      this.outcomes.add(lines === MESSAGES ? "stream: ok" : `stream: ${lines} lines, the end is ${end}`);
     } catch (error) {
       this.outcomes.add(`stream: ${(error as Error).cause ?? error}`);
     }
@@ -150,6 +172,7 @@ t.test("each process of three authorities, two gateways and two instances is end
     await end(member, "SIGTERM");
     // A stream ends with its gateway.
     const kinds = member.role === "authority" ? ["call", "stream", "change", "grant"] : ["call", "change", "grant"];
+    if (member.role !== "authority") await load.streamsEnd();
     t.same(outcomes.take(kinds), [], `${member.name} is stopped`);
     t.comment(`${member.name} stopped: ${load.acknowledged()}`);
   }

@@ -40,6 +40,12 @@ t.test("add keeps what else the file has, its mode, and a link to it", async (t)
   t.same(readdirSync(data).sort(), ["link.json", "portico.json"]);
 });
 
+t.test("add writes the names of metadata, and the prefix of REST paths", async (t) => {
+  const { run, content } = services(t);
+  await run("add", "shop", "127.0.0.1:9000", "--metadata", "x-tenant", "--metadata", "x-cost", "--prefix", "/api");
+  t.same(content(), { services: [{ ...SHOP, metadata: ["x-tenant", "x-cost"], bindings: { prefix: "/api" } }] });
+});
+
 t.test("remove takes out the service of that name", async (t) => {
   const { run, file, content } = services(t, { services: [SHOP, { ...SHOP, name: "orders" }] });
   const { stdout } = await run("remove", "orders");
@@ -51,6 +57,16 @@ const refused: [what: string, args: string[], message: RegExp][] = [
   ["a name that is there", ["add", "shop", "127.0.0.1:1"], /"shop" is there twice/],
   ["a name of Portico's own", ["add", "auth", "127.0.0.1:1"], /"auth" is reserved/],
   ["what is no address", ["add", "orders", "nowhere"], /target: must be host:port/],
+  [
+    "a name of metadata that never passes",
+    ["add", "x", "127.0.0.1:1", "--metadata", "cookie"],
+    /metadata must be a list/,
+  ],
+  [
+    "a prefix that is no path",
+    ["add", "x", "127.0.0.1:1", "--prefix", "api"],
+    /bindings must be an object such as {"prefix": "\/api"}/,
+  ],
   ["to remove what is not there", ["remove", "orders"], /has no service orders/],
 ];
 for (const [what, args, message] of refused) {

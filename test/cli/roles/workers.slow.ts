@@ -5,6 +5,7 @@ import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { parseAddress } from "../../../src/address.js";
 import { installation } from "../../support/installation.js";
+import { freePort } from "../../support/ports.js";
 import { administrator, call, type Portico, refused, start } from "../../support/process.js";
 
 const PATIENCE = 20_000;
@@ -167,13 +168,10 @@ await t.test("kill -9 of the primary ends the workers too", async (t) => {
 /** A port in use, with the one below it free. */
 async function takenPort(t: Test): Promise<number> {
   for (;;) {
-    const taken = createServer().listen(0, "127.0.0.1");
-    await once(taken, "listening");
+    const port = (await freePort()) + 1;
+    const taken = createServer().listen(port, "127.0.0.1");
     t.teardown(() => taken.close());
-    const { port } = taken.address() as { port: number };
-    const below = createServer().listen(port - 1, "127.0.0.1");
-    const isFree = await once(below, "listening").catch(() => undefined);
-    below.close();
+    const isFree = await once(taken, "listening").catch(() => undefined);
     if (isFree !== undefined) return port;
   }
 }

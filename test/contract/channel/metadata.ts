@@ -22,6 +22,24 @@ export const metadata: Readonly<Record<string, Behaviour>> = {
     t.same(bytesOf(metadata, "x-bytes-bin"), [[0, 255, 128], [7]]);
   },
 
+  "carries a signed context beside the metadata, which its endpoint may read when it likes": async (t, serve) => {
+    const go = deferred();
+    const channel = await serve({
+      async one(_request, context) {
+        await go.promise;
+        return Buffer.from(["x-signed", "x-text", "x-signed"].map((name) => textOf(context.metadata, name)).join("; "));
+      },
+    });
+    const signed = { metadata: [["x-signed", "by us"]] as Metadata };
+    const told = new Recorded();
+    const call = channel.open({ ...start(RawService.one), metadata: SENT, context: signed }, told);
+    call.send(Buffer.from("a"));
+    call.end();
+    go.resolve();
+    t.equal((await told.ended).code, Code.OK);
+    t.same(told.messages.map(String), ["by us; one, two; by us"]);
+  },
+
   "refuses a call with two authorization entries, of which either might count": async (t, serve) => {
     const channel = await serve({ one: () => t.fail("it was let in") as never });
     const two: Metadata = ["pta_1", "pta_2"].map((token) => ["authorization", `Bearer ${token}`]);

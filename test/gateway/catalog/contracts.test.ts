@@ -13,10 +13,12 @@ import {
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t, { type Test } from "tap";
 import type { Address } from "../../../src/address.js";
+import { Code } from "../../../src/errors.js";
 import type { Channel, Verify } from "../../../src/rpc/channel.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../../src/rpc/http2/server.js";
+import { NO_METADATA } from "../../../src/rpc/metadata.js";
 import { part, type Service } from "../../../src/rpc/service.js";
 import { dispatcherOf, LIMITS } from "../../rpc/serve.js";
 import { compile } from "../../services/registry/compile.js";
@@ -109,6 +111,36 @@ async function until(deployment: Deployment, endpoint: string, wanted: (answer: 
     if (wanted(answer) || Date.now() > late) return answer;
   }
 }
+
+t.test("a call that is made again by another contract is admitted again", async (t) => {
+  const port = await freePort();
+  let failed = 0;
+  const dead: Channel = {
+    state: "ready",
+    open: (_start, listener) => {
+      failed++;
+      const reason = { message: "it is dead", details: [], trailers: NO_METADATA, neverSent: true };
+      queueMicrotask(() => listener.onEnd({ code: Code.UNAVAILABLE, ...reason }));
+      return { send: () => true, end() {}, cancel() {}, pause() {}, resume() {} };
+    },
+    close() {},
+  };
+  const connect = (address: Address, verify?: Verify): Channel =>
+    "port" in address && address.port === port ? dead : new Http2Channel(address, { verify });
+  const deployment = await deploy(t.testdir(), { connect });
+  t.teardown(() => deployment.close());
+  announce(deployment, "two", (await serve(t, "two")).address.port);
+  announce(deployment, "one", port);
+  let before = { failed, decided: deployment.decided.length };
+  const { status } = await until(deployment, "get", ({ status }) => {
+    if (status === 200 && failed > before.failed) return true;
+    before = { failed, decided: deployment.decided.length };
+    return false;
+  });
+  t.equal(status, 200);
+  t.equal(deployment.decided.length - before.decided, 1 + failed - before.failed);
+  t.ok(failed > before.failed);
+});
 
 const TRANSPORTS: [name: string, connect: (address: Address, verify?: Verify) => Channel][] = [
   ["http2", (address, verify) => new Http2Channel(address, { verify })],

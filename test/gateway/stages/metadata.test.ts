@@ -4,8 +4,9 @@ import t from "tap";
 import { PassedMetadata } from "../../../gateway/catalog/passed-metadata.js";
 import type { IdentityForm, Target } from "../../../gateway/catalog/target.js";
 import { readHeaders } from "../../../gateway/http.js";
-import { type AdmittedRequest, metadataOf } from "../../../gateway/stages/call.js";
+import { type AdmittedRequest, startOf } from "../../../gateway/stages/call.js";
 import type { Caller, SigningGuard } from "../../../src/access/guard.js";
+import { sentMetadata } from "../../../src/rpc/channel.js";
 import type { Metadata } from "../../../src/rpc/metadata.js";
 
 const ADA: Caller = { namespace: "default", account: "ada", scopes: [], expires: 0, resources: [] };
@@ -16,7 +17,7 @@ const always = [
 ];
 
 const SIGNED: [string, string] = ["x-portico-context", "signed"];
-const guard = { sign: () => [SIGNED] } as unknown as SigningGuard;
+const guard = { contextOf: () => ({ metadata: [SIGNED] }) } as unknown as SigningGuard;
 
 interface Case {
   readonly title: string;
@@ -164,11 +165,11 @@ const cases: Case[] = [
 for (const row of cases) {
   const { title, service = "shop", identity = "none", caller, token, enrolment, headers = [], names = [], also } = row;
   t.test(title, async (t) => {
-    const endpoint = { service } as Target["endpoint"];
+    const endpoint = { service, method: {} } as Target["endpoint"];
     const target = { endpoint, identity, metadata: new PassedMetadata(names) } as Target;
     const admission = { endpoint, caller, namespace: "default" };
     const request = { headers: readHeaders(headers), rawHeaders: headers, remoteAddress: "192.0.2.7" };
     const admitted = { request, state: { requestId: "r" }, target, credentials: { token } } as AdmittedRequest;
-    t.same(metadataOf(admitted, admission, { guard, enrolment }), [...always, ...also]);
+    t.same(sentMetadata(startOf(admitted, admission, { guard, enrolment })), [...always, ...also]);
   });
 }

@@ -77,7 +77,7 @@ t.test("a server that is silent during a call is tested, and given up when it st
 const isPing = ({ type, flags }: Frame): boolean => type === FrameType.PING && flags === 0;
 
 t.test("a server that answers is tested twice, and again when it has sent HEADERS or DATA", async (t) => {
-  const { connection, peer } = await connect(t, { after: 20, timeout: 2_000 });
+  const { connection, peer } = await connect(t, { after: 20, timeout: 60_000 });
   const call = open(connection);
   const round = async (): Promise<void> => {
     for (let ping = 0; ping < 2; ping++) {
@@ -98,11 +98,13 @@ t.test("a server that answers is tested twice, and again when it has sent HEADER
 });
 
 t.test("a connection without calls is not tested", async (t) => {
-  const { connection, peer } = await connect(t, { after: 20, timeout: 20 });
+  const { connection, peer } = await connect(t, { after: 20, timeout: 60_000 });
   const call = open(connection);
   await peer.next(({ type }) => type === FrameType.HEADERS);
   peer.send(headers(1, [...RESPONSE, ["grpc-status", "0"]], END));
   t.match(await call, { code: 0 });
+  // Behind those that were sent before the end of the call.
+  t.ok(await peer.answersPing());
   await new Promise((resolve) => setTimeout(resolve, 200));
   t.notOk(peer.frames.some(isPing));
 });

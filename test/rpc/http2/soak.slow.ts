@@ -8,6 +8,7 @@ import { Code, StatusError } from "../../../src/errors.js";
 import { stream, unary } from "../../../src/rpc/client.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../../src/rpc/http2/server.js";
+import { freePort } from "../../support/ports.js";
 import { RawService, rawService } from "../raw-service.js";
 import { dispatcherOf, LIMITS } from "../serve.js";
 
@@ -38,10 +39,10 @@ const service = rawService({
   },
 });
 
-let server = await serveHttp2(dispatcherOf([service]), { host: "127.0.0.1", port: 0 }, LIMITS, {
+const address = { host: "127.0.0.1", port: await freePort() };
+let server = await serveHttp2(dispatcherOf([service]), address, LIMITS, {
   maxConnectionAge: AGE,
 });
-const { address } = server;
 const channel = new Http2Channel(address);
 
 const until = Date.now() + SECONDS * 1_000;

@@ -36,7 +36,7 @@ async function scene(t: Parameters<typeof openDoor>[0]) {
     (await call(DelegationService.issue, { resource: at, actingFor, namespace: "" }, token)).context;
   /** What the gateway sends with a call of bob's. */
   const received = async (at = FRONT): Promise<string> =>
-    String(guard.sign(await ask(guard, at, { token: bob }))[0]?.[1]);
+    String(guard.contextOf(await ask(guard, at, { token: bob })).metadata[0]?.[1]);
   return { ...door, allow, bob, front, orders, issue, received, service: await joinAt(t, door.channel, orders) };
 }
 

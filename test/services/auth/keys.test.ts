@@ -183,10 +183,12 @@ t.test("an account has at most 100 keys", async (t) => {
   await t.rejects(call(KeysService.create, ci, bob), { code: Code.FAILED_PRECONDITION, message: /has 100 keys/ });
 });
 
-/** Has chance begin every token in the same way, until the test ends. */
-function loadDice(t: Test): void {
+/** Has chance begin tokens in the same way, so many times or until the test ends. */
+function loadDice(t: Test, times = Number.POSITIVE_INFINITY): void {
   const { randomBytes } = crypto;
-  const loaded = (size: number): Buffer => Buffer.concat([Buffer.alloc(8), randomBytes(size - 8)]);
+  let left = times;
+  const loaded = (size: number): Buffer =>
+    left-- > 0 ? Buffer.concat([Buffer.alloc(8), randomBytes(size - 8)]) : randomBytes(size);
   const load = (bytes: typeof loaded): void => {
     Object.assign(crypto, { randomBytes: bytes });
     syncBuiltinESMExports();
@@ -194,6 +196,17 @@ function loadDice(t: Test): void {
   load(loaded);
   t.teardown(() => load(randomBytes));
 }
+
+t.test("a key gets another prefix than those that are taken", async (t) => {
+  const opened = await open(t);
+  const bob = await account(opened, "bob");
+  const ann = await account(opened, "ann");
+  loadDice(t, 6);
+  const { key: first } = await opened.call(KeysService.create, ci, bob);
+  const { key: second } = await opened.call(KeysService.create, ci, ann);
+  t.not(second?.prefix, first?.prefix);
+  t.match(first?.prefix, /^ptk_0/, "the dice were loaded");
+});
 
 t.test("a key whose prefix another has already is not made, since it is named by it", async (t) => {
   const opened = await open(t);

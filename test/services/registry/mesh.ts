@@ -23,6 +23,7 @@ import type { Service } from "../../../src/rpc/service.js";
 import { helloworld } from "../../support/helloworld.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { CHEAP } from "../../support/passwords.js";
+import { freePort } from "../../support/ports.js";
 import { show } from "./instances.js";
 
 export const PASSWORD = "correct horse battery staple";
@@ -71,7 +72,7 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
   const opened = new OpenGuard({ channel: inProcess, admission: SYSTEM, log });
   await opened.ready();
   for (const service of services) registry.add(instanceOf(service));
-  let server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, limits);
+  let server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: await freePort() }, limits);
   const channels: GrpcChannel[] = [];
   t.teardown(async () => {
     for (const channel of channels) channel.close();
@@ -115,8 +116,10 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
       const tokens = await unary(inProcess, AuthService.login, { account, password, namespace });
       return bearer(tokens.accessToken);
     },
-    /** What a gateway is sent, one change after the other, from the start, as `show` has it. */
-    /** The process's own watch, which a stop of its gRPC port leaves alone. */
+    /**
+     * What a gateway is sent, one change after the other, from the start, as `show` has it. The watch is the process's own,
+     * which a stop of its gRPC port leaves alone.
+     */
     watch(t: Test): () => Promise<string> {
       const call = stream(inProcess, RegistryService.watch, { admission: SYSTEM });
       call.send({});

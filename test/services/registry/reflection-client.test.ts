@@ -179,7 +179,7 @@ async function serve(t: Test, manner: Manner | undefined, version: "v1" | "v1alp
 
 const bytes = compile(t.testdir({}), files);
 const set = fromBinary(FileDescriptorSetSchema, bytes);
-const soon = () => Date.now() + 5_000;
+const soon = () => Date.now() + 60_000;
 const { signal } = new AbortController();
 
 for (const [name, manner, version = "v1"] of understood) {

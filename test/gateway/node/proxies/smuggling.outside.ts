@@ -1,7 +1,6 @@
 // A proxy and the port never disagree about where a request ends: whatever bytes a client sends through the proxy, the port
 // makes no request of them that the proxy does not know of, and the next request over the same connection gets its own answer.
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
 import type { Handler } from "../../../../gateway/http.js";
@@ -25,12 +24,13 @@ async function exchange(port: number, bytes: Buffer): Promise<string> {
     text += piece;
   });
   socket.on("error", () => {}); // A reset is an end like any other here.
+  const closed = new Promise((resolve) => socket.once("close", resolve));
   socket.end(bytes);
   socket.setTimeout(MAX_WAIT, () => {
     text += TOO_LATE;
     socket.destroy();
   });
-  await once(socket, "close");
+  await closed;
   return text;
 }
 

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import t from "tap";
 import type { WebSocket } from "ws";
+import { inTime } from "../../../../support/until.js";
 import { checkPrompt, dial, logLine, open, scene } from "./client.js";
 
 const it = await scene(t);
@@ -9,7 +10,7 @@ const NAME = "feed:Feed.Count";
 
 /** How long the service takes to hear of what `leave` does. */
 async function hears(leave: () => void): Promise<number> {
-  const over = once(it.feed, "over", { signal: AbortSignal.timeout(5000) });
+  const over = inTime(once(it.feed, "over"), "the end of the call at the service");
   const before = performance.now();
   leave();
   await over;
