@@ -13,12 +13,11 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createToken, hashToken } from "../src/access/token.js";
+import { createToken } from "../src/access/token.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
-import { toTimestamp } from "../src/time.js";
 import { SMALL } from "./bodies.js";
 import type { Measurement, Window } from "./load.js";
-import { type Installation, install, write } from "./portico-data.js";
+import { type Installation, install, loggedIn, write } from "./portico-data.js";
 import { launch, memory, stop } from "./processes.js";
 import { inProcess, mesh, type System } from "./systems.js";
 
@@ -65,7 +64,6 @@ async function main(): Promise<void> {
 /** Tokens of many accounts, written to the log as the authority would have. */
 async function issueTokens({ folder }: Installation, count: number): Promise<string[]> {
   const password = { salt: Buffer.alloc(16), hash: Buffer.alloc(32), n: 2, r: 1, p: 1 };
-  const expires = toTimestamp(Date.now() + 86_400_000);
   const tokens = Array.from({ length: count }, () => createToken("access"));
   const events: NonNullable<Event["event"]>[] = [];
   for (let index = 0; index < ACCOUNTS; index++) {
@@ -73,17 +71,7 @@ async function issueTokens({ folder }: Installation, count: number): Promise<str
     const scopes = ["staff", `team-${index % 100}`];
     events.push({ $case: "accountCreated", value: { namespace: "default", name, scopes, password } });
   }
-  for (const [index, token] of tokens.entries()) {
-    const refresh = hashToken(`refresh ${index}`);
-    const value = {
-      login: refresh,
-      namespace: "default",
-      account: `account-${index % ACCOUNTS}`,
-      access: { sha256: hashToken(token), expires },
-      refresh: { sha256: refresh, expires },
-    };
-    events.push({ $case: "loggedIn", value });
-  }
+  for (const [index, token] of tokens.entries()) events.push(loggedIn(`account-${index % ACCOUNTS}`, token));
   await write(folder, events);
   // The authority reads the log's last entry again and again: it should be as small as usual.
   await write(folder, [{ $case: "namespaceCreated", value: { name: "last" } }]);

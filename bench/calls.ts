@@ -5,8 +5,10 @@
  *
  * The systems take turns in rounds, so that what else the machine does falls on all alike; of the rounds the median
  * counts. For its turn a system is started, in processes of its own, and stopped after it, so that none is idle while
- * others are measured; all get their load from the same generator (load.ts). A whole run takes some fifteen minutes and
- * writes docs/performance.md; a quick one, or one of some systems, is only printed.
+ * others are measured; all get their load from the same generator (load.ts). A whole run takes some 25 minutes and
+ * writes docs/performance.md after each turn, so that a run that is stopped leaves what it has measured; a quick one, or
+ * one of some systems, is only printed. What fails is reported and left out (turn.ts). The run ends with 1 where Portico
+ * failed.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -36,6 +38,7 @@ import { writeReport } from "./report.js";
 import { median, type Results, type SystemResult, type Telling } from "./results.js";
 import { start } from "./starting.js";
 import { prepare, type System } from "./systems.js";
+import { type Failure, isOurs, takeTurn } from "./turn.js";
 
 interface Point {
   readonly body: Body;
@@ -44,6 +47,8 @@ interface Point {
   readonly table?: NonNullable<System["tables"]>[number];
   /** Answers to wait for where they take long. */
   readonly answers?: number;
+  /** Its calls take code that calls of the points before it do not. */
+  readonly newCode?: true;
 }
 
 interface Measured {
@@ -53,13 +58,15 @@ interface Measured {
 }
 
 const MAIN_POINT: Point = { body: SMALL, connections: 64 };
+const MEDIUM_POINT: Point = { body: MEDIUM, connections: 64, newCode: true };
+const LARGE_POINT: Point = { body: LARGE, connections: 64, newCode: true };
 const POINTS: readonly Point[] = [
   MAIN_POINT,
   { body: FROM_BROWSER, connections: 64 },
   { body: SMALL, connections: 1 },
   { body: SMALL, connections: 512 },
-  { body: MEDIUM, connections: 64 },
-  { body: LARGE, connections: 64 },
+  MEDIUM_POINT,
+  LARGE_POINT,
 ];
 const CONNECTIONS: readonly Point[] = [16, 2_048].map((connections) => ({
   body: SMALL,
@@ -67,7 +74,7 @@ const CONNECTIONS: readonly Point[] = [16, 2_048].map((connections) => ({
   table: "connections",
   answers: 2 * connections,
 }));
-const SHORT_STREAMS: Point = { body: SHORT_STREAM, connections: 64, table: "streams" };
+const SHORT_STREAMS: Point = { body: SHORT_STREAM, connections: 64, table: "streams", newCode: true };
 const LONG_STREAMS: readonly Point[] = [LONG_STREAM, LARGE_STREAM].map((body) => ({
   body,
   connections: 16,
@@ -79,35 +86,31 @@ const SCALING_POINT: Point = { body: REFUSED, connections: 64, table: "workers" 
 
 /**
  * Milliseconds. Each window begins with a time that does not count, and each turn with one of small calls: a gateway runs
- * for long, and until its hot code is compiled a call costs more.
+ * for long, and until its hot code is compiled a call costs more. `newCodeWarmUp` is the time before a window of new code.
+ * With the first call of a new size V8 discards much of what it had compiled for small calls, and compiles it again.
  */
 const WHOLE = {
   rounds: 5,
-  firstWarmUp: 4_000,
-  warmUp: 500,
-  duration: 1_200,
+  firstWarmUp: 3_000,
+  warmUp: 300,
+  newCodeWarmUp: 2_000,
+  duration: 1_000,
   points: [...POINTS, ...CONNECTIONS, SHORT_STREAMS, ...LONG_STREAMS, SCALING_POINT],
 };
 const QUICK = {
   rounds: 1,
   firstWarmUp: 800,
   warmUp: 200,
+  newCodeWarmUp: 800,
   duration: 500,
-  points: [
-    MAIN_POINT,
-    { body: MEDIUM, connections: 64 },
-    { body: LARGE, connections: 64 },
-    ...CONNECTIONS,
-    SHORT_STREAMS,
-    ...LONG_STREAMS,
-    SCALING_POINT,
-  ],
+  points: [MAIN_POINT, MEDIUM_POINT, LARGE_POINT, ...CONNECTIONS, SHORT_STREAMS, ...LONG_STREAMS, SCALING_POINT],
 };
 
 async function main(): Promise<void> {
   const { values: options } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string" } } });
   const plan = options.quick ? QUICK : WHOLE;
   const folder = mkdtempSync(join(tmpdir(), "portico-bench-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   const generator = fork(join(import.meta.dirname, "load.ts"));
   try {
     const wanted = (options.only ?? "").split(",");
@@ -117,40 +120,65 @@ async function main(): Promise<void> {
     const measured = systems
       .filter(({ missing }) => missing === undefined)
       .map((system): Measured => ({ system, starts: [], windows: new Map() }));
-    const loadBefore = loadavg()[0]!;
-    for (let round = 0; round < plan.rounds; round++) for (const one of measured) await takeTurn(generator, one, plan);
-    const results: Results = {
-      machine: machine(loadBefore),
+    const description = machine(loadavg()[0]!);
+    const failures: Failure[] = [];
+    const results = (round: number): Results => ({
+      machine: description,
       plan: { ...plan, points: plan.points.map(nameOf) },
-      systems: measured.map((one) => summarize(one, plan.points)),
+      round,
+      systems: measured.filter(({ starts }) => starts.length > 0).map((one) => summarize(one, plan.points)),
       left,
-    };
-    print(results);
-    if (!options.quick && options.only === undefined) writeReport(results);
+      failures,
+    });
+    for (let round = 1; round <= plan.rounds; round++) {
+      for (const one of measured) {
+        await measure(generator, one, plan, failures);
+        print(one, round, plan);
+        if (!options.quick && options.only === undefined) writeReport(results(round));
+      }
+    }
+    printAims(results(plan.rounds));
+    if (failures.some(isOurs)) process.exitCode = 1;
   } finally {
     generator.kill();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Starts a system, sees to it that its answers are right, measures it, and stops it. */
-async function takeTurn(
+/** Takes the turn of a system, and prints what failed. */
+async function measure(
   generator: ChildProcess,
   { system, starts, windows }: Measured,
   plan: typeof WHOLE,
+  failures: Failure[],
 ): Promise<void> {
   const children: ChildProcess[] = [];
   const running = { system, children };
-  try {
-    starts.push(await start(system, children, () => answersSmallCall(system)));
-    await checkAnswers(system);
-    await load(generator, running, MAIN_POINT, 0, plan.firstWarmUp);
-    for (const point of plan.points.filter((point) => isMeasured(system, point))) {
-      const measurement = await load(generator, running, point, plan.warmUp, plan.duration);
+  const points = new Map(
+    plan.points.filter((point) => isMeasured(system, point)).map((point) => [nameOf(point), point] as const),
+  );
+  const before = failures.length;
+  const turn = {
+    system: system.name,
+    start: async () => {
+      starts.push(await start(system, children, () => answersSmallCall(system)));
+      await checkAnswers(system);
+      await load(generator, running, MAIN_POINT, 0, plan.firstWarmUp);
+    },
+    measure: async (row: string) => {
+      const point = points.get(row)!;
+      const warmUp = point.newCode ? plan.newCodeWarmUp : plan.warmUp;
+      const measurement = await load(generator, running, point, warmUp, plan.duration);
       windows.set(point, [...(windows.get(point) ?? []), { ...measurement, memory: children.map(residentOf) }]);
-    }
-  } finally {
-    await Promise.all(children.map(stop));
+    },
+    stop: async () => {
+      await Promise.all(children.splice(0).map(stop));
+    },
+  };
+  await takeTurn(turn, [...points.keys()], failures);
+  for (const failure of failures.slice(before)) {
+    console.error(
+      `${isOurs(failure) ? "PORTICO FAILED" : "failed"}: ${failure.system}, ${failure.row}: ${failure.error}`,
+    );
   }
 }
 
@@ -164,15 +192,14 @@ async function checkAnswers(system: System): Promise<void> {
   for (const { name, request } of BODIES) {
     const response = await call(system, request);
     const answer = JSON.stringify(await response.json());
-    if (answer !== answerTo(request))
-      throw new Error(`${system.name} answers ${name} wrongly: ${answer.slice(0, 200)}`);
+    if (answer !== answerTo(request)) throw new Error(`the answer to ${name} is wrong: ${answer.slice(0, 200)}`);
   }
   if (!system.tables?.includes("streams")) return;
   for (const { name, request, messages = 0 } of STREAMS) {
     const response = await call(system, request, system.streamPath);
     const lines = (await response.text()).trimEnd().split("\n");
     if (lines.length !== messages || lines.some((line) => JSON.stringify(JSON.parse(line)) !== answerTo(request)))
-      throw new Error(`${system.name} answers ${name} wrongly: ${lines.length} lines, ${lines[0]?.slice(0, 200)}`);
+      throw new Error(`the answer to ${name} is wrong: ${lines.length} lines, ${lines[0]?.slice(0, 200)}`);
   }
 }
 
@@ -207,7 +234,7 @@ async function load(
   const window: Window = { ...call, warmUp, duration, answers, processes };
   generator.send(window);
   const [answer] = (await once(generator, "message")) as [{ measurement: Measurement } | { failure: string }];
-  if ("failure" in answer) throw new Error(`${system.name}, ${nameOf({ body, connections })}: ${answer.failure}`);
+  if ("failure" in answer) throw new Error(answer.failure);
   const { measurement } = answer;
   const times = new Map(processes.map((pid, index) => [pid, measurement.processor[index]!]));
   const processor = families.map((family) => sum(family.map((pid) => times.get(pid)!)));
@@ -255,23 +282,28 @@ function telling(windows: (Measurement & { readonly memory: number[] })[]): Tell
   };
 }
 
-function print(results: Results): void {
-  for (const { name, roles, start, points } of results.systems) {
-    console.log(`\n${name}: first answer after ${Math.round(start)} ms`);
-    for (const [point, { rate, p50, p99, generator, processor, memory }] of Object.entries(points)) {
-      const each = roles.map(
-        (role, index) => `${role} ${processor[index]!.toFixed(1)} µs ${Math.round(memory[index]!)} MiB`,
-      );
-      console.log(
-        `  ${point.padEnd(24)} ${String(Math.round(rate)).padStart(6)}/s  p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms  ` +
-          `${each.join(", ")} (load ${generator.toFixed(1)} µs)`,
-      );
-    }
+/** Prints the medians of a system's turns so far. */
+function print(one: Measured, round: number, { rounds, points }: typeof WHOLE): void {
+  if (one.starts.length === 0) return;
+  const { name, roles, start, points: rows } = summarize(one, points);
+  console.log(`\n${name}, round ${round} of ${rounds}: first answer after ${Math.round(start)} ms`);
+  for (const [row, { rate, p50, p99, generator, processor, memory }] of Object.entries(rows)) {
+    const each = roles.map(
+      (role, index) => `${role} ${processor[index]!.toFixed(1)} µs ${Math.round(memory[index]!)} MiB`,
+    );
+    console.log(
+      `  ${row.padEnd(24)} ${String(Math.round(rate)).padStart(6)}/s  p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms  ` +
+        `${each.join(", ")} (load ${generator.toFixed(1)} µs)`,
+    );
   }
+}
+
+function printAims(results: Results): void {
   console.log(`\nAims; load average before: ${results.machine.loadBefore.toFixed(1)}`);
   for (const { aim, found, met } of verdicts(results)) {
     console.log(`  ${met === undefined ? "unmeasured" : met ? "met" : "NOT MET"}: ${aim}: ${found}`);
   }
+  for (const { system, row, error } of results.failures) console.log(`  failed: ${system}, ${row}: ${error}`);
 }
 
 await main();

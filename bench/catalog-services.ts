@@ -3,7 +3,7 @@
  * call with an empty message. Started by catalog.ts, which sends an `Order`, and then how many of the services shall leave
  * and join again, one after the other.
  */
-import { createServer } from "node:http2";
+import { createServer, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { create, createFileRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
@@ -100,7 +100,7 @@ function messageOf(scope: string, name: string) {
 
 /** Answers every call with an empty message. @returns the address */
 async function serve(): Promise<string> {
-  const server = createServer().on("stream", (stream) => {
+  const server = createServer().on("stream", (stream: ServerHttp2Stream) => {
     stream.resume().on("end", () => {
       stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
       stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));

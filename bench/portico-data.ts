@@ -6,9 +6,11 @@ import pino from "pino";
 import { ChangeLog } from "../services/auth/log/change-log.js";
 import { Journal } from "../services/auth/log/journal.js";
 import { checkRule } from "../src/access/rules.js";
+import { createToken, hashToken } from "../src/access/token.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
 import { Access, type Rule } from "../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../src/store/open.js";
+import { toTimestamp } from "../src/time.js";
 import { freePort, launch, stop } from "./processes.js";
 
 /** A copy of dist/, so that a build in the meantime does not change what is measured. */
@@ -45,9 +47,11 @@ export async function install(folder: string): Promise<Installation> {
     },
   });
   try {
-    const token = await logIn(`http://${http}`, password);
+    await logIn(`http://${http}`, password);
     await stop(server);
+    const token = createToken("access");
     await write(folder, [
+      loggedIn("admin", token),
       { $case: "ruleDeleted", value: { namespace: NAMESPACE, id: "default" } },
       ruleCreated({
         id: "callers",
@@ -72,7 +76,22 @@ export async function copy({ folder, token }: Installation, moreRules = 0): Prom
   return { folder: target, token };
 }
 
-async function logIn(http: string, password: string): Promise<string> {
+/** A login of an account, whose token is good for a day: longer than any run. */
+export function loggedIn(account: string, token: string): NonNullable<Event["event"]> {
+  const expires = toTimestamp(Date.now() + 86_400_000);
+  const refresh = hashToken(`refresh ${token}`);
+  const value = {
+    login: refresh,
+    namespace: NAMESPACE,
+    account,
+    access: { sha256: hashToken(token), expires },
+    refresh: { sha256: refresh, expires },
+  };
+  return { $case: "loggedIn", value };
+}
+
+/** Waits until an account may log in: the installation is complete. */
+async function logIn(http: string, password: string): Promise<void> {
   for (const late = Date.now() + 20_000; ; ) {
     try {
       const response = await fetch(`${http}/auth/login`, {
@@ -80,11 +99,10 @@ async function logIn(http: string, password: string): Promise<string> {
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ account: "admin", password }),
       });
-      const { accessToken } = (await response.json()) as { accessToken?: string };
-      if (accessToken !== undefined) return accessToken;
-    } catch (error) {
-      if (Date.now() > late) throw error;
-    }
+      if (response.ok) return;
+      await response.body?.cancel();
+    } catch {}
+    if (Date.now() > late) throw new Error("the account admin cannot log in within 20 s of the start");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

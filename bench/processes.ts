@@ -31,17 +31,26 @@ export function memory(pid: number): { now: number; peak: number } {
   return { now: read("VmRSS"), peak: read("VmHWM") };
 }
 
-/** Starts a process; what it writes to stderr is kept for the message, should it end by itself. */
+/** What `launch` started and has not ended. */
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+/** Starts a process, which ends with this one at the latest; what it writes to stderr is kept for the message, should it end by itself. */
 export function launch({ role, command, args, env }: Program): ChildProcess {
   const child = spawn(command, args, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: "production", ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
+  running.add(child);
   let errors = "";
   child.stderr!.setEncoding("utf8").on("data", (text) => {
     errors = (errors + text).slice(-2_000);
   });
   child.on("exit", (code, signal) => {
+    running.delete(child);
     if (signal === null) console.error(`${role} (${command} ${args.join(" ")}) ended with ${code}:\n${errors}`);
   });
   return child;

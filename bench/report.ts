@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { verdicts } from "./aims.js";
 import { chart } from "./chart.js";
 import type { Results, SystemResult } from "./results.js";
+import type { Failure } from "./turn.js";
 
 const DOCS = join(import.meta.dirname, "../docs");
 
@@ -17,8 +18,9 @@ export function writeReport(results: Results): void {
   writeFileSync(join(DOCS, "performance.svg"), chart(results, results.plan.points[0]!));
 }
 
-function report(results: Results): string {
-  const { machine, plan } = results;
+/** @returns the part of the page above `END` */
+export function report(results: Results): string {
+  const { machine, plan, round, failures } = results;
   return `# Performance
 
 <!-- \`npm run bench\` writes this part. Do not edit it: change bench/report.ts, or run the bench again. -->
@@ -32,10 +34,11 @@ looks a token up in a map. The other systems check nothing. Below the tables sta
 
 ## How it is measured
 
-The systems take turns, in ${plan.rounds} rounds. For its turn a system is started in processes of its own, and stopped afterwards.
+The systems take turns, in ${plan.rounds} rounds${round < plan.rounds ? `, of which **this run has begun ${round}**` : ""}. For its turn a system is started in processes of its own, and stopped afterwards.
 One generator, \`bench/load.ts\`, sends the load over plain sockets, with one call at a time on each connection. A turn begins
 with ${plan.firstWarmUp / 1000} s of small calls that are not counted, because a call costs more until the hot code is compiled and a gateway
-runs for long. Then each table below has ${plan.duration / 1000} s, after ${plan.warmUp / 1000} s more that are not counted. The tables show medians.
+runs for long. Then each table below has ${plan.duration / 1000} s, after ${plan.warmUp / 1000} s more that are not counted, and after
+${plan.newCodeWarmUp / 1000} s where the calls take other code than those before them: 4 KiB, 64 KiB, and streams of 3 messages. The tables show medians.
 The call is \`POST /v1/helloworld/call\`. The size in a heading is that of the request's body; the answer is twice as
 long. In the tables of streams a call is a stream. The answers of all systems are compared before the run.
 
@@ -57,7 +60,7 @@ long. In the tables of streams a call is a stream. The answers of all systems ar
 - Node, nginx and Envoy run one process with one thread for calls, except where a row names workers. Go and Rust run as many
   threads as there are cores.
 ${results.left.map(({ name, why }) => `- Left out: ${name}: ${why}.\n`).join("")}
-## Aims
+${failures.length > 0 ? failed(failures) : ""}## Aims
 
 Ratios are of the processor time that the process which callers reach takes for a call.
 
@@ -74,7 +77,7 @@ ${plan.points.map((point) => table(results, point)).join("\n")}
 ## Start
 
 The time from the start of the process that callers reach to its first answer. Its data is on disk, and the processes behind it
-run. Median of ${plan.rounds}.
+run. Median of ${round}.
 
 | | ms |
 |---|---:|
@@ -82,13 +85,33 @@ ${results.systems.map(({ name, start }) => `| ${name} | ${Math.round(start)} |`)
 `;
 }
 
-function table({ systems }: Results, point: string): string {
+/** The windows that failed: what the tables show of their rows are the windows that did not. */
+function failed(failures: readonly Failure[]): string {
+  return `## Failed windows
+
+A window that fails is repeated once, with the system started anew. What fails twice is not measured again.
+
+| | row | error |
+|---|---|---|
+${failures.map(({ system, row, error }) => `| ${system} | ${row} | ${cell(error)} |`).join("\n")}
+
+`;
+}
+
+/** A text in a cell of a table. */
+function cell(text: string): string {
+  return text.replace(/\s+/g, " ").replaceAll("|", "\\|");
+}
+
+function table({ systems, failures }: Results, point: string): string {
   const measured = systems.filter(({ points }) => points[point]);
+  const lost = failures.filter(({ system, row }) => row === point && !measured.some(({ name }) => name === system));
+  const lostRows = [...new Set(lost.map(({ system }) => system))].map((name) => `| ${name} | failed | | | | |`);
   return `## ${point}
 
 | | calls/s | p50 ms | p99 ms | processor µs a call | resident MiB |
 |---|---:|---:|---:|---|---|
-${measured.map((system) => row(system, point)).join("\n")}
+${[...measured.map((system) => row(system, point)), ...lostRows].join("\n")}
 `;
 }
 

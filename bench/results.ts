@@ -1,5 +1,7 @@
 /** What a run of calls.ts finds. */
 
+import type { Failure } from "./turn.js";
+
 export interface Results {
   readonly machine: {
     readonly date: string;
@@ -15,13 +17,19 @@ export interface Results {
   };
   readonly plan: {
     readonly rounds: number;
+    /** Before each window. */
     readonly warmUp: number;
+    /** Before a window whose calls take code that calls before it do not. */
+    readonly newCodeWarmUp: number;
     readonly duration: number;
     /** At the beginning of each turn. */
     readonly firstWarmUp: number;
     readonly points: readonly string[];
   };
+  /** The last one that was begun; `plan.rounds` where the run came to its end. */
+  readonly round: number;
   readonly systems: readonly SystemResult[];
+  readonly failures: readonly Failure[];
   readonly left: readonly { readonly name: string; readonly why: string }[];
 }
 
