@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
+import { type Coding, preferredCoding } from "../content-coding.js";
 import { type GatewayRequest, listOf, type OwnPaths, type Reply } from "../http.js";
 
 const ASSETS = "/console/assets/";
@@ -43,16 +44,17 @@ const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
   [".svg", "image/svg+xml"],
 ]);
 
-/** The content codings of each file, best first. */
-const CODINGS = [
-  { name: "br", extension: ".br" },
-  { name: "gzip", extension: ".gz" },
-] as const;
+/** The content codings of each file, best first, with the extension that the build gives the compressed file. */
+const EXTENSIONS = new Map<Coding, string>([
+  ["br", ".br"],
+  ["gzip", ".gz"],
+]);
+const CODINGS = [...EXTENSIONS.keys()];
 
 interface File {
   readonly contentType: string;
   readonly plain: Buffer;
-  readonly compressed: readonly { readonly coding: string; readonly bytes: Buffer }[];
+  readonly compressed: ReadonlyMap<Coding, Buffer>;
 }
 
 export interface PagesOptions {
@@ -99,7 +101,7 @@ function readFile(path: string): File {
   return {
     contentType: CONTENT_TYPES.get(extname(path)) as string,
     plain: readFileSync(path),
-    compressed: CODINGS.map(({ name, extension }) => ({ coding: name, bytes: readFileSync(path + extension) })),
+    compressed: new Map([...EXTENSIONS].map(([coding, extension]) => [coding, readFileSync(path + extension)])),
   };
 }
 
@@ -115,20 +117,14 @@ function fileReply(
   rawHeaders: readonly string[],
   own: readonly string[],
 ): Reply {
-  const coding = codingFor(rawHeaders);
-  const bytes = compressed.find((file) => file.coding === coding)?.bytes;
-  const encoding = bytes === undefined ? [] : ["Content-Encoding", coding as string];
-  return { status: 200, body: bytes ?? plain, contentType, headers: [...own, ...VARY, ...encoding] };
-}
-
-/** The best coding that the client accepts (RFC 9110 §12.5.3); undefined for none. */
-function codingFor(rawHeaders: readonly string[]): string | undefined {
-  const accepted = new Map<string, number>();
-  for (const item of listOf(rawHeaders, "accept-encoding").toLowerCase().split(",")) {
-    const [, name, weight = "1"] = /^[ \t]*([^;\s]+)[ \t]*(?:;[ \t]*q=([\d.]+))?[ \t]*$/.exec(item) ?? [];
-    if (name !== undefined) accepted.set(name, Number(weight));
-  }
-  return CODINGS.find(({ name }) => (accepted.get(name) ?? accepted.get("*") ?? 0) > 0)?.name;
+  const coding = preferredCoding(listOf(rawHeaders, "accept-encoding"), CODINGS);
+  const encoding = coding === undefined ? [] : ["Content-Encoding", coding];
+  return {
+    status: 200,
+    body: (coding && compressed.get(coding)) ?? plain,
+    contentType,
+    headers: [...own, ...VARY, ...encoding],
+  };
 }
 
 /** Whether an If-None-Match names the entity tag, by weak comparison (RFC 9110 §13.1.2). */

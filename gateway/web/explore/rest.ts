@@ -105,7 +105,7 @@ export function restRequest({ method, template, body }: RestPath, request: Json)
     pathValue(name, take(rest, name.split(".")), pattern),
   );
   const isAll = body === "*";
-  const sent = body === undefined ? undefined : isAll ? rest : (take(rest, [body]) ?? {});
+  const sent = body === undefined ? undefined : isAll ? rest : take(rest, [body]);
   const query = new URLSearchParams(isAll ? [] : [...queryOf(rest, "")]).toString();
   return { method, path: query === "" ? path : `${path}?${query}`, body: sent };
 }
@@ -138,7 +138,7 @@ function take(message: Record<string, unknown>, [name = "", ...inner]: readonly 
 /** @throws {NotBound} */
 function pathValue(name: string, value: unknown, pattern: string): string {
   if (isObject(value) || Array.isArray(value)) throw new NotBound(`${name} is a part of the path, so it is one value.`);
-  const text = String(value ?? "");
+  const text = textOf(name, value ?? "");
   if (text === "" && pattern !== "**") throw new NotBound(`${name} is a part of the path: fill it in.`);
   if (!regExpOf(pattern).test(text)) throw new NotBound(`${name} is a part of the path: it must be like ${pattern}`);
   const segments = pattern === "*" ? [text] : text.split("/");
@@ -163,10 +163,17 @@ function* queryOf(message: Json, prefix: string): Generator<[name: string, value
     const name = prefix + key;
     if (value === null) continue;
     if (isObject(value)) yield* queryOf(value, `${name}.`);
-    else if (!Array.isArray(value)) yield [name, String(value)];
+    else if (!Array.isArray(value)) yield [name, textOf(name, value)];
     else if (value.some(isObject)) throw new NotBound(`${name} is a list of messages, which a query cannot have.`);
-    else for (const one of value) yield [name, String(one)];
+    else for (const one of value) yield [name, textOf(name, one)];
   }
+}
+
+/** A value as text that can be percent-encoded. @throws {NotBound} */
+function textOf(name: string, value: unknown): string {
+  const text = String(value);
+  if (/\p{Surrogate}/u.test(text)) throw new NotBound(`${name} has half of a surrogate pair, which is no character.`);
+  return text;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

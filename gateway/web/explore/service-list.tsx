@@ -1,5 +1,5 @@
 /** The page with the list of services, searched as the visitor types. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.js";
 import { askToSignIn } from "../session/sign-in.js";
 import { useTitle } from "../state/router.js";
@@ -77,7 +77,8 @@ export function ServiceList({ services }: { readonly services: readonly Service[
 
 function SearchBox({ query, onQuery }: { readonly query: string; readonly onQuery: (query: string) => void }) {
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  // An effect after the page is drawn would miss a key pressed as soon as the box is seen.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const typing = (event.target as Element).closest?.("input, textarea, select, dialog");
       if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -42,10 +42,11 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
             <p>So fields and examples are missing here. You can still try calls.</p>
           </ErrorNotice>
         )}
-        {endpoint === undefined ? (
-          <Overview service={service} document={value} />
-        ) : value === undefined && error === undefined ? (
+        {value === undefined && error === undefined ? (
+          // Without it the page would move when the document comes, maybe under a click.
           <Progress label="Loading the fields" />
+        ) : endpoint === undefined ? (
+          <Overview service={service} document={value} />
         ) : (
           <EndpointPage key={`${endpoint.path} ${signOuts}`} endpoint={endpoint} document={value} />
         )}

@@ -48,8 +48,9 @@ export function TryIt({ endpoint, described, paths, call, onCall }: TryItProps) 
   const { method, path: called } = bound?.request ?? { method: "POST", path };
   const target = { method, path: called, withToken, namespace: call.namespace || undefined };
   const body = bound === undefined ? call.text : bodyText(bound.request);
-  // An endpoint of which nothing is known may take something away.
-  const asks = described?.destructive !== false;
+  // An endpoint of which nothing is known may take something away, and one that DELETE calls does.
+  const isDelete = (rest === undefined ? paths : [rest]).some((one) => one.method === "DELETE");
+  const asks = described?.destructive !== false || isDelete;
   const confirm: ControlsProps["confirm"] = (onConfirm, onClose) => (
     <ConfirmCall
       name={endpoint.name}
@@ -266,7 +267,7 @@ interface ConfirmCallProps {
   readonly onClose: () => void;
 }
 
-/** Asks before a call of an endpoint that is declared destructive. */
+/** Asks before a call that may take something away. */
 function ConfirmCall({ name, summary, withToken, request, onConfirm, onClose }: ConfirmCallProps) {
   const session = useSession();
   return (

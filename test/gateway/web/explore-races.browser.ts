@@ -18,6 +18,20 @@ t.test("races on the page of an endpoint", async (t) => {
     t.teardown(() => call(`${origin}/v1/auth/Rules/Delete`, { id: "closed" }, admin));
   };
 
+  t.test("the page of a service is shown when its document is here, so that no link moves under a click", async (t) => {
+    const { page } = await visit(t, setting, "/explore");
+    const released = deferred<void>();
+    await page.route("**/openapi/shop.json", async (route) => {
+      await released.promise;
+      await route.continue();
+    });
+    await page.getByRole("link", { name: "shop", exact: true }).first().click();
+    await page.getByText("Loading the fields").waitFor();
+    t.equal(await page.getByRole("link", { name: "Shop.Call" }).count(), 0);
+    released.resolve();
+    await t.resolves(page.getByRole("link", { name: "Shop.Call" }).first().waitFor());
+  });
+
   t.test("a stream that fails on the way has failed, and says why", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Watch");
     await page.getByRole("textbox", { name: "every" }).fill("20");

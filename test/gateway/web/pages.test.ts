@@ -92,6 +92,8 @@ const CODINGS: readonly { accept: string | undefined; coding: string | undefined
   { accept: "*", coding: "br" },
   { accept: "br;q=0, *;q=0", coding: undefined },
   { accept: "identity", coding: undefined },
+  { accept: "identity, br;q=0.5", coding: undefined },
+  { accept: "x-gzip", coding: "gzip" },
   { accept: "brx, gzipped", coding: undefined },
   { accept: "gzip;q=0.000", coding: undefined },
 ];

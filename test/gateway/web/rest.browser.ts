@@ -57,4 +57,23 @@ t.test("a call by a REST path", async (t) => {
     t.equal(await page.evaluate("document.documentElement.scrollWidth"), 390, "nothing is wider than a phone");
     checkClean(t, watched);
   });
+
+  await t.test("DELETE: Enter asks before anything is sent", async (t) => {
+    const watched = await visit(t, setting, "/explore/library/Library.Get");
+    const { page } = watched;
+    await page.getByLabel("Call", { exact: true }).selectOption("DELETE /lib/{name=shelves/*}:purge");
+    const name = page.locator(".try-it").getByRole("textbox", { name: /^name/ }).first();
+    await name.fill("shelves/1");
+    await name.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Call Library.Get?" });
+    await dialog.waitFor();
+    t.notOk(logged.some(({ method }) => method === "DELETE"));
+    await dialog.getByRole("button", { name: "Call Library.Get" }).click();
+    await page.locator(".try-it").getByText('"shelves/1"').waitFor();
+    t.match(
+      logged.find(({ method }) => method === "DELETE"),
+      { endpoint: "library:Library.Get", status: 200 },
+    );
+    checkClean(t, watched);
+  });
 });

@@ -47,6 +47,19 @@ t.test("the list of services", async (t) => {
     t.same(asked, ["/openapi/fields"]);
   });
 
+  t.test("takes the key / as soon as it is there", async (t) => {
+    const { page } = await visit(t, setting, "/explore/helloworld");
+    await page.getByRole("heading", { level: 1, name: "helloworld" }).waitFor();
+    await page.evaluate(`new MutationObserver((_, observer) => {
+      if (document.querySelector("input[type=search]") === null) return;
+      observer.disconnect();
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
+    }).observe(document.body, { childList: true, subtree: true })`);
+    await page.getByRole("link", { name: "All services" }).click();
+    await page.getByRole("searchbox").waitFor();
+    t.equal(await page.evaluate("document.activeElement.type"), "search");
+  });
+
   t.test("a match leads to its endpoint, and back to the same search", async (t) => {
     const watched = await visit(t, setting, "/explore");
     const { page } = watched;
