@@ -23,6 +23,11 @@ export const MIN_COMPRESSED = 1024;
 export const MAX_AT_ONCE = 16 * 1024;
 /** Bytes of bodies that may wait for compression in zlib's threads; when there are more, others stay as they are. */
 const MAX_WAITING = 16 * 1024 ** 2;
+/**
+ * Bytes that bodies under way in zlib's threads may become, unless one alone may become more. What was reserved for a client is
+ * free when the client has gone, and the threads go on all the same.
+ */
+const MAX_DECOMPRESSING = 256 * 1024 ** 2;
 /** Largest body, in bytes, that is decompressed at once, before and after. */
 const MAX_DECOMPRESSED_AT_ONCE = 64 * 1024;
 /** Bytes that zlib allocates together for its output. */
@@ -96,24 +101,25 @@ export function codingNamed(name: string): Coding | undefined {
   return name === "x-gzip" ? "gzip" : CODINGS.find((coding) => coding === name);
 }
 
-/** An element of Accept-Encoding: a name and its weight. */
-const ELEMENT = /^[ \t]*([^;\s]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?[ \t]*$/i;
+/** An element of Accept-Encoding, without the space around it: a name and its weight. */
+const ELEMENT = /^([^;\s]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/i;
 
 /**
  * The coding in which a response is sent (RFC 9110 §12.5.3); undefined for none. Elements that are malformed do not count.
  * @param acceptEncoding the header, in which clients name what they accept
+ * @param codings those that the response can have, best first
  */
-export function preferredCoding(acceptEncoding: string): Coding | undefined {
+export function preferredCoding(acceptEncoding: string, codings: readonly Coding[] = CODINGS): Coding | undefined {
   const weights = new Map<string, number>();
   for (const element of acceptEncoding.split(",")) {
-    const [, name, weight = "1"] = ELEMENT.exec(element) ?? [];
+    const [, name, weight = "1"] = ELEMENT.exec(element.trim()) ?? [];
     if (name !== undefined) weights.set(name.toLowerCase(), Number(weight));
   }
   const others = weights.get("*") ?? 0;
   let best: Coding | undefined;
   // Unless it is named, any coding that is accepted is better than none.
   let bestWeight = weights.get("identity") ?? 0;
-  for (const coding of CODINGS) {
+  for (const coding of codings) {
     const weight = weights.get(coding) ?? (coding === "gzip" ? weights.get("x-gzip") : undefined) ?? others;
     const isBetter = best === undefined ? weight >= bestWeight && weight > 0 : weight > bestWeight;
     if (!isBetter) continue;
@@ -179,6 +185,7 @@ export function decompress(
       if (!isTooLarge || maxBytes <= MAX_DECOMPRESSED_AT_ONCE) throw error;
     }
   }
+  if (decompressing > 0 && decompressing + maxBytes > MAX_DECOMPRESSING) return undefined;
   if (!tryHold(maxBytes)) return undefined;
   return decompressLater(coding, body, maxBytes).then((bytes) => {
     tryHold(bytes.length);
@@ -196,11 +203,15 @@ export function decompressAtOnce(coding: Coding, body: Uint8Array, maxBytes: num
   }
 }
 
+let decompressing = 0;
+
 function decompressLater(coding: Coding, body: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   const { decompress, decompression } = CODECS[coding];
   const options: Options = { ...decompression, maxOutputLength: maxBytes, chunkSize: CHUNK, info: true };
+  decompressing += maxBytes;
   return new Promise((resolve, reject) => {
     decompress(body, options, (error, decompressed) => {
+      decompressing -= maxBytes;
       try {
         if (error) throw error;
         resolve(checked(decompressed, body));

@@ -3,11 +3,12 @@
  * failures: error-object.ts as JSON.
  */
 import { STATUS_CODES } from "node:http";
-import { Code, httpStatus, StatusError } from "../src/errors.js";
+import { Code, httpStatus, StatusError, withoutStack } from "../src/errors.js";
 import type { Any } from "../src/gen/google/protobuf/any.js";
 import { RetryInfo } from "../src/gen/google/rpc/error_details.js";
 import { JsonError } from "../src/json/codec.js";
 import type { Status } from "../src/rpc/channel.js";
+import { isOverload } from "../src/rpc/status.js";
 
 /** Node still has the older phrase of 413 (RFC 9110 §15.5.14), and none for 499, which is named as in nginx. */
 const REASONS: Readonly<Record<number, string | undefined>> = {
@@ -79,11 +80,15 @@ export function toCallError(service: string, status: Status): StatusError | Http
   const { code, message, details, neverSent, protocolError } = status;
   if (protocolError)
     return new HttpError(502, `The call to ${service} broke the protocol of gRPC: ${message}`, { code });
+  if (neverSent && isOverload(status)) return withoutStack(() => new OverloadError(code, message, { details }));
   if (neverSent && code === Code.UNAVAILABLE) {
     return new UnreachableError(code, `${service} cannot be reached at the moment`, { cause: message });
   }
   return new StatusError(code, message, { details });
 }
+
+/** The gateway did not send the call, because the service has more than it can answer. */
+export class OverloadError extends StatusError {}
 
 /** No instance has received the call, so it may be sent again. */
 export class UnreachableError extends StatusError {}

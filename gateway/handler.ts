@@ -24,7 +24,7 @@ export function createHandler(options: HandlerOptions): Handler {
   const { overload } = options;
   const handler: Handler = (request) => handle(request, stages);
   if (overload === undefined) return handler;
-  return takeTurns(overload, handler, (request, reason) => refuse(request, reason, stages));
+  return takeTurns(overload, options.catalog.routes, handler, (request, reason) => refuse(request, reason, stages));
 }
 
 async function handle(request: GatewayRequest, options: StageOptions): Promise<GatewayResponse> {
@@ -44,7 +44,8 @@ async function handle(request: GatewayRequest, options: StageOptions): Promise<G
 
     const credentials = readCredentials(request, route);
 
-    const { admission, body } = await admit(request, target, credentials, state, options);
+    const admitted = admit(request, target, credentials, state, options);
+    const { admission, body } = admitted instanceof Promise ? await admitted : admitted;
     state.admission = admission;
 
     const deadline = deadlineOf(target.endpoint, timeout, options.config);

@@ -77,12 +77,14 @@ function commitHere() {
 /** @param llhttp the parser that is bundled, for the record */
 async function buildAnew(llhttp) {
   console.error("Building …");
-  const { build: bundle } = await import("esbuild");
+  const { build: bundle, stop } = await import("esbuild");
   // Made whole beside the old one, so that a failed build leaves the old one as it was.
   const draft = `${OUTPUT}.${process.pid}.new`;
   const metafile = await bundleProgram(bundle, draft);
   const { buildTypes } = await import("./build-types.mjs");
   const others = [...buildTypes(draft), ...(await buildWeb(bundle, draft)), ...(await buildClient(bundle, draft))];
+  // Its process would stay, with some 200 MB, as long as this one, which `npm start` makes the server.
+  await stop();
   const sources = [...Object.keys(metafile.inputs), ...others];
   const inputs = [...sources.filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
   writeFileSync(`${draft}/${RECORD}`, JSON.stringify({ inputs, sha256: hash(inputs), llhttp }));

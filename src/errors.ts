@@ -50,6 +50,17 @@ export class StatusError extends Error {
   }
 }
 
+/** Makes an error without a stack trace. Refusals are answers, not faults, and a trace for each of a flood of them is expensive. */
+export function withoutStack<E extends Error>(make: () => E): E {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return make();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
 /** Makes the error of a code. The message is written for the caller, the cause is for the log. */
 type ErrorOf = (message: string, cause?: unknown) => StatusError;
 

@@ -72,7 +72,9 @@ function prefixOf(bindings: unknown, wrong: (what: string) => Error): string | u
   if (bindings === undefined) return undefined;
   const { prefix, ...rest } = isObject(bindings) ? bindings : {};
   if (typeof prefix !== "string" || !BINDING_PREFIX.test(prefix) || Object.keys(rest).length > 0) {
-    throw wrong('bindings must be an object such as {"prefix": "/api"}');
+    throw wrong(
+      'bindings must be an object such as {"prefix": "/api"}: a path that begins with / and does not end with it',
+    );
   }
   return prefix;
 }

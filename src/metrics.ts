@@ -42,6 +42,9 @@ export class Metrics {
   /** Whose refusals are counted; undefined in a process that refuses nothing for overload. */
   overload: { readonly refused: number } | undefined;
 
+  /** By service, the calls that a gateway refused because the service has too many; undefined in a process that is no gateway. */
+  refusedByService: (() => Iterable<readonly [service: string, refused: number]>) | undefined;
+
   constructor() {
     collectDefaultMetrics({ register: this.#process });
   }
@@ -59,16 +62,27 @@ export class Metrics {
   /** All metrics in the text format. */
   async text(): Promise<string> {
     const refused = this.overload === undefined ? [] : refusedLines(this.overload.refused);
-    return [...this.#requests.lines(), ...this.#calls.lines(), ...refused, await this.#process.metrics()].join("\n");
+    const byService = this.refusedByService === undefined ? [] : serviceLines(this.refusedByService());
+    const own = [...this.#requests.lines(), ...this.#calls.lines(), ...refused, ...byService];
+    return [...own, await this.#process.metrics()].join("\n");
   }
 }
 
 function refusedLines(count: number): string[] {
   const name = "portico_overload_refused_total";
   return [
-    `# HELP ${name} Requests refused with 503 because they had waited too long for the processor.`,
+    `# HELP ${name} Calls refused because they had waited too long for the processor.`,
     `# TYPE ${name} counter`,
     `${name} ${count}`,
+  ];
+}
+
+function serviceLines(counts: Iterable<readonly [service: string, refused: number]>): string[] {
+  const name = "portico_service_overload_refused_total";
+  return [
+    `# HELP ${name} Calls refused with 503 because the service has more than it can answer.`,
+    `# TYPE ${name} counter`,
+    ...[...counts].map(([service, refused]) => `${name}{service="${service}"} ${refused}`),
   ];
 }
 

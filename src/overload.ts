@@ -7,11 +7,19 @@
 
 /** How many calls begin without a look at the clock, while none waits. */
 export const MAX_UNTIMED = 32;
-/** How long calls begin in one turn of the event loop, in milliseconds. */
-export const MAX_TURN_MS = 50;
-/** The same in an overload: the loop has to accept connections and find out which callers have gone. */
-export const MAX_OVERLOADED_TURN_MS = 2;
-/** A call that begins after it has waited longer than this shows an overload, in milliseconds. It ends when none waits. */
+/**
+ * How long calls begin in one turn of the event loop, in milliseconds: as long as a call may wait before it shows an overload. A call that
+ * waits costs far more than one that begins when it is read, because the garbage collector copies all that it consists of.
+ */
+export const MAX_TURN_MS = 100;
+/**
+ * The same in an overload, because the loop has to accept connections and find out which callers have gone; and while several groups
+ * share the processor, because a call of the one waits for the turns of the other.
+ */
+export const MAX_SHORT_TURN_MS = 2;
+/** For how long turns are short after calls of two groups have come in one, in milliseconds. */
+export const SHARED_MS = 1_000;
+/** A call that begins after it has waited longer than this shows an overload, in milliseconds. The next one that has not ends it. */
 export const MAX_NORMAL_WAIT_MS = 100;
 /**
  * How long calls are refused in a turn that begins calls, in milliseconds. The others wait on: a flood that asks again when it is
@@ -22,6 +30,9 @@ export const MAX_REFUSE_MS = 0.5;
 const MAX_ACCEPT_MS = 1;
 /** A call that has waited longer is refused, in milliseconds. */
 export const MAX_WAIT_MS = 250;
+
+/** For how long the calls of a group are counted that begin, in milliseconds: less than a call may wait, so that most of those that wait begin. */
+export const PERIOD_MS = 200;
 
 /** The event loop of this process; a test has one that it moves by hand. */
 export interface EventLoop {
@@ -46,6 +57,12 @@ export interface WaitingCall {
   refuse(): void;
 }
 
+/** The place of a call that waits. */
+export interface WaitingPlace {
+  /** Gives the place up, where the call still waits. @returns false where the call has begun, was refused, or was cancelled */
+  tryCancel(): boolean;
+}
+
 export class Overload {
   /** Calls that were refused. */
   refused = 0;
@@ -53,15 +70,21 @@ export class Overload {
   /** Calls that have begun since it was last known that none waits. */
   #untimed = 0;
   /** Those that wait, in the order of their turns. */
-  readonly #groups = new Map<string, Queue>();
+  readonly #groups = new Map<string, Group>();
   /** Those that have waited too long and are to be refused, oldest first. */
   readonly #late = new Queue();
-  /** Calls that came in this turn. They begin in a later one: by then the loop has found those whose callers have gone. */
+  /**
+   * Calls that came in this turn. They begin in a later one: by then the loop has found those whose callers have gone. Where turns are
+   * long, they begin in this one behind calls that came before it.
+   */
   #arrived: { readonly group: string; readonly entry: Entry }[] = [];
   /** Until when calls begin in this turn; undefined while no turn is timed. */
   #turnEnd: number | undefined;
-  /** How long a turn begins calls now, in milliseconds. */
-  #turnMs = MAX_TURN_MS;
+  /** Whether the last call that began, or was found late, had waited for long. */
+  #isOverloaded = false;
+  /** The group of the last call that the clock was looked at for, and until when there are others beside it. */
+  #lastGroup: string | undefined;
+  #sharedUntil = 0;
   #accepted = false;
   /** When a turn began calls last. */
   #lastBegun = 0;
@@ -79,12 +102,22 @@ export class Overload {
   tryBegin(group: string): boolean {
     if (this.#groups.has(group)) return false;
     const now = this.#loop.now();
+    const isOther = this.#lastGroup !== undefined && group !== this.#lastGroup;
+    if (isOther || this.#groups.size > 0) this.#sharedUntil = now + SHARED_MS;
+    this.#lastGroup = group;
     this.#turnEnd ??= this.#openTurn(now);
     return now < this.#turnEnd;
   }
 
+  /** Whether more calls of the group wait than are likely to begin in time; then the call is counted as refused. */
+  mustRefuse(group: string): boolean {
+    if (!this.#groups.get(group)?.isFull) return false;
+    this.refused++;
+    return true;
+  }
+
   /** Has a call wait for its turn. */
-  wait(group: string, call: WaitingCall): { cancel(): void } {
+  wait(group: string, call: WaitingCall): WaitingPlace {
     const entry = new Entry(call, this.#loop.now());
     this.#arrived.push({ group, entry });
     return entry;
@@ -97,7 +130,16 @@ export class Overload {
 
   #openTurn(now: number): number {
     this.#loop.atTurnEnd(this.#onTurnEnd);
-    return now + this.#turnMs;
+    return now + this.#turnMs(now);
+  }
+
+  /** How long a turn begins calls, in milliseconds. */
+  #turnMs(now: number): number {
+    return this.#isShort(now) ? MAX_SHORT_TURN_MS : MAX_TURN_MS;
+  }
+
+  #isShort(now: number): boolean {
+    return this.#isOverloaded || now < this.#sharedUntil;
   }
 
   readonly #onTurnEnd = (): void => {
@@ -106,7 +148,9 @@ export class Overload {
     this.#accepted = false;
     if (mayAcceptMore) this.#leaveTurn();
     else {
-      this.#turnEnd = now + this.#turnMs;
+      // Otherwise a few would still wait when the others have begun, and all calls of the next turn behind them.
+      if (this.#groups.size > 0 && !this.#isShort(now)) this.#takeArrived();
+      this.#turnEnd = now + this.#turnMs(now);
       this.#beginNext();
     }
   };
@@ -115,19 +159,20 @@ export class Overload {
   readonly #beginNext = (): void => {
     let now = this.#loop.now();
     for (; now < (this.#turnEnd as number); now = this.#loop.now()) {
-      const entry = this.#next();
+      const entry = this.#next(now);
       if (entry === undefined) break;
       const waited = now - entry.since;
-      if (waited > MAX_NORMAL_WAIT_MS) this.#turnMs = MAX_OVERLOADED_TURN_MS;
+      this.#isOverloaded = waited > MAX_NORMAL_WAIT_MS;
       if (waited <= MAX_WAIT_MS) {
-        entry.call.begin();
+        entry.leave().begin();
         this.#loop.afterMicrotasks(this.#beginNext);
         return;
       }
       this.#late.push(entry);
     }
     this.#lastBegun = now;
-    this.#refuse(Math.max(this.#turnEnd as number, now + MAX_REFUSE_MS));
+    const rest = Math.max((this.#turnEnd as number) - now, MAX_REFUSE_MS);
+    this.#refuse(now + Math.min(rest, MAX_SHORT_TURN_MS));
     this.#leaveTurn();
   };
 
@@ -136,17 +181,21 @@ export class Overload {
       const entry = this.#late.shift();
       if (entry === undefined) return;
       this.refused++;
-      entry.call.refuse();
+      entry.leave().refuse();
     }
   }
 
-  #leaveTurn(): void {
+  #takeArrived(): void {
     for (const { group, entry } of this.#arrived) this.#push(group, entry);
     this.#arrived = [];
+  }
+
+  #leaveTurn(): void {
+    this.#takeArrived();
     if (this.#groups.size > 0 || !this.#late.isEmpty) this.#turnEnd = this.#openTurn(this.#loop.now());
     else {
       this.#turnEnd = undefined;
-      this.#turnMs = MAX_TURN_MS;
+      this.#isOverloaded = false;
       this.#untimed = 0;
     }
   }
@@ -154,17 +203,18 @@ export class Overload {
   #push(name: string, entry: Entry): void {
     let group = this.#groups.get(name);
     if (group === undefined) {
-      group = new Queue();
+      group = new Group(this.#loop.now());
       this.#groups.set(name, group);
     }
     group.push(entry);
   }
 
   /** The oldest call of the group whose turn it is. */
-  #next(): Entry | undefined {
+  #next(now: number): Entry | undefined {
     for (const [name, group] of this.#groups) {
       this.#groups.delete(name);
       const entry = group.shift();
+      if (entry !== undefined && now - entry.since <= MAX_WAIT_MS) group.countBegun(now);
       if (!group.isEmpty) this.#groups.set(name, group);
       if (entry !== undefined) return entry;
     }
@@ -172,22 +222,35 @@ export class Overload {
   }
 }
 
-class Entry {
+class Entry implements WaitingPlace {
   next: Entry | undefined;
-  isCancelled = false;
+  isWaiting = true;
+  readonly #call: WaitingCall;
 
   constructor(
-    readonly call: WaitingCall,
+    call: WaitingCall,
     readonly since: number,
-  ) {}
+  ) {
+    this.#call = call;
+  }
 
-  cancel(): void {
-    this.isCancelled = true;
+  tryCancel(): boolean {
+    const wasWaiting = this.isWaiting;
+    this.isWaiting = false;
+    return wasWaiting;
+  }
+
+  /** Ends the wait. @returns the call, which begins or is refused now */
+  leave(): WaitingCall {
+    this.isWaiting = false;
+    return this.#call;
   }
 }
 
 /** Calls, oldest first: a linked list, because it may be long. */
 class Queue {
+  /** Those that are cancelled count, too, until it is their turn. */
+  length = 0;
   #first: Entry | undefined;
   #last: Entry | undefined;
 
@@ -200,13 +263,43 @@ class Queue {
     if (this.#first === undefined) this.#first = entry;
     else (this.#last as Entry).next = entry;
     this.#last = entry;
+    this.length++;
   }
 
   /** The first that is not cancelled. */
   shift(): Entry | undefined {
     let entry = this.#first;
-    while (entry?.isCancelled) entry = entry.next;
+    while (entry?.isWaiting === false) {
+      entry = entry.next;
+      this.length--;
+    }
     this.#first = entry?.next;
+    if (entry !== undefined) this.length--;
     return entry;
+  }
+}
+
+/** The calls of a group that wait: no more than began in the last period. */
+class Group extends Queue {
+  #maxLength = Number.POSITIVE_INFINITY;
+  #begun = 0;
+  /** When the period began. */
+  #since: number;
+
+  constructor(now: number) {
+    super();
+    this.#since = now;
+  }
+
+  get isFull(): boolean {
+    return this.length >= this.#maxLength;
+  }
+
+  countBegun(now: number): void {
+    this.#begun++;
+    if (now - this.#since < PERIOD_MS) return;
+    this.#maxLength = (this.#begun * PERIOD_MS) / (now - this.#since);
+    this.#begun = 0;
+    this.#since = now;
   }
 }

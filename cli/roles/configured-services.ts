@@ -9,7 +9,7 @@ import { checkNames } from "../../services/registry/foreign.js";
 import { ConfigError, type Flags, loadConfig, readServices, SETTINGS } from "../../src/config.js";
 import { makeFolder } from "../../src/folder.js";
 import { CompletedOption } from "../command/candidates.js";
-import { examples, newCommand } from "../terminal/command.js";
+import { collect, examples, newCommand } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { completionOf } from "./commands.js";
@@ -22,6 +22,8 @@ interface File {
 interface AddOptions extends Pick<Flags, "config"> {
   readonly descriptors?: string;
   readonly identity?: true;
+  readonly metadata?: readonly string[];
+  readonly prefix?: string;
 }
 
 export function addService(io: Io): Command {
@@ -30,11 +32,15 @@ export function addService(io: Io): Command {
     "file with its google.protobuf.FileDescriptorSet; without it, Portico asks the server by reflection";
   command.addOption(new CompletedOption("--descriptors <file>", descriptors, completionOf(SETTINGS.config)));
   command.option("--identity", "tell it the account and the namespace of each caller");
+  command.option("--metadata <name>", "let a header pass between callers and it; again for more", collect);
+  command.option("--prefix <path>", "put a path before those of its google.api.http annotations, such as /api");
   command.addOption(fileOption());
   examples(command, "portico services add shop 127.0.0.1:9000", "portico services add shop grpcs://shop.example:9000");
-  return command.action((name: string, targets: string[], { descriptors, identity, config }: AddOptions) => {
+  return command.action((name: string, targets: string[], options: AddOptions) => {
+    const { descriptors, identity, metadata, prefix, config } = options;
     const target = targets.length === 1 ? targets[0] : targets;
-    const entry = { name, target, descriptors: descriptors && resolve(descriptors), identity };
+    const bindings = prefix === undefined ? undefined : { prefix };
+    const entry = { name, target, descriptors: descriptors && resolve(descriptors), identity, metadata, bindings };
     const file = changeServices({ ...(config && { config }) }, io, (services) => [...services, entry]);
     io.stdout.write(`Service added to ${file}\n`);
   });

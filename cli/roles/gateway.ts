@@ -15,11 +15,10 @@ import { type Address, parseGrpcTarget } from "../../src/address.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/certificates.js";
 import { ConfigError, SETTINGS } from "../../src/config.js";
 import { GATEWAY } from "../../src/contract/names.js";
-import type { Logger } from "../../src/log.js";
-import { Overload } from "../../src/overload.js";
 import { messageLimits, type ProcessContext } from "../../src/process/context.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
 import { listening } from "../../src/process/listen.js";
+import { openOverload, reportRefused } from "../../src/process/refusals.js";
 import { openAdminPort } from "./admin-port.js";
 import { whyNotReady } from "./readiness.js";
 import { processOf, type Running } from "./start.js";
@@ -42,19 +41,6 @@ function followHttpCertificates({ config, log, shutdown }: ProcessContext): Cert
   const { httpTlsClientCa, httpTlsCert } = SETTINGS;
   const reason = "clients show certificates only to a port that speaks TLS";
   throw new ConfigError(`${httpTlsClientCa.variable} is set without ${httpTlsCert.variable}: ${reason}`);
-}
-
-/** How often the log says how many requests were refused, in milliseconds. */
-const REFUSALS_MS = 10_000;
-
-/** Writes to the log how many requests have been refused since it was called before. */
-function reporterOf(overload: Overload, log: Logger): () => void {
-  let reported = 0;
-  return () => {
-    const refused = overload.refused - reported;
-    reported = overload.refused;
-    if (refused > 0) log.warn({ refused }, "requests were refused with 503: more came than this process can answer");
-  };
 }
 
 /** What a gateway follows, in this process or in another. */
@@ -88,10 +74,8 @@ export async function openGateway(
   shutdown.add(() => usage.close());
   const own = [health, documents, pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
-  const overload = new Overload();
-  metrics.overload = overload;
-  const reports = setInterval(reporterOf(overload, log), REFUSALS_MS).unref();
-  shutdown.add(() => clearInterval(reports));
+  const overload = openOverload(context);
+  reportRefused(context, () => catalog.refused());
   const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage, overload });
   const tls = followHttpCertificates(context);
   // A port that is open before the gateway can answer refuses calls that another gateway on it would have answered.

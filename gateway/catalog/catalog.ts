@@ -68,6 +68,11 @@ export class Catalog implements WatchListener {
     return this.#ready;
   }
 
+  /** By service, how many calls were refused because its instances have too many. */
+  *refused(): Iterable<readonly [service: string, refused: number]> {
+    for (const [service, { refused }] of this.#services) yield [service, refused];
+  }
+
   /** Stops following, and closes every channel. */
   close(): void {
     this.#closing.abort();

@@ -110,6 +110,11 @@ export class Instances {
     return this.#instances.size === 0;
   }
 
+  /** Calls that were refused because the instances have too many. */
+  get refused(): number {
+    return this.#balancer.refused;
+  }
+
   get(id: string): KnownInstance | undefined {
     return this.#instances.get(id);
   }

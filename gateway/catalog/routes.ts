@@ -100,6 +100,13 @@ export class Routes {
     return this.#routes.get(path) ?? this.#routes.get(canonical(path));
   }
 
+  /** The service that has the path, as far as that is found without decoding it. */
+  serviceAt(method: string, path: string): string | undefined {
+    const route = this.#routes.get(path) ?? this.findRpc(path)[0] ?? this.#routes.get(path.toLowerCase());
+    if (route !== undefined) return route.target.endpoint.service;
+    return this.bindings.isEmpty ? undefined : this.bindings.find(method, path)?.entry.target.endpoint.service;
+  }
+
   /** The routes of a gRPC path as sent, `/helloworld.Helloworld/Call`: one for each service that has it. */
   findRpc(path: string): readonly Route[] {
     return this.#rpc.get(path) ?? NONE;

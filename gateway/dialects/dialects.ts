@@ -2,7 +2,7 @@
  * All dialects, and how the one of a request is found: gRPC, gRPC-Web and Connect by the content type, and Connect also by its
  * header Connect-Protocol-Version or by the query of a GET; all others by the path.
  */
-import type { GatewayRequest } from "../http.js";
+import { type GatewayRequest, pathOf } from "../http.js";
 import type { Dialect, Dialects } from "../stages/dialect.js";
 import { connectStream } from "./connect/stream.js";
 import { ConnectUnary, codecOfQuery } from "./connect/unary.js";
@@ -10,7 +10,7 @@ import { grpc } from "./grpc/grpc.js";
 import { grpcWeb } from "./grpc-web/grpc-web.js";
 import { httpRule } from "./http-rule/http-rule.js";
 import { json } from "./json/json.js";
-import { Mcp, type McpOptions } from "./mcp/mcp.js";
+import { PATH as MCP_PATH, Mcp, type McpOptions } from "./mcp/mcp.js";
 import { JSON_CODEC, PROTO } from "./rpc/codec.js";
 import { Enveloped } from "./rpc/enveloped.js";
 
@@ -44,5 +44,10 @@ export function dialectsOf(options: McpOptions): Dialects {
     if (type.trim() === "application/json") return connectVersion === undefined ? json : connectJson;
     return byContentType.get(type.trim()) ?? json;
   };
-  return { of, byPath: [json, new Mcp(options), httpRule] };
+  const mcp = new Mcp(options);
+  const ofRefused = (request: GatewayRequest): Dialect => {
+    const dialect = of(request);
+    return dialect === json && pathOf(request.target) === MCP_PATH ? mcp : dialect;
+  };
+  return { of, ofRefused, byPath: [json, mcp, httpRule] };
 }

@@ -33,6 +33,12 @@ export async function listen(handler: Handler, address: Address, limits: Limits)
   return port;
 }
 
+/**
+ * Connections that wait in the system until they are accepted. With more, a process that serves less than a thousand a second would
+ * accept those whose clients have given up, and answer nobody.
+ */
+const MAX_UNACCEPTED = 511;
+
 /** How often limits of time are checked, in milliseconds, where none of them is shorter. */
 const CHECK_MS = 1000;
 
@@ -94,7 +100,7 @@ export class HttpPort {
   open(wanted: Address): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen({ ...wanted, backlog: 1024 }, () => {
+      this.#server.listen({ ...wanted, backlog: MAX_UNACCEPTED }, () => {
         this.#server.off("error", reject);
         const { address: host, port } = this.#server.address() as AddressInfo;
         this.#address = { host, port };

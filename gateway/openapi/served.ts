@@ -6,7 +6,8 @@
  *     /openapi/fields             the names of all fields, by service and endpoint, for the search of the pages
  *
  * Each caller sees the endpoints that it may call, as `registry:Registry.Describe` shows them. A caller that may not call
- * that endpoint is refused here, too.
+ * that endpoint is refused here, too. What is made of all services is made in turns, since the types of services that were not
+ * called yet are parsed for it.
  */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { isVisible } from "../../src/access/admission.js";
@@ -16,6 +17,7 @@ import type { Endpoint } from "../../src/contract/endpoint.js";
 import { nearest } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { hasOwnForm } from "../../src/json/types.js";
+import { mapPaced } from "../../src/pace.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../errors.js";
@@ -58,13 +60,14 @@ export class ServedDocuments implements OwnPaths {
 
   async #index(request: GatewayRequest): Promise<Reply> {
     const viewer = await this.#viewer(request);
-    const services = this.#visibleServices(viewer).map(([name, shown]) => indexEntry(name, shown, "/openapi/"));
+    const visible = this.#visibleServices(viewer);
+    const services = await mapPaced(visible, ([name, shown]) => indexEntry(name, shown, "/openapi/"));
     return { status: 200, body: JSON.stringify({ services }) };
   }
 
   async #fields(request: GatewayRequest): Promise<Reply> {
     const viewer = await this.#viewer(request);
-    const services = this.#visibleServices(viewer).map(([name, shown]) => [
+    const services = await mapPaced(this.#visibleServices(viewer), ([name, shown]) => [
       name,
       Object.fromEntries(shown.map((one) => [one.name.slice(name.length + 1), fieldNames(one.method)])),
     ]);

@@ -1,12 +1,13 @@
 /**
  * Stage 5, admit: the guard decides whether the caller may call the endpoint; the body is received here.
  *
- * Where there is a body the guard decides twice. Before the first byte: who may not call must not make the gateway hold a body.
- * After the last: a rule deleted meanwhile does not admit the call. Only the body of an admitted call is parsed.
+ * Where a body is still on its way the guard decides twice. Before it is received: who may not call must not make the gateway hold
+ * a body. After its last byte: a rule deleted meanwhile does not admit the call. Only the body of an admitted call is parsed.
  */
 import type { Admission, Credentials } from "../../src/access/admission.js";
 import type { Target } from "../catalog/target.js";
 import { announcesBody, type GatewayRequest } from "../http.js";
+import type { Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
 
@@ -28,24 +29,47 @@ const NO_BODY: readonly Uint8Array[] = [];
  * - 499 the client has gone
  * - 503 the guard cannot decide, or there is no memory for the body
  */
-export async function admit(
+export function admit(
   request: GatewayRequest,
   target: Target,
   credentials: Credentials,
   { dialect }: RequestState,
   { guard, config }: StageOptions,
-): Promise<Admitted> {
+): Admitted | Promise<Admitted> {
   const { endpoint } = target;
-  let body = NO_BODY;
-  if (announcesBody(request.headers)) {
-    const early = guard.admit(credentials, endpoint);
-    if (early instanceof Promise) await early;
-    if (!dialect.takesPieces(request, target)) {
-      const received = dialect.receiveBody(request, target, config.maxBody);
-      body = received instanceof Promise ? await received : received;
-    }
-  }
-  const admitted = guard.admit(credentials, endpoint);
-  const admission = admitted instanceof Promise ? await admitted : admitted;
-  return { admission, body };
+  const early = guard.admit(credentials, endpoint);
+  const readsBody = announcesBody(request.headers) && !dialect.takesPieces(request, target);
+  if (!readsBody) return early instanceof Promise ? early.then(withoutBody) : withoutBody(early);
+  const received =
+    early instanceof Promise
+      ? receiveLate(early, request, target, dialect, config.maxBody)
+      : dialect.receiveBody(request, target, config.maxBody);
+  // A body that was there already came before the decision.
+  if (!(received instanceof Promise)) return { admission: early as Admission, body: received };
+  return admitAgain(received, guard, credentials, endpoint);
+}
+
+function withoutBody(admission: Admission): Admitted {
+  return { admission, body: NO_BODY };
+}
+
+async function receiveLate(
+  early: Promise<Admission>,
+  request: GatewayRequest,
+  target: Target,
+  dialect: Dialect,
+  maxBytes: number,
+): Promise<readonly Uint8Array[]> {
+  await early;
+  return dialect.receiveBody(request, target, maxBytes);
+}
+
+async function admitAgain(
+  received: Promise<readonly Uint8Array[]>,
+  guard: StageOptions["guard"],
+  credentials: Credentials,
+  endpoint: Target["endpoint"],
+): Promise<Admitted> {
+  const body = await received;
+  return { admission: await guard.admit(credentials, endpoint), body };
 }

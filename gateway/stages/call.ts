@@ -40,7 +40,7 @@ export interface AdmittedRequest {
  * - 426 the endpoint takes a stream of messages, and the request asks for no WebSocket
  * - 499 the client has gone
  * - 502 the service broke the protocol, or did not answer with one message
- * - 503 the service cannot be reached, or the gateway stops
+ * - 503 the service cannot be reached, or has more calls than it can answer, or the gateway stops
  * - 504 the deadline has passed, or the service took nothing of an upload for too long
  * - any error of the service, by its gRPC code
  * @returns the one answer in wire bytes; the reply where the call goes on after the response has begun
@@ -118,7 +118,7 @@ class UnaryListener implements CallListener {
 
 /**
  * Where instances differ in their contract: calls an instance by its contract. Where no instance of that contract has seen the
- * call, calls one of another contract, with the message encoded by that.
+ * call, calls one of another contract, with the message encoded by that, once the guard has admitted the call again.
  */
 async function callAnyContract(
   first: AdmittedRequest,
@@ -140,21 +140,29 @@ async function callAnyContract(
     } catch (error) {
       const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
       if (next === undefined || next.endpoint.shape !== target.endpoint.shape) throw error;
-      admitted = { ...admitted, target: next };
+      // Changes may have been acknowledged since the first attempt.
+      const admission = await options.guard.admit(admitted.credentials, next.endpoint);
+      admitted = { ...admitted, target: next, admission };
     }
   }
 }
 
 /** How an admitted call begins at its service. */
-function startOf(admitted: AdmittedRequest, admission: Admission, options: StageOptions): AdmittedStart {
+export function startOf(
+  admitted: Omit<AdmittedRequest, "admission" | "route">,
+  admission: Admission,
+  options: Pick<StageOptions, "guard" | "enrolment">,
+): AdmittedStart {
   const { request, target, deadline } = admitted;
-  const { path, method } = target.endpoint;
+  const { path, method, shape } = target.endpoint;
   return {
     path,
+    refusable: shape === "unary",
     repeatable: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
     metadata: metadataOf(admitted, admission, options),
     deadline,
     admission,
+    context: target.identity === "context" ? options.guard.contextOf(admission) : undefined,
     clientAddress: request.remoteAddress,
   };
 }
@@ -183,10 +191,10 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
 }
 
 /**
- * The metadata that a service gets with a call. The list is closed: no header of a client becomes metadata under its own
+ * The metadata that a service gets with a call, but for the signed context. The list is closed: no header of a client becomes metadata under its own
  * name, so no client can speak in the gateway's name.
  */
-export function metadataOf(
+function metadataOf(
   {
     request,
     state,
@@ -194,7 +202,7 @@ export function metadataOf(
     credentials: { token },
   }: Pick<AdmittedRequest, "request" | "state" | "target" | "credentials">,
   admission: Admission,
-  { guard, enrolment }: Pick<StageOptions, "guard" | "enrolment">,
+  { enrolment }: Pick<StageOptions, "enrolment">,
 ): Metadata {
   const { headers } = request;
   const metadata: Metadata[number][] = [
@@ -215,13 +223,11 @@ export function metadataOf(
         metadata.push(["x-portico-gateway", enrolment], ["x-portico-client-address", request.remoteAddress]);
       }
       break;
-    case "context":
-      metadata.push(...guard.sign(admission));
-      break;
     case "names":
       if (admission.caller !== undefined) metadata.push(["x-portico-account", admission.caller.account]);
       metadata.push(["x-portico-namespace", admission.namespace]);
       break;
+    case "context":
     case "none":
   }
   return metadata;

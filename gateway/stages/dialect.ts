@@ -70,6 +70,8 @@ export interface Dialect {
 export interface Dialects {
   /** The dialect that a request is written in by its method and headers; the first of `byPath` where only its path tells. */
   of(request: GatewayRequest): Dialect;
+  /** The dialect of the error that a request gets whose route is not searched for. That of REST writes JSON's errors. */
+  ofRefused(request: GatewayRequest): Dialect;
   /** Dialects of which only the path tells, in the order in which they are searched. */
   readonly byPath: readonly Dialect[];
 }

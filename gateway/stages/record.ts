@@ -30,6 +30,8 @@ export class RequestState implements FailedRequest {
   admission: Admission | undefined;
   /** Why the gateway or a service failed, for the operator: the caller is told less. */
   failure: string | undefined;
+  /** Whether the log has a line for it. A call that the gateway refuses for overload is only counted: a flood of them must be cheap. */
+  isLogged = true;
 
   constructor({ headers: { requestId } }: GatewayRequest, dialect: Dialect) {
     this.dialect = dialect;
@@ -49,6 +51,7 @@ export function record(
   const ms = performance.now() - state.started;
   metrics.request(target?.endpoint, status, ms / 1000);
   if (target) usage?.record(target.endpoint, admission?.namespace, request.headers.namespace, status, ms / 1000);
+  if (!state.isLogged) return;
   log.info({
     requestId,
     method: request.method,

@@ -5,7 +5,7 @@
 import { StatusError } from "../../src/errors.js";
 import type { Logger } from "../../src/log.js";
 import type { Target } from "../catalog/target.js";
-import { type Failure, type HttpError, NO_MEMORY, toFailure } from "../errors.js";
+import { type Failure, type HttpError, NO_MEMORY, OverloadError, toFailure } from "../errors.js";
 import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http.js";
 import { encoded, isLarge } from "./compress.js";
 import { isLoopbackHost } from "./cors.js";
@@ -66,7 +66,7 @@ export function reject(
 
 /** The response to a request that is not handled. It is counted but not logged, because a flood of refusals must be cheap. */
 export function refuse(request: GatewayRequest, reason: HttpError, options: StageOptions): GatewayResponse {
-  const state = new RequestState(request, options.dialects.of(request));
+  const state = new RequestState(request, options.dialects.ofRefused(request));
   options.metrics.request(undefined, reason.status, 0);
   return complete(request, state, state.dialect.writeError(request, toFailure(reason), state), options);
 }
@@ -93,6 +93,7 @@ function recorded(
 export function reportFailure(thrown: unknown, state: RequestState, log: Logger): Failure {
   const failure = toFailure(thrown);
   const { status } = failure;
+  state.isLogged = !(thrown instanceof OverloadError);
   if (status >= 500) state.failure = messageWithCause(thrown);
   if (status === 500 && !(thrown instanceof StatusError)) log.error({ requestId: state.requestId, err: thrown }, "bug");
   return failure;

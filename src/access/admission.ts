@@ -5,7 +5,7 @@
 
 import { Callers, type Endpoint } from "../contract/endpoint.js";
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../contract/names.js";
-import { Code, StatusError } from "../errors.js";
+import { Code, StatusError, withoutStack } from "../errors.js";
 import type { Metadata } from "../rpc/metadata.js";
 import type { Decision } from "./rules.js";
 
@@ -107,8 +107,14 @@ export interface SigningGuard extends Guard {
   /** Calls the listener after each change of rules or callers, for as long as the guard is open. */
   onChange(listener: () => void): void;
 
-  /** The signed context that stands for an admission in another process; nothing where the service has no key. */
-  sign(admission: Admission): Metadata;
+  /** The signed context that stands for an admission in another process. To be asked for in the turn of the admission. */
+  contextOf(admission: Admission): SignedContext;
+}
+
+/** A context of a call that is signed when it is first read: a call within the process needs none, unless it is delegated. */
+export interface SignedContext {
+  /** One entry; none where the service has no key. However late it is read, it says what held when the call was admitted. */
+  readonly metadata: Metadata;
 }
 
 /** The error for a refused call: UNAUTHENTICATED or PERMISSION_DENIED, with the endpoint and the caller. */
@@ -118,35 +124,24 @@ export function refusal(
   caller: Caller | undefined,
 ): StatusError {
   if (decision === "unauthorized" || caller === undefined) {
-    return withoutStack(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);
+    return withoutStack(() => new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`));
   }
   const name = caller.enrolment === undefined ? caller.account : `service ${caller.enrolment}`;
-  return withoutStack(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${name}`);
+  return withoutStack(
+    () => new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${name}`),
+  );
 }
 
 /** The error while no decision can be made. */
 export function authorityUnreachable(cause?: unknown): StatusError {
-  return withoutStack(
-    Code.UNAVAILABLE,
-    "The authority cannot be reached; no decision is made without it",
-    cause === undefined ? {} : { cause },
-  );
+  const message = "The authority cannot be reached; no decision is made without it";
+  return withoutStack(() => new StatusError(Code.UNAVAILABLE, message, cause === undefined ? {} : { cause }));
 }
 
 /** The error while a guard knows other rules of a namespace than those of the caller's, which has the same name. */
 export function namespaceReplaced(namespace: string): StatusError {
-  return withoutStack(Code.UNAVAILABLE, `the namespace ${namespace} was created anew a moment ago; try again`);
-}
-
-/** Refusals are answers, not faults. They carry no stack trace: building one for each of a flood of refused calls is expensive. */
-function withoutStack(...args: ConstructorParameters<typeof StatusError>): StatusError {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  try {
-    return new StatusError(...args);
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
+  const message = `the namespace ${namespace} was created anew a moment ago; try again`;
+  return withoutStack(() => new StatusError(Code.UNAVAILABLE, message));
 }
 
 /**

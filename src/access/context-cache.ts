@@ -13,7 +13,7 @@ import { Code, StatusError } from "../errors.js";
 import type { CallContext } from "../gen/portico/auth/v1/delegation.js";
 import type { Caller } from "../gen/portico/auth/v1/policy.js";
 import { type Metadata, NO_METADATA } from "../rpc/metadata.js";
-import type { Admission } from "./admission.js";
+import type { Admission, SignedContext } from "./admission.js";
 import { CONTEXT, macOf, readContext, signContext, verifyContext } from "./call-context.js";
 import type { CallerCache } from "./caller-cache.js";
 import { KnownCaller } from "./known-caller.js";
@@ -76,11 +76,15 @@ export class ContextCache {
     this.#callers = callers;
   }
 
-  /** What a service is sent with a call that this guard has admitted; nothing where its key is not known. */
-  sign({ endpoint, caller, namespace, namespaceId }: Admission): Metadata {
+  /** What a service is sent with a call that this guard has admitted. */
+  contextOf(admission: Admission): SignedContext {
+    return new LazyContext(this, admission, this.#policy.lease.end, this.#policy.revision);
+  }
+
+  /** @returns nothing where the service's key is not known */
+  sign({ endpoint, caller, namespace, namespaceId }: Admission, end: number, revision: bigint): Metadata {
     const { keys } = this.#policy.current;
     const known = caller instanceof KnownCaller ? caller : undefined;
-    const end = this.#policy.lease.end;
     if (known === undefined || known.isSignedKept) {
       const kept = this.#signed.get(nameOf(known?.hash ?? namespace, endpoint));
       const isSame = kept?.caller === known && kept?.namespaceId === namespaceId;
@@ -88,7 +92,7 @@ export class ContextCache {
         if (kept.end === end || performance.now() < kept.renewal) return kept.metadata;
       }
     }
-    const text = this.#sign(endpoint, { namespace, namespaceId: namespaceId ?? "", caller: known }, end);
+    const text = this.#sign(endpoint, { namespace, namespaceId: namespaceId ?? "", caller: known }, end, revision);
     if (text === undefined) return NO_METADATA;
     const metadata: Metadata = [[CONTEXT, text]];
     const now = performance.now();
@@ -108,6 +112,7 @@ export class ContextCache {
     endpoint: Endpoint,
     { namespace, namespaceId, caller }: Pick<Verified, "namespace" | "namespaceId" | "caller">,
     end: number,
+    revision: bigint,
   ): string | undefined {
     const { keys } = this.#policy.current;
     const key = keys.of(endpoint.service);
@@ -121,7 +126,7 @@ export class ContextCache {
       // Rounded down: rather too early than too late.
       expires: BigInt(Math.floor(Math.min(this.#policy.timeAt(end), caller?.expires ?? Number.POSITIVE_INFINITY))),
       generation: BigInt(key.generation),
-      revision: this.#policy.revision,
+      revision,
       namespaceId,
     };
     return signContext(context, key, keys.ticket);
@@ -203,6 +208,28 @@ export class ContextCache {
     this.#signed.clear();
     this.#verified.clear();
     this.#latest.fill(undefined);
+  }
+}
+
+/** The context of one admission. It keeps the lease and the revision in which that was made. */
+class LazyContext implements SignedContext {
+  readonly #contexts: ContextCache;
+  readonly #admission: Admission;
+  /** Of the lease, in monotonic time. */
+  readonly #end: number;
+  readonly #revision: bigint;
+  #metadata: Metadata | undefined;
+
+  constructor(contexts: ContextCache, admission: Admission, end: number, revision: bigint) {
+    this.#contexts = contexts;
+    this.#admission = admission;
+    this.#end = end;
+    this.#revision = revision;
+  }
+
+  get metadata(): Metadata {
+    this.#metadata ??= this.#contexts.sign(this.#admission, this.#end, this.#revision);
+    return this.#metadata;
   }
 }
 

@@ -15,7 +15,6 @@
 import { Callers, type Endpoint } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { matches, parsePattern, type Resource } from "../contract/resource.js";
-import type { Metadata } from "../rpc/metadata.js";
 import {
   type Admission,
   authorityUnreachable,
@@ -25,6 +24,7 @@ import {
   isAdmin,
   namespaceReplaced,
   refusal,
+  type SignedContext,
   type SigningGuard,
   type StreamListener,
   serviceScope,
@@ -154,8 +154,8 @@ export class OpenGuard implements SigningGuard {
     for (const listener of this.#listeners) listener();
   }
 
-  sign(admission: Admission): Metadata {
-    return this.#contexts.sign(admission);
+  contextOf(admission: Admission): SignedContext {
+    return this.#contexts.contextOf(admission);
   }
 
   /** @throws {StatusError} (or rejects with one) as `admit`. */

@@ -8,6 +8,7 @@ import { Code } from "../errors.js";
 import { Instance } from "../gen/portico/registry/v1/registry.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
+import type { Overload } from "../overload.js";
 import { Dispatcher, type DispatcherOptions } from "../rpc/dispatch.js";
 import { requestIdOf } from "../rpc/metadata.js";
 import type { Service } from "../rpc/service.js";
@@ -27,15 +28,18 @@ export interface GrpcPort {
 
 /**
  * Opens the gRPC port.
+ * @param overload by which calls are refused. An authority has none: what guards, gateways and services ask of it is never
+ * refused for what others ask.
  * @throws {ListenError} when it cannot listen.
  */
 export async function openGrpcPort(
   { config, log, metrics, transport, shutdown }: ProcessContext,
   services: readonly Service[],
   guard: Guard,
+  overload?: Overload,
 ): Promise<GrpcPort> {
   const onEnd = recordCall(metrics, log);
-  const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd });
+  const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd, overload });
   const server = await listening("grpc", config, () => transport.serve(dispatcher, config.grpc));
   shutdown.add((drainMs) => server.close(drainMs));
   return { dispatcher, target: withTls(server.address, config) };

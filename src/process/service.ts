@@ -5,6 +5,7 @@ import type { Service } from "../rpc/service.js";
 import type { ProcessContext } from "./context.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "./grpc-port.js";
 import type { Joined } from "./join.js";
+import { openOverload } from "./refusals.js";
 import { registerWithEach } from "./register.js";
 
 /** A service that runs. */
@@ -24,7 +25,7 @@ export async function openServiceProcess(
   service: Service,
 ): Promise<ServiceProcess> {
   const { config, shutdown } = context;
-  const grpc = await openGrpcPort(context, [service], guard);
+  const grpc = await openGrpcPort(context, [service], guard, openOverload(context));
   keepGrpcHealth(shutdown, grpc.dispatcher, guard);
   const instance = instanceOf(service, grpc, config);
   const registration = registerWithEach({ authorities, metadata, instance, ready: guard.ready() });

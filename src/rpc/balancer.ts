@@ -4,13 +4,15 @@
  * fail are set aside or ejected (instance.ts); while all are, they are tried all the same.
  *
  * A call is retried at another instance only where the first certainly never saw it, or where it is declared free of side
- * effects; only while nothing of it was answered; and never at an instance with another contract.
+ * effects; only while nothing of it was answered; and never at an instance with another contract. One that was refused
+ * for overload is not retried: the other instances most likely have too many calls, too.
  */
 import { Code } from "../errors.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "./channel.js";
+import type { CallEnding, ConcurrencyLimit } from "./concurrency-limit.js";
 import { Instance } from "./instance.js";
 import type { Metadata } from "./metadata.js";
-import { status } from "./status.js";
+import { isOverload, overloaded, status } from "./status.js";
 
 /** Retries of calls that an instance may have seen: so many are earned by each call, up to a maximum. */
 const RETRIES_PER_CALL = 0.2;
@@ -22,6 +24,8 @@ const ANY = undefined;
 
 export class Balancer implements Channel {
   readonly name: string;
+  /** Calls that were refused, because their instances had too many. */
+  refused = 0;
   readonly #instances = new Map<string, Instance>();
   /** The same instances as an array for `pick`, in the order of the addresses. */
   #order: readonly Instance[] = [];
@@ -80,7 +84,7 @@ export class Balancer implements Channel {
   /** The contract, among these, of the instance whose turn it is. */
   turn(contracts: readonly unknown[]): unknown {
     const next = this.#next;
-    const instance = this.pick([], ANY, contracts);
+    const instance = this.pick([], Date.now(), ANY, contracts);
     this.#next = next;
     return instance?.contract;
   }
@@ -101,8 +105,12 @@ export class Balancer implements Channel {
    * The next instance in turn among the fittest; of two that are fit the one with fewer calls.
    * @param contract that it must have, unless ANY
    */
-  pick(tried: readonly Instance[], contract: unknown, contracts?: readonly unknown[]): Instance | undefined {
-    const now = Date.now();
+  pick(
+    tried: readonly Instance[],
+    now: number,
+    contract: unknown,
+    contracts?: readonly unknown[],
+  ): Instance | undefined {
     let best: Instance | undefined;
     let lowest = Number.POSITIVE_INFINITY;
     let at = 0;
@@ -125,16 +133,17 @@ export class Balancer implements Channel {
     return best;
   }
 
-  settle(instance: Instance, { deadline }: CallStart, ended: Status): void {
+  settle(instance: Instance, { deadline }: CallStart, ended: Status, now: number): void {
     instance.calls--;
     if (deadline !== undefined) instance.withDeadline--;
     if (instance.removed && instance.calls === 0) instance.channel.close();
-    instance.record(ended, this.#order, Date.now());
+    instance.record(ended, this.#order, now);
   }
 
   /** Whether a call may be retried at another instance. */
-  mayRetry({ repeatable }: CallStart, { code, neverSent }: Status): boolean {
-    return code === Code.UNAVAILABLE && (neverSent === true || (repeatable === true && this.#retries >= 1));
+  mayRetry({ repeatable }: CallStart, ended: Status): boolean {
+    if (ended.code !== Code.UNAVAILABLE || isOverload(ended)) return false;
+    return ended.neverSent === true || (repeatable === true && this.#retries >= 1);
   }
 
   spendRetry(): void {
@@ -155,6 +164,11 @@ class BalancedCall implements Call, CallListener {
   readonly #tried: Instance[] = [];
   #instance: Instance | undefined;
   #call: Call | undefined;
+  /** Of the instance and the endpoint, where the call may be refused; and when it began, in milliseconds of `Date.now()`. */
+  #limit: ConcurrencyLimit | undefined;
+  #began = 0;
+  /** An instance had too many calls. */
+  #overloaded = false;
   /** The message that has been sent, kept for a retry; a second one rules a retry out. */
   #message: Uint8Array | undefined;
   #ended = false;
@@ -170,7 +184,9 @@ class BalancedCall implements Call, CallListener {
     this.#balancer = balancer;
     this.#contract = contract;
     balancer.earnRetry();
-    if (!this.#try()) queueMicrotask(() => this.#listener.onEnd(this.#unreachable()));
+    if (this.#try(Date.now())) return;
+    const ending = this.#unserved();
+    queueMicrotask(() => listener.onEnd(ending));
   }
 
   send(message: Uint8Array): boolean {
@@ -216,11 +232,13 @@ class BalancedCall implements Call, CallListener {
   }
 
   onEnd(status: Status): void {
-    this.#balancer.settle(this.#instance as Instance, this.#start, status);
-    const again = !this.#committed && this.#balancer.mayRetry(this.#start, status) && this.#try();
+    const now = Date.now();
+    this.#balancer.settle(this.#instance as Instance, this.#start, status, now);
+    this.#limit?.end(this.#began, now, endingOf(status));
+    const again = !this.#committed && this.#balancer.mayRetry(this.#start, status) && this.#try(now);
     if (again && !status.neverSent) this.#balancer.spendRetry();
     if (again) this.#resend();
-    else this.#listener.onEnd(status.neverSent ? this.#unreachable(status.cause) : status);
+    else this.#listener.onEnd(status.neverSent ? this.#unserved(status.cause) : status);
   }
 
   #commit(): void {
@@ -229,15 +247,26 @@ class BalancedCall implements Call, CallListener {
   }
 
   /** Opens the call at the next instance; false where none is left. */
-  #try(): boolean {
-    const instance = this.#balancer.pick(this.#tried, this.#contract);
-    if (instance === undefined) return false;
-    this.#tried.push(instance);
+  #try(now: number): boolean {
+    let instance: Instance | undefined;
+    do {
+      instance = this.#balancer.pick(this.#tried, now, this.#contract);
+      if (instance === undefined) return false;
+      this.#tried.push(instance);
+    } while (this.#start.refusable && !this.#tryBegin(instance, now));
     this.#instance = instance;
     instance.calls++;
     if (this.#start.deadline !== undefined) instance.withDeadline++;
     this.#call = instance.channel.open(this.#start, this);
     return true;
+  }
+
+  #tryBegin(instance: Instance, now: number): boolean {
+    this.#began = now;
+    this.#limit = instance.limitOf(this.#start.path);
+    if (this.#limit.tryBegin(now)) return true;
+    this.#overloaded = true;
+    return false;
   }
 
   /** Repeats what the caller has done so far. */
@@ -247,7 +276,18 @@ class BalancedCall implements Call, CallListener {
     if (this.#ended) this.#call?.end();
   }
 
-  #unreachable(cause?: Error): Status {
+  /** The end of a call that no instance has got. */
+  #unserved(cause?: Error): Status {
+    if (this.#overloaded) {
+      this.#balancer.refused++;
+      return { ...overloaded(this.#balancer.name), neverSent: true };
+    }
     return status(Code.UNAVAILABLE, `no instance of ${this.#balancer.name} is reachable`, { neverSent: true, cause });
   }
+}
+
+function endingOf(ended: Status): CallEnding {
+  if (ended.code === Code.OK) return "answered";
+  const isLost = ended.code === Code.DEADLINE_EXCEEDED || ended.code === Code.CANCELLED || isOverload(ended);
+  return isLost ? "lost" : "other";
 }

@@ -9,7 +9,7 @@
  * IncomingListener. A transport, or the in-process channel, is between them.
  */
 
-import type { Admission, SYSTEM } from "../access/admission.js";
+import type { Admission, SignedContext, SYSTEM } from "../access/admission.js";
 import type { Code } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
 import type { Metadata } from "./metadata.js";
@@ -22,10 +22,19 @@ export interface CallStart {
   readonly deadline?: number | undefined;
   /** Proof that this process's guard has admitted the call. Passed by reference in process, never sent over a transport. */
   readonly admission?: Admission | typeof SYSTEM | undefined;
+  /** What says who calls to a service that takes signed contexts; a transport sends it after the metadata (`sentMetadata`). */
+  readonly context?: SignedContext | undefined;
   /** The address of the outermost client, for the authority; believed only in process or from an enrolled gateway. */
   readonly clientAddress?: string | undefined;
   /** The endpoint is declared free of side effects, so a balancer may send the call again after a lost connection. */
   readonly repeatable?: boolean | undefined;
+  /** A balancer refuses it where its instances have more calls than they can answer: a unary call that a gateway forwards. */
+  readonly refusable?: boolean | undefined;
+}
+
+/** The metadata of a call with its signed context, which is signed here unless it has been. */
+export function sentMetadata({ metadata, context }: CallStart): Metadata {
+  return context === undefined ? metadata : metadata.concat(context.metadata);
 }
 
 /** The end of a call. */

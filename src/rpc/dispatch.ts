@@ -32,6 +32,7 @@ export interface DispatcherOptions {
   readonly limits: DispatchLimits;
   readonly log: Logger;
   readonly onEnd?: CallEnvironment["onEnd"];
+  readonly overload?: CallEnvironment["overload"];
   /** Served without a guard; default the health of this process and reflection of the services. */
   readonly unguarded?: readonly Service[];
 }
@@ -55,7 +56,7 @@ export class Dispatcher {
   readonly #loading: CallEnvironment;
 
   /** @throws {Error} when the descriptors do not describe the services, or two services serve one path */
-  constructor({ services, guard, limits, log, onEnd, unguarded }: DispatcherOptions) {
+  constructor({ services, guard, limits, log, onEnd, overload, unguarded }: DispatcherOptions) {
     this.#guard = guard;
     this.#limits = limits;
     this.maxMessage = limits.maxBody;
@@ -63,6 +64,7 @@ export class Dispatcher {
       guard,
       admit: this.#admit,
       log,
+      overload,
       maxBody: limits.maxBody,
       deadlines: new Deadlines(),
       onEnd,

@@ -17,8 +17,7 @@ export class Failover extends Balancer {
     this.#preferred = channel;
   }
 
-  override pick(tried: readonly Instance[]): Instance | undefined {
-    const now = Date.now();
+  override pick(tried: readonly Instance[], now: number): Instance | undefined {
     let best: Instance | undefined;
     let lowest = Number.POSITIVE_INFINITY;
     for (const instance of this.instances) {
@@ -32,8 +31,8 @@ export class Failover extends Balancer {
     return best;
   }
 
-  override settle(instance: Instance, start: CallStart, ended: Status): void {
-    super.settle(instance, start, ended);
+  override settle(instance: Instance, start: CallStart, ended: Status, now: number): void {
+    super.settle(instance, start, ended, now);
     if (ended.code === Code.DEADLINE_EXCEEDED) this.#silent = instance;
     else if (instance === this.#silent && !ended.neverSent) this.#silent = undefined;
   }

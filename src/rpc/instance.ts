@@ -7,6 +7,8 @@
  */
 import { Code } from "../errors.js";
 import type { Channel, Status } from "./channel.js";
+import { ConcurrencyLimit } from "./concurrency-limit.js";
+import { isOverload } from "./status.js";
 
 /** How long an instance is set aside, in milliseconds: the first time, and at most. It doubles in between. */
 const ASIDE_MS = 100;
@@ -44,12 +46,14 @@ class Outcomes {
 export class Instance {
   readonly channel: Channel;
   /** Calls made for one contract are not sent to an instance with another; compared by identity. */
-  contract: unknown;
+  #contract: unknown;
   calls = 0;
   /** Those of them that have a deadline: open streams do not show how busy an instance is. */
   withDeadline = 0;
   /** No longer to be picked; closed when its last call has ended. */
   removed = false;
+  /** By path; as many as the contract has endpoints. */
+  readonly #limits = new Map<string, ConcurrencyLimit>();
 
   /** UNAVAILABLE in a row. */
   #unavailable = 0;
@@ -68,7 +72,27 @@ export class Instance {
 
   constructor(channel: Channel, contract: unknown) {
     this.channel = channel;
-    this.contract = contract;
+    this.#contract = contract;
+  }
+
+  get contract(): unknown {
+    return this.#contract;
+  }
+
+  /** Another contract has other endpoints. */
+  set contract(contract: unknown) {
+    if (contract !== this.#contract) this.#limits.clear();
+    this.#contract = contract;
+  }
+
+  /** The limit of calls in flight to an endpoint. */
+  limitOf(path: string): ConcurrencyLimit {
+    let limit = this.#limits.get(path);
+    if (limit === undefined) {
+      limit = new ConcurrencyLimit();
+      this.#limits.set(path, limit);
+    }
+    return limit;
   }
 
   /** The lower, the better. */
@@ -81,10 +105,12 @@ export class Instance {
   }
 
   /**
-   * Records how a call has ended; sets the instance aside, or ejects it.
+   * Records how a call has ended; sets the instance aside, or ejects it. One that has too many calls is not sick: without it
+   * the others would have more.
    * @param all instances of the service, this one included
    */
   record(ended: Status, all: readonly Instance[], now: number): void {
+    if (isOverload(ended)) return;
     this.#unavailable = ended.code === Code.UNAVAILABLE ? this.#unavailable + 1 : 0;
     const aside = Math.min(ASIDE_MS * 2 ** (this.#unavailable - 1), MAX_ASIDE_MS);
     this.#asideUntil = this.#unavailable > 0 ? now + aside : 0;

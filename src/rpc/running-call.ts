@@ -6,6 +6,7 @@
  * The guard admits each call twice: when it opens, so that a refused caller cannot make this process hold a message; and
  * again when the message has come (of a stream the first one), because a rule may have been deleted since. A call that
  * carries the admission of this process's own gateway is not admitted here: the gateway admits it at the same two times.
+ * While there are more calls than the processor can answer, a call with one request waits before it is admitted again.
  *
  * A unary call whose endpoint answers synchronously costs no promise, and no AbortController unless it asks for `signal`.
  */
@@ -13,12 +14,13 @@ import type { Logger } from "pino";
 import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../access/admission.js";
 import type { Endpoint } from "../contract/endpoint.js";
 import { Code, StatusError } from "../errors.js";
+import type { Overload, WaitingPlace } from "../overload.js";
 import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
 import { MessageQueue } from "./message-queue.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
 import type { Deadlines, Expiring } from "./open-calls.js";
 import { type Context, EndpointContext } from "./service.js";
-import { cancelled, deadlineExceeded, toError, toStatus } from "./status.js";
+import { cancelled, deadlineExceeded, overloaded, toError, toStatus } from "./status.js";
 
 /** An endpoint as the dispatcher has prepared it for its calls. */
 export interface ServedMethod {
@@ -61,6 +63,8 @@ export interface CallEnvironment {
     opened: boolean,
   ) => Admitted | Promise<Admitted>;
   readonly log: Logger;
+  /** By which calls with one request take turns, or are refused; without it all begin at once. */
+  readonly overload: Overload | undefined;
   /** Maximum bytes of a request message. The caller's end has its own limit for responses. */
   readonly maxBody: number;
   readonly deadlines: Deadlines;
@@ -80,7 +84,6 @@ export interface CallEnd {
 
 /** Responses of a stream that are sent without a pause; then timers and other calls have their turn. */
 const MAX_RESPONSES_IN_A_ROW = 64;
-
 const NOTHING = new Uint8Array(0);
 
 export class RunningCall implements IncomingListener, Expiring, StreamListener {
@@ -94,6 +97,8 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   readonly #peer: string;
   /** The result of the first `admit`, until the request is there. */
   #admitted: Admitted | undefined;
+  /** While the call waits for its turn. */
+  #waiting: WaitingPlace | undefined;
   /** The first message of a stream has come. */
   #received = false;
   #context: EndpointContext | undefined;
@@ -209,7 +214,19 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     else if (this.#request === undefined) this.#abort(this.#wrongRequestCount());
     else if (this.#admitted === undefined) return;
     else if (this.#start.admission !== undefined) this.#runOne(this.#admitted);
-    else this.admit();
+    else this.#takeTurn();
+  }
+
+  /** Health is never refused: then this process would be taken out of service. */
+  #takeTurn(): void {
+    const { overload } = this.#environment;
+    const { endpoint, path } = this.#method;
+    if (overload === undefined || endpoint === undefined || overload.mayBegin() || overload.tryBegin(path))
+      this.admit();
+    else {
+      const refuse = (): void => this.#end(overloaded(endpoint.service));
+      this.#waiting = overload.wait(path, { begin: () => this.admit(), refuse });
+    }
   }
 
   onDrain(): void {
@@ -335,6 +352,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   #end(status: Status): void {
     this.#ended = true;
+    this.#waiting?.tryCancel();
     this.#environment.deadlines.delete(this);
     this.#followed?.end();
     this.#method.running?.delete(this);

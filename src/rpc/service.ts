@@ -10,7 +10,7 @@
 
 import { type Admission, type Caller, SYSTEM } from "../access/admission.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
-import type { CallStart, Reply } from "./channel.js";
+import { type CallStart, type Reply, sentMetadata } from "./channel.js";
 import type { MethodDefinition, ServiceDefinition } from "./definition.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
 
@@ -101,12 +101,13 @@ export class EndpointContext implements Context {
   readonly namespaceId: string | undefined;
   readonly system: boolean;
   readonly endpoint: string;
-  readonly metadata: Metadata;
   readonly deadline: number | undefined;
   readonly clientAddress: string;
   /** What the endpoint has set by `setTrailers`. */
   trailers: Metadata = NO_METADATA;
+  readonly #start: CallStart;
   readonly #reply: Reply;
+  #metadata: Metadata | undefined;
   #controller: AbortController | undefined;
   #aborted: Error | undefined;
 
@@ -128,10 +129,15 @@ export class EndpointContext implements Context {
     this.namespaceId = proof?.namespaceId;
     this.system = admission === SYSTEM;
     this.endpoint = endpoint;
-    this.metadata = start.metadata;
     this.deadline = deadline === Number.POSITIVE_INFINITY ? undefined : deadline;
     this.clientAddress = clientAddress;
+    this.#start = start;
     this.#reply = reply;
+  }
+
+  get metadata(): Metadata {
+    this.#metadata ??= sentMetadata(this.#start);
+    return this.#metadata;
   }
 
   get signal(): AbortSignal {

@@ -69,6 +69,24 @@ export const NO_MEMORY: Status = status(
   "too much is waiting to be received or read; try again",
 );
 
+/** google.rpc.RetryInfo { retry_delay { seconds: 1 } }: over HTTP it becomes Retry-After. */
+const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
+const RETRY_IN_A_SECOND: Any = { typeUrl: RETRY_INFO, value: Buffer.of(0x0a, 2, 0x08, 1) };
+
+/**
+ * The end of a call that was not begun, because there are more than can be answered in time. UNAVAILABLE, because that passes;
+ * RESOURCE_EXHAUSTED would say that the caller has used up a quota.
+ */
+export function overloaded(service: string): Status {
+  const message = `${service} has more calls than it can answer in time; try again later`;
+  return { code: Code.UNAVAILABLE, message, details: [RETRY_IN_A_SECOND], trailers: NO_METADATA };
+}
+
+/** Whether a call was refused by a service that can be reached, and asks to be called again later. */
+export function isOverload({ code, details }: Status): boolean {
+  return code === Code.UNAVAILABLE && details.some(({ typeUrl }) => typeUrl === RETRY_INFO);
+}
+
 /** The StatusError that a caller throws for a call that failed. */
 export function toError({ code, message, details, cause }: Status): StatusError {
   return new StatusError(code, message, { details, cause });

@@ -3,11 +3,9 @@
 //     node --import=tsx test/faults/overload-client.ts '{"port":8080,"path":"/readyz","seconds":5,"callers":100,"rate":50,"kept":true}'
 //
 // Writes one line of JSON, an `Outcome`. Calls of the first second are not counted.
-import { connect, type Socket } from "node:net";
+import { Http1Line, Http2Line, type Line, type Target } from "./lines.js";
 
-export interface Load {
-  readonly port: number;
-  readonly path: string;
+export interface Load extends Target {
   readonly seconds: number;
   /** Most calls at once. A call beyond them is lost: there is no connection for it. */
   readonly callers: number;
@@ -27,7 +25,7 @@ export interface Outcome {
   readonly p99: number;
 }
 
-/** How long a caller waits for an answer, in milliseconds. Then it closes its connection. */
+/** How long a caller waits for an answer, in milliseconds. Then it gives up, over HTTP/1.1 by closing its connection. */
 const PATIENCE = 1_000;
 /** What is not counted at the beginning, in milliseconds. */
 const WARM_UP = 1_000;
@@ -35,8 +33,6 @@ const WARM_UP = 1_000;
 const CONNECTING = 8;
 
 const load: Load = JSON.parse(process.argv[2] as string);
-const closing = load.kept ? "" : "Connection: close\r\n";
-const REQUEST = Buffer.from(`GET ${load.path} HTTP/1.1\r\nHost: 127.0.0.1:${load.port}\r\n${closing}\r\n`);
 
 let begin = 0;
 let end = Number.POSITIVE_INFINITY;
@@ -47,65 +43,26 @@ let lost = 0;
 const isCounted = (started: number): boolean => started >= begin + WARM_UP && started < end - PATIENCE;
 
 class Caller {
-  #socket: Socket | undefined;
+  readonly line: Line = load.version === "HTTP/2" ? new Http2Line(load) : new Http1Line(load, load.kept);
   started = 0;
   isWaiting = false;
-  #head = "";
-  #status = 0;
-  /** Bytes of the body that are still to come; -1 before the head has come. */
-  #left = -1;
 
   call(): void {
     this.started = performance.now();
     this.isWaiting = true;
-    this.#left = -1;
-    this.#head = "";
     waiting.push({ caller: this, since: this.started });
-    if (this.#socket === undefined) this.connect();
-    this.#socket?.write(REQUEST);
-  }
-
-  connect(onConnected = (): void => {}): void {
-    const socket = connect({ host: "127.0.0.1", port: load.port, noDelay: true }, onConnected);
-    this.#socket = socket;
-    socket.on("data", (chunk: Buffer) => this.#onData(chunk));
-    socket.on("error", () => {}); // The event "close" follows.
-    socket.on("close", () => {
-      if (this.#socket !== socket) return;
-      this.#socket = undefined;
-      if (this.isWaiting) this.#end(0);
-    });
-  }
-
-  #onData(chunk: Buffer): void {
-    if (!this.isWaiting) return;
-    if (this.#left >= 0) this.#left -= chunk.length;
-    else {
-      this.#head += chunk.toString("latin1");
-      const headEnd = this.#head.indexOf("\r\n\r\n");
-      if (headEnd < 0) return;
-      this.#status = Number(this.#head.slice(9, 12));
-      const length = Number(/\r\ncontent-length: (\d+)/i.exec(this.#head)?.[1] ?? 0);
-      this.#left = length - (this.#head.length - headEnd - 4);
-    }
-    if (this.#left <= 0) this.#end(this.#status);
+    this.line.send((status) => this.#end(status));
   }
 
   giveUp(): void {
-    this.#disconnect();
+    this.line.giveUp();
     this.#end(0);
-  }
-
-  #disconnect(): void {
-    const socket = this.#socket;
-    this.#socket = undefined;
-    socket?.destroy();
   }
 
   #end(status: number): void {
     this.isWaiting = false;
     const took = performance.now() - this.started;
-    if (!load.kept) this.#disconnect();
+    if (!load.kept) this.line.close();
     if (isCounted(this.started)) {
       if (took > PATIENCE || (status !== 200 && status !== 503)) lost++;
       else if (status === 503) refused++;
@@ -157,7 +114,7 @@ function newCaller(): Caller | undefined {
 
 async function connectNext(): Promise<void> {
   for (let caller = newCaller(); caller !== undefined; caller = newCaller()) {
-    await new Promise<void>((resolve) => caller?.connect(resolve));
+    await new Promise<void>((resolve) => caller?.line.connect(resolve));
     idle.push(caller);
   }
 }

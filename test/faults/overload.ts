@@ -3,14 +3,15 @@
 // (taskset); callers wait a second for an answer.
 //
 //     node --import=tsx test/faults/overload.ts [--program dist/portico.js] [--only "0.7 ms"]
-import { execFile, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { parseArgs, promisify } from "node:util";
+import { parseArgs } from "node:util";
+import { createAuthority } from "../http2/certificates.js";
 import { start } from "../support/process.js";
+import { callers, HEAD, onCore, row } from "./callers.js";
+import type { Target } from "./lines.js";
 import type { Load, Outcome } from "./overload-client.js";
 
 const { values: options } = parseArgs({
@@ -23,6 +24,8 @@ const HELLO = "/helloworld/call?name=Ada";
 interface Kind {
   readonly title: string;
   readonly path: string;
+  readonly version?: "HTTP/2";
+  readonly tls?: boolean;
   readonly kept: boolean;
   /** Callers who ask again as soon as they are answered, at the peak; a multiple of them is the load. Else calls begin at a rate. */
   readonly eager?: number;
@@ -34,46 +37,62 @@ const KINDS: readonly Kind[] = [
   { title: "a small QR code (0.7 ms)", path: qr(60), kept: true, times: [2, 10] },
   { title: "a small call, asked again at once", path: HELLO, kept: true, eager: 64, times: [10] },
   { title: "a small QR code, each over a new connection", path: qr(60), kept: false, times: [2, 10] },
+  { title: "a small QR code, TLS", path: qr(60), tls: true, kept: true, times: [10] },
+  { title: "a small QR code, HTTP/2", path: qr(60), version: "HTTP/2", kept: true, times: [2, 10] },
+  { title: "a small QR code, HTTP/2 over TLS", path: qr(60), version: "HTTP/2", tls: true, kept: true, times: [10] },
+  {
+    title: "a small call, HTTP/2, asked again at once",
+    path: HELLO,
+    version: "HTTP/2",
+    kept: true,
+    eager: 64,
+    times: [10],
+  },
 ];
 
 /** Callers at the peak. */
 const AT_PEAK = 16;
 const MAX_CALLERS = 4_000;
 const SECONDS = 5;
+/** The callers of the other service share a core with the flood. What they measure must not be their own wait for it. */
+const FLOOD_NICENESS = 10;
 
-const CLIENT = fileURLToPath(new URL("overload-client.ts", import.meta.url));
-const hasTaskset = spawnSync("taskset", ["-V"]).status === 0;
-const onCore = (core: number): string[] => (hasTaskset ? ["taskset", "-c", String(core)] : []);
-
-async function callers(load: Load): Promise<Outcome> {
-  const client = [process.execPath, "--import=tsx", CLIENT, JSON.stringify(load)];
-  const [command, ...args] = [...onCore(0), ...client] as [string, ...string[]];
-  return JSON.parse((await promisify(execFile)(command, args)).stdout);
+/** Settings for a port that speaks TLS. */
+function certified(folder: string): Record<string, string> {
+  const { cert, key } = createAuthority("authority").issue("localhost");
+  const [certFile, keyFile] = [join(folder, "own.pem"), join(folder, "own.key")];
+  writeFileSync(certFile, cert);
+  writeFileSync(keyFile, key);
+  return { PORTICO_HTTP_TLS_CERT: certFile, PORTICO_HTTP_TLS_KEY: keyFile };
 }
 
 /** A few callers of another service. */
-const others = (port: number): Promise<Outcome> =>
-  callers({ port, path: "/id/generate", seconds: SECONDS - 1, callers: 4, rate: 50, kept: true });
+const others = (target: Target): Promise<Outcome> =>
+  callers({ ...target, path: "/id/generate", seconds: SECONDS - 1, callers: 4, rate: 50, kept: true });
 
-async function measure({ title, path, kept, eager, times }: Kind): Promise<string[]> {
+async function measure({ title, path, version, tls, kept, eager, times }: Kind): Promise<string[]> {
   const data = mkdtempSync(join(tmpdir(), "portico-overload-"));
-  const env = { PORTICO_DATA: data, PORTICO_LOG_LEVEL: "info" };
+  const env = { PORTICO_DATA: data, PORTICO_LOG_LEVEL: "info", ...(tls ? certified(data) : {}) };
   const portico = await start(["server"], env, ".", [], { program: resolve(options.program), before: onCore(1) });
   try {
-    const port = Number(new URL(portico.address("HTTP")).port);
-    const atPeak = { port, path, seconds: SECONDS, callers: eager ?? AT_PEAK, kept };
+    const target = { port: Number(new URL(portico.address("HTTPS?")).port), path, version, tls };
+    const atPeak = { ...target, seconds: SECONDS, callers: eager ?? AT_PEAK, kept };
     await callers(atPeak); // Until the code is compiled.
     const peak = await callers(atPeak);
-    const rows = [row(title, "peak", peak, peak, await others(port))];
-    for (const factor of times) {
+    const rows = [row(title, "peak", peak, peak, await others(target))];
+    const flood = (factor: number, seconds = SECONDS): Promise<Outcome> => {
       const rate = peak.granted * factor;
       const load: Load =
         eager === undefined
           ? { ...atPeak, rate, callers: Math.min(MAX_CALLERS, Math.ceil(rate)) }
           : { ...atPeak, callers: eager * factor };
-      const under = callers(load);
+      return callers({ ...load, seconds }, FLOOD_NICENESS);
+    };
+    await flood(times.at(-1) as number, 4); // Likewise, of what refuses calls.
+    for (const factor of times) {
+      const under = flood(factor);
       await wait(1_500);
-      const beside = await others(port);
+      const beside = await others(target);
       rows.push(row("", `${factor} ×`, await under, peak, beside));
     }
     return rows;
@@ -83,18 +102,7 @@ async function measure({ title, path, kept, eager, times }: Kind): Promise<strin
   }
 }
 
-function row(title: string, load: string, { granted, refused, lost }: Outcome, peak: Outcome, other: Outcome): string {
-  const share = `${Math.round((100 * granted) / peak.granted)} %`;
-  const beside = other.granted === 0 ? "none" : `${other.p50.toFixed(1)} ms, ${other.p99.toFixed(1)} ms`;
-  const unanswered = `${Math.round((100 * (other.refused + other.lost)) / 50)} %`;
-  const cells = [title, load, ...[granted, refused, lost].map((count) => Math.round(count).toLocaleString("en"))];
-  return `| ${[...cells, share, beside, unanswered].join(" | ")} |`;
-}
-
-const lines = [
-  "| calls | load | granted in a second | refused | lost | of the peak | another service's calls: p50, p99 | refused or lost |",
-  "|---|---|---|---|---|---|---|---|",
-];
+const lines = [...HEAD];
 for (const kind of KINDS.filter(({ title }) => title.includes(options.only))) {
   for (const line of await measure(kind)) {
     console.error(line);

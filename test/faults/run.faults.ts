@@ -3,8 +3,9 @@
  * docs/faults.md.
  *
  *     npm run test:faults
- *     FAULTS=revocation npm run test:faults       one part of the page: revocation, availability, machines, hostile or overload
- *     FAULTS='the clock' npm run test:faults      the faults with these words; the page is left alone
+ *     FAULTS=revocation npm run test:faults       one part of the page: revocation, availability, machines, hostile, overload or upstream
+ *     FAULTS='the clock' npm run test:faults      the faults with these words in their titles, of the first three parts; the page is
+ *                                                 left alone
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -12,7 +13,7 @@ import { availableParallelism, cpus } from "node:os";
 import { resolve } from "node:path";
 import t from "tap";
 import { startCluster } from "../machines/cluster.js";
-import { MACHINE_FAULTS, MACHINE_HEAD, machineRow, suffer } from "../machines/faults.js";
+import { MACHINE_FAULTS, MACHINE_HEAD, type MachineFault, machineRow, suffer } from "../machines/faults.js";
 import { noPostgres } from "../support/postgres.js";
 import { AVAILABILITY } from "./availability.js";
 import { Cluster } from "./cluster.js";
@@ -25,11 +26,6 @@ import { buildWithout } from "./variant.js";
 
 const PAGE = "docs/faults.md";
 const wanted = process.env.FAULTS;
-/** Of the titles of those to try; undefined where whole parts are. */
-const words =
-  wanted === undefined || ["revocation", "availability", "machines", "hostile", "overload"].includes(wanted)
-    ? undefined
-    : wanted;
 const builds = new Map<string, Promise<string>>();
 const skipped: string[] = [];
 
@@ -47,7 +43,7 @@ async function tryOn(program: string, fault: Fault, folder: string): Promise<Fig
 /** Tries the faults in turn; gives the rows of their table. */
 async function tryAll(faults: readonly Fault[]): Promise<string[]> {
   const rows: string[] = [];
-  for (const fault of faults.filter(({ title }) => words === undefined || title.includes(words))) {
+  for (const fault of faults) {
     const { title, safeguards, mayFail = 0 } = fault;
     const reason = fault.skip?.();
     if (reason !== undefined) skipped.push(`${title}: ${reason}`);
@@ -96,20 +92,22 @@ function write(page: string, part: string, lines: readonly string[]): string {
   return `${page.slice(0, from + begin.length)}\n${lines.join("\n")}\n${page.slice(to)}`;
 }
 
+const ON_REVOCATION = [...REVOCATION, ...LATE, ...PAST];
 const PARTS: Record<string, () => Promise<string[]>> = {
-  revocation: async () => [...HEAD, ...(await tryAll([...REVOCATION, ...LATE, ...PAST]))],
+  revocation: async () => [...HEAD, ...(await tryAll(ON_REVOCATION))],
   availability: async () => [...HEAD, ...(await tryAll(AVAILABILITY))],
-  machines: tryOnMachines,
+  machines: async () => [...MACHINE_HEAD, ...(await tryOnMachines(MACHINE_FAULTS))],
   hostile: async () => [await tableOf("test/faults/hostile.ts")],
   overload: async () => [await tableOf("test/faults/overload.ts")],
+  upstream: async () => [await tableOf("test/faults/overload-upstream.ts")],
 };
 
 /** Tries the faults between machines in turn, on one cluster. */
-async function tryOnMachines(): Promise<string[]> {
+async function tryOnMachines(faults: readonly MachineFault[]): Promise<string[]> {
   const rows: string[] = [];
   await t.test("a cluster on Postgres", { skip: noPostgres }, async (t) => {
     const cluster = await startCluster(t, t.testdir());
-    for (const fault of MACHINE_FAULTS) {
+    for (const fault of faults) {
       const reason = fault.needsNamespaces === undefined ? undefined : cluster.network.whyNotCut;
       if (reason !== undefined) skipped.push(`${fault.title}: ${reason}`);
       await t.test(fault.title, { skip: reason ?? false }, async (t) => {
@@ -122,7 +120,7 @@ async function tryOnMachines(): Promise<string[]> {
     }
   });
   if (noPostgres) skipped.push(`faults between machines: ${noPostgres}`);
-  return [...MACHINE_HEAD, ...rows];
+  return rows;
 }
 
 /** The table that a script prints. */
@@ -136,7 +134,19 @@ async function tableOf(script: string): Promise<string> {
   return stdout.trim();
 }
 
-if (words !== undefined) await tryAll([...REVOCATION, ...LATE, ...PAST, ...AVAILABILITY]);
+/** Tries the faults with these words in their titles. */
+async function tryTitled(words: string): Promise<void> {
+  const hasWords = ({ title }: { readonly title: string }): boolean => title.includes(words);
+  const onProcesses = [...ON_REVOCATION, ...AVAILABILITY].filter(hasWords);
+  const onMachines = MACHINE_FAULTS.filter(hasWords);
+  if (onProcesses.length + onMachines.length === 0) {
+    throw new Error(`FAULTS: "${words}" is no part (${Object.keys(PARTS).join(", ")}), and in the title of no fault`);
+  }
+  await tryAll(onProcesses);
+  if (onMachines.length > 0) await tryOnMachines(onMachines);
+}
+
+if (wanted !== undefined && !Object.hasOwn(PARTS, wanted)) await tryTitled(wanted);
 else {
   for (const [part, make] of Object.entries(PARTS)) {
     if (wanted !== undefined && wanted !== part) continue;

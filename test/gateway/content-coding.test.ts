@@ -51,6 +51,17 @@ t.test("the coding of a response", async (t) => {
   for (const [accepted, coding] of cases) t.equal(preferredCoding(accepted), coding, JSON.stringify(accepted));
 });
 
+t.test("a header takes time in proportion to its length", async (t) => {
+  const spaces = " ".repeat(500_000);
+  const began = performance.now();
+  for (const accepted of [`gzip${spaces}x`, `gzip;${spaces}x`, `${spaces}gzip${spaces};q=x`]) {
+    t.equal(preferredCoding(accepted), undefined);
+  }
+  t.equal(preferredCoding(`gzip${spaces};${spaces}q=1${spaces}`), "gzip");
+  // A pattern that goes back for each space takes minutes.
+  t.ok(performance.now() - began < 10_000);
+});
+
 const CODINGS = CODING_LIST.split(", ") as Coding[];
 const text = (size: number): Buffer =>
   Buffer.from("some words that come again and again; ".repeat(size / 38 + 1)).subarray(0, size);
@@ -113,3 +124,20 @@ t.test("where too much waits to be compressed, the next is not", async (t) => {
   for (const one of await Promise.all(all)) if (one !== undefined) t.ok(one.length < body.length);
   t.type(await compress("gzip", body), Uint8Array, "and are done later");
 });
+
+t.test(
+  "where too much is being decompressed, there is no memory for the next, whoever has gone meanwhile",
+  async (t) => {
+    const body = zlib.gzipSync(text(100_000));
+    const most = 64 * 1024 ** 2;
+    const all = Array.from({ length: 6 }, () => decompress("gzip", body, most, anyMemory));
+    t.equal(all.filter((one) => one === undefined).length, 2, "four that may become 64 MiB are under way");
+    t.type(decompress("gzip", zlib.gzipSync(text(5_000)), most, anyMemory), Uint8Array, "small ones are done at once");
+    for (const one of await Promise.all(all)) if (one !== undefined) t.equal(one.length, 100_000);
+    const malformed = body.subarray(0, 200);
+    for (let count = 0; count < 6; count++) {
+      await t.rejects(async () => decompress("gzip", malformed, most, anyMemory), /malformed/);
+    }
+    t.ok((await decompress("gzip", body, most, anyMemory)) !== undefined, "later there is");
+  },
+);

@@ -14,7 +14,7 @@ import { type GatewayRequest, parseQuery, queryOf, type Reply } from "../../http
 import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
 import { addMetadata } from "../metadata.js";
 import { type Codec, JSON_CODEC, PROTO } from "../rpc/codec.js";
-import { decompress, ENCODINGS, encodingOf } from "../rpc/compression.js";
+import { decompressQuery, ENCODINGS, encodingOf } from "../rpc/compression.js";
 import { POST_ONLY } from "../rpc/enveloped.js";
 import { findRoute } from "../rpc/route.js";
 import { toConnectError } from "./errors.js";
@@ -108,7 +108,7 @@ function messageOfQuery(query: string, maxMessage: number): Uint8Array {
   const message = parameters.get("message") ?? "";
   const bytes = parameters.get("base64") === "1" ? decodeBase64Url(message) : Buffer.from(message);
   const encoding = encodingOf(parameters.get("compression"));
-  return encoding === undefined ? bytes : decompress(encoding, bytes, maxMessage);
+  return encoding === undefined ? bytes : decompressQuery(encoding, bytes, maxMessage);
 }
 
 /** Base64 of URLs, with or without padding (RFC 4648 §5). */

@@ -51,7 +51,7 @@ import { failedResult, type Members, objectResult, unaryResult } from "./tool-re
 import { isObjectInJson, VALUE } from "./tool-schema.js";
 import { CALL, DESCRIBE, describedTool, findTool, listedTools, SEARCH, search } from "./tools.js";
 
-const PATH = "/mcp";
+export const PATH = "/mcp";
 const POST_ONLY = allowing("POST", "OPTIONS");
 const GET_ONLY = allowing("GET", "HEAD", "OPTIONS");
 
@@ -171,7 +171,7 @@ export class Mcp implements Dialect {
       const stateless = isStateless(message, request);
       if (id === undefined) return { status: 202, body: "" };
       const received = { request, message, id, stateless, members: membersOf(stateless), viewer };
-      if (message.method === "tools/call") return this.#startCall(received);
+      if (message.method === "tools/call") return await this.#startCall(received);
       if (message.method === "subscriptions/listen" && stateless) return this.#listen(received, admit);
       return { status: 200, body: resultText(id, this.#resultOf(received)) };
     } catch (error) {
@@ -197,7 +197,7 @@ export class Mcp implements Dialect {
   }
 
   /** @throws {RpcError} */
-  #startCall(received: Received): Route | Reply {
+  #startCall(received: Received): Route | Reply | Promise<Reply> {
     const { id, message, members, viewer } = received;
     const { name, arguments: given = {} } = message.params;
     if (typeof name !== "string") throw badParams("params.name must be the name of a tool");
@@ -205,8 +205,10 @@ export class Mcp implements Dialect {
     const text = memberText(message.paramsText, "arguments") ?? "{}";
     const ofFinder = (result: string): Reply => ({ status: 200, body: resultText(id, objectResult(result, members)) });
     switch (name) {
-      case SEARCH:
-        return ofFinder(JSON.stringify(search(stringOf({ query: "", ...given }, "query"), viewer, this.#options)));
+      case SEARCH: {
+        const found = search(stringOf({ query: "", ...given }, "query"), viewer, this.#options);
+        return found.then((endpoints) => ofFinder(JSON.stringify(endpoints)));
+      }
       case DESCRIBE:
         return ofFinder(describedTool(this.#callable(stringOf(given, "name"), viewer), this.#options));
       case CALL: {

@@ -11,6 +11,7 @@ import type { Admission, Guard } from "../../../src/access/admission.js";
 import { commentOf, summaryOf } from "../../../src/contract/comments.js";
 import { type Endpoint, grpcServiceOf } from "../../../src/contract/endpoint.js";
 import { SELF_GOVERNED } from "../../../src/contract/names.js";
+import { mapPaced } from "../../../src/pace.js";
 import type { Routes } from "../../catalog/routes.js";
 import type { Target } from "../../catalog/target.js";
 import { isPlain } from "../json/message.js";
@@ -32,8 +33,8 @@ export interface ToolsOptions {
 
 /** What the tool of an endpoint is called. */
 export function toolName(endpoint: Endpoint): string {
-  const { service, method, shortPath } = endpoint;
-  return shortPath ? `${service}.${method.name}` : fullName(endpoint);
+  const { service, methodName, shortPath } = endpoint;
+  return shortPath ? `${service}.${methodName}` : fullName(endpoint);
 }
 
 function fullName(endpoint: Endpoint): string {
@@ -159,10 +160,14 @@ const FINDERS: readonly object[] = [
   ),
 ];
 
-/** The names and summaries of endpoints that a search finds, the best first. */
-export function search(query: string, viewer: Viewer, options: ToolsOptions): object {
+/**
+ * The names and summaries of endpoints that a search finds, the best first. It works in turns, since the types of services that
+ * were not called yet are parsed for it.
+ */
+export async function search(query: string, viewer: Viewer, options: ToolsOptions): Promise<object> {
   const words = wordsOf(query);
-  const scored = toolsOf(viewer, options).map(({ endpoint }) => ({ endpoint, score: scoreOf(endpoint, words) }));
+  const tools = toolsOf(viewer, options);
+  const scored = await mapPaced(tools, ({ endpoint }) => ({ endpoint, score: scoreOf(endpoint, words) }));
   const found = scored.filter(({ score }) => words.length === 0 || score > 0).sort((a, b) => b.score - a.score);
   return {
     endpoints: found.slice(0, MAX_FOUND).map(({ endpoint }) => ({

@@ -1,7 +1,9 @@
 /** Compression of messages in gRPC, gRPC-Web and Connect: gzip and br. What is decompressed has a bound. */
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Target } from "../../catalog/target.js";
-import { type DecompressError, decompressAtOnce, MIN_COMPRESSED } from "../../content-coding.js";
+import { DecompressError, decompress, decompressAtOnce, MIN_COMPRESSED } from "../../content-coding.js";
+import { NO_MEMORY } from "../../errors.js";
+import type { GatewayRequest } from "../../http.js";
 
 export type Encoding = "gzip" | "br";
 
@@ -31,16 +33,47 @@ export function firstAccepted(list: string | undefined): Encoding | undefined {
   return undefined;
 }
 
-/** @throws {StatusError} RESOURCE_EXHAUSTED where it would be larger, INVALID_ARGUMENT where it is not so compressed */
-export function decompress(encoding: Encoding, bytes: Uint8Array, maxBytes: number): Uint8Array {
+/**
+ * Decompresses the only message of a body.
+ * @throws {StatusError} (rejects with one) RESOURCE_EXHAUSTED where it would be larger, INVALID_ARGUMENT where it is not so compressed
+ * @throws {HttpError} (rejects with one) 503 where there is no memory for it
+ */
+export async function decompressBody(
+  request: GatewayRequest,
+  encoding: Encoding,
+  bytes: Uint8Array,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  let message: Uint8Array | undefined;
+  try {
+    message = await decompress(encoding, bytes, maxBytes, (size) => request.tryHoldBody(size));
+  } catch (thrown) {
+    throw toStatusError(thrown, encoding, maxBytes);
+  }
+  if (message === undefined) throw NO_MEMORY;
+  return message;
+}
+
+/** Largest message, in bytes, that a query may become. What has more is sent in a body, which does not hold up other calls. */
+const MAX_IN_QUERY = 256 * 1024;
+
+/** Decompresses the message of a query. @throws {StatusError} as `decompressBody` */
+export function decompressQuery(encoding: Encoding, bytes: Uint8Array, maxMessage: number): Uint8Array {
+  const maxBytes = Math.min(maxMessage, MAX_IN_QUERY);
   try {
     return decompressAtOnce(encoding, bytes, maxBytes);
-  } catch (cause) {
-    if ((cause as DecompressError).reason === "too large") {
-      throw new StatusError(Code.RESOURCE_EXHAUSTED, `The message is larger than ${maxBytes} bytes`);
-    }
-    throw new StatusError(Code.INVALID_ARGUMENT, `The message is not ${encoding}, as its header says`, { cause });
+  } catch (thrown) {
+    throw toStatusError(thrown, encoding, maxBytes);
   }
+}
+
+function toStatusError(thrown: unknown, encoding: Encoding, maxBytes: number): unknown {
+  if (!(thrown instanceof DecompressError)) return thrown;
+  if (thrown.reason === "too large") {
+    return new StatusError(Code.RESOURCE_EXHAUSTED, `The message is larger than ${maxBytes} bytes`);
+  }
+  const message = `The message is not ${encoding}, as its header says`;
+  return new StatusError(Code.INVALID_ARGUMENT, message, { cause: thrown });
 }
 
 /** Whether a message of the target is compressed: it is not small, and has no secret (see stages/compress.ts). */

@@ -1,7 +1,7 @@
 /** gRPC, gRPC-Web and the streams of Connect as dialects: one object for each protocol and codec. */
 import { asBuffer } from "../../../src/buffer.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import { MessageReader } from "../../../src/rpc/http2/messages.js";
+import { MessageReader, PREFIX_SIZE } from "../../../src/rpc/http2/messages.js";
 import type { Target } from "../../catalog/target.js";
 import { compress } from "../../content-coding.js";
 import { type Failure, HttpError } from "../../errors.js";
@@ -11,7 +11,7 @@ import type { StreamOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
 import { decodeBase64, encodeBase64 } from "./base64.js";
 import type { Codec } from "./codec.js";
-import { encodingOf, isWorthCompressing } from "./compression.js";
+import { decompressBody, encodingOf, isWorthCompressing } from "./compression.js";
 import { EnvelopedStream } from "./enveloped-stream.js";
 import { COMPRESSED, type EnvelopeProtocol, envelope } from "./protocol.js";
 import { findRoute } from "./route.js";
@@ -73,30 +73,27 @@ export class Enveloped implements Dialect {
     const pieces = await request.body(maxBodyOf(maxMessage, isText));
     const [piece] = pieces;
     const body = pieces.length === 1 ? asBuffer(piece as Uint8Array) : Buffer.concat(pieces);
-    return [this.#onlyMessage(request.headers, isText ? decodeBase64(body) : body, endpoint.name)];
+    const message = this.#onlyMessage(request, isText ? decodeBase64(body) : body, endpoint.name);
+    return [message instanceof Promise ? await message : message];
   }
 
   /** A unary endpoint, and one that answers with a stream, takes exactly one message. */
-  #onlyMessage(headers: RequestHeaders, body: Buffer, endpoint: string): Uint8Array {
+  #onlyMessage(request: GatewayRequest, body: Buffer, endpoint: string): Uint8Array | Promise<Uint8Array> {
     const { protocol, maxMessage } = this.#options;
-    // Most bodies are one message that is not compressed.
-    if (
-      body.length >= 5 &&
-      body[0] === 0 &&
-      body.readUInt32BE(1) === body.length - 5 &&
-      body.length - 5 <= maxMessage
-    ) {
-      return body.subarray(5);
+    const length = body.length < PREFIX_SIZE ? 0 : body.readUInt32BE(1);
+    const end = PREFIX_SIZE + length;
+    if (body.length === end && length <= maxMessage) {
+      const message = body.subarray(PREFIX_SIZE);
+      if (body[0] === 0) return message;
+      const encoding = encodingOf(protocol.requestEncoding(request.headers));
+      if (body[0] === COMPRESSED && encoding !== undefined)
+        return decompressBody(request, encoding, message, maxMessage);
     }
+    if (body.length === 0 || body.length > end) throw wrongRequestCount(endpoint);
     const reader = new MessageReader(maxMessage);
-    reader.encoding = encodingOf(protocol.requestEncoding(headers)) ?? "identity";
-    if (body.length > 0) reader.push(body, 0, body.length);
-    const message = reader.next();
-    if (message !== undefined && !reader.hasMore) return message;
-    if (message === undefined && reader.hasMore) {
-      throw new StatusError(Code.INVALID_ARGUMENT, "The body ends before the end of its message");
-    }
-    throw wrongRequestCount(endpoint);
+    reader.push(body, 0, body.length);
+    reader.next();
+    throw new StatusError(Code.INVALID_ARGUMENT, "The body ends before the end of its message");
   }
 
   readMessage(_request: GatewayRequest, target: Target, [message]: readonly Uint8Array[]): Uint8Array {

@@ -5,7 +5,6 @@
  */
 import type { ConnectionMemory } from "../../../src/memory-budget.js";
 import type { HttpError } from "../../errors.js";
-import { RequestHeaders } from "../../http.js";
 import {
   type ClientSocket,
   type ConnectionLimits,
@@ -16,8 +15,9 @@ import {
 import { TOO_SLOW } from "../faults.js";
 import { unshareReads } from "../shared-reads.js";
 import type { WebSockets } from "../websocket.js";
-import { CHUNKED, Exchange, type ExchangeConnection, type Head } from "./exchange.js";
+import { CHUNKED, Exchange, type ExchangeConnection, NO_HEAD } from "./exchange.js";
 import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
+import { Hold } from "./hold.js";
 import type { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { OTHER_VERSION, Outcome, RequestParser } from "./request-parser.js";
@@ -29,16 +29,6 @@ const MAX_PIPELINED = 64;
 const MAX_WAITING = 16 * 1024;
 /** The preface of HTTP/2 (RFC 9113 §3.4). */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-
-/** Stands for the head of a request where the bytes that arrived are none. */
-const NO_HEAD: Head = {
-  method: "",
-  target: "",
-  minor: 1,
-  keepAlive: false,
-  headers: new RequestHeaders(),
-  rawHeaders: [],
-};
 
 export interface Http1Options extends ConnectionOptions {
   /** The headers that keep a connection, each with the end of its line. */
@@ -65,11 +55,14 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   #held: Buffer | undefined;
   /** Bytes read before the end of the first head: HTTP/2 begins with the first byte of a connection. */
   #bytesBefore: number | undefined = 0;
+  /** Holds back requests like one that was refused in an overload. */
+  #hold: Hold | undefined;
   /** What still arrives is dropped. */
   #isDeaf = false;
   /** Runs after the last response, until the client has closed its side. */
   #linger: NodeJS.Timeout | undefined;
   #memory: ConnectionMemory | undefined;
+  #remoteAddress: string | undefined;
   /** Checks of time since the client had to send something, and how many it may take; 0 for any number. */
   #checks = 0;
   #maxChecks = 0;
@@ -95,7 +88,8 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   }
 
   get remoteAddress(): string {
-    return this.socket.remoteAddress ?? "";
+    this.#remoteAddress ??= this.socket.remoteAddress ?? "";
+    return this.#remoteAddress;
   }
 
   /** Made when the connection first reserves anything, since most never do; closed with the connection. */
@@ -118,6 +112,20 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
 
   leave(): void {
     this.isLeaving = true;
+    this.#endHold();
+  }
+
+  holdBack({ method, target }: Exchange): void {
+    this.#hold?.end();
+    const { holdMs } = this.limits;
+    this.#hold = new Hold({ method, target, holdMs, onEnd: () => this.#endHold() });
+  }
+
+  #endHold(): void {
+    if (this.#hold === undefined) return;
+    this.#hold.end();
+    this.#hold = undefined;
+    this.readOn();
   }
 
   closeIdle(): void {
@@ -158,7 +166,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   #read(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && !this.#isDeaf) {
-      if (!this.#mayRead()) {
+      if (!this.#mayRead() || this.#isHeldBack(chunk, at)) {
         this.#held = Buffer.from(chunk.subarray(at));
         this.socket.pause();
         return;
@@ -175,6 +183,11 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     let waiting = 0;
     for (const exchange of exchanges) waiting += exchange.waitingLength;
     return waiting <= MAX_WAITING;
+  }
+
+  #isHeldBack(chunk: Buffer, at: number): boolean {
+    if (this.#hold === undefined || this.#exchanges.length > 0 || this.#parser.isInRequest) return false;
+    return this.#hold.holds(chunk, at);
   }
 
   readOn(): void {
@@ -375,6 +388,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   readonly #onClose = (): void => {
     this.#isDeaf = true;
     clearTimeout(this.#linger);
+    this.#hold?.end();
     this.#parser.release();
     for (const exchange of this.#exchanges) exchange.onClose();
     this.#memory?.close();

@@ -8,6 +8,7 @@ import {
   isStream,
   type PieceFlow,
   type PieceReader,
+  RequestHeaders,
 } from "../../http.js";
 import { Abort } from "../abort.js";
 import { type ClientSocket, type ConnectionLimits, MAX_TEXT } from "../connection.js";
@@ -30,6 +31,16 @@ const NO_BODY: readonly Uint8Array[] = [];
 /** The part of a request's head that an exchange needs; a malformed request has none of it. */
 export type Head = Pick<RequestHead, "method" | "target" | "minor" | "keepAlive" | "headers" | "rawHeaders">;
 
+/** Stands for the head of a request where the bytes that arrived are none. */
+export const NO_HEAD: Head = {
+  method: "",
+  target: "",
+  minor: 1,
+  keepAlive: false,
+  headers: new RequestHeaders(),
+  rawHeaders: [],
+};
+
 /** The connection of an exchange. */
 export interface ExchangeConnection {
   readonly socket: ClientSocket;
@@ -42,6 +53,8 @@ export interface ExchangeConnection {
   /** Whether the exchange is the one whose response is written now: responses go in the order of their requests. */
   isFirst(exchange: Exchange): boolean;
   readOn(): void;
+  /** Has the next request wait that is like this one. */
+  holdBack(exchange: Exchange): void;
   /** The response has been sent. */
   onSent(exchange: Exchange): void;
   /** The connection ends with this response, while the client is still sending the request. */
@@ -174,6 +187,10 @@ export class Exchange implements GatewayRequest {
 
   onAbort(listener: (reason: HttpError) => void): void {
     this.#abort.listen(listener);
+  }
+
+  holdBack(): void {
+    this.#connection.holdBack(this);
   }
 
   /** Ends the exchange as soon as possible. */

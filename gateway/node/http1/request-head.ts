@@ -77,8 +77,8 @@ export class RequestHead implements FirstLine {
 /** Where the last header ends, or the target where there is none. An empty value may be found behind the end of its line. */
 function endOf(spans: Int32Array, count: number): number {
   if (count === 0) return spans[1] as number;
-  const [, nameEnd = 0, valueStart = 0, valueEnd = 0] = spans.subarray(4 * count - 2, 4 * count + 2);
-  return valueEnd > valueStart ? valueEnd : nameEnd + 1;
+  const valueEnd = spans[4 * count + 1] as number;
+  return valueEnd > (spans[4 * count] as number) ? valueEnd : (spans[4 * count - 1] as number) + 1;
 }
 
 /** The header that the gateway reads under this name; undefined for any other. */
@@ -97,7 +97,7 @@ function knownField(bytes: Buffer, start: number, end: number): HeaderField | un
 /** llhttp leaves the spaces at the end of a value (RFC 9112 §5.1). */
 function trimmedEnd(bytes: Buffer, start: number, end: number): number {
   let last = end;
-  while (last > start && (bytes[last - 1] === SPACE || bytes[last - 1] === TAB)) last--;
+  while (last > start && isSpace(bytes[last - 1])) last--;
   return last;
 }
 
@@ -107,7 +107,19 @@ function headersOf(text: string): string[] {
   const [, ...lines] = text.split("\r\n");
   for (const line of lines) {
     const colon = line.indexOf(":");
-    raw.push(line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, ""));
+    raw.push(line.slice(0, colon), trimmed(line, colon + 1));
   }
   return raw;
+}
+
+/** The text from `start` on, without the spaces and tabs around it. A pattern would go back for each of those within. */
+function trimmed(text: string, start: number): string {
+  let [first, end] = [start, text.length];
+  while (first < end && isSpace(text.charCodeAt(first))) first++;
+  while (end > first && isSpace(text.charCodeAt(end - 1))) end--;
+  return text.slice(first, end);
+}
+
+function isSpace(octet: number | undefined): boolean {
+  return octet === SPACE || octet === TAB;
 }

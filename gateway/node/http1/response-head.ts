@@ -5,8 +5,8 @@ import type { GatewayResponse } from "../../http.js";
 /** `HTTP/1.1 200 OK` with the end of its line, by status. */
 const STATUS_LINES: string[] = [];
 
-/** What no header may have: with an end of line in it, a value would begin another header (RFC 9110 §5.5). */
-const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
+/** A header with the end of its line: with another one in it, a value would begin another header (RFC 9110 §5.5). */
+const HEADER_LINE = /^[\t\x20-\x7e\x80-\xff]*\r\n$/;
 
 /**
  * @param connection the headers of the connection, each with the end of its line
@@ -23,34 +23,54 @@ export function responseHead(
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string;
     const value = headers[at + 1] as string;
-    if (!isSendable(name, value, at)) continue;
-    text += `${name}: ${value}\r\n`;
+    const line = headerLine(name, value, at);
+    if (line === undefined) continue;
+    text += line;
     if (name === "Content-Length") saysLength = true;
   }
   if (length !== undefined && !saysLength) text += `Content-Length: ${length}\r\n`;
-  return `${text}Date: ${currentDate()}\r\n${connection}\r\n`;
+  return text + headEnd(connection);
+}
+
+interface SentHeader {
+  name: string;
+  value: string;
+  line: string;
 }
 
 /** The last headers that were sent, each at its place: most responses have the same, but for an id. */
-const lastSent: string[] = [];
+const lastSent: SentHeader[] = [];
 
-function isSendable(name: string, value: string, at: number): boolean {
-  if (lastSent[at] === name && lastSent[at + 1] === value) return true;
-  if (UNSENDABLE.test(name) || UNSENDABLE.test(value)) return false;
-  lastSent[at] = name;
-  lastSent[at + 1] = value;
-  return true;
+/** @returns undefined for a header that cannot be sent */
+function headerLine(name: string, value: string, at: number): string | undefined {
+  lastSent[at >> 1] ??= { name: "", value: "", line: "" };
+  const last = lastSent[at >> 1] as SentHeader;
+  if (last.name === name && last.value === value) return last.line;
+  const line = `${name}: ${value}\r\n`;
+  if (!HEADER_LINE.test(line)) return undefined;
+  last.name = name;
+  last.value = value;
+  last.line = line;
+  return line;
 }
 
 let date = "";
-let dateEnds = 0;
+let dateUntil = 0;
+/** What follows the headers of a response, for the last headers of a connection. */
+let end = "";
+let endConnection = "";
 
-/** The header Date (RFC 9110 §6.6.1), made once a second. */
-function currentDate(): string {
+/** The header Date (RFC 9110 §6.6.1), which changes once a second, and the headers of the connection. */
+function headEnd(connection: string): string {
   const now = Date.now();
-  if (now >= dateEnds) {
+  const isNewSecond = now >= dateUntil;
+  if (isNewSecond) {
     date = new Date(now).toUTCString();
-    dateEnds = now - (now % 1000) + 1000;
+    dateUntil = now - (now % 1000) + 1000;
   }
-  return date;
+  if (isNewSecond || connection !== endConnection) {
+    end = `Date: ${date}\r\n${connection}\r\n`;
+    endConnection = connection;
+  }
+  return end;
 }

@@ -7,9 +7,10 @@ import type { HeaderList } from "../../../src/http2/header-fields.js";
 import { MAX_STALLS, ServerConnection } from "../../../src/http2/server-connection.js";
 import type { Stream } from "../../../src/http2/stream.js";
 import { HttpError, NO_MEMORY } from "../../errors.js";
-import { type GatewayRequest, type Handler, RequestHeaders } from "../../http.js";
+import { type GatewayRequest, type GatewayResponse, type Handler, RequestHeaders } from "../../http.js";
 import type { ClientSocket, ConnectionOptions, PortConnection } from "../connection.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
+import { timeOfHold } from "../time-of-hold.js";
 import { type ExchangeConnection, type ExchangeLimits, Http2Exchange } from "./exchange.js";
 import { HEADER_NAMES, type RequestHead, readHead } from "./request-head.js";
 
@@ -44,12 +45,16 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
   readonly exchangeLimits: ExchangeLimits;
   readonly #socket: ClientSocket;
   readonly #handler: Handler;
+  readonly #holdMs: number | undefined;
   #leaving = false;
+  /** Responses that refuse requests in an overload. They are written together when the hold ends, so that the client does not ask again before. */
+  readonly #refusals: { readonly exchange: Http2Exchange; readonly response: GatewayResponse }[] = [];
+  #hold: NodeJS.Timeout | undefined;
   /** Bytes of DATA that had been sent when `#isSending` was asked last. */
   #sentBefore = 0;
 
   constructor(socket: ClientSocket, { handler, limits, budget }: ConnectionOptions) {
-    const { maxBody, bodyTime, stallMs = SLOW_READER_MS } = limits;
+    const { maxBody, bodyTime, stallMs = SLOW_READER_MS, holdMs } = limits;
     const remoteAddress = socket.remoteAddress ?? "";
     super(socket, {
       names: HEADER_NAMES,
@@ -62,6 +67,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     this.exchangeLimits = { maxBody, bodyTime, stallMs };
     this.#socket = socket;
     this.#handler = handler;
+    this.#holdMs = holdMs;
   }
 
   get date(): string {
@@ -81,8 +87,20 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     exchange.open(endStream);
     if (!exchange.reserve()) exchange.fault = NO_MEMORY;
     const response = this.#handler(exchange);
-    if (response instanceof Promise) response.then((settled) => exchange.answer(settled));
+    if (response instanceof Promise) response.then((settled) => exchange.onAnswer(settled));
     else exchange.answer(response);
+  }
+
+  refuseLater(exchange: Http2Exchange, response: GatewayResponse): void {
+    if (this.#leaving || this.closed) return void exchange.answer(response);
+    this.#refusals.push({ exchange, response });
+    this.#hold ??= setTimeout(() => this.#endHold(), timeOfHold(this.#holdMs));
+  }
+
+  #endHold(): void {
+    clearTimeout(this.#hold);
+    this.#hold = undefined;
+    for (const { exchange, response } of this.#refusals.splice(0)) exchange.answer(response);
   }
 
   /** Has the handler record what never became a request. Its response is not sent. */
@@ -114,7 +132,13 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
   /** Has the client open another connection: at once, or after its first request where none has come yet. */
   leave(): void {
     this.#leaving = true;
+    this.#endHold();
     if (this.lastPeerStream > 0) this.drain();
+  }
+
+  protected override onClosed(): void {
+    super.onClosed();
+    clearTimeout(this.#hold);
   }
 
   protected override onReleased(): void {

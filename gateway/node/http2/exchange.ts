@@ -4,7 +4,7 @@
  */
 import { ErrorCode } from "../../../src/http2/errors.js";
 import { HttpError, NO_MEMORY } from "../../errors.js";
-import type { GatewayRequest, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
+import type { GatewayRequest, GatewayResponse, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
 import { Abort } from "../abort.js";
 import { bodyTooLarge, GONE, PIECE_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
 import { RequestBody } from "./request-body.js";
@@ -32,6 +32,8 @@ export interface ExchangeLimits {
 export interface ExchangeConnection extends ResponseConnection {
   readonly remoteAddress: string;
   readonly exchangeLimits: ExchangeLimits;
+  /** Gives the response later, together with others: it refuses the request in an overload. */
+  refuseLater(exchange: Http2Exchange, response: GatewayResponse): void;
 }
 
 /** Takes a body that is read to its end. */
@@ -64,6 +66,8 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #maxBody: number;
   /** What comes of the body is dropped. */
   #dropping = false;
+  /** It is refused in an overload: no more of the body is asked for, and the response is held back. */
+  #isRefused = false;
   /** We reset the stream, for what the client did on it. */
   #malformed = false;
   /** What became of the body where it did not come to its end. */
@@ -256,6 +260,22 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   override onNoMemory(): void {
     if (this.answered) super.onNoMemory();
     else this.#fail(NO_MEMORY);
+  }
+
+  // Until its response is written, the stream counts among those that the client may have open.
+  holdBack(): void {
+    this.#isRefused = true;
+    this.#stopReading();
+  }
+
+  /** The handler has answered. */
+  onAnswer(response: GatewayResponse): void {
+    if (this.#isRefused) this.connection.refuseLater(this, response);
+    else this.answer(response);
+  }
+
+  protected override acknowledge(): void {
+    if (!this.#isRefused) super.acknowledge();
   }
 
   onAbort(listener: (reason: HttpError) => void): void {

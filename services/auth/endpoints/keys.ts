@@ -27,6 +27,8 @@ const MAX_LIFE = 365 * DAY;
 const MAX_KEYS = 100;
 const MAX_RESOURCES = 100;
 const MAX_NAME_LENGTH = 100;
+/** How many secrets are drawn until one has a prefix that no key of the namespace has: with a million keys each 57,000th has. */
+const MAX_DRAWS = 8;
 /** What would break a line, or turn the text around it, wherever the name is shown. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 
@@ -71,7 +73,7 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
   if (isKey(changes.state, caller) && changes.now + life > caller.expires) {
     throw permissionDenied("lifetime: a key cannot create one that outlives it; log in to");
   }
-  const { secret, key } = createKey({ namespace, account, name, resources }, changes.now, life);
+  const { secret, key } = createKey(changes, { namespace, account, name, resources }, life);
   await changes.issue(caller, (state) => {
     checkRoom(state, key, changes.now);
     return [{ $case: "keyCreated", value: { key } }];
@@ -87,7 +89,7 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   const old = find(changes.state, caller, request.prefix, changes.now);
   const life = Number(old.lifetimeMs) || timestampMs(old.expires) - timestampMs(old.created);
   const latest = isKey(changes.state, caller) ? caller.expires : undefined;
-  const { secret, key } = createKey(old, changes.now, life, latest);
+  const { secret, key } = createKey(changes, old, life, latest);
   await changes.make(caller, (state, now) => {
     const { sha256, expires } = find(state, caller, request.prefix, now);
     checkRoom(state, key, now);
@@ -103,12 +105,15 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
 }
 
 function createKey(
+  { state, now }: Changes,
   { namespace, account, name, resources }: Pick<StoredKey, "namespace" | "account" | "name" | "resources">,
-  now: number,
   life: number,
   latest = Number.POSITIVE_INFINITY,
 ): { secret: string; key: StoredKey } {
-  const secret = createToken("key");
+  let secret = createToken("key");
+  for (let draws = 1; draws < MAX_DRAWS && state.keyWithPrefix(namespace, tokenPrefix(secret)) !== undefined; draws++) {
+    secret = createToken("key");
+  }
   const key: StoredKey = {
     sha256: hashToken(secret),
     prefix: tokenPrefix(secret),
@@ -166,7 +171,7 @@ function checkRoom(state: State, { namespace, account, prefix }: StoredKey, now:
   if (alive.length >= MAX_KEYS) {
     throw failedPrecondition(`the account has ${MAX_KEYS} keys, the most it may; revoke one`);
   }
-  // One in 57 billion for each key there is.
+  // Drawn at another authority at the same time.
   if (state.keyWithPrefix(namespace, prefix) !== undefined) throw aborted("the new key's prefix is taken; try again");
 }
 

@@ -11,9 +11,9 @@
  */
 import type { Logger } from "pino";
 import { Entry } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { Pace } from "../../../src/pace.js";
 import { type Collection, REMEDY, type Store, StoreError } from "../../../src/store/store.js";
 import { timestampMs } from "../../../src/time.js";
-import { Pace } from "./pace.js";
 import { keyOf, seal, unseal } from "./row.js";
 import { type FrozenState, partsOf } from "./snapshot-parts.js";
 import { NewerSnapshotError, Snapshots } from "./snapshots.js";

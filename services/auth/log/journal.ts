@@ -10,13 +10,13 @@ import type { Logger } from "pino";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { aborted, Code, StatusError } from "../../../src/errors.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
+import { Pace } from "../../../src/pace.js";
 import { StoreError } from "../../../src/store/store.js";
 import { type ChangeLog, LostHistoryError, MAX_READ, type ReadEntry } from "./change-log.js";
 import type { Clock } from "./clock.js";
 import { coalesced } from "./coalesced.js";
 import { type Author, type Decide, type Decision, decideInOrder, type Proposal } from "./decide.js";
 import { fold } from "./fold.js";
-import { Pace } from "./pace.js";
 import { checksumOf } from "./row.js";
 import { State } from "./state.js";
 

@@ -6,7 +6,7 @@ import { connectivityState, type Channel as GrpcJsChannel, type Metadata as Grpc
 import { asBuffer } from "../../buffer.js";
 import { Code } from "../../errors.js";
 import { ErrorCode } from "../../http2/errors.js";
-import type { Call, CallListener, CallStart, Status } from "../channel.js";
+import { type Call, type CallListener, type CallStart, type Status, sentMetadata } from "../channel.js";
 import type { Indexed, IndexedList } from "../open-calls.js";
 import {
   cancelled,
@@ -62,7 +62,7 @@ export class GrpcCall implements Call, Indexed {
     if (this.#ended) return;
     let metadata: GrpcMetadata;
     try {
-      metadata = toGrpc(start.metadata);
+      metadata = toGrpc(sentMetadata(start));
     } catch (error) {
       this.fail(unsendable(error as Error));
       return;

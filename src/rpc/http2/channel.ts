@@ -89,7 +89,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   open(start: CallStart, listener: CallListener): Call {
     const call = new ClientCall(start, listener, this.#calls);
     try {
-      checkMetadata(start.metadata);
+      checkMetadata(call.metadata);
     } catch (error) {
       call.fail(unsendable(error as Error));
       return call;

@@ -4,7 +4,7 @@ import type { Connection } from "../../http2/connection.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { Flag } from "../../http2/frames.js";
 import { type HeaderField, type HeaderList, headerOf, isMalformed } from "../../http2/header-fields.js";
-import type { Call, CallListener, CallStart, Status } from "../channel.js";
+import { type Call, type CallListener, type CallStart, type Status, sentMetadata } from "../channel.js";
 import { formatTimeout, type Metadata } from "../metadata.js";
 import type { Deadlines, Expiring } from "../open-calls.js";
 import {
@@ -40,6 +40,7 @@ export interface ChannelCalls {
 export class ClientCall extends MessageStream implements Call, Expiring {
   readonly deadline: number;
   index = -1;
+  readonly metadata: Metadata;
   readonly #start: CallStart;
   readonly #listener: CallListener;
   readonly #channel: ChannelCalls;
@@ -53,6 +54,7 @@ export class ClientCall extends MessageStream implements Call, Expiring {
 
   constructor(start: CallStart, listener: CallListener, channel: ChannelCalls) {
     super(channel.maxMessage);
+    this.metadata = sentMetadata(start);
     this.#start = start;
     this.#listener = listener;
     this.#channel = channel;
@@ -62,10 +64,6 @@ export class ClientCall extends MessageStream implements Call, Expiring {
 
   protected get connection(): Connection | undefined {
     return this.#connection;
-  }
-
-  get metadata(): Metadata {
-    return this.#start.metadata;
   }
 
   get over(): boolean {
@@ -141,15 +139,15 @@ export class ClientCall extends MessageStream implements Call, Expiring {
 
   protected writeHeaders({ writer }: Connection): void {
     this.headersWritten = true;
-    const { path, metadata } = this.#start;
+    const { path } = this.#start;
     const headers = this.#channel.headersOf(path);
-    const at = writer.beginHeaders(headers.size + sizeOfMetadata(metadata) + TIMEOUT_SIZE);
+    const at = writer.beginHeaders(headers.size + sizeOfMetadata(this.metadata) + TIMEOUT_SIZE);
     const { encoder, output } = writer;
     encoder.list(output, path, headers.fields);
     if (this.deadline !== Number.POSITIVE_INFINITY) {
       encoder.field(output, "grpc-timeout", formatTimeout(this.deadline - Date.now()));
     }
-    writeMetadata(writer, metadata);
+    writeMetadata(writer, this.metadata);
     this.localEnded = this.ending && !this.hasUnsent;
     writer.endHeaders(at, this.id, this.localEnded ? Flag.END_STREAM : 0);
   }

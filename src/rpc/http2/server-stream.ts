@@ -276,5 +276,5 @@ function sendable(ending: Status): Status {
 /** Whether the client reads messages in an encoding (gRPC's compression.md). */
 function accepts(fields: readonly HeaderField[], encoding: string): boolean {
   const accepted = headerOf(fields, "grpc-accept-encoding") ?? "";
-  return accepted.split(/\s*,\s*/).includes(encoding);
+  return accepted.split(",").some((name) => name.trim() === encoding);
 }

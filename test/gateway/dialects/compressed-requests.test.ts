@@ -5,6 +5,8 @@ import { connect } from "node:http2";
 import { json } from "node:stream/consumers";
 import zlib from "node:zlib";
 import t from "tap";
+import { decompressQuery } from "../../../gateway/dialects/rpc/compression.js";
+import { Code } from "../../../src/errors.js";
 import { MemoryBudget } from "../../../src/memory-budget.js";
 import { HTTP_VERSIONS, httpClient } from "../../support/http-client.js";
 import { until } from "../../support/until.js";
@@ -107,22 +109,43 @@ t.test("an upload that is sent on in pieces must not be compressed", async (t) =
   }
 });
 
-t.test("what a body becomes counts to the memory of the process", async (t) => {
-  for (const version of HTTP_VERSIONS) {
-    const client = httpClient(t, version, it.door.address);
-    const body = zlib.gzipSync(note("a".repeat(100_000)));
-    const headers = { "content-type": "application/json", "content-encoding": "gzip" };
-    const sent = { method: "POST", path: "/relay/Call", headers, body };
-    const before = budget.reserved;
-    // Others hold so much that one connection may no more hold as much as a body can become.
-    const others = [budget.openUpstream(), budget.openUpstream()];
-    for (const [index, other] of others.entries()) t.ok(other.tryReserve((index === 0 ? 8 : 4) * MAX));
-    t.match(await client.send(sent), { status: 503, body: /Too much is waiting/ }, version);
-    for (const other of others) other.close();
-    t.match(await client.send(sent), { status: 200 });
-    await until(() => budget.reserved === before, { what: () => `the release of ${budget.reserved - before} bytes` });
-  }
-});
+const COUNTED = [
+  {
+    dialect: "JSON",
+    path: "/relay/Call",
+    type: "application/json",
+    coding: "content-encoding",
+    flag: undefined,
+    answered: /aaaa/,
+  },
+  {
+    dialect: "gRPC-Web",
+    path: "/relay.Relay/Call",
+    type: "application/grpc-web+json",
+    coding: "grpc-encoding",
+    flag: 1,
+    answered: /grpc-status: ?0/,
+  },
+];
+for (const { dialect, path, type, coding, flag, answered } of COUNTED) {
+  t.test(`what a body of ${dialect} becomes counts to the memory of the process`, async (t) => {
+    for (const version of HTTP_VERSIONS) {
+      const client = httpClient(t, version, it.door.address);
+      const compressed = zlib.gzipSync(note("a".repeat(100_000)));
+      const body = flag === undefined ? compressed : enveloped(flag, compressed);
+      const sent = { method: "POST", path, headers: { "content-type": type, [coding]: "gzip" }, body };
+      const before = budget.reserved;
+      // Others hold so much that one connection may no more hold as much as a body can become.
+      const others = [budget.openUpstream(), budget.openUpstream()];
+      for (const [index, other] of others.entries()) t.ok(other.tryReserve((index === 0 ? 8 : 4) * MAX));
+      t.match(await client.send(sent), { body: /Too much is waiting/ }, version);
+      for (const other of others) other.close();
+      t.match(await client.send(sent), { status: 200, body: answered });
+      const what = () => `the release of ${budget.reserved - before} bytes`;
+      await until(() => budget.reserved === before, { what });
+    }
+  });
+}
 
 t.test("it does not count any more while the client reads the response", async (t) => {
   // A client that takes one byte of the response.
@@ -135,4 +158,40 @@ t.test("it does not count any more while the client reads the response", async (
   await once(stream, "response");
   const held = (): number => budget.reserved - before;
   t.ok(held() > 90_000 && held() < 150_000, `${held()} bytes for a response of 100 kB`);
+});
+
+/** A message of gRPC-Web in its envelope, compressed or not. */
+function enveloped(flag: number, message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix[0] = flag;
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+t.test("a compressed message in an envelope is decompressed up to the bound", async (t) => {
+  const client = httpClient(t, "HTTP/1.1", it.door.address);
+  const call = (body: Buffer) => {
+    const headers = { "content-type": "application/grpc-web+json", "grpc-encoding": "gzip" };
+    return client.send({ method: "POST", path: "/relay.Relay/Call", headers, body });
+  };
+  const large = zlib.gzipSync(note("a".repeat(MAX - 20)));
+  t.match(await call(enveloped(1, large)), { status: 200, body: /grpc-status: ?0/ });
+  const outcomes: [body: Buffer, status: number][] = [
+    [enveloped(1, zlib.gzipSync(note("a".repeat(MAX)))), Code.RESOURCE_EXHAUSTED],
+    [enveloped(1, Buffer.from("not gzip")), Code.INVALID_ARGUMENT],
+    [enveloped(1, large).subarray(0, -1), Code.INVALID_ARGUMENT],
+    [Buffer.concat([enveloped(1, large), enveloped(1, large)]), Code.UNIMPLEMENTED],
+    [enveloped(2, large), Code.INTERNAL],
+  ];
+  for (const [body, code] of outcomes) {
+    t.match(await call(body), { body: new RegExp(`grpc-status: ?${code}\\b`) }, `${code}`);
+  }
+});
+
+t.test("a compressed message in a query is decompressed up to a lower bound", (t) => {
+  const decompress = (bytes: number) =>
+    decompressQuery("br", zlib.brotliCompressSync(Buffer.alloc(bytes)), 4 * 1024 ** 2);
+  t.equal(decompress(256 * 1024).length, 256 * 1024);
+  t.throws(() => decompress(256 * 1024 + 1), { code: Code.RESOURCE_EXHAUSTED });
+  t.end();
 });

@@ -28,10 +28,10 @@ export class ManualLoop implements EventLoop {
   }
 }
 
-/** Lets a turn pass in which calls have taken so much time that all others have to wait. */
-export function fillTurn(overload: Overload, loop: ManualLoop): void {
+/** Lets a turn pass in which calls of a group have taken so much time that all others have to wait. */
+export function fillTurn(overload: Overload, loop: ManualLoop, group = "a"): void {
   for (let call = 0; call < MAX_UNTIMED; call++) overload.mayBegin();
   overload.mayBegin();
-  overload.tryBegin("before");
+  overload.tryBegin(group);
   loop.milliseconds += MAX_TURN_MS;
 }

@@ -1,44 +1,9 @@
 // Requests that wait at the HTTP port, on an event loop that the test turns by hand: how they are answered, and how refused.
 import t, { type Test } from "tap";
-import { MAX_WAIT_MS, Overload } from "../../../src/overload.js";
+import { MAX_WAIT_MS } from "../../../src/overload.js";
 import { HTTP_VERSIONS, httpClient, type Received, type Sent } from "../../support/http-client.js";
 import { inTime, until } from "../../support/until.js";
-import { deploy } from "../deployment.js";
-import { fillTurn, ManualLoop } from "./manual-loop.js";
-
-/** Counts the calls that have come to wait, and those whose callers have gone. */
-class ObservedOverload extends Overload {
-  waiting = 0;
-  cancelled = 0;
-
-  override wait(...call: Parameters<Overload["wait"]>): ReturnType<Overload["wait"]> {
-    this.waiting++;
-    const entry = super.wait(...call);
-    const cancel = (): void => {
-      this.cancelled++;
-      entry.cancel();
-    };
-    return { cancel };
-  }
-}
-
-async function start(t: Test) {
-  const loop = new ManualLoop();
-  const overload = new ObservedOverload(loop);
-  const deployment = await deploy(t.testdir(), { overload });
-  t.teardown(() => deployment.close());
-  deployment.metrics.overload = overload;
-  deployment.logged.length = 0;
-  deployment.dispatched.length = 0;
-  fillTurn(overload, loop);
-  /** Lets everything that waits have its turn. */
-  const turn = (): void => {
-    loop.turn();
-    loop.turn();
-  };
-  const waiting = (count = 1) => until(() => overload.waiting === count);
-  return { ...deployment, loop, overload, turn, waiting };
-}
+import { startBusy } from "./busy.js";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const CALL: Sent = { method: "POST", path: "/helloworld/call", headers: JSON_TYPE, body: '{"name":"Ada"}' };
@@ -56,6 +21,15 @@ const DIALECTS: readonly { dialect: string; sent: Sent; check(t: Test, answer: R
       t.ok(headers["x-request-id"]);
       const error = { Id: "gateway", Code: 503, Detail: DETAIL, Status: "Service Unavailable" };
       t.same(JSON.parse(body), error);
+    },
+  },
+  {
+    dialect: "MCP",
+    sent: { ...CALL, path: "/mcp", body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' },
+    check(t, { status, headers, body }) {
+      t.equal(status, 503);
+      t.equal(headers["retry-after"], "1");
+      t.match(JSON.parse(body), { jsonrpc: "2.0", error: { code: 503, message: DETAIL } });
     },
   },
   {
@@ -108,7 +82,7 @@ for (const version of HTTP_VERSIONS) {
     t.test(
       `${dialect} over ${version}: a request that has waited too long is refused as the dialect writes errors`,
       async (t) => {
-        const it = await start(t);
+        const it = await startBusy(t, { holdMs: 1 });
         const answer = httpClient(t, version, it.door.address).send(sent);
         await it.waiting();
         it.loop.turn();
@@ -123,7 +97,7 @@ for (const version of HTTP_VERSIONS) {
   }
 
   t.test(`${version}: a request that waits is answered when its turn has come`, async (t) => {
-    const it = await start(t);
+    const it = await startBusy(t);
     const answer = httpClient(t, version, it.door.address).send(CALL);
     await it.waiting();
     it.turn();
@@ -132,7 +106,7 @@ for (const version of HTTP_VERSIONS) {
   });
 
   t.test(`${version}: a request whose client goes away while it waits does not reach the service`, async (t) => {
-    const it = await start(t);
+    const it = await startBusy(t);
     const client = httpClient(t, version, it.door.address);
     const gone = client.open({ path: "/helloworld/call?name=Gone" });
     gone.head.catch(() => {});
@@ -144,8 +118,22 @@ for (const version of HTTP_VERSIONS) {
   });
 }
 
+t.test("a request whose client goes away after its wait is counted once", async (t) => {
+  const it = await startBusy(t);
+  const gone = httpClient(t, "HTTP/1.1", it.door.address).open(CALL);
+  gone.head.catch(() => {});
+  await it.waiting();
+  it.turn();
+  gone.leave();
+  await until(() => it.logged.length > 0);
+  t.match(it.logged, [{ status: 499 }]);
+  const counts = (await it.metrics.text()).match(/^portico_requests_total.*code="499".*$/gm);
+  t.match(counts, [/service="helloworld".* 1$/]);
+  t.equal(counts?.length, 1);
+});
+
 t.test("while calls to one service wait, a call to another and /readyz are answered at once", async (t) => {
-  const it = await start(t);
+  const it = await startBusy(t);
   const client = httpClient(t, "HTTP/1.1", it.door.address);
   const send = (path: string) => inTime(client.send({ path }), path);
   const flood = ["1", "2", "3"].map((name) => send(`/helloworld/call?name=${name}`));
@@ -158,8 +146,32 @@ t.test("while calls to one service wait, a call to another and /readyz are answe
   for (const { status } of await Promise.all(flood)) t.equal(status, 200);
 });
 
+const GROUPS: readonly (readonly [title: string, group: string, paths: readonly string[]])[] = [
+  [
+    "all paths of a service",
+    "helloworld",
+    [CALL.path as string, "/v1/helloworld/call", "/HelloWorld/Call", RPC, `/bound${RPC}`],
+  ],
+  ["each of Portico's own first segments", "/openapi", ["/openapi", "/openapi/helloworld.json"]],
+  ["all paths that nothing has", "/", ["/nothing/here", "/nothing/there", "/else?a=b"]],
+];
+for (const [title, group, paths] of GROUPS) {
+  t.test(`${title} take turns as one group`, async (t) => {
+    const it = await startBusy(t, { bound: true });
+    const client = httpClient(t, "HTTP/1.1", it.door.address);
+    const answers = paths.map((path) => client.send({ ...CALL, path }));
+    await it.waiting(paths.length);
+    t.same(
+      it.overload.groups,
+      paths.map(() => group),
+    );
+    it.turn();
+    await inTime(Promise.all(answers), "all answers");
+  });
+}
+
 t.test("a request that waits is told when the server stops", async (t) => {
-  const it = await start(t);
+  const it = await startBusy(t);
   const answer = httpClient(t, "HTTP/1.1", it.door.address).send(CALL);
   await it.waiting();
   await inTime(it.door.close(0), "the stop");

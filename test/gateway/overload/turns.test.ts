@@ -2,12 +2,14 @@
 import t, { type Test } from "tap";
 import {
   MAX_NORMAL_WAIT_MS,
-  MAX_OVERLOADED_TURN_MS,
   MAX_REFUSE_MS,
+  MAX_SHORT_TURN_MS,
   MAX_TURN_MS,
   MAX_UNTIMED,
   MAX_WAIT_MS,
   Overload,
+  PERIOD_MS,
+  SHARED_MS,
 } from "../../../src/overload.js";
 import { fillTurn, ManualLoop } from "./manual-loop.js";
 
@@ -69,9 +71,9 @@ t.test("a call that waits begins in a later turn than the one in which it came",
 t.test("a call whose caller has gone does not begin", async (t) => {
   const { loop, overload, happened, wait } = open();
   fillTurn(overload, loop);
-  wait("a", "a0").cancel();
+  wait("a", "a0").tryCancel();
   wait("a", "a1");
-  wait("b", "b0").cancel();
+  wait("b", "b0").tryCancel();
   for (let turn = 0; turn < 3; turn++) loop.turn();
   t.same(happened, ["a1"]);
   t.ok(loop.isIdle);
@@ -101,7 +103,7 @@ for (const [title, waited, begun] of lengths) {
     wait("a", "a0", MAX_TURN_MS);
     loop.turn();
     loop.milliseconds += waited;
-    for (const name of ["a1", "a2"]) wait("a", name, MAX_OVERLOADED_TURN_MS);
+    for (const name of ["a1", "a2"]) wait("a", name, MAX_SHORT_TURN_MS);
     loop.turn();
     t.same(happened, ["a0"]);
     loop.turn();
@@ -112,6 +114,91 @@ for (const [title, waited, begun] of lengths) {
     t.ok(overload.tryBegin("a"));
     loop.milliseconds += MAX_TURN_MS - 0.1;
     t.ok(overload.tryBegin("a"));
+  });
+}
+
+t.test("turns are long again when a call has waited no longer than is normal, though others wait", async (t) => {
+  const { loop, overload, happened, wait } = open();
+  fillTurn(overload, loop);
+  wait("a", "a0", MAX_TURN_MS);
+  loop.turn();
+  loop.milliseconds += MAX_NORMAL_WAIT_MS + 1;
+  for (const name of ["a1", "a2", "a3"]) wait("a", name, MAX_SHORT_TURN_MS);
+  loop.turn();
+  t.same(happened, ["a0"]);
+  loop.turn();
+  t.same(happened, ["a0", "a1"]);
+  loop.turn();
+  t.same(happened, ["a0", "a1", "a2", "a3"]);
+});
+
+const arrivals: readonly (readonly [title: string, waited: number, begun: readonly string[]])[] = [
+  ["where turns are long, calls begin in the turn in which they came, behind those before them", 0, ["a0", "a1", "b0"]],
+  ["where turns are short, they begin in a later one", MAX_NORMAL_WAIT_MS + 1, ["a0", "a1"]],
+];
+for (const [title, waited, begun] of arrivals) {
+  t.test(title, async (t) => {
+    const { loop, overload, happened, wait } = open();
+    fillTurn(overload, loop);
+    wait("a", "a0", MAX_TURN_MS);
+    wait("a", "a1");
+    loop.turn();
+    loop.milliseconds += waited;
+    loop.turn();
+    t.same(happened, ["a0"]);
+    wait("b", "b0");
+    loop.turn();
+    t.same(happened, begun);
+  });
+}
+
+const shared: readonly (readonly [title: string, ago: number, begun: readonly string[]])[] = [
+  ["turns are short after a call of another group has come", SHARED_MS - 1, ["a0"]],
+  ["turns are long again some time after it", SHARED_MS, ["a0", "a1", "a2"]],
+];
+for (const [title, ago, begun] of shared) {
+  t.test(title, async (t) => {
+    const { loop, overload, happened, wait } = open();
+    fillTurn(overload, loop);
+    overload.tryBegin("b");
+    loop.turn();
+    fillTurn(overload, loop, "b");
+    loop.milliseconds += ago - MAX_TURN_MS;
+    for (const name of names("a", 3)) wait("a", name, MAX_SHORT_TURN_MS);
+    loop.turn();
+    loop.turn();
+    t.same(happened, begun);
+  });
+}
+
+t.test("a call that begins before those of another group makes turns short", async (t) => {
+  const { loop, overload, happened, wait } = open();
+  fillTurn(overload, loop);
+  wait("a", "a0", MAX_TURN_MS);
+  for (const name of ["a1", "a2"]) wait("a", name, MAX_SHORT_TURN_MS);
+  loop.turn();
+  t.ok(overload.tryBegin("b"));
+  loop.turn();
+  loop.turn();
+  t.same(happened, ["a0", "a1"]);
+});
+
+const fills: readonly (readonly [title: string, waiting: number, isRefused: boolean])[] = [
+  ["a call may wait where fewer do than began in the last period", 3, false],
+  ["a call is refused where as many wait as began in the last period", 4, true],
+];
+for (const [title, waiting, isRefused] of fills) {
+  t.test(title, async (t) => {
+    const { loop, overload, wait } = open();
+    fillTurn(overload, loop);
+    for (const name of names("a", waiting)) wait("a", name, PERIOD_MS);
+    t.notOk(overload.mustRefuse("a"));
+    for (let turn = 0; turn < 3; turn++) {
+      loop.turn();
+      t.equal(overload.mustRefuse("a"), isRefused && turn === 2);
+    }
+    t.notOk(overload.mustRefuse("b"));
+    t.equal(overload.refused, isRefused ? 1 : 0);
   });
 }
 
@@ -181,6 +268,23 @@ t.test("refusals take a small part of a turn in which calls begin; the other lat
   t.ok(loop.isIdle);
 });
 
+t.test("refusals take a bounded time where no call is left to begin", async (t) => {
+  const { loop, overload } = open();
+  fillTurn(overload, loop);
+  const late = 3 * (MAX_SHORT_TURN_MS / MAX_REFUSE_MS);
+  const refuse = (): void => {
+    loop.milliseconds += MAX_REFUSE_MS;
+  };
+  for (let call = 0; call < late; call++) overload.wait("a", { begin: () => t.fail(), refuse });
+  loop.turn();
+  loop.milliseconds += MAX_WAIT_MS + 1;
+  for (let turn = 1; turn <= 3; turn++) {
+    loop.turn();
+    t.equal(overload.refused, (turn * late) / 3, "what has arrived meanwhile is looked at in between");
+  }
+  t.ok(loop.isIdle);
+});
+
 t.test("calls that came later are not refused with those that waited too long", async (t) => {
   const { loop, overload, happened, wait } = open();
   fillTurn(overload, loop);
@@ -190,7 +294,7 @@ t.test("calls that came later are not refused with those that waited too long", 
   wait("a", "a1");
   loop.turn();
   loop.turn();
-  t.same(happened, ["a0 refused", "a1"]);
+  t.same(happened, ["a1", "a0 refused"]);
 });
 
 t.test("a turn that accepted a connection begins no call, because more connections may wait", async (t) => {

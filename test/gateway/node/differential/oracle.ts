@@ -82,6 +82,7 @@ export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): P
     req.on("end", () => {
       if (request.answered || length > maxBody) return;
       request.body = Buffer.concat(pieces).toString("latin1");
+      if (req.trailers.connection !== undefined) request.connectionInTrailers = true;
       setImmediate(answer);
     });
     req.on("error", () => {});

@@ -13,6 +13,8 @@ export interface RecordedRequest {
   readonly headers: readonly string[];
   /** Whether it asks for a WebSocket. */
   readonly upgrade: boolean;
+  /** Whether the trailers have a field Connection. Only node:http says it, which heeds it. */
+  connectionInTrailers?: true;
   /** One character a byte; undefined where it never arrived to its end. */
   body?: string;
   /** The status with which the server refuses it. */

@@ -18,3 +18,14 @@ export class Pace {
     this.#began = performance.now();
   }
 }
+
+/** Makes something of each item, in order and in turns. */
+export async function mapPaced<T, R>(items: Iterable<T>, map: (item: T) => R): Promise<R[]> {
+  const pace = new Pace();
+  const results: R[] = [];
+  for (const item of items) {
+    results.push(map(item));
+    await pace.step();
+  }
+  return results;
+}

@@ -1,0 +1,33 @@
+/** Callers in a process of their own (overload-client.ts), and the row of a table that says what became of their calls. */
+import { execFile, spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Load, Outcome } from "./overload-client.js";
+
+const CLIENT = fileURLToPath(new URL("overload-client.ts", import.meta.url));
+const hasTaskset = spawnSync("taskset", ["-V"]).status === 0;
+
+/** The beginning of a command that is to run on one core; nothing where that cannot be said. */
+export const onCore = (core: number): string[] => (hasTaskset ? ["taskset", "-c", String(core)] : []);
+
+/** @param niceness of the process, as nice(1) has it */
+export async function callers(load: Load, niceness = 0): Promise<Outcome> {
+  const client = [process.execPath, "--import=tsx", CLIENT, JSON.stringify(load)];
+  const [command, ...args] = ["nice", "-n", String(niceness), ...onCore(0), ...client] as [string, ...string[]];
+  return JSON.parse((await promisify(execFile)(command, args)).stdout);
+}
+
+export const HEAD: readonly string[] = [
+  "| calls | load | granted in a second | refused | lost | of the peak | another service's calls: p50, p99 | refused or lost |",
+  "|---|---|---|---|---|---|---|---|",
+];
+
+/** @param other of which 50 calls began each second */
+export function row(title: string, load: string, outcome: Outcome, peak: Outcome, other: Outcome): string {
+  const { granted, refused, lost } = outcome;
+  const share = `${Math.round((100 * granted) / peak.granted)} %`;
+  const beside = other.granted === 0 ? "none" : `${other.p50.toFixed(1)} ms, ${other.p99.toFixed(1)} ms`;
+  const unanswered = `${Math.round((100 * (other.refused + other.lost)) / 50)} %`;
+  const cells = [title, load, ...[granted, refused, lost].map((count) => Math.round(count).toLocaleString("en"))];
+  return `| ${[...cells, share, beside, unanswered].join(" | ")} |`;
+}

@@ -1,0 +1,124 @@
+// What becomes of calls while there are more than a service in another process can answer, and of calls through the same gateway
+// to another service meanwhile. Runs the built program and prints rows of Markdown for docs/faults.md. The flooded service has
+// one core where it needs one, all else has the other one (taskset); callers wait a second for an answer.
+//
+//     node --import=tsx test/faults/overload-upstream.ts [--program dist/portico.js] [--only foreign]
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { type Portico, start } from "../support/process.js";
+import { callers, HEAD, onCore, row } from "./callers.js";
+import type { Outcome } from "./overload-client.js";
+
+const { values: options } = parseArgs({
+  options: { program: { type: "string", default: "dist/portico.js" }, only: { type: "string", default: "" } },
+});
+
+/** A service that is flooded. */
+interface Kind {
+  readonly title: string;
+  readonly path: string;
+  /** Started before the authority, with the folder of its data. */
+  readonly foreign?: (data: string) => Promise<ChildProcess>;
+  readonly own?: string;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    title: "a QR code (1.6 ms), `portico service`",
+    path: `/qr/generate?format=SVG&correction=HIGH&text=${"a".repeat(160)}`,
+    own: "qr",
+  },
+  { title: "a foreign service with a lock (4 ms)", path: "/clerk/serve", foreign: startClerk },
+];
+
+/** Callers at the peak, who call again when they are answered. */
+const AT_PEAK = 16;
+const MAX_CALLERS = 4_000;
+const SECONDS = 8;
+const TIMES = [1, 2, 10];
+/** What a flood takes to show, in milliseconds. */
+const ONSET = 1_500;
+
+async function startClerk(data: string): Promise<ChildProcess> {
+  const descriptors = join(data, "clerk.binpb");
+  execFileSync("node_modules/.bin/buf", ["build", "test/faults/clerk.proto", "-o", descriptors]);
+  const child = spawn(process.execPath, ["test/faults/clerk.mjs", "127.0.0.1:0"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = await once(child.stdout.setEncoding("utf8"), "data", { signal: AbortSignal.timeout(10_000) });
+  const target = /listening on (\S+)/.exec(line)?.[1];
+  writeFileSync(join(data, "portico.json"), JSON.stringify({ services: [{ name: "clerk", target, descriptors }] }));
+  return child;
+}
+
+/** The processes of a kind: an authority, a gateway, the flooded service, and another one. */
+async function startAll({ foreign, own }: Kind, data: string, started: (Portico | ChildProcess)[]): Promise<number> {
+  const run = async (role: string[], core: number, env = {}): Promise<Portico> => {
+    const settings = { PORTICO_DATA: data, PORTICO_LOG_LEVEL: "info", ...env };
+    const launch = { program: resolve(options.program), before: onCore(core) };
+    const portico = await start(role, settings, ".", [], launch);
+    started.push(portico);
+    return portico;
+  };
+  if (foreign !== undefined) started.push(await foreign(data));
+  const authority = await run(["authority"], 0);
+  const joined = { PORTICO_AUTHORITY: authority.address("gRPC") };
+  const gateway = await run(["gateway"], 0, joined);
+  await run(["service", "id"], 0, joined);
+  if (own !== undefined) await run(["service", own], 1, joined);
+  return Number(new URL(gateway.address("HTTP")).port);
+}
+
+async function answered(port: number, path: string): Promise<void> {
+  for (const late = performance.now() + 10_000; ; await wait(50)) {
+    const { status } = await fetch(`http://127.0.0.1:${port}${path}`);
+    if (status === 200) return;
+    if (performance.now() > late) throw new Error(`${path} is answered by ${status}`);
+  }
+}
+
+const others = (port: number): Promise<Outcome> =>
+  callers({ port, path: "/id/generate", seconds: SECONDS - 3, callers: 4, rate: 50, kept: true });
+
+async function measure(kind: Kind): Promise<string[]> {
+  const { title, path } = kind;
+  const data = mkdtempSync(join(tmpdir(), "portico-overload-"));
+  const started: (Portico | ChildProcess)[] = [];
+  try {
+    const port = await startAll(kind, data, started);
+    for (const each of [path, "/id/generate"]) await answered(port, each);
+    const atPeak = { port, path, seconds: 5, callers: AT_PEAK, kept: true };
+    await callers(atPeak); // Until the code is compiled.
+    const peak = await callers(atPeak);
+    const rows = [row(title, "peak", peak, peak, await others(port))];
+    for (const factor of TIMES) {
+      const rate = peak.granted * factor;
+      const under = callers({ ...atPeak, seconds: SECONDS, rate, callers: Math.min(MAX_CALLERS, Math.ceil(rate)) });
+      await wait(ONSET);
+      const beside = await others(port);
+      rows.push(row("", `${factor} ×`, await under, peak, beside));
+      await wait(ONSET);
+    }
+    return rows;
+  } finally {
+    for (const each of started) {
+      if ("stop" in each) await each.stop("SIGKILL");
+      else each.kill("SIGKILL");
+    }
+    rmSync(data, { recursive: true, force: true });
+  }
+}
+
+const lines = [...HEAD];
+for (const kind of KINDS.filter(({ title }) => title.includes(options.only))) {
+  for (const line of await measure(kind)) {
+    console.error(line);
+    lines.push(line);
+  }
+}
+console.log(lines.join("\n"));

@@ -1,0 +1,79 @@
+// What looks at all services, whose types it may have to parse, leaves other requests their turns of the event loop.
+import t from "tap";
+import type { Routes } from "../../../gateway/catalog/routes.js";
+import type { Target } from "../../../gateway/catalog/target.js";
+import { search } from "../../../gateway/dialects/mcp/tools.js";
+import { type GatewayRequest, RequestHeaders } from "../../../gateway/http.js";
+import { ServedDocuments } from "../../../gateway/openapi/served.js";
+import { until } from "../../support/until.js";
+import { deploy } from "../deployment.js";
+
+const SERVICES = 5;
+/** Longer than a turn may be. */
+const PARSING_MS = 15;
+
+const { add, catalog, guard, close } = await deploy(t.testdir());
+t.teardown(close);
+for (let number = 1; number <= SERVICES; number++) add({ service: `library-${number}` });
+await until(() => catalog.routes.targetsOf(`library-${SERVICES}`) !== undefined);
+
+/** The routes, where the types of the libraries take long to parse. */
+const routes = {
+  get services() {
+    return catalog.routes.services;
+  },
+  find: (path: string) => catalog.routes.find(path),
+  targetsOf(service: string) {
+    const targets = catalog.routes.targetsOf(service);
+    return service.startsWith("library-") ? targets?.map(slow) : targets;
+  },
+} as unknown as Routes;
+
+function slow({ endpoint, ...target }: Target): Target {
+  let isParsed = false;
+  const method = (): Target["endpoint"]["method"] => {
+    for (const began = performance.now(); !isParsed && performance.now() - began < PARSING_MS; );
+    isParsed = true;
+    return endpoint.method;
+  };
+  const late = Object.defineProperty({ ...endpoint }, "method", { get: method });
+  return { ...target, endpoint: late } as Target;
+}
+
+/** How many turns the event loop has until the work is done. */
+async function turnsOf(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isDone = false;
+  const count = (): void => {
+    turns++;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  await work();
+  isDone = true;
+  return turns;
+}
+
+t.test("the list of OpenAPI documents, and the names of all fields", async (t) => {
+  const documents = new ServedDocuments({ catalog: { routes }, guard });
+  for (const path of ["/openapi", "/openapi/fields"]) {
+    const request = { method: "GET", rawHeaders: [], headers: new RequestHeaders() };
+    let body = "";
+    const turns = await turnsOf(async () => {
+      const reply = await documents.reply(path, request as unknown as GatewayRequest);
+      body = String(reply?.body);
+    });
+    t.match(body, `library-${SERVICES}`, path);
+    t.ok(turns >= SERVICES, `${turns} turns`);
+  }
+});
+
+t.test("a search of an agent", async (t) => {
+  let found: object = {};
+  const viewer = { caller: undefined, namespace: "default" };
+  const turns = await turnsOf(async () => {
+    found = await search("greets", viewer, { catalog: { routes }, guard, config: {} });
+  });
+  t.match(found, { endpoints: [{ description: "Greets a name." }] });
+  t.ok(turns >= SERVICES, `${turns} turns`);
+});

@@ -1,0 +1,39 @@
+// Requests that are refused as they come, in an overload: over HTTP/1.1 what has arrived is read first, then all refusals are written.
+import { Socket } from "node:net";
+import t from "tap";
+import { takeTurns } from "../../../gateway/overload.js";
+import { Overload } from "../../../src/overload.js";
+import { inTime } from "../../support/until.js";
+import { answer, answersIn, dial, get, open } from "../node/dial.js";
+
+/** Refuses every request as it comes. */
+class FullOverload extends Overload {
+  override mayBegin(): boolean {
+    return false;
+  }
+  override tryBegin(): boolean {
+    return false;
+  }
+  override mustRefuse(): boolean {
+    return true;
+  }
+}
+
+t.test("refusals are written together", async (t) => {
+  const happened: string[] = [];
+  const refuse = () => {
+    happened.push("refused");
+    return answer("", 503);
+  };
+  const handler = takeTurns(new FullOverload(), { serviceAt: () => "a" }, () => answer("served"), refuse);
+  const client = await dial(await open(t, handler));
+  const { write } = Socket.prototype;
+  t.capture(Socket.prototype, "write", function (this: Socket, ...args: Parameters<Socket["write"]>) {
+    if (String(args[0]).startsWith("HTTP/1.1 503")) happened.push("written");
+    return Reflect.apply(write, this, args);
+  });
+  client.socket.write(get("/a") + get("/b"));
+  const answers = await inTime(client.until(/503[\s\S]*503/), "both refusals");
+  t.equal(answersIn(answers), 2);
+  t.same(happened, ["refused", "refused", "written", "written"]);
+});

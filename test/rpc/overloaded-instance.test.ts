@@ -1,0 +1,158 @@
+// Instances that have more calls than they can answer: they are not taken for sick, and what they refuse is not retried.
+import t, { type Test } from "tap";
+import { toCallError, toFailure } from "../../gateway/errors.js";
+import { Code, StatusError } from "../../src/errors.js";
+import { Balancer } from "../../src/rpc/balancer.js";
+import type { Call, CallListener, CallStart, Channel, Status } from "../../src/rpc/channel.js";
+import { unary } from "../../src/rpc/client.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { isOverload, overloaded, status } from "../../src/rpc/status.js";
+import { type RawImplementation, RawService, rawService } from "./raw-service.js";
+import { dispatcherOf } from "./serve.js";
+
+function balance(t: Test, channels: readonly Channel[]): Balancer {
+  const balancer = new Balancer("raw");
+  balancer.update(new Map(channels.map((channel, index) => [`${index}`, channel])));
+  t.teardown(() => balancer.close());
+  return balancer;
+}
+
+const instance = (one: RawImplementation["one"]): Channel => new InProcessChannel(dispatcherOf([rawService({ one })]));
+
+function refusing(): never {
+  const { code, message, details } = overloaded("raw");
+  throw new StatusError(code, message, { details });
+}
+
+/** How calls end, one after the other: answers or codes. */
+async function calls(balancer: Balancer, count: number): Promise<string> {
+  const ends: string[] = [];
+  for (let call = 0; call < count; call++) {
+    const answer = unary(balancer, RawService.one, Buffer.from(""), { repeatable: true });
+    ends.push(
+      await answer.then(
+        (bytes) => bytes.toString(),
+        (error) => Code[error.code] as string,
+      ),
+    );
+  }
+  return ends.join(" ");
+}
+
+t.test("an instance that refuses calls for overload is not set aside, and its calls are not retried", async (t) => {
+  const balancer = balance(t, [instance(refusing), instance(() => Buffer.from("b"))]);
+  t.equal(await calls(balancer, 20), Array(10).fill("UNAVAILABLE b").join(" "));
+});
+
+/** An instance whose calls end when the test says so. */
+class Manual implements Channel {
+  readonly state = "ready";
+  readonly listeners: CallListener[] = [];
+
+  open(_start: CallStart, listener: CallListener): Call {
+    this.listeners.push(listener);
+    return { send: () => true, end() {}, cancel() {}, pause() {}, resume() {} };
+  }
+
+  close(): void {}
+
+  end(ending = status(Code.OK, "")): void {
+    this.listeners.shift()?.onEnd(ending);
+  }
+}
+
+/** A balancer on a clock that the test moves; calls to it, and how they have ended. */
+function onClock(t: Test, instances: readonly Channel[]) {
+  let now = 1_000_000;
+  const { now: original } = Date;
+  Date.now = () => now;
+  t.teardown(() => {
+    Date.now = original;
+  });
+  const balancer = balance(t, instances);
+  const ended: Status[] = [];
+  const call = (refusable = true): void => {
+    const start = { path: RawService.one.path, metadata: [], deadline: now + 60_000, refusable };
+    balancer.open(start, { onMessage() {}, onEnd: (ending) => ended.push(ending) });
+  };
+  const pass = (milliseconds: number): void => {
+    now += milliseconds;
+  };
+  return { balancer, ended, call, pass };
+}
+
+/** Has twice as many calls come as an instance answers, one each 4 ms, until some are refused. */
+async function flood({ balancer, call, pass }: ReturnType<typeof onClock>, answering: readonly Manual[]) {
+  for (let turn = 0; turn < 2_000 && balancer.refused === 0; turn++) {
+    pass(4);
+    for (const instance of answering) {
+      // The first calls are answered at once, and show what is usual.
+      call();
+      if (turn > 20) call();
+      instance.end();
+    }
+  }
+  await Promise.resolve();
+}
+
+t.test("calls beyond what the only instance can answer are refused, and not those that must not be", async (t) => {
+  const only = new Manual();
+  const it = onClock(t, [only]);
+  await flood(it, [only]);
+  t.ok(it.balancer.refused > 0);
+  const refusal = it.ended.at(-1) as Status;
+  t.match(refusal, {
+    code: Code.UNAVAILABLE,
+    message: "raw has more calls than it can answer in time; try again later",
+  });
+  t.ok(isOverload(refusal));
+  const open = only.listeners.length;
+  it.call(false);
+  t.equal(only.listeners.length, open + 1);
+});
+
+t.test("while one instance has too many calls, another gets them", async (t) => {
+  const [busy, other] = [new Manual(), new Manual()];
+  const it = onClock(t, [busy]);
+  await flood(it, [busy]);
+  it.balancer.update(new Map([busy, other].map((channel, index) => [`${index}`, channel])));
+  const { refused } = it.balancer;
+  const open = busy.listeners.length;
+  for (let count = 0; count < 100; count++) it.call();
+  t.equal(other.listeners.length, 100);
+  t.equal(busy.listeners.length, open);
+  t.equal(it.balancer.refused, refused);
+});
+
+t.test("an instance with another contract has none of the limits", async (t) => {
+  const only = new Manual();
+  const it = onClock(t, [only]);
+  await flood(it, [only]);
+  const { refused } = it.balancer;
+  it.call();
+  t.equal(it.balancer.refused, refused + 1);
+  it.balancer.update(new Map([["0", only]]), () => "another");
+  it.call();
+  t.equal(it.balancer.refused, refused + 1);
+});
+
+t.test("a call that one instance cannot get and another has no time for is refused for overload", async (t) => {
+  const [busy, dead] = [new Manual(), new Manual()];
+  const it = onClock(t, [busy]);
+  await flood(it, [busy]);
+  it.balancer.update(new Map([busy, dead].map((channel, index) => [`${index}`, channel])));
+  const { refused } = it.balancer;
+  for (let count = 0; dead.listeners.length === 0 && count < 2; count++) it.call();
+  dead.end(status(Code.UNAVAILABLE, "the connection was refused", { neverSent: true }));
+  t.ok(isOverload(it.ended.at(-1) as Status));
+  t.equal(it.balancer.refused, refused + 1);
+});
+
+t.test("a client of a gateway is told when to call again", async (t) => {
+  const failure = toFailure(toCallError("raw", overloaded("raw")));
+  t.match(failure, {
+    status: 503,
+    headers: ["Retry-After", "1"],
+    message: /^raw has more calls than it can answer in time/,
+  });
+});
