@@ -60,10 +60,11 @@ async function open(kind: SchemaKind, { url, dataFolder, deadline, warn, mustExi
   const { name, schema } = address;
   // Read before the store: the first start makes the store, and then what shows that the folder is set up.
   const installation = readInstallation(dataFolder);
-  const lost = installation
-    ? lostInstallation(name, dataFolder, installation)
-    : mustExist
-      ? "and so holds no store"
+  // Who names a store that must be there does not start an authority, so the data folder does not matter.
+  const lost = mustExist
+    ? "and so holds no store"
+    : installation
+      ? lostInstallation(name, dataFolder, installation)
       : undefined;
   let id: string | undefined;
   const database = new Database({

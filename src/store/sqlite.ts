@@ -41,11 +41,12 @@ export async function openSqlite(
   const installation = readInstallation(dataFolder);
   try {
     if (!readHeader(KIND, file)) {
+      // Who names a store that must be there does not start an authority, so the data folder does not matter.
+      if (mustExist) throw new StoreError(`store ${file} does not exist`);
       if (installation !== undefined) {
         const lost = lostInstallation(file, dataFolder, installation);
         throw new StoreError(`store ${file} does not exist, ${lost}`);
       }
-      if (mustExist) throw new StoreError(`store ${file} does not exist`);
       await createFile(KIND, file, async (draft, mark) => (await connectAll(draft, deadline, [mark])).close());
     }
     return await connectAll(file, deadline);

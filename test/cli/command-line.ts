@@ -35,7 +35,7 @@ export function ioOf({ env = {}, stdin = "", terminal = false }: Circumstances) 
     stdin: stdinStream,
     stdout,
     stderr,
-    env: { PORTICO_URL: NOWHERE, XDG_CONFIG_HOME: "/nonexistent", ...env },
+    env: { PORTICO_URL: NOWHERE, HOME: "/nonexistent", ...env },
     signal: new AbortController().signal,
   };
   const written = (stream: PassThrough) => (stream.read() as Buffer | null)?.toString() ?? "";

@@ -1,5 +1,5 @@
 /** `portico store copy`: what it says, and what it refuses. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { openStore } from "../../../src/store/open.js";
@@ -50,6 +50,15 @@ t.test("a store with the claim of an authority is copied only where it is said t
   t.match(refused.stderr, /has the claim of an authority: stop every authority on it\. .* add --stopped$/m);
   t.notOk(existsSync(to));
   t.match(await portico([...args, "--stopped"]), { exit: 0, stdout: / 2 claims of authorities/ });
+});
+
+t.test("a source that is absent is said to be so, whatever the data folder belongs to", async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, "store-location"), "/elsewhere/portico.sqlite");
+  const args = ["store", "copy", `sqlite:${join(folder, "absent.sqlite")}`, `sqlite:${join(folder, "to.sqlite")}`];
+  const { exit, stderr } = await portico([...args, "--data", folder]);
+  t.same({ exit, stderr }, { exit: 1, stderr: `store ${join(folder, "absent.sqlite")} does not exist\n` });
+  t.same(readdirSync(folder), ["store-location"]);
 });
 
 const REFUSED = {
