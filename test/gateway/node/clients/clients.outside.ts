@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { PYTHON_PACKAGES } from "../../../cli/client/door.js";
+import { createAuthority } from "../../../http2/certificates.js";
 import { pythonPrograms, run } from "../../../outside/tools.js";
 import { openServer, STREAMED_BYTES } from "./server.js";
 
@@ -106,19 +107,30 @@ for (const version of ["HTTP/1.1", "HTTP/2"]) {
 
 t.test("hyper", { skip: hasNo("cargo") }, async (t) => {
   const built = join(tmpdir(), "portico-outside", "hyper");
-  const build = [
-    "build",
-    "--quiet",
-    "--locked",
-    "--manifest-path",
-    `${FOLDER}/hyper/Cargo.toml`,
-    "--target-dir",
-    built,
-  ];
-  t.same(await run("cargo", build), { status: 0, output: "" });
-  const { output } = await run(join(built, "debug/client"), [server.address]);
-  t.same(output.trim().split("\n"), PRINTED);
-  t.equal(server.takeConnections(), 1);
+  const build = ["--quiet", "--locked", "--manifest-path", `${FOLDER}/hyper/Cargo.toml`, "--target-dir", built];
+  t.same(await run("cargo", ["build", ...build]), { status: 0, output: "" });
+
+  const authority = createAuthority("authority");
+  const secure = await openServer(t, authority.issue("localhost"));
+  const ca = join(t.testdir({ "authority.pem": authority.cert }), "authority.pem");
+  for (const [what, to, parameters, protocol] of [
+    ["over HTTP/1.1", server, ["http/1.1"], "http/1.1"],
+    ["over HTTP/2 by prior knowledge", server, ["h2"], "h2"],
+    ["over TLS, offering both by ALPN", secure, ["h2,http/1.1", ca], "h2"],
+    ["over TLS, offering HTTP/1.1 alone", secure, ["http/1.1", ca], "http/1.1"],
+  ] as const) {
+    t.test(what, async (t) => {
+      const { output } = await run(join(built, "debug/client"), [to.address, ...parameters]);
+      const many = ["many 200 1000 bytes", ...(protocol === "h2" ? ["together 200 250 bytes"] : [])];
+      t.same(output.trim().split("\n"), [
+        `protocol ${protocol}`,
+        ...PRINTED.slice(0, -1),
+        ...many,
+        ...PRINTED.slice(-1),
+      ]);
+      t.equal(to.takeConnections(), 1);
+    });
+  }
 });
 
 t.test("wrk", { skip: hasNo("wrk") }, async (t) => {

@@ -4,11 +4,15 @@ import type { Socket } from "node:net";
 import type { Test } from "tap";
 import type { HttpError } from "../../../../gateway/errors.js";
 import type { BodySink, BodyStream, GatewayResponse, Handler } from "../../../../gateway/http.js";
+import type { Certified } from "../../../http2/certificates.js";
 import { answer, open } from "../dial.js";
 
 const STREAMED_PIECES = 1_000;
 const PIECE = "piece of a stream\n";
 export const STREAMED_BYTES = STREAMED_PIECES * PIECE.length;
+
+/** Calls of `/together` that wait for each other. */
+const TOGETHER = 50;
 
 /** A stream of many pieces, a few in each turn. */
 function stream(): GatewayResponse {
@@ -32,9 +36,19 @@ function stream(): GatewayResponse {
   return { status: 200, headers: ["Content-Type", "text/plain"], body, length: 0 };
 }
 
+const waiting: (() => void)[] = [];
+
+/** Is answered with as many others, when all of them are there. */
+const together = (): Promise<GatewayResponse> =>
+  new Promise((resolve) => {
+    waiting.push(() => resolve(answer("hello")));
+    if (waiting.length === TOGETHER) for (const answerOne of waiting.splice(0)) answerOne();
+  });
+
 const handler: Handler = async (request) => {
   if (request.fault !== undefined) return answer("fault", request.fault.status);
   if (request.target === "/stream") return stream();
+  if (request.target === "/together") return together();
   if (request.target === "/hello") return answer("hello");
   if (request.target !== "/length") return answer("not found", 404);
   try {
@@ -52,8 +66,9 @@ export interface ClientsServer {
   takeConnections(): number;
 }
 
-export async function openServer(t: Test): Promise<ClientsServer> {
-  const { address } = await open(t, handler);
+/** @param tls the certificate, for a port of TLS */
+export async function openServer(t: Test, tls?: Certified): Promise<ClientsServer> {
+  const { address } = await open(t, handler, { tls });
   let connections = 0;
   const onSocket = (message: unknown): void => {
     const { socket } = message as { socket: Socket };
