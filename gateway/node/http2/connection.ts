@@ -7,7 +7,7 @@ import type { HeaderList } from "../../../src/http2/header-fields.js";
 import { MAX_STALLS, ServerConnection } from "../../../src/http2/server-connection.js";
 import type { Stream } from "../../../src/http2/stream.js";
 import { HttpError, NO_MEMORY } from "../../errors.js";
-import { type GatewayRequest, type GatewayResponse, type Handler, RequestHeaders } from "../../http.js";
+import { type GatewayRequest, type Handler, RequestHeaders } from "../../http.js";
 import type { ClientSocket, ConnectionOptions, PortConnection } from "../connection.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
 import { timeOfHold } from "../time-of-hold.js";
@@ -47,8 +47,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
   readonly #handler: Handler;
   readonly #holdMs: number | undefined;
   #leaving = false;
-  /** Responses that refuse requests in an overload. They are written together when the hold ends, so that the client does not ask again before. */
-  readonly #refusals: { readonly exchange: Http2Exchange; readonly response: GatewayResponse }[] = [];
+  /** Runs while refusals are held back. They are written together when it ends, so that the client does not ask again before. */
   #hold: NodeJS.Timeout | undefined;
   /** Bytes of DATA that had been sent when `#isSending` was asked last. */
   #sentBefore = 0;
@@ -91,16 +90,16 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     else exchange.answer(response);
   }
 
-  refuseLater(exchange: Http2Exchange, response: GatewayResponse): void {
-    if (this.#leaving || this.closed) return void exchange.answer(response);
-    this.#refusals.push({ exchange, response });
+  tryHold(): boolean {
+    if (this.#leaving || this.closed) return false;
     this.#hold ??= setTimeout(() => this.#endHold(), timeOfHold(this.#holdMs));
+    return true;
   }
 
   #endHold(): void {
     clearTimeout(this.#hold);
     this.#hold = undefined;
-    for (const { exchange, response } of this.#refusals.splice(0)) exchange.answer(response);
+    for (const stream of this.streams) (stream as Http2Exchange).onHoldEnd();
   }
 
   /** Has the handler record what never became a request. Its response is not sent. */

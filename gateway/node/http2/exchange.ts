@@ -32,8 +32,8 @@ export interface ExchangeLimits {
 export interface ExchangeConnection extends ResponseConnection {
   readonly remoteAddress: string;
   readonly exchangeLimits: ExchangeLimits;
-  /** Gives the response later, together with others: it refuses the request in an overload. */
-  refuseLater(exchange: Http2Exchange, response: GatewayResponse): void;
+  /** Has refusals held back until `onHoldEnd` of each stream. @returns false where they are written at once */
+  tryHold(): boolean;
 }
 
 /** Takes a body that is read to its end. */
@@ -68,6 +68,8 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #dropping = false;
   /** It is refused in an overload: no more of the body is asked for, and the response is held back. */
   #isRefused = false;
+  /** The response that is held back. It goes with the stream, where the client resets that. */
+  #refusal: GatewayResponse | undefined;
   /** We reset the stream, for what the client did on it. */
   #malformed = false;
   /** What became of the body where it did not come to its end. */
@@ -270,8 +272,15 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   /** The handler has answered. */
   onAnswer(response: GatewayResponse): void {
-    if (this.#isRefused) this.connection.refuseLater(this, response);
+    if (this.#isRefused && !this.gone && this.connection.tryHold()) this.#refusal = response;
     else this.answer(response);
+  }
+
+  /** Refusals are held back no longer. */
+  onHoldEnd(): void {
+    const response = this.#refusal;
+    this.#refusal = undefined;
+    if (response !== undefined) this.answer(response);
   }
 
   protected override acknowledge(): void {

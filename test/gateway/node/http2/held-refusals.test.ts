@@ -1,12 +1,17 @@
 // Requests over HTTP/2 that are refused in an overload: until when their responses are held back, and what else the client may do.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
 import type { Handler } from "../../../../gateway/http.js";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { STREAM_WINDOW } from "../../../../src/http2/flow-control.js";
 import { Flag, FrameType, MAX_FRAME_SIZE } from "../../../../src/http2/frames.js";
 import { type Frame, frame, headers, type RawPeer, rawClient, reset } from "../../../http2/peer.js";
-import { inTime } from "../../../support/until.js";
+import { inTime, until } from "../../../support/until.js";
 import { answer, open } from "../dial.js";
+
+setFlagsFromString("--expose-gc");
+const collect: () => void = runInNewContext("gc");
 
 /** Longer than any test. */
 const LONG = 3_600_000;
@@ -21,9 +26,13 @@ const fields = (method: string, path: string) =>
 const END = Flag.END_HEADERS | Flag.END_STREAM;
 const get = (streamId: number, path: string): Buffer => headers(streamId, fields("GET", path), END);
 
+/** The requests that were refused. */
+const refused: WeakRef<object>[] = [];
+
 /** Refuses what is asked for at /refused. */
 const handler: Handler = (request) => {
   if (request.target !== "/refused") return answer("served");
+  refused.push(new WeakRef(request));
   request.holdBack?.();
   return Promise.resolve(answer("", 503));
 };
@@ -96,6 +105,20 @@ t.test("a client that resets a request while its refusal is held leaves nothing 
   peer.socket.end();
   await inTime(closed, "the port's end");
   t.notOk(peer.frames.some(({ type }) => type === FrameType.HEADERS));
+});
+
+t.test("a request that is reset while its refusal is held takes no memory any more", async (t) => {
+  const { peer } = await start(t, LONG);
+  refused.length = 0;
+  const streams = Array.from({ length: 10 }, (_, index) => 2 * index + 1);
+  for (const streamId of streams) peer.send(get(streamId, "/refused"), reset(streamId, ErrorCode.CANCEL));
+  peer.send(get(21, "/served"));
+  t.equal(await answered(peer), 21);
+  await until(() => {
+    collect();
+    return refused.every((request) => request.deref() === undefined);
+  });
+  t.equal(refused.length, streams.length);
 });
 
 t.test("a client that goes while a refusal is held leaves nothing behind", async (t) => {
