@@ -118,8 +118,10 @@ export class Overload {
 
   /** Has a call wait for its turn. */
   wait(group: string, call: WaitingCall): WaitingPlace {
-    const entry = new Entry(call, this.#loop.now());
+    const now = this.#loop.now();
+    const entry = new Entry(call, now);
     this.#arrived.push({ group, entry });
+    this.#turnEnd ??= this.#openTurn(now);
     return entry;
   }
 

@@ -14,6 +14,7 @@ import type { Config } from "../config.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../contract/endpoint.js";
 import { GATEWAY } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
+import { Overload } from "../overload.js";
 import type { CallStart, IncomingListener, Reply } from "./channel.js";
 import type { MethodDefinition } from "./definition.js";
 import { Health } from "./health.js";
@@ -22,7 +23,7 @@ import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
 import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
 import type { LazyPart, Part, Service } from "./service.js";
-import { status } from "./status.js";
+import { overloaded, status, toError } from "./status.js";
 
 export type DispatchLimits = Pick<Config, "maxBody" | "callTime" | "maxCallTime">;
 
@@ -54,6 +55,8 @@ export class Dispatcher {
   readonly #environment: CallEnvironment;
   /** Of calls whose endpoint's code is not loaded yet. */
   readonly #loading: CallEnvironment;
+  /** By which those calls take turns once it is. */
+  readonly #loadedTurns: Overload;
 
   /** @throws {Error} when the descriptors do not describe the services, or two services serve one path */
   constructor({ services, guard, limits, log, onEnd, overload, unguarded }: DispatcherOptions) {
@@ -70,6 +73,7 @@ export class Dispatcher {
       onEnd,
     };
     this.#loading = { ...this.#environment, admit: this.#admitLoaded };
+    this.#loadedTurns = overload ?? new Overload();
     this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
     const open = unguarded ?? [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, Registry>();
@@ -160,8 +164,20 @@ export class Dispatcher {
   readonly #admitLoaded: CallEnvironment["admit"] = async (method, start, peer, opened) => {
     await this.#admit(method, start, peer, opened);
     await method.load?.();
+    await this.#turnOf(method);
     return this.#admit(method, start, peer, true);
   };
+
+  /**
+   * Calls that have waited for the same code would all run at once, ahead of everything else in the process.
+   * @throws {StatusError} (rejects with one) UNAVAILABLE where there are more than can be answered in time
+   */
+  #turnOf({ path, endpoint }: ServedMethod): Promise<void> | undefined {
+    if (endpoint === undefined) return undefined;
+    return new Promise((begin, reject) => {
+      this.#loadedTurns.wait(path, { begin, refuse: () => reject(toError(overloaded(endpoint.service))) });
+    });
+  }
 
   readonly #admit: CallEnvironment["admit"] = ({ endpoint }, start, peer, opened) => {
     const { admission, clientAddress = peer } = start;

@@ -1,11 +1,15 @@
 // Calls with one request wait for their turn, or are refused, where a process has more than it can answer; on a loop that the test turns.
+import { setImmediate } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
 import { MAX_WAIT_MS, Overload } from "../../src/overload.js";
 import type { Channel, Status } from "../../src/rpc/channel.js";
+import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import type { Part } from "../../src/rpc/service.js";
 import { isOverload } from "../../src/rpc/status.js";
 import { fillTurn, ManualLoop } from "../gateway/overload/manual-loop.js";
 import { channelTo, listenHttp2 } from "../http2/serve.js";
+import { deferred } from "../support/deferred.js";
 import { inTime, until } from "../support/until.js";
 import { RawService, rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
@@ -106,6 +110,30 @@ t.test("a call that is cancelled while it waits does not begin, and is not refus
   turn();
   t.same(begun, []);
   t.equal(overload.refused, 0);
+});
+
+t.test("calls that came before the code of their endpoint was loaded take turns once it is", async (t) => {
+  const loop = new ManualLoop();
+  const overload = new Overload(loop);
+  const begun: string[] = [];
+  const service = rawService({
+    one(request) {
+      begun.push(`${request}`);
+      return request;
+    },
+  });
+  const [part] = service.parts as [Part];
+  const code = deferred<Part>();
+  const lazy = { ...service, parts: [{ grpcService: part.grpcService, load: () => code.promise }] };
+  const channel = new InProcessChannel(dispatcherOf([lazy], { overload }));
+  const calls = ["a", "b"].map((message) => call(channel, message).ended);
+  code.resolve(part);
+  await setImmediate();
+  t.same(begun, []);
+  loop.turn();
+  loop.turn();
+  for (const { code } of await Promise.all(calls)) t.equal(code, Code.OK);
+  t.same(begun, ["a", "b"]);
 });
 
 for (const [what, path] of [
